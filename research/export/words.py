@@ -1,0 +1,111 @@
+"""The fixed words of an exported report, in Chinese and English.
+
+Knows words only: what is said where is the business of the format that says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from research.records import Language
+
+Say = Callable[..., str]
+
+# Key: (Chinese, English). Pairs, so that no word can lack one of its languages.
+WORDS: dict[str, tuple[str, str]] = {
+    "untitled": ("无标题", "Untitled"),
+    "question": ("问题", "Question"),
+    "answer": ("回答", "Answer"),
+    "sources": ("来源", "Sources"),
+    "failures": ("未成功的查询", "Look-ups that failed"),
+    "plan": ("计划与各轮检索", "Plan and rounds"),
+    "made": ("本报告的形成", "How this was made"),
+    # the answer
+    "page": ("第 {page} 页", "p. {page}"),
+    "no source": ("（无来源）", "(no source)"),
+    "not found": ("所查资料中未找到", "Not found in the sources searched"),
+    "stop": ("。", "."),
+    "nothing cited": ("回答没有引用任何来源。", "The answer cites no source."),
+    "no answer": (
+        "尚无回答。本次运行的状态：{status}。下面列出计划和已经找到的资料。",
+        "There is no answer. The run's status is: {status}. "
+        "The plan and what had been found by then are listed below.",
+    ),
+    # a source
+    "kind.library": ("文档", "document"),
+    "kind.web": ("网页", "web page"),
+    "kind.news": ("新闻", "news"),
+    "kind.place": ("地点", "place"),
+    "kind.database": ("数据库", "database"),
+    "published": ("发布于 {date}", "published {date}"),
+    "retrieved": ("获取于 {date}", "retrieved {date}"),
+    "sample": ("示例数据", "sample data"),
+    # plan and rounds
+    "no plan": ("没有制定计划。", "No plan was made."),
+    "parts": ("问题的各个部分：", "Parts of the question:"),
+    "edited": ("计划经人工修改。", "The plan was edited by hand."),
+    "round": ("第 {round} 轮", "Round {round}"),
+    "passage": ("{count} 段", "{count} passage"),
+    "passages": ("{count} 段", "{count} passages"),
+    "seconds": ("{seconds} 秒", "{seconds} s"),
+    "reused": ("沿用先前结果", "reused"),
+    "not run": ("未执行", "not run"),
+    "why": ("原因：{why}", "why: {why}"),
+    "sufficient": ("反思：资料已足够。", "Reflection: what was found is sufficient."),
+    "insufficient": ("反思：资料还不足够。", "Reflection: something is missing."),
+    "gap": ("缺口：{gap}", "Gap: {gap}"),
+    "follow-up": ("后续查询：{query}", "Follow-up: {query}"),
+    # how this was made
+    "author": ("作者：{author}", "Author: {author}"),
+    "options": (
+        "设置：查询数 {queries}；轮数上限 {loops}；来源 {sources}",
+        "Options: queries {queries}; rounds at most {loops}; sources {sources}",
+    ),
+    "run": ("运行编号：{run}", "Run: {run}"),
+    "status": ("运行状态：{status}", "Run status: {status}"),
+    "error": ("错误：{error}", "Error: {error}"),
+    "made at": ("完成时间：{time}", "Made: {time}"),
+    "created at": ("开始时间：{time}", "Started: {time}"),
+    "sampled": ("示例数据：{what}", "Sample data: {what}"),
+    "sampled sources": ("来源 {numbers}", "sources {numbers}"),
+    "sampled uncited": ("检索时用到，但未被引用", "used in the search, not cited"),
+    "sampled none": ("无", "none"),
+    "failed": ("失败的查询：{count}", "Failed look-ups: {count}"),
+    "status.queued": ("排队中", "queued"),
+    "status.running": ("进行中", "running"),
+    "status.done": ("已完成", "done"),
+    "status.stopped": ("已停止", "stopped"),
+    "status.interrupted": ("已中断", "interrupted"),
+    "status.failed": ("失败", "failed"),
+    # why a look-up brought back nothing
+    "reason.no key": ("未设置密钥", "the key it needs is not set"),
+    "reason.refused": ("密钥或请求被拒绝", "the key or the request was refused"),
+    "reason.quota": ("额度已用完", "the allowance is used up"),
+    "reason.timeout": ("超时未答复", "no answer in time"),
+    "reason.unreachable": ("无法连接", "no connection"),
+    "reason.blocked": ("内容或访问受限", "the content or the access is barred"),
+    "reason.empty": ("没有结果", "nothing found"),
+    "reason.malformed": ("答复无法读取", "the reply could not be read"),
+    "reason.internal": ("内部错误", "an internal error"),
+    # where was looked
+    "source.library": ("资料库", "library"),
+    "source.web": ("网络", "web"),
+    "source.news": ("新闻", "news"),
+    "source.places": ("地点", "places"),
+    "source.database": ("数据库", "database"),
+    # punctuation
+    "comma": ("，", ", "),
+    "semicolon": ("；", "; "),
+    "colon": ("：", ": "),
+}
+
+
+def speaker(language: Language) -> Say:
+    """A function that gives a fixed text by its key, with its blanks filled in."""
+    column = 0 if language == "zh" else 1
+
+    def say(key: str, **blanks: object) -> str:
+        text = WORDS[key][column]
+        return text.format(**blanks) if blanks else text
+
+    return say

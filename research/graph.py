@@ -1,0 +1,178 @@
+"""The order of the stages, as a LangGraph graph: wiring only.
+
+    question -> generate_query -> <source>_research (parallel) -> reflection -+-> finalize_answer
+        |                               ^                                     |       ^
+        +-- direct answer               +------------- follow-ups ------------+       |
+        +-----------------------------------------------------------------------------+
+
+There is one node per source, all made by one loop. The state of a run starts empty and belongs to
+that run alone; its limits and helpers come with the context and are not stored.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypedDict
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from research.reasoners import Reasoner
+from research.records import Answer, Finding, Options, Plan, Question, Reflection, Task
+from research.sources import Source
+from research.stages.answer import compose, direct
+from research.stages.plan import make_plan
+from research.stages.question import understand
+from research.stages.reflect import judge
+from research.stages.search import Ledger, look_up
+
+RECURSION_LIMIT = 60  # supersteps: three a round, ten rounds at most, and room to spare
+
+
+class State(TypedDict, total=False):
+    """What a run knows so far. `pending` holds the tasks of the round under way."""
+
+    asked: str
+    question: Question
+    plan: Plan
+    pending: list[Task]
+    round: int
+    findings: Annotated[list[Finding], operator.add]
+    reflections: Annotated[list[Reflection], operator.add]
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a run works with: helpers and limits, given anew at each start and resume."""
+
+    reasoner: Reasoner
+    sources: Mapping[str, Source]
+    options: Options
+    ledger: Ledger
+    plan: Plan | None = None
+    deadline: float = 30.0
+    delay: float = 0.0
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+Run = Runtime[Context]
+
+
+def _say(runtime: Run, kind: str, **data: Any) -> None:
+    runtime.stream_writer({"kind": kind, "data": data})
+
+
+async def _question(state: State, runtime: Run) -> dict[str, Any]:
+    question = understand(state["asked"])
+    context = runtime.context
+    _say(runtime, "question", text=question.text, language=question.language)
+    answer = None
+    if context.plan is None:
+        answer = await direct(question, context.reasoner, context.clock())
+    return {"question": question, "round": 1} | ({"answer": answer} if answer else {})
+
+
+def _after_question(state: State) -> str:
+    return "finalize_answer" if "answer" in state else "generate_query"
+
+
+async def _plan(state: State, runtime: Run) -> dict[str, Any]:
+    context = runtime.context
+    plan = context.plan or await make_plan(state["question"], context.reasoner, context.options)
+    _say(runtime, "plan", plan=plan.model_dump(mode="json"))
+    return {"plan": plan, "pending": list(plan.tasks)}
+
+
+async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
+    context, round_ = runtime.context, state["round"]
+    reflection = await judge(
+        state["question"],
+        state["plan"],
+        state.get("findings", []),
+        context.reasoner,
+        context.options,
+        round_,
+    )
+    if reflection is None:
+        _say(runtime, "reflection", round=round_, skipped=True)
+        return {"pending": []}
+    _say(runtime, "reflection", **reflection.model_dump(mode="json"))
+    pending = list(reflection.follow_ups)
+    return {
+        "reflections": [reflection],
+        "pending": pending,
+        "round": round_ + 1 if pending else round_,
+    }
+
+
+async def _answer(state: State, runtime: Run) -> dict[str, Any]:
+    context = runtime.context
+    answer = state.get("answer")
+    if answer is None:
+        _say(runtime, "writing")
+        answer = await compose(
+            state["question"],
+            state["plan"],
+            state.get("findings", []),
+            context.reasoner,
+            context.clock(),
+        )
+    _say(runtime, "answer", quotes=answer.quotes, failures=len(answer.failures))
+    return {"answer": answer}
+
+
+def _search_node(name: str) -> Callable[..., Any]:
+    async def search(task: Task, runtime: Run) -> dict[str, Any]:
+        context = runtime.context
+        _say(runtime, "search", task=task.model_dump(mode="json"))
+        finding = await look_up(
+            task,
+            context.sources[name],
+            context.ledger,
+            deadline=context.deadline,
+            delay=context.delay,
+        )
+        _say(
+            runtime,
+            "found",
+            task=task.model_dump(mode="json"),
+            passages=finding.passages,
+            titles=[evidence.title for evidence in finding.evidence],
+            reason=finding.reason,
+            message=finding.message,
+            seconds=finding.seconds,
+            reused=finding.reused,
+        )
+        return {"findings": [finding]}
+
+    return search
+
+
+def build(sources: Mapping[str, Source]) -> StateGraph[State, Context, State, State]:
+    """The graph over some sources, not yet compiled."""
+    nodes = {name: source.node for name, source in sources.items()}
+
+    def fan_out(state: State) -> list[Send] | str:
+        tasks = [task for task in state["pending"] if task.source in nodes]
+        return [Send(nodes[task.source], task) for task in tasks] or "finalize_answer"
+
+    graph = StateGraph(State, context_schema=Context)
+    graph.add_node("question", _question)
+    graph.add_node("generate_query", _plan)
+    graph.add_node("reflection", _reflect)
+    graph.add_node("finalize_answer", _answer)
+    targets = [*nodes.values(), "finalize_answer"]
+    for name, node in nodes.items():
+        graph.add_node(node, _search_node(name), input_schema=Task)
+        graph.add_edge(node, "reflection")
+    graph.add_edge(START, "question")
+    graph.add_conditional_edges("question", _after_question, ["finalize_answer", "generate_query"])
+    graph.add_conditional_edges("generate_query", fan_out, targets)
+    graph.add_conditional_edges("reflection", fan_out, targets)
+    graph.add_edge("finalize_answer", END)
+    return graph

@@ -1,0 +1,447 @@
+"""One reader per file format: bytes -> `Draft`, the pieces of text a file is made of.
+
+Knows the third-party parsers and their limits. Knows nothing of file names, offsets or records, and
+does not know: text in pictures (no OCR), footnotes and running heads of Word files, number formats
+of spreadsheets (25 % is stored as 0.25), or what a cell's formula would give if it was never saved.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Literal, NamedTuple
+
+import docx
+import openpyxl
+import pypdf
+from docx.text.paragraph import Paragraph
+from lxml import etree  # type: ignore[import-untyped]
+from pypdf.errors import DependencyError
+
+from research.records import Language
+from research.text import HAN
+
+MAX_PAGES = 2_000
+MAX_CHARACTERS = 5_000_000
+MAX_ROWS = 100_000
+MAX_UNPACKED = 200 * 1024 * 1024  # bytes a zip container may claim to hold
+MAX_CELLS = 10_000_000  # cells a spreadsheet may span, blank ones included
+ROWS_PER_SECTION = 50
+
+Problem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "too large"]
+
+_UNSEEN = "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+
+# pypdf tells its logger about every flaw it repairs; trafilatura about every page without text.
+for _name in ("pypdf", "trafilatura"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
+
+
+class Unreadable(Exception):
+    """A file that gives no text. `detail`, also the message, is one line for its owner."""
+
+    def __init__(self, problem: Problem, detail: str) -> None:
+        self.problem: Problem = problem
+        self.detail = one_line(detail, 300)
+        super().__init__(self.detail)
+
+
+class Piece(NamedTuple):
+    """A stretch of text under a path of headings. `shown` marks a heading line itself."""
+
+    text: str
+    path: tuple[str, ...] = ()
+    page: int | None = None
+    shown: bool = False
+
+
+@dataclass
+class Draft:
+    """What a reader makes of a file: pieces in order and whatever the file says about itself."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    title: str = ""
+    url: str = ""
+    published: date | None = None
+    language: Language | None = None
+    trail: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self.trail)
+
+    def head(self, level: int, text: str) -> None:
+        """Opens a section: a heading closes all headings of its level and below."""
+        if text := one_line(text):
+            self.trail = [*(item for item in self.trail if item[0] < level), (level, text)]
+            self.pieces.append(Piece(text, self.path, shown=True))
+
+    def body(self, text: str) -> None:
+        if text.strip():
+            self.pieces.append(Piece(text, self.path))
+
+
+# Text
+
+
+def visible(text: str) -> str:
+    """Text without what cannot be seen: controls, bidi overrides, zero-width marks."""
+    text = re.sub("\r\n?|[\v\f\x85\u2028\u2029]", "\n", text).replace("\u00a0", " ")
+    return re.sub(_UNSEEN, "", text)
+
+
+def clean(text: str) -> str:
+    """Visible text without trailing spaces and blank lines."""
+    lines = (line.rstrip() for line in visible(text).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def one_line(text: str, size: int = 200) -> str:
+    return " ".join(clean(text).split())[:size].rstrip()
+
+
+def first_line(text: str) -> str:
+    """The first line if it is short enough to be a title."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= 80 else ""
+
+
+def parse_date(text: str) -> date | None:
+    """The date that a text begins with: 2024-05-01, 2024/5/1, 2024年5月1日. Never a guess."""
+    found = re.match(r"\s*(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)", text)
+    try:
+        return date(*map(int, found.groups())) if found else None
+    except ValueError:
+        return None
+
+
+def decode(data: bytes) -> str:
+    """UTF-8, UTF-16 with its mark, or GB18030; anything else is refused rather than guessed."""
+    mark = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    for encoding in ("utf-8-sig", "utf-16" if mark else "gb18030"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeError:
+            continue
+        if encoding == "gb18030" and not looks_chinese(data):
+            break
+        return checked(text)
+    raise Unreadable("unreadable", "This is no text in UTF-8, UTF-16 or GB18030; save it as UTF-8.")
+
+
+def looks_chinese(data: bytes) -> bool:
+    """Whether GB18030 is plausible: it also decodes French in Latin-1, to rare characters."""
+    pairs = re.findall(rb"[\x81-\xfe][\x30-\xfe]", data)
+    return bool(2 * sum(pair[1] >= 0x80 for pair in pairs) > len(pairs))
+
+
+def checked(text: str) -> str:
+    """The text unless it is a binary file in disguise."""
+    controls = len(re.findall(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]", text))
+    if "\0" in text or controls * 100 > len(text):
+        raise Unreadable("unreadable", "This is a binary file, not text.")
+    return text
+
+
+def _columns(line: str) -> int:
+    return len(line) + len(re.findall(f"[{HAN}]", line))
+
+
+def _glue(before: str, after: str, usual: int) -> str | None:
+    """What joins two lines: "" or " " if a sentence runs on, None if a new line is meant."""
+    width = _columns(before)
+    if usual < 20 or width < usual // 2 or re.match(r"[-*•·▪●○◦]\s|\(?\d+[.)、]\s", after):
+        return None
+    if re.search(f"[{HAN}，、（《“]$", before) or re.match(f"[{HAN}，。、）》”]", after):
+        ends = re.search(r"[。！？；：…!?][”’」』）)]*$", before)
+        return None if ends or width < usual * 0.75 else ""
+    if after[0].islower():
+        return " "
+    full = width >= usual * 0.75 and re.search(r"[A-Za-z,'’-]$", before)
+    return " " if full and not re.match(r"[A-Z][^a-z]*$|\W", after) else None
+
+
+def unwrapped(text: str) -> str:
+    """Text with the lines joined that a layout broke inside a sentence."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    widths = sorted(_columns(line) for line in lines if line)
+    usual = widths[len(widths) * 9 // 10] if widths else 0
+    out: list[str] = []
+    last = ""
+    for line in lines:
+        glue = _glue(last, line, usual) if last and line else None
+        if glue is None:
+            out.append(line)
+        elif re.search(r"[a-z][-\u00ad\u2010]$", last) and line[0].islower():
+            out[-1] = out[-1][:-1] + line
+        else:
+            out[-1] += glue + line
+        last = line
+    return "\n".join(out)
+
+
+# Tables
+
+
+def labelled(header: Sequence[str], row: Sequence[str]) -> str:
+    """A row as one line, `Header: cell; Header: cell`, blank cells left out."""
+    names = [one_line(name) for name in header] + [""] * len(row)
+    cells = [one_line(cell, MAX_CHARACTERS) for cell in row]
+    return "; ".join(f"{n}: {c}" if n else c for n, c in zip(names, cells, strict=False) if c)
+
+
+def table_lines(rows: Sequence[Sequence[str]], has_header: bool) -> list[str]:
+    """A table as lines. Without a marked header two columns are read as names and values."""
+    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    if len(rows) > 1 and (has_header or max(map(len, rows)) > 2):
+        return [labelled(rows[0], row) for row in rows[1:]]
+    return [labelled(row[:1], ["", *row[1:]]) if len(row) < 2 else _pair(row) for row in rows]
+
+
+def _pair(row: Sequence[str]) -> str:
+    return (": " if len(row) == 2 else "; ").join(
+        c for cell in row if (c := one_line(cell, MAX_CHARACTERS))
+    )
+
+
+def _add_rows(draft: Draft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
+    filled = (row for row in rows if any(cell.strip() for cell in row))
+    header = next(filled, None)
+    if header is None:
+        return
+    lines: list[str] = []
+    for row in filled:
+        lines.append(labelled(header, row))
+        if len(lines) > MAX_ROWS:
+            raise Unreadable("too large", f"The table has more than {MAX_ROWS:,} rows; split it.")
+    for at in range(0, len(lines), ROWS_PER_SECTION):
+        part = lines[at : at + ROWS_PER_SECTION]
+        draft.pieces.append(Piece("\n".join(part), (*path, f"{at + 1}–{at + len(part)}")))
+    if not lines:
+        draft.pieces.append(Piece(labelled((), header), path))
+
+
+def read_csv(data: bytes, fallback: str = ",") -> Draft:
+    """Comma-separated values, or whatever separates them; the first row names the columns."""
+    text = decode(data)
+    try:
+        separator = csv.Sniffer().sniff(text[:8_192], delimiters=",;\t|").delimiter
+    except csv.Error:
+        separator = fallback
+    draft = Draft()
+    _add_rows(draft, csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    return draft
+
+
+def read_tsv(data: bytes) -> Draft:
+    return read_csv(data, fallback="\t")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return format(value, ".15g")
+    if isinstance(value, datetime):
+        return str(value).removesuffix(" 00:00:00")
+    return "" if value is None else str(value)
+
+
+def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
+    # A size that the file claims is not to be trusted: it decides how many blanks are made up.
+    sheet.reset_dimensions()
+    cells = 0
+    for row in sheet.iter_rows(values_only=True):
+        cells += len(row) + 1
+        if cells > MAX_CELLS:
+            raise Unreadable("too large", "A sheet of the workbook spans too many cells; split it.")
+        yield [_cell(value) for value in row]
+
+
+def read_xlsx(data: bytes) -> Draft:
+    """A workbook: stored values, no formulas; a sheet's first filled row names its columns."""
+    check_container(data, "workbook")
+    draft = Draft()
+    book = openpyxl.load_workbook(
+        io.BytesIO(data), read_only=True, data_only=True, keep_links=False
+    )
+    for sheet in book.worksheets:
+        _add_rows(draft, _sheet_rows(sheet), (one_line(sheet.title),))
+    return draft
+
+
+# Containers
+
+
+def check_container(data: bytes, what: str) -> None:
+    """Refuses, before anything is unpacked, what is locked, old or a zip bomb."""
+    if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        if "EncryptedPackage".encode("utf-16-le") in data:
+            raise Unreadable(
+                "encrypted", f"The {what} is protected with a password; save it without."
+            )
+        raise Unreadable("unreadable", f"The {what} is in an old Office format; save it anew.")
+    with zipfile.ZipFile(io.BytesIO(data)) as container:
+        members = container.infolist()
+    if any(member.flag_bits & 1 for member in members):
+        raise Unreadable("encrypted", f"The {what} is protected with a password; save it without.")
+    if sum(member.file_size for member in members) > MAX_UNPACKED:
+        limit = MAX_UNPACKED // 1024**2
+        raise Unreadable("too large", f"The {what} unpacks to more than {limit} MiB.")
+
+
+# Word
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_GONE = {f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr", f"{_MC}Fallback"}
+_BREAKS = {
+    f"{_W}br": "\n",
+    f"{_W}cr": "\n",
+    f"{_W}p": "\n",
+    f"{_W}tab": "\t",
+    f"{_W}noBreakHyphen": "-",
+}
+
+
+def _word_text(element: Any) -> str:
+    """The visible text below an element, insertions, links and text boxes included."""
+    out: list[str] = []
+    walker = etree.iterwalk(element, events=("start",))
+    for _, node in walker:
+        if node.tag in _GONE:
+            walker.skip_subtree()
+        elif node.tag == f"{_W}t":
+            out.append(node.text or "")
+        else:
+            out.append(_BREAKS.get(node.tag, ""))
+    return "".join(out)
+
+
+def _word_level(paragraph: Paragraph) -> int | None:
+    """0 for the title, 1 to 9 for a heading, None for text."""
+    style = paragraph.style
+    name = (style.name or "").strip().casefold() if style is not None else ""
+    if name in ("title", "标题"):
+        return 0
+    if found := re.match(r"(?:heading|标题)\s*(\d?)", name):
+        return int(found[1] or 1)
+    for element in (paragraph._p, style.element if style is not None else None):
+        level = element.find(f"{_W}pPr/{_W}outlineLvl") if element is not None else None
+        if level is not None and (level.get(f"{_W}val") or "").isdigit():
+            number = int(level.get(f"{_W}val"))
+            return number + 1 if number < 9 else None
+    return None
+
+
+def _word_table(table: Any) -> list[str]:
+    rows = []
+    for row in table.iterchildren(f"{_W}tr"):
+        cells: list[str] = []
+        for cell in row.iterchildren(f"{_W}tc"):
+            span = cell.find(f"{_W}tcPr/{_W}gridSpan")
+            width = int(span.get(f"{_W}val", "1")) if span is not None else 1
+            cells += [_word_text(cell), *[""] * (min(width, 64) - 1)]
+        rows.append(cells)
+    return table_lines(rows, has_header=table.find(f"{_W}tr/{_W}trPr/{_W}tblHeader") is not None)
+
+
+def _word_blocks(body: Any) -> Iterator[Any]:
+    """Paragraphs and tables in the order of the document, those in content controls included."""
+    for child in body.iterchildren(f"{_W}p", f"{_W}tbl", f"{_W}sdt", f"{_W}sdtContent"):
+        if child.tag in (f"{_W}p", f"{_W}tbl"):
+            yield child
+        else:
+            yield from _word_blocks(child)
+
+
+def read_docx(data: bytes) -> Draft:
+    """A Word file: paragraphs and tables in order, headings by style or outline level."""
+    check_container(data, "document")
+    document = docx.Document(io.BytesIO(data))
+    draft = Draft()
+    for block in _word_blocks(document.element.body):
+        if block.tag == f"{_W}tbl":
+            draft.body("\n".join(_word_table(block)))
+            continue
+        text = _word_text(block)
+        level = _word_level(Paragraph(block, document))
+        if level is None:
+            draft.body(text)
+        elif level or draft.title:
+            draft.head(level or 1, text)
+        elif text.strip():
+            draft.title = one_line(text)
+            draft.pieces.append(Piece(draft.title, shown=True))
+    top = draft.pieces[0].text if draft.pieces else ""
+    draft.title = draft.title or sensible(document.core_properties.title) or first_line(top)
+    return draft
+
+
+_JUNK = re.compile(
+    r"(?i)untitled|microsoft word\b|word document|无标题|未命名|文档\s?\d*$"
+    r"|.*\.(docx?|indd|pdf|tex|dvi|pages)$"
+)
+
+
+def sensible(title: object) -> str:
+    """A title from a file's properties, unless a program put it there."""
+    text = one_line(title) if isinstance(title, str) else ""
+    return "" if len(text) < 2 or _JUNK.match(text) else text
+
+
+# PDF
+
+
+def _chapters(reader: pypdf.PdfReader) -> dict[int, str]:
+    """Page -> top-level entry of the outline; pages that share chapters have none."""
+    starts: dict[int, list[str]] = {}
+    for entry in reader.outline:
+        if not isinstance(entry, list):
+            page = reader.get_destination_page_number(entry)
+            if page is not None and page >= 0:
+                starts.setdefault(page, []).append(one_line(str(entry.title or "")))
+    chapters: dict[int, str] = {}
+    current = ""
+    for page in range(len(reader.pages)):
+        names = starts.get(page, [])
+        chapters[page] = current if not names else names[0] if len(names) == 1 else ""
+        current = names[-1] if names else current
+    return chapters
+
+
+def read_pdf(data: bytes) -> Draft:
+    """A PDF: one piece per page, lines joined that the layout broke inside a sentence."""
+    reader = pypdf.PdfReader(io.BytesIO(data))
+    locked = Unreadable("encrypted", "The PDF is protected with a password; save it without.")
+    try:
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise locked
+        total = len(reader.pages)
+    except DependencyError as error:
+        raise locked from error
+    if total > MAX_PAGES:
+        raise Unreadable(
+            "too large", f"The PDF has {total:,} pages; at most {MAX_PAGES:,} are read."
+        )
+    draft = Draft(title=sensible(reader.metadata.title if reader.metadata else ""))
+    chapters = _chapters(reader)
+    size = 0
+    for number, page in enumerate(reader.pages):
+        text = clean(unwrapped(page.extract_text()))
+        size += len(text)
+        if size > MAX_CHARACTERS:
+            break  # the reader of the draft refuses it
+        path = (chapters[number],) if chapters[number] else ()
+        draft.pieces.append(Piece(text, path, page=number + 1))
+    whole = next((piece.text for piece in draft.pieces if piece.text), "")
+    if not whole:
+        raise Unreadable("no text layer", "The PDF holds pictures of pages, no text; OCR it first.")
+    draft.title = draft.title or first_line(whole)
+    return draft

@@ -1,0 +1,476 @@
+"""The library's index: documents, passages and names in one SQLite file with full-text search.
+
+Words are cut by `research.text.tokens` for the index and for the query alike. A document is known by
+its name (a path or an upload's file name): adding it again replaces it. The sample documents that
+ship with the package are in the index only while the analyst leaves them on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from research.library.documents import Document, Unreadable, read, walk
+from research.library.names import aliases_of, grams, name_key, title_names
+from research.library.passages import split
+from research.storage import Database
+from research.text import STOP, tokens
+
+_MIGRATIONS = (
+    """
+    create table meta(key text primary key, value text not null);
+    create table document(
+        id integer primary key, name text not null unique, sha256 text not null,
+        title text not null, url text not null, published text, language text not null,
+        sample integer not null, added text not null, text text not null);
+    create table passage(
+        id integer primary key, document integer not null references document on delete cascade,
+        heading text not null, page integer, start integer not null, finish integer not null,
+        title_tokens text not null, body_tokens text not null);
+    create index passage_document on passage(document);
+    create table name(
+        key text not null, name text not null,
+        document integer not null references document on delete cascade);
+    create index name_key on name(key);
+    create index name_document on name(document);
+    create table alias(
+        key text not null, name text not null, other text not null,
+        document integer not null references document on delete cascade);
+    create index alias_key on alias(key);
+    create index alias_document on alias(document);
+    create virtual table words using fts5(
+        title_tokens, body_tokens, content='passage', content_rowid='id',
+        tokenize='unicode61 remove_diacritics 2');
+    create virtual table vocabulary using fts5vocab(words, row);
+    create trigger passage_added after insert on passage begin
+        insert into words(rowid, title_tokens, body_tokens)
+        values (new.id, new.title_tokens, new.body_tokens);
+    end;
+    create trigger passage_removed after delete on passage begin
+        insert into words(words, rowid, title_tokens, body_tokens)
+        values ('delete', old.id, old.title_tokens, old.body_tokens);
+    end;
+    """,
+)
+
+COMMON = 0.2  # a word in more than this share of passages is left out of a query with rarer words
+BATCH = 200  # documents per transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that a search found; `text` is the document's text from `start` to `end`."""
+
+    document: int
+    name: str
+    title: str
+    url: str
+    published: date | None
+    language: str
+    sample: bool
+    heading: str
+    page: int | None
+    start: int
+    end: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document as the library lists it."""
+
+    id: int
+    name: str
+    title: str
+    url: str
+    published: date | None
+    language: str
+    sample: bool
+    added: datetime
+    passages: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of one file: `outcome` is a success or the problem, `detail` one clear line."""
+
+    name: str
+    outcome: Literal[
+        "added",
+        "replaced",
+        "unchanged",
+        "unsupported",
+        "unreadable",
+        "encrypted",
+        "empty",
+        "no text layer",
+        "too large",
+    ]
+    passages: int = 0
+    detail: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome in ("added", "replaced", "unchanged")
+
+
+class Library:
+    """The documents of one data folder. Safe for several threads and processes."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens or creates the index at `path`; the sample documents come with the first opening.
+
+        Raises:
+            StoreError: the file cannot be used.
+        """
+        self._db = Database(path, _MIGRATIONS)
+        self._frequency: dict[str, int] = {}
+        self._generation = -1
+        self._passages = 0
+        self._lock = threading.Lock()
+        if self._meta("sample", "on") == "on":
+            self._refresh_sample()
+
+    @contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        """A write that makes every process's statistics stale."""
+        with self._db.write() as connection:
+            yield connection
+            connection.execute(
+                "insert into meta values('generation', 1) "
+                "on conflict(key) do update set value = value + 1"
+            )
+
+    # Adding and removing
+
+    def add(self, files: Iterable[tuple[str, bytes]]) -> Iterator[Added]:
+        """Adds files given as name and content, yielding what became of each, in order.
+
+        A file that cannot be read changes nothing; the others are added all the same.
+        """
+        batch: list[tuple[str, bytes]] = []
+        for file in files:
+            batch.append(file)
+            if len(batch) == BATCH:
+                yield from self._add_batch(batch)
+                batch = []
+        yield from self._add_batch(batch)
+
+    def add_paths(self, paths: Iterable[Path]) -> Iterator[Added]:
+        """Adds files and whole folders by path."""
+
+        def contents() -> Iterator[tuple[str, bytes] | Added]:
+            for path in paths:
+                for file in walk(path) if path.is_dir() else (path,):
+                    try:
+                        yield str(file.absolute()), file.read_bytes()
+                    except OSError as error:
+                        reason = error.strerror or type(error).__name__
+                        yield Added(file.name, "unreadable", detail=f"{file.name}: {reason}")
+
+        for item in contents():
+            if isinstance(item, Added):
+                yield item
+            else:
+                yield from self._add_batch([item])
+
+    def _add_batch(self, files: Sequence[tuple[str, bytes]], sample: bool = False) -> list[Added]:
+        prepared: list[Added | _Prepared] = [
+            _prepare(name, data, self._digest(name)) for name, data in files
+        ]
+        out = []
+        with self._change() as connection:
+            for item in prepared:
+                if isinstance(item, Added):
+                    out.append(item)
+                    continue
+                replaced = connection.execute(
+                    "delete from document where name=?", (item.document.name,)
+                ).rowcount
+                item.insert(connection, sample)
+                out.append(
+                    Added(
+                        item.document.name,
+                        "replaced" if replaced else "added",
+                        len(item.passages),
+                    )
+                )
+        return out
+
+    def _digest(self, name: str) -> str:
+        rows = self._db.read("select sha256 from document where name=?", (name,))
+        return str(rows[0][0]) if rows else ""
+
+    def remove(self, ids: Iterable[int]) -> None:
+        """Removes documents by id; unknown ids are ignored."""
+        with self._change() as connection:
+            connection.executemany("delete from document where id=?", [(i,) for i in ids])
+
+    # The sample
+
+    @property
+    def sample(self) -> bool:
+        """Whether the sample documents are part of the library."""
+        return self._meta("sample", "on") == "on"
+
+    def use_sample(self, on: bool) -> None:
+        """Puts the sample documents in or takes them out, at once and lastingly."""
+        with self._change() as connection:
+            connection.execute(
+                "insert or replace into meta values('sample', ?)", ("on" if on else "off",)
+            )
+            if not on:
+                connection.execute("delete from document where sample=1")
+        if on:
+            self._refresh_sample()
+
+    def _refresh_sample(self) -> None:
+        files = sample_files()
+        current = {
+            str(name): str(digest)
+            for name, digest in self._db.read("select name, sha256 from document where sample=1")
+        }
+        gone = [name for name in current if name not in {name for name, _ in files}]
+        self._add_batch(files, sample=True)
+        if gone:
+            with self._change() as connection:
+                connection.executemany("delete from document where name=?", [(n,) for n in gone])
+
+    def _meta(self, key: str, default: str) -> str:
+        rows = self._db.read("select value from meta where key=?", (key,))
+        return str(rows[0][0]) if rows else default
+
+    # Reading
+
+    def entries(self) -> list[Entry]:
+        """All documents, the analyst's own first, by title."""
+        rows: list[Any] = self._db.read(
+            "select d.id, d.name, d.title, d.url, d.published, d.language, d.sample, d.added, "
+            "(select count(*) from passage p where p.document = d.id), length(d.text) "
+            "from document d order by d.sample, d.title"
+        )
+        return [
+            Entry(
+                row[0], row[1], row[2], row[3], _date(row[4]), row[5], bool(row[6]),
+                datetime.fromisoformat(row[7]), row[8], row[9],
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    def text(self, document: int) -> str:
+        """The whole text of a document, or "" if there is none of that id."""
+        rows = self._db.read("select text from document where id=?", (document,))
+        return str(rows[0][0]) if rows else ""
+
+    def languages(self) -> frozenset[str]:
+        """The languages that the library has documents in."""
+        return frozenset(
+            str(row[0]) for row in self._db.read("select distinct language from document")
+        )
+
+    def search(self, query: str, *, subject: Sequence[str] = (), limit: int = 8) -> list[Hit]:
+        """Passages by relevance (best first). With `subject`, each mentions one of those names.
+
+        A name is mentioned by a passage if the passage, its heading or its document's title has
+        all words of the name.
+        """
+        match = self._match(query, subject)
+        if not match:
+            return []
+        rows: list[Any] = self._db.read(
+            "select d.id, d.name, d.title, d.url, d.published, d.language, d.sample, p.heading, "
+            "p.page, p.start, p.finish, substr(d.text, p.start + 1, p.finish - p.start), found.rank "
+            "from (select rowid as id, bm25(words, 3.0, 1.0) as rank from words "
+            "where words match ? order by rank limit ?) found "
+            "join passage p on p.id = found.id join document d on d.id = p.document "
+            "order by found.rank, p.id",
+            (match, limit),
+        )
+        return [
+            Hit(
+                row[0], row[1], row[2], row[3], _date(row[4]), row[5], bool(row[6]), row[7],
+                row[8], row[9], row[10], row[11], -row[12],
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    def _match(self, query: str, subject: Sequence[str]) -> str:
+        names = [_all(tokens(name)) for name in subject]
+        names = list(dict.fromkeys(name for name in names if name))
+        own = {token for name in subject for token in tokens(name)}
+        words = [t for t in dict.fromkeys(tokens(query)) if t not in STOP]
+        if names:
+            words = [t for t in words if t not in own]
+        words = self._telling(words)
+        about = " OR ".join(names)
+        wanted = " OR ".join(_quoted(t) for t in words)
+        if about and wanted:
+            return f"({about}) AND ({wanted})"
+        return about or wanted
+
+    def _telling(self, words: list[str]) -> list[str]:
+        """Leaves out words that nearly every passage has, unless there are no others."""
+        total = self._total()
+        rare = [word for word in words if self.frequency(word) <= COMMON * total]
+        return rare or words
+
+    # Statistics, cached until the file changes
+
+    def frequency(self, token: str) -> int:
+        """The number of passages that have a token."""
+        self._total()
+        with self._lock:
+            known = self._frequency.get(token)
+        if known is None:
+            rows: list[Any] = self._db.read("select doc from vocabulary where term=?", (token,))
+            known = int(rows[0][0]) if rows else 0
+            with self._lock:
+                self._frequency[token] = known
+        return known
+
+    def idf(self, token: str) -> float:
+        """How telling a token is: ln(1 + passages / (1 + passages that have it))."""
+        return math.log(1 + self._total() / (1 + self.frequency(token)))
+
+    def _total(self) -> int:
+        rows: list[Any] = self._db.read("select value from meta where key='generation'")
+        generation = int(rows[0][0]) if rows else 0
+        with self._lock:
+            if generation == self._generation:
+                return self._passages
+        count: list[Any] = self._db.read("select count(*) from passage")
+        with self._lock:
+            if generation != self._generation:
+                self._frequency = {}
+                self._generation = generation
+                self._passages = int(count[0][0])
+            return self._passages
+
+    # Names
+
+    def names_in(self, question: str) -> list[str]:
+        """Titles and other names known to the library that the question has, longest first."""
+        keys = list(dict.fromkeys(grams(question)))
+        if not keys:
+            return []
+        found: set[str] = set()
+        for at in range(0, len(keys), 500):
+            some = keys[at : at + 500]
+            marks = ",".join("?" * len(some))
+            for table in ("name", "alias"):
+                found |= {
+                    str(row[0])
+                    for row in self._db.read(
+                        f"select distinct name from {table} where key in ({marks})",  # noqa: S608
+                        some,
+                    )
+                }
+        return sorted(found, key=lambda name: (-len(name), name))
+
+    def aliases(self, name: str) -> list[str]:
+        """Other names of the same thing, as the documents state them, nearest first."""
+        seen = {name_key(name): name}
+        frontier = [name_key(name)]
+        out: list[str] = []
+        for _ in range(3):
+            marks = ",".join("?" * len(frontier))
+            rows = self._db.read(
+                f"select distinct other from alias where key in ({marks}) order by other",  # noqa: S608
+                frontier,
+            )
+            frontier = []
+            for (other,) in rows:
+                key = name_key(str(other))
+                if key not in seen:
+                    seen[key] = str(other)
+                    frontier.append(key)
+                    out.append(str(other))
+            if not frontier:
+                break
+        return out
+
+    def close(self) -> None:
+        self._db.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    document: Document
+    passages: list[tuple[object, ...]]
+    names: list[str]
+    aliases: list[tuple[str, str]]
+
+    def insert(self, connection: Any, sample: bool) -> None:
+        doc = self.document
+        row = connection.execute(
+            "insert into document(name, sha256, title, url, published, language, sample, added, "
+            "text) values(?,?,?,?,?,?,?,?,?)",
+            (
+                doc.name, doc.sha256, doc.title, doc.url,
+                doc.published.isoformat() if doc.published else None, doc.language, int(sample),
+                datetime.now(UTC).isoformat(), doc.text,
+            ),
+        )  # fmt: skip
+        number = row.lastrowid
+        connection.executemany(
+            "insert into passage(document, heading, page, start, finish, title_tokens, "
+            "body_tokens) values(?,?,?,?,?,?,?)",
+            [(number, *passage) for passage in self.passages],
+        )
+        connection.executemany(
+            "insert into name values(?,?,?)", [(name_key(n), n, number) for n in self.names]
+        )
+        both = [*self.aliases, *((b, a) for a, b in self.aliases)]
+        connection.executemany(
+            "insert into alias values(?,?,?,?)", [(name_key(a), a, b, number) for a, b in both]
+        )
+
+
+def _prepare(name: str, data: bytes, known: str) -> Added | _Prepared:
+    if hashlib.sha256(data).hexdigest() == known:
+        return Added(name, "unchanged")
+    try:
+        document = read(name, data)
+    except Unreadable as error:
+        return Added(name, error.problem, detail=str(error))
+    passages: list[tuple[object, ...]] = []
+    for section in document.sections:
+        title = " ".join(tokens(f"{document.title} {section.heading}"))
+        for start, end in split(document.text, section.start, section.end):
+            body = " ".join(tokens(document.text[start:end]))
+            passages.append((section.heading, section.page, start, end, title, body))
+    return _Prepared(
+        document, passages, title_names(document.title), aliases_of(document.title, document.text)
+    )
+
+
+@lru_cache(1)
+def sample_files() -> tuple[tuple[str, bytes], ...]:
+    """Name and content of the documents that ship with the package."""
+    folder = resources.files("research") / "data" / "library"
+    files = sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name)
+    return tuple((f"sample/{f.name}", f.read_bytes()) for f in files)
+
+
+def _all(words: Sequence[str]) -> str:
+    return "(" + " AND ".join(_quoted(w) for w in dict.fromkeys(words)) + ")" if words else ""
+
+
+def _quoted(token: str) -> str:
+    return '"' + token.replace('"', '""') + '"'
+
+
+def _date(value: str | None) -> date | None:
+    return date.fromisoformat(value) if value else None

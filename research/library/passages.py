@@ -1,0 +1,57 @@
+"""Cuts sections into passages short enough to read at a glance and whole enough to quote from.
+
+Passages end where sentences end. The rule here is fast and careful (it would rather not cut): exact
+sentences are found later, in the few passages that a search returns.
+"""
+
+from __future__ import annotations
+
+import re
+
+SIZE = 300  # characters
+
+# A Chinese full stop ends a sentence for certain; a Latin one only after a lower-case word of three
+# letters or more (so not after "Dr.", "U.S.", "No.", "e.g.") and before a capital or Han character.
+_END = re.compile(
+    r"[。！？!?；…]+[”’」』）)\"']*|(?:(?<=[a-z]{3})|(?<=\d%)|(?<=[\d)]{2}))\.[”’)\"']*(?=\s+[\"“‘(]?[A-Z0-9\u4e00-\u9fff])"
+)
+
+
+def split(text: str, start: int, end: int, size: int = SIZE) -> list[tuple[int, int]]:
+    """Start and end of the passages of `text[start:end]`, trimmed, in order, none empty."""
+    passages: list[tuple[int, int]] = []
+    begin = start
+    last = start
+    for cut in _cuts(text, start, end):
+        if cut - begin > size and last > begin:
+            passages.append((begin, last))
+            begin = last
+        last = cut
+    passages.append((begin, end))
+    return [piece for a, b in passages for piece in _fit(text, a, b, size)]
+
+
+def _cuts(text: str, start: int, end: int) -> list[int]:
+    ends = {match.end() for match in _END.finditer(text, start, end)}
+    ends |= {at for at in range(start, end) if text[at] == "\n"}
+    return [*sorted(ends), end]
+
+
+def _fit(text: str, start: int, end: int, size: int) -> list[tuple[int, int]]:
+    """A stretch without any sentence end is cut at white space, or where the size is reached."""
+    out: list[tuple[int, int]] = []
+    while end - start > 2 * size:
+        at = text.rfind(" ", start + size, start + 2 * size)
+        at = at if at > 0 else start + 2 * size
+        out.append((start, at))
+        start = at
+    out.append((start, end))
+    return [(a, b) for a, b in (_trim(text, a, b) for a, b in out) if a < b]
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end

@@ -1,0 +1,111 @@
+"""What questions ask about: words that mean the same, in Chinese and English.
+
+A `Concept` has all forms of one thing (门票, 票价, ticket, admission …). A form is a tuple of tokens;
+a text has the concept if it has all tokens of one form.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+from research.records import Language
+from research.text import has_han, stem, tokens
+
+Form = tuple[str, ...]
+
+# What an answer of a kind looks like; a sentence without it is less likely to be the answer.
+LOOKS = {
+    "price": re.compile(r"\d\s*(?:元|块|yuan|rmb|cny|per cent|%)|[¥￥]\s*\d|免费|免票|半价|free|half", re.I),
+    "time": re.compile(r"\d{1,2}[:：]\d{2}|\d\s*(?:点|时|am|pm|a\.m|p\.m|o'clock)", re.I),
+    "day": re.compile(r"周[一二三四五六日末]|星期|每[周天日]|[a-z]+days?\b", re.I),
+    "year": re.compile(r"\d{3,4}\s*年|\b1\d{3}\b|\b20\d{2}\b|世纪|century|公元|BC|AD"),
+    "number": re.compile(r"[0-9０-９]|[一二三四五六七八九十百千万亿]{2,}"),
+    "free": re.compile(r"免费|免票|free", re.I),
+    "discount": re.compile(r"半价|半票|折|优惠|优待|减免|half|discount|reduced|%", re.I),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """One thing that can be asked about, with its words in each language."""
+
+    kind: str
+    zh: tuple[str, ...]
+    en: tuple[str, ...]
+    forms: frozenset[Form]
+
+    def words(self, language: Language) -> tuple[str, ...]:
+        return self.zh if language == "zh" else self.en
+
+    def occurs(self, present: frozenset[str]) -> bool:
+        """Whether a text with these tokens has the concept."""
+        return any(all(token in present for token in form) for form in self.forms)
+
+
+@lru_cache(1)
+def concepts() -> tuple[Concept, ...]:
+    """All concepts that ship with the package."""
+    text = (resources.files("research") / "data" / "concepts.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    return tuple(_concept(kind, zh.split("|"), en.split("|")) for kind, zh, en in rows)
+
+
+def _concept(kind: str, zh: list[str], en: list[str]) -> Concept:
+    forms = {tuple(tokens(word)) for word in (*zh, *en)}
+    forms |= {(word,) for word in zh if len(word) > 1}
+    return Concept(kind, tuple(zh), tuple(en), frozenset(form for form in forms if form))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A concept and the stretch of the text that names it."""
+
+    concept: Concept
+    start: int
+    end: int
+
+
+@lru_cache(1)
+def _patterns() -> tuple[tuple[re.Pattern[str], Concept], ...]:
+    out = []
+    for concept in concepts():
+        zh = "|".join(re.escape(w) for w in sorted(concept.zh, key=len, reverse=True))
+        en = "|".join(_inflected(w) for w in sorted(concept.en, key=len, reverse=True))
+        out.append((re.compile(rf"(?:{zh})|\b(?:{en})\b", re.I), concept))
+    return tuple(out)
+
+
+def _inflected(phrase: str) -> str:
+    """The phrase with its words' usual endings: `ticket` also matches `tickets`."""
+    words = []
+    for word in phrase.split():
+        root = stem(word.lower())
+        safe = re.escape(root if len(root) >= 4 and word.lower().startswith(root) else word)
+        words.append(rf"{safe}(?:e|es|s|ed|ing|ren|y|ies|ation|ment|’s|'s)?")
+    return r"\s+".join(words)
+
+
+def matches(text: str) -> list[Match]:
+    """The concepts that a text names, without overlap: the longest stretch wins, then the first."""
+    found = [
+        Match(concept, m.start(), m.end())
+        for pattern, concept in _patterns()
+        for m in pattern.finditer(text)
+    ]
+    found.sort(key=lambda m: (m.start - m.end, m.start))
+    kept: list[Match] = []
+    for match in found:
+        if all(match.end <= k.start or match.start >= k.end for k in kept):
+            kept.append(match)
+    return sorted(kept, key=lambda m: m.start)
+
+
+def generic(name: str) -> bool:
+    """Whether a name says nothing but what questions ask about (门票, Tickets): no subject."""
+    rest = name
+    for match in reversed(matches(name)):
+        rest = rest[: match.start] + " " + rest[match.end :]
+    return not (tokens(rest) or (has_han(rest) and rest.strip()))

@@ -1,0 +1,228 @@
+"""The reasoner that needs no key: it splits the question by rules and quotes the evidence verbatim.
+
+It paraphrases nothing, concludes nothing and claims no more than "this sentence speaks to this part".
+A part without a quote is reported as not found. The name a question is about is never given up in
+order to find more: other names of the same thing are tried, and the other language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from research.reasoners import Corpus
+from research.reasoners.concepts import matches
+from research.reasoners.parts import read
+from research.reasoners.quotes import Quote, select
+from research.records import (
+    Cite,
+    Finding,
+    Language,
+    Options,
+    Part,
+    Plan,
+    Question,
+    Reflection,
+    Span,
+    Task,
+    normalised,
+)
+from research.text import STOP, has_han, tokens, words
+
+_AUTHOR = {"zh": "引文摘录（按规则摘引原文，未使用模型）", "en": "Quoted evidence digest, no model"}
+_NOTHING = {
+    "zh": "问题里没有可以检索的词。请写出想了解的对象和内容，例如“故宫的门票多少钱”。",
+    "en": "The question has no word that can be looked up. Name the subject and what you want to "
+    "know, for example “Palace Museum ticket price”.",
+}
+_MISSING = {"zh": "所查资料中未找到。", "en": "Not found in the sources searched."}
+_SAMPLE = {
+    "zh": "部分引文来自随程序附带的示例资料库，仅供演示，可在“资料库”页关闭。",
+    "en": "Some quotes come from the sample library that ships with Sightline, for demonstration; "
+    "turn it off on the Library page.",
+}
+_GENERAL = {"zh": "概况", "en": "Overview"}
+_COVERED = {
+    "zh": "每个部分都有引文；引文是否充分由读者判断。",
+    "en": "Every part has a quote; whether that is enough is for the reader to judge.",
+}
+_GAP = {"zh": "还没有引文的部分", "en": "Parts without a quote"}
+
+
+class Digest:
+    """Rules over the analyst's own documents."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def author(self, question: Question) -> str:
+        return _AUTHOR[question.language]
+
+    async def route(self, question: Question) -> tuple[Span, ...]:
+        if read(question.text, self._corpus).pieces:
+            return ()
+        return (Span(kind="notice", text=_NOTHING[question.language]),)
+
+    async def plan(self, question: Question, options: Options) -> Plan:
+        reading = read(question.text, self._corpus)
+        parts: list[Part] = []
+        for piece in reading.pieces:
+            for subject in piece.subjects or [""]:
+                text = piece.text or _GENERAL[question.language]
+                if all((p.subject, p.text) != (subject, text) for p in parts):
+                    parts.append(Part(id=f"p{len(parts) + 1}", subject=subject, text=text))
+        tasks: list[Task] = []
+        for group in _groups(parts, options.queries):
+            for source in options.sources:
+                tasks.append(self._task(question, group, source, len(tasks) + 1))
+        return Plan(parts=tuple(parts), tasks=tuple(tasks))
+
+    def _task(self, question: Question, group: Sequence[Part], source: str, n: int) -> Task:
+        subject = group[0].subject
+        asked = " ".join(part.text for part in group if part.text not in _GENERAL.values())
+        query = " ".join(filter(None, [subject if subject not in asked else "", asked]))
+        return Task(
+            id=f"1.{n}",
+            source=source,
+            query=query,
+            part=group[0].id,
+            subject=self._names(subject, question.text),
+        )
+
+    def _names(self, subject: str, question: str) -> tuple[str, ...]:
+        """The names a hit must mention one of; none where the subject is not a name."""
+        if not subject or not self._proper(subject, question):
+            return ()
+        return (subject, *self._corpus.aliases(subject))
+
+    def _proper(self, subject: str, question: str) -> bool:
+        reading = read(question, self._corpus)
+        subjects = {s for piece in reading.pieces for s in piece.subjects}
+        return reading.proper if subject in subjects else True
+
+    async def reflect(
+        self, question: Question, plan: Plan, findings: Sequence[Finding], round_: int
+    ) -> Reflection:
+        missing = [part for part in plan.parts if not self._quotes(question, part, findings)]
+        if not missing:
+            note = _COVERED[question.language]
+            return Reflection(round=round_, sufficient=True, note=note)
+        known = {finding.task.key for finding in findings}
+        searched = list(dict.fromkeys(task.source for task in plan.tasks))
+        follow_ups: list[Task] = []
+        for part in missing:
+            for variant in self._variants(question, part):
+                fresh: list[Task] = []
+                for source in searched:
+                    task = variant.model_copy(
+                        update={
+                            "id": f"{round_ + 1}.{len(follow_ups) + len(fresh) + 1}",
+                            "round": round_ + 1,
+                            "source": source,
+                        }
+                    )
+                    if task.key not in known:
+                        known.add(task.key)
+                        fresh.append(task)
+                follow_ups += fresh
+                if fresh:
+                    break  # one new attempt a part and round
+        labels = tuple(_label(part, plan) for part in missing)
+        note = _GAP[question.language] + ("：" if question.language == "zh" else ": ")
+        joined = ("、" if question.language == "zh" else "; ").join(labels)
+        return Reflection(
+            round=round_,
+            sufficient=False,
+            gap=labels,
+            follow_ups=tuple(follow_ups),
+            note=note + joined,
+        )
+
+    def _variants(self, question: Question, part: Part) -> Iterator[Task]:
+        """Other ways to ask for a part: its synonyms, the other language, everything on the name."""
+        names = self._names(part.subject, question.text)
+        other: Language = "en" if question.language == "zh" else "zh"
+        languages: list[tuple[Language, str]] = [(question.language, "synonyms")]
+        if other in self._corpus.languages():
+            languages.append((other, "other language"))
+        for language, why in languages:
+            forms = _forms(part.text, language)
+            if forms:
+                query = " ".join([_named(names, part.subject, language), *forms])
+                yield Task(
+                    id="", source="", query=query.strip(), part=part.id, subject=names, why=why
+                )
+        if names:
+            for language, _ in languages:
+                name = _named(names, part.subject, language)
+                yield Task(
+                    id="", source="", query=name, part=part.id, subject=names, why="whole subject"
+                )
+
+    async def write(
+        self, question: Question, plan: Plan, findings: Sequence[Finding]
+    ) -> tuple[Span, ...]:
+        spans: list[Span] = []
+        sampled = {e.id for f in findings for e in f.evidence if e.sample}
+        quoted: set[str] = set()
+        for part in plan.parts:
+            spans.append(Span(kind="heading", text=_label(part, plan), part=part.id))
+            quotes = self._quotes(question, part, findings)
+            if not quotes:
+                spans.append(Span(kind="missing", text=_MISSING[question.language], part=part.id))
+            for quote in quotes:
+                quoted.add(quote.evidence)
+                spans.append(_span(quote, part))
+        if quoted & sampled:
+            spans.insert(0, Span(kind="notice", text=_SAMPLE[question.language]))
+        return tuple(spans)
+
+    def _quotes(
+        self, question: Question, part: Part, findings: Sequence[Finding]
+    ) -> tuple[Quote, ...]:
+        names = self._names(part.subject, question.text)
+        text = "" if part.text in _GENERAL.values() else part.text
+        return select(text, names or (part.subject,), bool(names), findings, self._corpus)
+
+
+def _span(quote: Quote, part: Part) -> Span:
+    cite = Cite(evidence=quote.evidence, passage=quote.passage, start=quote.start, end=quote.end)
+    return Span(kind="quote", text=quote.text, cites=(cite,), part=part.id)
+
+
+def _label(part: Part, plan: Plan) -> str:
+    if not part.subject or part.subject in part.text:
+        return part.text
+    colon = "：" if has_han(part.subject + part.text) else ": "
+    return f"{part.subject}{colon}{part.text}"
+
+
+def _groups(parts: Sequence[Part], limit: int) -> list[list[Part]]:
+    """Parts that share a query: one each, unless there are more parts than queries allowed."""
+    if len(parts) <= limit:
+        return [[part] for part in parts]
+    ordered = sorted(parts, key=lambda part: [p.subject for p in parts].index(part.subject))
+    groups: list[list[Part]] = [[part] for part in ordered]
+    while len(groups) > limit:
+        pairs = [
+            i for i in range(len(groups) - 1) if groups[i][0].subject == groups[i + 1][0].subject
+        ]
+        if not pairs:
+            return groups[:limit]
+        at = min(pairs, key=lambda i: len(groups[i]) + len(groups[i + 1]))
+        groups[at : at + 2] = [groups[at] + groups[at + 1]]
+    return groups
+
+
+def _forms(text: str, language: Language) -> list[str]:
+    """Words of a language for what a part asks, without those it has already."""
+    out: list[str] = []
+    for match in matches(text):
+        out += [w for w in match.concept.words(language) if normalised(w) not in normalised(text)]
+    if out and (language == "zh") == has_han(text):
+        taken = {t for m in matches(text) for t in tokens(text[m.start : m.end])}
+        out += [w for w in words(text) if w not in STOP and w not in taken]
+    return out
+
+
+def _named(names: Sequence[str], subject: str, language: Language) -> str:
+    return next((n for n in names if has_han(n) == (language == "zh")), subject)

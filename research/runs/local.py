@@ -1,0 +1,387 @@
+"""Runs in this process: one asyncio loop in one daemon thread, checkpoints and results in SQLite.
+
+A run is a LangGraph thread of its own. It goes on whoever looks at it: readers follow its events
+from the store, at any time, from any event, in any process. A stopped or killed run is resumed from
+its last checkpoint, and its finished searches come from the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import threading
+import uuid
+from collections.abc import Coroutine, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from research import records
+from research.graph import RECURSION_LIMIT, Context, build
+from research.reasoners import Reasoner
+from research.records import Event, Options, Plan, Report, Run, RunStatus
+from research.runs.engine import Engine
+from research.runs.ledger import RunLedger
+from research.runs.store import Store
+from research.settings import Settings
+from research.sources import Source
+from research.stages.plan import make_plan
+from research.stages.question import understand
+from research.storage import StoreError, explained
+
+log = logging.getLogger(__name__)
+
+FLUSH = 0.05  # seconds between writes of events
+WATCH = 0.5  # seconds between looks at what other processes ask for
+_T = TypeVar("_T")
+_RECORDS = [
+    ("research.records", name)
+    for name, value in vars(records).items()
+    if isinstance(value, type) and issubclass(value, records.Record)
+]
+
+
+@dataclass
+class _Live:
+    """A run that this process is working on."""
+
+    run: Run
+    task: asyncio.Task[None] | None = None
+    buffer: list[tuple[datetime, str, dict[str, Any]]] = field(default_factory=list)
+    stopped: bool = False
+
+
+class LocalRuns:
+    """Starts, follows, stops, resumes and lists runs. Every method may be called from any thread."""
+
+    def __init__(
+        self, settings: Settings, reasoner: Reasoner, sources: Mapping[str, Source]
+    ) -> None:
+        """Opens the store and starts the loop.
+
+        Raises:
+            StoreError: the data folder cannot be used.
+        """
+        folder = settings.data_dir
+        self._settings, self._reasoner, self._sources = settings, reasoner, dict(sources)
+        self.store = Store(folder / "runs.db")
+        self._engine = Engine(folder / "engines")
+        self._live: dict[str, _Live] = {}
+        self._unsaved: dict[str, tuple[_Live, RunStatus, str]] = {}
+        self._news = threading.Condition()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._work, name="sightline-runs", daemon=True)
+        self._thread.start()
+        self._watcher: asyncio.Task[None] | None = None
+        try:
+            self._call(self._open(folder / "checkpoints.db"))
+        except (OSError, sqlite3.Error) as error:
+            self.close()
+            raise explained(error, folder / "checkpoints.db") from error
+        self._mark_interrupted()
+
+    def _work(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def _call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    async def _open(self, path: Path) -> None:
+        serde = JsonPlusSerializer(allowed_msgpack_modules=_RECORDS)
+        self._checkpoints = await aiosqlite.connect(path, timeout=30)
+        self._saver = AsyncSqliteSaver(self._checkpoints, serde=serde)
+        await self._saver.setup()
+        self._graph = build(self._sources).compile(checkpointer=self._saver)
+        self._watcher = self._loop.create_task(self._watch())
+
+    # The interface
+
+    def start(
+        self,
+        question: str,
+        *,
+        options: Options | None = None,
+        owner: str = "local",
+        plan: Plan | None = None,
+        based_on: str = "",
+        conversation: str = "",
+        run_id: str = "",
+    ) -> Run:
+        """Starts a run and returns at once.
+
+        `plan` replaces planning; searches that `based_on` (a run of the same owner) has finished are
+        reused. A `run_id` that exists already starts nothing: that run is returned.
+
+        Raises:
+            QuestionError: the question cannot be researched.
+            StoreError: the run could not be stored; nothing was started.
+        """
+        understand(question)
+        if run_id and (known := self.get(run_id, owner=owner)):
+            return known
+        earlier = self.get(based_on, owner=owner) if based_on else None
+        run = Run(
+            id=run_id or uuid.uuid4().hex,
+            conversation=conversation
+            or (earlier.conversation if earlier else "")
+            or uuid.uuid4().hex,
+            owner=owner,
+            question=question.strip(),
+            options=options or self._settings.options,
+            status="queued",
+            created=datetime.now(UTC),
+            based_on=earlier.id if earlier else "",
+        )
+        self.store.add(run, plan, self._engine.id)
+        self._spawn(run)
+        return run
+
+    def plan(self, question: str, *, options: Options | None = None) -> Plan:
+        """The plan that a run of this question would begin with; nothing is searched.
+
+        Raises:
+            QuestionError: the question cannot be researched.
+        """
+        asked = understand(question)
+        return self._call(make_plan(asked, self._reasoner, options or self._settings.options))
+
+    def events(self, run_id: str, after: int = 0, *, owner: str = "local") -> list[Event]:
+        """The events of a run after number `after` that are there now."""
+        return self.store.events(run_id, after) if self.get(run_id, owner=owner) else []
+
+    def follow(self, run_id: str, after: int = 0, *, owner: str = "local") -> Iterator[Event]:
+        """The events of a run as they happen, until it is over. Any number of readers may follow."""
+        while True:
+            run = self.get(run_id, owner=owner)
+            if run is None:
+                return
+            for event in self.store.events(run_id, after):
+                after = event.seq
+                yield event
+            if not run.active:
+                return
+            with self._news:
+                self._news.wait(FLUSH * 4)
+
+    def stop(self, run_id: str, *, owner: str = "local") -> None:
+        """Stops a run, in whichever process it runs. What it has found is kept."""
+        run = self.get(run_id, owner=owner)
+        if run is None or not run.active:
+            return
+        if run_id in self._live:
+            self._loop.call_soon_threadsafe(self._cancel, run_id)
+        else:
+            self.store.ask_to_stop(run_id)
+
+    def resume(self, run_id: str, *, owner: str = "local") -> Run | None:
+        """Goes on with a stopped, interrupted or failed run. Finished searches are not repeated."""
+        run = self.get(run_id, owner=owner)
+        if run is None or not run.resumable or not self.store.claim(run_id, self._engine.id):
+            return run
+        run = run.model_copy(update={"status": "queued", "error": "", "finished": None})
+        self._spawn(run)
+        return run
+
+    def list(self, *, owner: str = "local", limit: int = 200) -> list[Run]:
+        """An owner's runs, newest first."""
+        self._mark_interrupted()
+        return self.store.runs(owner, limit)
+
+    def get(self, run_id: str, *, owner: str = "local") -> Run | None:
+        """A run by id; none of another owner."""
+        run = self.store.run(run_id)
+        if run is None or run.owner != owner:
+            return None
+        if run_id in self._unsaved:
+            _, status, error = self._unsaved[run_id]
+            return run.model_copy(update={"status": status, "error": error})
+        if run.active and run_id not in self._live:
+            self._mark_interrupted()
+            run = self.store.run(run_id)
+        return run
+
+    def report(self, run_id: str, *, owner: str = "local") -> Report | None:
+        """What a run has to show so far."""
+        run = self.get(run_id, owner=owner)
+        return self.store.report(run) if run else None
+
+    def close(self) -> None:
+        """Interrupts what is going on and stops the loop. Interrupted runs can be resumed."""
+        if self._loop.is_closed():
+            return
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(timeout=10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=5)
+        self._loop.close()
+        self._engine.close()
+        self.store.close()
+
+    async def _close(self) -> None:
+        tasks = [live.task for live in self._live.values() if live.task]
+        if self._watcher:
+            tasks.append(self._watcher)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)
+        if hasattr(self, "_checkpoints"):
+            await self._checkpoints.close()
+
+    # On the loop
+
+    def _spawn(self, run: Run) -> None:
+        live = self._live[run.id] = _Live(run)
+
+        def begin() -> None:
+            live.task = self._loop.create_task(self._drive(live))
+            # A callback, not `finally`: a task cancelled before its first step never enters its body.
+            live.task.add_done_callback(lambda task: self._finish(live, task))
+
+        self._loop.call_soon_threadsafe(begin)
+
+    def _cancel(self, run_id: str) -> None:
+        live = self._live.get(run_id)
+        if live and live.task:
+            live.stopped = True
+            live.task.cancel()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH)
+            try:
+                for live, status, error in list(self._unsaved.values()):
+                    self._write(live, status, error)
+                    self._unsaved.pop(live.run.id, None)
+                for run_id in self.store.to_stop(self._engine.id) if self._live else ():
+                    self._cancel(run_id)
+            except StoreError as trouble:
+                log.warning("the store is out of reach: %s", trouble)
+
+    async def _drive(self, live: _Live) -> None:
+        run = live.run
+        config: RunnableConfig = {
+            "configurable": {"thread_id": run.id},
+            "recursion_limit": RECURSION_LIMIT,
+        }
+        state = await self._graph.aget_state(config)
+        if state.created_at and not state.tasks:  # killed between the last checkpoint and the end
+            await self._keep(run, state.values)
+            return
+        self._emit(live, "status", status="running")
+        self._write(live, "running")
+        flusher = self._loop.create_task(self._flush(live))
+        try:
+            stream = self._graph.astream(
+                None if state.tasks else {"asked": run.question},
+                config,
+                context=self._context(run),
+                stream_mode="custom",
+                version="v2",
+                durability="sync",
+            )
+            async for part in stream:
+                chunk: Any = part["data"]
+                self._emit(live, chunk["kind"], **chunk["data"])
+                if chunk["kind"] in ("plan", "reflection"):
+                    self._keep_progress(live)
+        finally:
+            flusher.cancel()
+        await self._keep(run, (await self._graph.aget_state(config)).values)
+
+    def _context(self, run: Run) -> Context:
+        return Context(
+            reasoner=self._reasoner,
+            sources=self._sources,
+            options=run.options,
+            ledger=RunLedger(self.store, run),
+            plan=self.store.given(run.id),
+            deadline=self._settings.search_timeout,
+            delay=self._settings.search_delay,
+        )
+
+    def _keep_progress(self, live: _Live) -> None:
+        """The plan and the reflections so far, so that a run cut off can still show them."""
+        plan, reflections = None, []
+        self._write(live)
+        for event in self.store.events(live.run.id):
+            if event.kind == "plan":
+                plan = Plan.model_validate(event.data["plan"])
+            if event.kind == "reflection" and not event.data.get("skipped"):
+                reflections.append(records.Reflection.model_validate(event.data))
+        last = {reflection.round: reflection for reflection in reflections}
+        self.store.keep(live.run.id, plan, list(last.values()), None)
+
+    async def _keep(self, run: Run, values: dict[str, Any]) -> None:
+        """Stores the outcome; the checkpoints that led to it have served."""
+        self.store.keep(
+            run.id, values.get("plan"), values.get("reflections", []), values.get("answer")
+        )
+        await self._saver.adelete_thread(run.id)
+
+    async def _flush(self, live: _Live) -> None:
+        while True:
+            await asyncio.sleep(FLUSH)
+            self._write(live)
+
+    def _emit(self, live: _Live, kind: str, **data: Any) -> None:
+        live.buffer.append((datetime.now(UTC), kind, data))
+
+    def _write(self, live: _Live, status: RunStatus | None = None, error: str = "") -> None:
+        if not live.buffer and status is None:
+            return
+        events, live.buffer = live.buffer, []
+        try:
+            self.store.append(live.run.id, events, status, error)
+        except StoreError:
+            live.buffer = events + live.buffer
+            raise
+        with self._news:
+            self._news.notify_all()
+
+    def _finish(self, live: _Live, task: asyncio.Task[None]) -> None:
+        """The end of a run, however it came. Errors end here and nowhere else."""
+        error = None if task.cancelled() else task.exception()
+        status: RunStatus = "done"
+        if task.cancelled():
+            status = "stopped" if live.stopped else "interrupted"
+        elif error is not None:
+            status = "failed"
+            log.error("run %s failed", live.run.id, exc_info=error)
+        message = _message(error, self._settings.data_dir) if error else ""
+        self._emit(live, "status", status=status, error=message)
+        try:
+            self._write(live, status, message)
+        except StoreError as trouble:
+            log.error("the end of run %s could not be stored: %s", live.run.id, trouble)
+            self._unsaved[live.run.id] = (live, "failed", message or str(trouble))
+        finally:
+            self._live.pop(live.run.id, None)
+            with self._news:
+                self._news.notify_all()
+
+    def _mark_interrupted(self) -> None:
+        """Runs whose process is gone are interrupted: listed as such, and resumed on request."""
+        for engine, run_ids in self.store.engines().items():
+            if engine == self._engine.id:
+                continue
+            if not self._engine.alive(engine):
+                now = datetime.now(UTC)
+                for run_id in run_ids:
+                    event = (now, "status", {"status": "interrupted", "error": ""})
+                    self.store.append(run_id, [event], "interrupted")
+
+
+def _message(error: BaseException, folder: Path) -> str:
+    if isinstance(error, sqlite3.Error | OSError):
+        error = explained(error, folder)
+    if isinstance(error, StoreError):
+        return str(error)
+    return f"{type(error).__name__}; the log has the details"

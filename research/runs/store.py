@@ -1,0 +1,312 @@
+"""Runs, events, searches, evidence and answers in one SQLite file.
+
+What is written here stays: a finished search is stored before the next stage begins, and is never
+paid for twice in its run. Knows records and SQLite; knows nothing of graphs or pages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from research.evidence.registry import Registry
+from research.records import (
+    Answer,
+    Event,
+    Evidence,
+    Finding,
+    Options,
+    Plan,
+    Reflection,
+    Report,
+    Run,
+    RunStatus,
+    Task,
+)
+from research.storage import Database
+
+_MIGRATIONS = (
+    """
+    create table run(
+        id text primary key, conversation text not null, owner text not null,
+        question text not null, options text not null, status text not null,
+        created text not null, finished text, error text not null default '',
+        based_on text not null default '', given text, engine text not null default '',
+        stop integer not null default 0);
+    create index run_owner on run(owner, created);
+    create index run_status on run(status);
+    create table event(
+        run text not null references run on delete cascade, seq integer not null,
+        time text not null, kind text not null, data text not null,
+        primary key(run, seq)) without rowid;
+    create table search(
+        id integer primary key, run text not null references run on delete cascade,
+        task text not null, key text not null, source text not null, query text not null,
+        started text not null, finished text, reason text, finding text);
+    create index search_run on search(run, key);
+    create table evidence(
+        conversation text not null, id text not null, kind text not null, title text not null,
+        url text not null, record text not null, primary key(conversation, id)) without rowid;
+    create table answer(
+        run text primary key references run on delete cascade, plan text, reflections text not null,
+        answer text, made text not null) without rowid;
+    """,
+)
+
+_RUN = "id, conversation, owner, question, options, status, created, finished, error, based_on"
+
+
+class Store:
+    """The runs of one data folder. Safe for several threads and processes."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens or creates the store.
+
+        Raises:
+            StoreError: the file cannot be used.
+        """
+        self.path = path
+        self._db = Database(path, _MIGRATIONS)
+
+    # Runs
+
+    def add(self, run: Run, given: Plan | None, engine: str) -> None:
+        with self._db.write() as db:
+            db.execute(
+                f"insert into run({_RUN}, given, engine) values(?,?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    run.id, run.conversation, run.owner, run.question,
+                    run.options.model_dump_json(), run.status, run.created.isoformat(), None,
+                    run.error, run.based_on, given.model_dump_json() if given else None, engine,
+                ),
+            )  # fmt: skip
+
+    def run(self, run_id: str) -> Run | None:
+        rows = self._db.read(f"select {_RUN} from run where id=?", (run_id,))  # noqa: S608 - the columns are a constant
+        return _run(rows[0]) if rows else None
+
+    def runs(self, owner: str, limit: int = 200) -> list[Run]:
+        """An owner's runs, newest first."""
+        rows = self._db.read(
+            f"select {_RUN} from run where owner=? order by created desc, id limit ?",  # noqa: S608 - the columns are a constant
+            (owner, limit),
+        )
+        return [_run(row) for row in rows]
+
+    def given(self, run_id: str) -> Plan | None:
+        """The plan that the analyst gave the run, if any."""
+        rows = self._db.read("select given from run where id=?", (run_id,))
+        return Plan.model_validate_json(str(rows[0][0])) if rows and rows[0][0] else None
+
+    def claim(self, run_id: str, engine: str) -> bool:
+        """Takes a run that is not going on, for an engine. Only one of several callers gets it."""
+        with self._db.write() as db:
+            return bool(
+                db.execute(
+                    "update run set status='queued', engine=?, stop=0, error='', finished=null "
+                    "where id=? and status in ('stopped', 'interrupted', 'failed')",
+                    (engine, run_id),
+                ).rowcount
+            )
+
+    def engines(self) -> dict[str, list[str]]:
+        """The runs that are marked as going on, by the engine they run in."""
+        out: dict[str, list[str]] = {}
+        for engine, run_id in self._db.read(
+            "select engine, id from run where status in ('queued', 'running')"
+        ):
+            out.setdefault(str(engine), []).append(str(run_id))
+        return out
+
+    def ask_to_stop(self, run_id: str) -> None:
+        with self._db.write() as db:
+            db.execute(
+                "update run set stop=1 where id=? and status in ('queued', 'running')", (run_id,)
+            )
+
+    def to_stop(self, engine: str) -> list[str]:
+        """The engine's runs that somebody asked to stop."""
+        rows = self._db.read(
+            "select id from run where engine=? and stop=1 and status in ('queued', 'running')",
+            (engine,),
+        )
+        return [str(row[0]) for row in rows]
+
+    def delete(self, run_id: str) -> None:
+        with self._db.write() as db:
+            db.execute("delete from run where id=?", (run_id,))
+
+    # Events
+
+    def append(
+        self,
+        run_id: str,
+        events: Iterable[tuple[datetime, str, dict[str, Any]]],
+        status: RunStatus | None = None,
+        error: str = "",
+    ) -> int:
+        """Adds events and, in the same transaction, a new status. Returns the last `seq`."""
+        with self._db.write() as db:
+            last = int(
+                db.execute(
+                    "select coalesce(max(seq), 0) from event where run=?", (run_id,)
+                ).fetchone()[0]
+            )
+            rows = [
+                (run_id, last + n, time.isoformat(), kind, json.dumps(data, ensure_ascii=False))
+                for n, (time, kind, data) in enumerate(events, 1)
+            ]
+            db.executemany("insert into event values(?,?,?,?,?)", rows)
+            if status:
+                over = status not in ("queued", "running")
+                finished = datetime.now(UTC).isoformat() if over else None
+                db.execute(
+                    "update run set status=?, error=?, finished=? where id=?",
+                    (status, error, finished, run_id),
+                )
+            return last + len(rows)
+
+    def events(self, run_id: str, after: int = 0) -> list[Event]:
+        rows: list[Any] = self._db.read(
+            "select seq, time, kind, data from event where run=? and seq>? order by seq",
+            (run_id, after),
+        )
+        return [
+            Event(
+                run=run_id,
+                seq=seq,
+                time=datetime.fromisoformat(time),
+                kind=kind,
+                data=json.loads(data),
+            )
+            for seq, time, kind, data in rows
+        ]
+
+    # Searches and evidence
+
+    def begin(self, run_id: str, task: Task) -> int:
+        """Notes that a search starts; the row's id goes to `finish`."""
+        with self._db.write() as db:
+            row = db.execute(
+                "insert into search(run, task, key, source, query, started) values(?,?,?,?,?,?)",
+                (run_id, task.id, task.key, task.source, task.query, datetime.now(UTC).isoformat()),
+            )
+            return int(row.lastrowid or 0)
+
+    def finish(self, search: int, conversation: str, finding: Finding) -> None:
+        """Makes a finding and its evidence durable."""
+        with self._db.write() as db:
+            db.execute(
+                "update search set finished=?, reason=?, finding=? where id=?",
+                (datetime.now(UTC).isoformat(), finding.reason, finding.model_dump_json(), search),
+            )
+            for evidence in finding.evidence:
+                self._register(db, conversation, evidence)
+
+    def _register(self, db: Any, conversation: str, evidence: Evidence) -> None:
+        registry = Registry()
+        row = db.execute(
+            "select record from evidence where conversation=? and id=?",
+            (conversation, evidence.id),
+        ).fetchone()
+        if row:
+            registry.add(Evidence.model_validate_json(row[0]))
+        merged = registry.add(evidence)
+        db.execute(
+            "insert or replace into evidence values(?,?,?,?,?,?)",
+            (conversation, merged.id, merged.kind, merged.title, merged.url,
+             merged.model_dump_json()),
+        )  # fmt: skip
+
+    def finding(self, runs: Sequence[str], key: str) -> tuple[str, Finding] | None:
+        """The finished search of that key in the first of some runs that has it."""
+        for run_id in filter(None, runs):
+            rows = self._db.read(
+                "select finding from search where run=? and key=? and finding is not null "
+                "and (reason is null or reason='empty') order by id limit 1",
+                (run_id, key),
+            )
+            if rows:
+                return run_id, Finding.model_validate_json(str(rows[0][0]))
+        return None
+
+    def searches(self, run_id: str) -> list[dict[str, Any]]:
+        """Every search that was started for a run, finished or not, in order."""
+        names = ("task", "key", "source", "query", "started", "finished", "reason")
+        rows = self._db.read(
+            f"select {', '.join(names)} from search where run=? order by id",
+            (run_id,),  # noqa: S608 - the columns are a constant
+        )
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def evidence(self, conversation: str) -> list[Evidence]:
+        """The evidence registry of a conversation."""
+        rows = self._db.read(
+            "select record from evidence where conversation=? order by id", (conversation,)
+        )
+        return [Evidence.model_validate_json(str(row[0])) for row in rows]
+
+    # Answers
+
+    def keep(
+        self,
+        run_id: str,
+        plan: Plan | None,
+        reflections: Sequence[Reflection],
+        answer: Answer | None,
+    ) -> None:
+        """Stores what a run has come to so far."""
+        with self._db.write() as db:
+            db.execute(
+                "insert or replace into answer values(?,?,?,?,?)",
+                (
+                    run_id,
+                    plan.model_dump_json() if plan else None,
+                    json.dumps([r.model_dump(mode="json") for r in reflections]),
+                    answer.model_dump_json() if answer else None,
+                    datetime.now(UTC).isoformat(),
+                ),
+            )
+
+    def report(self, run: Run) -> Report:
+        """Everything a run has to show, whatever its status."""
+        rows: list[Any] = self._db.read(
+            "select plan, reflections, answer from answer where run=?", (run.id,)
+        )
+        plan, reflections, answer = rows[0] if rows else (None, "[]", None)
+        findings = tuple(
+            Finding.model_validate_json(str(row[0]))
+            for row in self._db.read(
+                "select finding from search where run=? and finding is not null order by id",
+                (run.id,),
+            )
+        )
+        return Report(
+            run=run,
+            plan=Plan.model_validate_json(plan) if plan else None,
+            findings=findings,
+            reflections=tuple(Reflection.model_validate(r) for r in json.loads(reflections)),
+            answer=Answer.model_validate_json(answer) if answer else None,
+            evidence=tuple(e for f in findings for e in f.evidence),
+        )
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _run(row: Sequence[Any]) -> Run:
+    return Run(
+        id=row[0],
+        conversation=row[1],
+        owner=row[2],
+        question=row[3],
+        options=Options.model_validate_json(row[4]),
+        status=row[5],
+        created=datetime.fromisoformat(row[6]),
+        finished=datetime.fromisoformat(row[7]) if row[7] else None,
+        error=row[8],
+        based_on=row[9],
+    )

@@ -1,0 +1,89 @@
+"""The analyst's own documents as a source. Works with no key and no network."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from research.evidence.registry import evidence_id
+from research.library.index import Hit, Library
+from research.records import Evidence, EvidenceKind, Finding, Passage, Readiness, Task, fingerprint
+
+KIND: EvidenceKind = "library"
+
+
+class LibrarySource:
+    """Searches the library's index; every hit becomes a passage of its document's evidence."""
+
+    name = "library"
+    node = "library_research"
+    kind = KIND
+
+    def __init__(
+        self,
+        library: Library,
+        passages: int = 8,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._library = library
+        self._passages = passages
+        self._clock = clock
+
+    def ready(self) -> Readiness:
+        entries = self._library.entries()
+        own = sum(not entry.sample for entry in entries)
+        if own:
+            return Readiness(state="live", detail=f"{own}")
+        return Readiness(state="sample" if entries else "missing", detail=f"{len(entries)}")
+
+    async def search(self, task: Task) -> Finding:
+        started, clock = self._clock(), time.monotonic()
+        hits = await asyncio.to_thread(
+            self._library.search, task.query, subject=task.subject, limit=self._passages
+        )
+        return Finding(
+            task=task,
+            evidence=_evidence(hits, started),
+            reason=None if hits else "empty",
+            started=started,
+            seconds=round(time.monotonic() - clock, 4),
+        )
+
+
+def _evidence(hits: list[Hit], retrieved: datetime) -> tuple[Evidence, ...]:
+    found: dict[str, Evidence] = {}
+    for hit in hits:
+        key = evidence_id(KIND, hit.url, hit.name)
+        passage = Passage(
+            id=fingerprint(hit.name, str(hit.start), hit.text),
+            text=hit.text,
+            start=hit.start,
+            end=hit.end,
+            heading=hit.heading,
+            page=hit.page,
+            title=hit.title,
+        )
+        known = found.get(key)
+        if known is None:
+            found[key] = Evidence(
+                id=key,
+                kind=KIND,
+                title=hit.title,
+                url=hit.url,
+                locator=hit.name,
+                language=hit.language,
+                retrieved=retrieved,
+                published=hit.published,
+                sample=hit.sample,
+                passages=(passage,),
+            )
+        elif passage.id not in {p.id for p in known.passages}:
+            found[key] = known.model_copy(
+                update={
+                    "passages": (*known.passages, passage),
+                    "sample": known.sample or hit.sample,
+                }
+            )
+    return tuple(found.values())

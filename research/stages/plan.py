@@ -1,0 +1,77 @@
+"""The plan stage: what the reasoner proposes, held to the run's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from research.reasoners import Reasoner
+from research.records import Options, Part, Plan, Question, Task
+
+
+async def make_plan(question: Question, reasoner: Reasoner, options: Options) -> Plan:
+    """The plan of a run; never without a task, so that no run ends without an answer."""
+    plan = await reasoner.plan(question, options)
+    tasks = within(plan.tasks, options, known=())
+    notes = list(plan.notes)
+    if len(tasks) < len(plan.tasks):
+        notes.append(f"{len(plan.tasks) - len(tasks)} tasks beyond the limits were left out")
+    if not tasks:
+        tasks = tuple(
+            Task(id=f"1.{n}", source=source, query=question.text)
+            for n, source in enumerate(options.sources, 1)
+        )
+        notes.append("no query was proposed; the question itself is searched")
+    parts = plan.parts or (Part(id="p1", subject="", text=question.text),)
+    return plan.model_copy(update={"parts": parts, "tasks": tasks, "notes": tuple(notes)})
+
+
+def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Plan:
+    """A plan from what the analyst edited: rows of subject, part, query and source.
+
+    Rows without a query are left out. A task that the original has keeps the names that its hits
+    must mention; a new one must mention its subject, unless the original was without names.
+    """
+    parts: list[Part] = []
+    tasks: list[Task] = []
+    names = {p.subject: t.subject for p in original.parts for t in original.tasks if t.part == p.id}
+    strict = not original.tasks or any(task.subject for task in original.tasks)
+    for subject, text, query, source in rows:
+        subject, text, query = subject.strip(), text.strip(), query.strip()
+        if not query:
+            continue
+        part = next((p for p in parts if (p.subject, p.text) == (subject, text)), None)
+        if part is None:
+            part = Part(id=f"p{len(parts) + 1}", subject=subject, text=text or query)
+            parts.append(part)
+        required = names.get(subject, (subject,) if subject and strict else ())
+        tasks.append(
+            Task(
+                id=f"1.{len(tasks) + 1}",
+                source=source,
+                query=query,
+                part=part.id,
+                subject=required,
+                why="edited",
+            )
+        )
+    return Plan(parts=tuple(parts), tasks=tuple(_once(tasks)), edited=True)
+
+
+def _once(tasks: Iterable[Task]) -> list[Task]:
+    return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
+
+
+def within(tasks: Sequence[Task], options: Options, known: Iterable[str]) -> tuple[Task, ...]:
+    """Tasks for chosen sources only, none that ran already, at most `queries` a source."""
+    seen = set(known)
+    count: dict[str, int] = {}
+    kept: list[Task] = []
+    for task in tasks:
+        if task.source not in options.sources or task.key in seen:
+            continue
+        if count.get(task.source, 0) >= options.queries:
+            continue
+        seen.add(task.key)
+        count[task.source] = count.get(task.source, 0) + 1
+        kept.append(task)
+    return tuple(kept)

@@ -1,0 +1,29 @@
+"""The reflect stage: judge what was found, and choose what to look up next, within the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from research.reasoners import Reasoner
+from research.records import Finding, Options, Plan, Question, Reflection
+from research.stages.plan import within
+
+
+async def judge(
+    question: Question,
+    plan: Plan,
+    findings: Sequence[Finding],
+    reasoner: Reasoner,
+    options: Options,
+    round_: int,
+) -> Reflection | None:
+    """The reflection after a round; none after the last round, which nothing could follow."""
+    if round_ >= options.loops:
+        return None
+    reflection = await reasoner.reflect(question, plan, findings, round_)
+    if reflection.sufficient:
+        return reflection.model_copy(update={"follow_ups": ()})
+    known = [finding.task.key for finding in findings]
+    return reflection.model_copy(
+        update={"follow_ups": within(reflection.follow_ups, options, known)}
+    )

@@ -1,0 +1,64 @@
+"""The search stage: one task, one source, one deadline, one finding."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+from research.records import Finding, Reason, Task
+from research.sources import Source
+
+log = logging.getLogger(__name__)
+
+
+class Ledger(Protocol):
+    """Remembers searches. What it has taken in survives the process."""
+
+    def recall(self, task: Task) -> Finding | None:
+        """What is known for a task already, if anything."""
+
+    def begin(self, task: Task) -> int:
+        """Notes that a search starts; the number goes to `finish`."""
+
+    def finish(self, search: int, finding: Finding) -> None:
+        """Keeps what a search brought back."""
+
+
+async def look_up(
+    task: Task, source: Source, ledger: Ledger, *, deadline: float, delay: float = 0.0
+) -> Finding:
+    """What the ledger knows, else a search: after `delay` seconds and for at most `deadline` seconds.
+
+    Whatever goes wrong in the source costs this task only: it becomes a finding with a reason.
+    """
+    if (known := ledger.recall(task)) is not None:
+        return known
+    if delay:
+        await asyncio.sleep(delay)
+    search, started = ledger.begin(task), time.monotonic()
+    try:
+        async with asyncio.timeout(deadline):
+            finding = await source.search(task)
+    except TimeoutError:
+        seconds = time.monotonic() - started
+        finding = failed(task, "timeout", f"no answer within {deadline:g} s", seconds)
+    except Exception as error:
+        log.exception("search %s in %s crashed", task.id, task.source)
+        seconds = time.monotonic() - started
+        finding = failed(task, "internal", type(error).__name__, seconds)
+    ledger.finish(search, finding)
+    return finding
+
+
+def failed(task: Task, reason: Reason, message: str, seconds: float = 0.0) -> Finding:
+    """A finding that says why there is none."""
+    return Finding(
+        task=task,
+        reason=reason,
+        message=message,
+        started=datetime.now(UTC),
+        seconds=round(seconds, 3),
+    )

@@ -1,0 +1,167 @@
+"""SQLite files that several threads and processes share: opening, numbered migrations, clear errors.
+
+Knows nothing of what is stored. Every file is in WAL mode with a busy time-out; each thread has a
+connection of its own.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+BUSY_SECONDS = 30.0
+Trouble = Literal["corrupt", "read-only", "full", "locked", "newer", "unusable"]
+
+_WORDS: dict[Trouble, str] = {
+    "corrupt": "is damaged or is not a Sightline file. It was left as it is. "
+    "Restore a backup or move the file away, then start again",
+    "read-only": "cannot be written. Make it writable or set SIGHTLINE_DATA_DIR to a folder that is",
+    "full": "cannot grow because the disk is full. Free some space; nothing stored was lost",
+    "locked": "is held by another program. Close that program or try again",
+    "newer": "was written by a newer version of Sightline. Update Sightline",
+    "unusable": "cannot be opened. Check SIGHTLINE_DATA_DIR",
+}
+
+
+class StoreError(RuntimeError):
+    """A file of the data folder cannot be used. `trouble` says how, the message what to do."""
+
+    def __init__(self, trouble: Trouble, path: Path, detail: str = "") -> None:
+        self.trouble: Trouble = trouble
+        self.path = path
+        self.detail = detail
+        super().__init__(f"{path} {_WORDS[trouble]}." + (f" ({detail})" if detail else ""))
+
+
+def explained(error: sqlite3.Error | OSError, path: Path) -> StoreError:
+    """The error of SQLite or of the file system as one of the known troubles."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    text = str(error)
+    if isinstance(error, OSError):
+        if error.errno == 28:
+            return StoreError("full", path)
+        trouble: Trouble = "read-only" if isinstance(error, PermissionError) else "unusable"
+        return StoreError("read-only" if error.errno == 30 else trouble, path, error.strerror or "")
+    if name.startswith("SQLITE_FULL") or "disk is full" in text:
+        return StoreError("full", path)
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return StoreError("corrupt", path, text)
+    if name.startswith("SQLITE_READONLY") or "readonly" in text:
+        return StoreError("read-only", path)
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreError("locked", path)
+    return StoreError("unusable", path, text)
+
+
+class Database:
+    """One SQLite file. Connections are made per thread; writes go through `write()` one at a time."""
+
+    def __init__(self, path: Path, migrations: Sequence[str]) -> None:
+        """Opens or creates the file and brings it up to date.
+
+        Raises:
+            StoreError: the folder or the file cannot be used.
+        """
+        self.path = path
+        self._local = threading.local()
+        self._lock = threading.RLock()
+        self._open: list[sqlite3.Connection] = []
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise explained(error, path.parent) from error
+        self._migrate(migrations)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("pragma synchronous=normal")
+        connection.execute("pragma foreign_keys=on")
+        return connection
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The calling thread's connection."""
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if found is None:
+            found = self._local.connection = self._connect()
+            with self._lock:
+                self._open.append(found)
+        return found
+
+    def _migrate(self, migrations: Sequence[str]) -> None:
+        with self.write() as connection:
+            version = connection.execute("pragma user_version").fetchone()[0]
+            if version > len(migrations):
+                raise StoreError("newer", self.path)
+            for number, script in enumerate(migrations[version:], version + 1):
+                for statement in _statements(script):
+                    connection.execute(statement)
+                connection.execute(f"pragma user_version={number}")
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction: all of the block or nothing.
+
+        Raises:
+            StoreError: the file is damaged, read-only, locked or the disk is full.
+        """
+        with self._lock:
+            try:
+                connection = self.connection
+                if connection.in_transaction:
+                    yield connection
+                    return
+                connection.execute("begin immediate")
+            except sqlite3.Error as error:
+                raise explained(error, self.path) from error
+            try:
+                yield connection
+                connection.execute("commit")
+            except BaseException as error:
+                if connection.in_transaction:
+                    connection.execute("rollback")
+                if isinstance(error, sqlite3.DatabaseError) and not isinstance(
+                    error, sqlite3.IntegrityError | sqlite3.ProgrammingError
+                ):
+                    raise explained(error, self.path) from error
+                raise
+
+    def read(self, query: str, args: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        """All rows of a query, from the calling thread's connection.
+
+        Raises:
+            StoreError: the file is damaged or locked.
+        """
+        try:
+            return self.connection.execute(query, args).fetchall()
+        except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
+            raise
+        except sqlite3.Error as error:
+            raise explained(error, self.path) from error
+
+    def close(self) -> None:
+        """Closes the connections of all threads."""
+        with self._lock:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+        self._local = threading.local()
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script, trigger bodies kept whole."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement

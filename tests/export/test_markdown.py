@@ -1,0 +1,613 @@
+"""What leaves the house reads back as what went in: numbers, sources, and outside text as text."""
+
+import json
+import re
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from research.evidence.citations import CitedAnswer, lint, number
+from research.evidence.registry import evidence_id, gather, url_identity
+from research.export.markdown import escape, file_name, report_json, report_markdown
+from research.records import (
+    Answer,
+    Cite,
+    Evidence,
+    Failure,
+    Finding,
+    Options,
+    Part,
+    Passage,
+    Plan,
+    Reflection,
+    Report,
+    Run,
+    RunStatus,
+    Span,
+    Task,
+)
+from research.text import fold
+
+NOW = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+URL = "https://example.org/a"
+
+HOSTILE = [
+    "![x](https://evil.example/?q=1)",
+    "!![x](https://evil.example/)",
+    "[x](javascript:alert(1))",
+    "]( https://evil.example/ )",
+    "](https://evil.example/)",
+    "x](https://evil.example/ 'y')[z",
+    "[1]: https://evil.example/",
+    "[1] [2]",
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+    "<!-- hidden",
+    "<https://evil.example/>",
+    "javascript:alert(1)",
+    "www.evil.example",
+    "`code` ``` ~~~",
+    "$x$ $$y$$",
+    "a | b | c",
+    "|---|---|",
+    "# heading #",
+    "> quote",
+    "- item",
+    "+",
+    "1. item",
+    "2) item",
+    "---",
+    "===",
+    "***",
+    "**bold** __bold__ *i* _i_ ~~s~~",
+    "&lt;b&gt; &#60; &copy",
+    "\\",
+    "\\](https://evil.example/)",
+    "left\u202eright\u2066\u200f",
+    "🏯👨\u200d👩\u200d👧 emoji",
+    "\0\x01\x1b[31m",
+    "{x} {0} %s",
+    "“nested” ‘quotes’ 「引」",
+]
+
+# --- Escaping
+
+
+def flat(text: str) -> str:
+    """What a text has to read as, on one line."""
+    return " ".join(text.split()).replace("\0", "\ufffd")
+
+
+def plain(tokens: list[Token]) -> str:
+    """The text of inline tokens; fails on anything but text."""
+    assert all(token.type == "text" for token in tokens), [token.type for token in tokens]
+    return "".join(token.content for token in tokens)
+
+
+def inline(markdown: str, *kinds: str) -> list[Token]:
+    """The inline tokens of a document that has this one block and no other."""
+    tokens = MARKDOWN.parse(markdown)
+    assert [token.type for token in tokens if token.type != "inline"] == list(kinds), markdown
+    return [token for token in tokens if token.type == "inline"][0].children or []
+
+
+ACTIVE = st.text(st.sampled_from(list("\\`*_[]<>#|$~!&;:/+-=.()1ax \t\n\"'{}@^宫\u3000\u202e")))
+PIECES = st.lists(st.sampled_from([*HOSTILE, "\n", " ", "a", "&", "_", "宫"]), max_size=5)
+TEXT = st.one_of(ACTIVE, st.text(), PIECES.map("".join))
+
+
+@given(TEXT)
+@settings(max_examples=500)
+@example("a_b_c __init__ _x_")
+@example("1234567890. x")
+@example("    code")
+def test_escaped_text_reads_as_itself(text: str) -> None:
+    if not flat(text):
+        assert escape(text) == ""
+        return
+    assert plain(inline(escape(text), "paragraph_open", "paragraph_close")) == flat(text)
+    heading = inline(f"## {escape(text)}", "heading_open", "heading_close")
+    assert plain(heading) == flat(text)
+    item = ("bullet_list_open", "list_item_open", "paragraph_open")
+    ends = ("paragraph_close", "list_item_close", "bullet_list_close")
+    assert plain(inline(f"- {escape(text)}", *item, *ends)) == flat(text)
+    bold = inline(f"**{escape(text)}**", "paragraph_open", "paragraph_close")
+    assert [bold[0].type, bold[-1].type] == ["strong_open", "strong_close"] or not bold[0].content
+    link = inline(f"“x” [{escape(text)}]({URL})", "paragraph_open", "paragraph_close")
+    assert [link[1].type, link[-1].type] == ["link_open", "link_close"]
+    assert plain(link[2:-1]) == flat(text)
+
+
+@given(TEXT, TEXT, st.sampled_from([" ", "; ", "；", " · ", "，"]))
+def test_escaped_texts_side_by_side_stay_text(left: str, right: str, between: str) -> None:
+    if flat(left):
+        joined = inline(
+            f"{escape(left)}{between}{escape(right)}", *("paragraph_open",) * 0, *PARAGRAPH
+        )
+        assert plain(joined) == f"{flat(left)}{between}{flat(right)}".strip()
+
+
+PARAGRAPH = ("paragraph_open", "paragraph_close")
+
+
+@given(TEXT, TEXT)
+def test_escaped_text_stays_in_its_table_cell(left: str, right: str) -> None:
+    tokens = MARKDOWN.parse(f"| {escape(left)} | {escape(right)} |\n|---|---|\n")
+    cells = [token.children or [] for token in tokens if token.type == "inline"]
+    assert [plain(cell) for cell in cells] == [flat(left), flat(right)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "故宫（紫禁城）占地72万平方米，开放于1925年：门票60元，学生50%优惠，即¥30。",
+        "「免费」不免票？《指南》第3版、2024-05-01；电话 010-8500-7421！",
+        "The Palace Museum (opened in 1925) drew 17.6 million visitors, 5% more: a record!",
+        "It's 3.5 km from Tian'anmen; see http://example.org/a?b=1 - or ask: “why?”",
+        "R&D at AT&T, x < 3 and y > 4, C# and snake_case, -5 °C, +86 10.",
+    ],
+)
+def test_ordinary_sentences_need_no_escape(sentence: str) -> None:
+    assert escape(sentence) == sentence
+
+
+def test_a_tilde_is_escaped_because_github_strikes_out_between_two() -> None:
+    assert escape("3~5天，10~20元") == "3\\~5天，10\\~20元"
+
+
+def test_half_a_surrogate_pair_cannot_break_the_file() -> None:
+    assert escape("a\ud83d") == "a\ufffd"
+
+
+# --- A report
+
+
+def cite(evidence: str, passage: str) -> Cite:
+    return Cite(evidence=evidence, passage=passage)
+
+
+def run(question: str, status: RunStatus = "done", **more: Any) -> Run:
+    return Run(
+        id="3f2a-9b1c-77",
+        conversation="secret-conversation",
+        owner="secret-owner",
+        question=question,
+        options=Options(queries=3, loops=2, sources=("library", "web")),
+        status=status,
+        created=NOW,
+        **more,
+    )
+
+
+def report(words: str, *, url: str = URL, language: str = "en", question: str = "") -> Report:
+    """A report of every feature, with `words` wherever text comes from outside."""
+    passage = Passage(id="p", text=f"Before. {words} After.", heading=words, page=3, title=words)
+    web = Evidence(
+        id="w",
+        kind="web",
+        title=words,
+        publisher=words,
+        url=url,
+        retrieved=NOW,
+        passages=(passage,),
+    )
+    book = Evidence(
+        id="d", kind="library", title=words, locator="d", sample=True, published=date(2024, 5, 1),
+        retrieved=NOW, passages=(passage,),
+    )  # fmt: skip
+    tasks = [
+        Task(id=str(n), round=n, source=source, query=words, why=words)
+        for n, source in [(1, "library"), (2, words), (1, "web")]
+    ]
+    findings = (
+        Finding(task=tasks[0], evidence=(web, book), started=NOW, seconds=0.42, reused=True),
+        Finding(task=tasks[1], reason="timeout", message=words, started=NOW, seconds=30),
+    )
+    both = (cite("w", "p"), cite("d", "p"))
+    spans = (
+        Span(kind="notice", text=words),
+        Span(kind="heading", text=words),
+        Span(kind="quote", text=words, cites=both),
+        Span(kind="quote", text=words + "altered", cites=both),
+        Span(kind="missing", text=words),
+        Span(kind="text", text=words, cites=both[1:]),
+        Span(kind="text", text=words, cites=(cite("invented", "p"),)),
+    )
+    failure = Failure(source=words, query=words, reason="timeout", message=words)
+    answer = Answer(
+        title=words, language=language, author=words, spans=spans, failures=(failure,), made=NOW
+    )  # type: ignore[arg-type]
+    plan = Plan(
+        parts=(Part(id="1", subject=words, text=words),),
+        tasks=(tasks[0], tasks[2].model_copy(update={"id": "9"})),
+        edited=True,
+        notes=(words,),
+    )
+    follow_up = tasks[1]
+    reflection = Reflection(
+        round=1, sufficient=False, gap=(words,), follow_ups=(follow_up,), note=words
+    )
+    return Report(
+        run=run(question or words, error=words),
+        plan=plan,
+        findings=findings,
+        reflections=(reflection,),
+        answer=answer,
+    )
+
+
+def numbered(made: Report) -> CitedAnswer:
+    assert made.answer
+    return number(made.answer, gather(made.findings))
+
+
+def exported(made: Report) -> str:
+    return report_markdown(made, numbered(made))
+
+
+def section(markdown: str, heading: str) -> str:
+    return re.split(r"^## ", markdown, flags=re.M)[
+        [part.partition("\n")[0] for part in re.split(r"^## ", markdown, flags=re.M)].index(heading)
+    ].partition("\n")[2]
+
+
+def numbers_in(markdown: str) -> list[int]:
+    return [int(found) for found in re.findall(r"(?<!\\)\[(\d+)\]", markdown)]
+
+
+def everything(markdown: str) -> list[Token]:
+    tokens = MARKDOWN.parse(markdown)
+    return [item for token in tokens for item in (token, *(token.children or []))]
+
+
+def shape(markdown: str) -> list[str]:
+    """The structure of a document without its words."""
+    return [token.type for token in everything(markdown) if token.content or token.type != "text"]
+
+
+def links(markdown: str) -> set[Any]:
+    return {token.attrs["href"] for token in everything(markdown) if token.type == "link_open"}
+
+
+def test_a_report_in_english_reads_like_this() -> None:
+    made = report("Opened in 1925.", question="When did the museum open?\nAnd why?")
+    assert exported(made) == ENGLISH
+    assert lint(numbered(made)) == []
+
+
+ENGLISH = """\
+# When did the museum open? And why?
+
+## Question
+
+When did the museum open?
+
+And why?
+
+## Answer
+
+**Opened in 1925.**
+
+> Opened in 1925.
+
+### Opened in 1925.
+
+- “Opened in 1925.” [1] [2] — Opened in 1925. · Opened in 1925. · p. 3; Opened in 1925. · \
+Opened in 1925. · p. 3
+- “Opened in 1925.altered” (no source)
+- Not found in the sources searched: Opened in 1925.
+
+Opened in 1925. [2] Opened in 1925. (no source)
+
+## Sources
+
+1. [Opened in 1925.](https://example.org/a) — web page, Opened in 1925., retrieved 2025-03-01
+2. Opened in 1925. — document, published 2024-05-01, sample data
+
+## Look-ups that failed
+
+- “Opened in 1925.” — Opened in 1925.; no answer in time
+
+## Plan and rounds
+
+The plan was edited by hand.
+
+Parts of the question:
+
+- “Opened in 1925.” — Opened in 1925.
+
+Opened in 1925.
+
+### Round 1
+
+- “Opened in 1925.” — library; why: Opened in 1925.; 2 passages; 0.4 s; reused
+- “Opened in 1925.” — web; why: Opened in 1925.; not run
+
+Reflection: something is missing.
+
+Opened in 1925.
+
+- Gap: Opened in 1925.
+- Follow-up: “Opened in 1925.” — Opened in 1925.; why: Opened in 1925.
+
+### Round 2
+
+- “Opened in 1925.” — Opened in 1925.; why: Opened in 1925.; no answer in time; 30.0 s
+
+## How this was made
+
+- Author: Opened in 1925.
+- Options: queries 3; rounds at most 2; sources library, web
+- Run: 3f2a-9b1c-77
+- Run status: done
+- Error: Opened in 1925.
+- Made: 2025-03-01 08:05 UTC
+- Sample data: sources 2
+- Failed look-ups: 1
+"""
+
+
+def test_a_report_in_chinese_has_chinese_headings_and_words() -> None:
+    markdown = exported(report("开放于1925年。", language="zh"))
+    headings = re.findall(r"^## (.*)$", markdown, flags=re.M)
+    assert headings == ["问题", "回答", "来源", "未成功的查询", "计划与各轮检索", "本报告的形成"]
+    assert "- “开放于1925年。” [1] [2] — 开放于1925年。 · 开放于1925年。 · 第 3 页；" in markdown
+    assert "- 所查资料中未找到：开放于1925年。" in markdown
+    assert "（无来源）" in markdown
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [("en", "- Not found in the sources searched."), ("zh", "- 所查资料中未找到。")],
+)
+def test_a_part_without_an_answer_says_so_in_one_sentence(language: str, line: str) -> None:
+    made = report("x", language=language)
+    for text in ("", line.removeprefix("- ")):
+        assert made.answer
+        answer = made.answer.model_copy(update={"spans": (Span(kind="missing", text=text),)})
+        lines = exported(made.model_copy(update={"answer": answer})).splitlines()
+        assert line in lines
+
+
+def test_text_flows_on_unless_it_breaks_its_line_or_its_part_ends() -> None:
+    made = report("x", language="zh")
+    assert made.answer
+    spans = (
+        Span(kind="text", text="甲。"),
+        Span(kind="text", text="乙。", cites=(cite("w", "p"),)),
+        Span(kind="text", text="(丙)\n丁"),
+        Span(kind="text", text="\n戊"),
+        Span(kind="text", text="己", part="2"),
+    )
+    answer = made.answer.model_copy(update={"spans": spans, "title": ""})
+    markdown = exported(made.model_copy(update={"answer": answer}))
+    paragraphs = section(markdown, "回答").strip().split("\n\n")
+    assert paragraphs == ["甲。乙。 [1] (丙)", "丁", "戊", "己"]
+
+
+def test_a_long_question_is_cut_in_the_title_and_whole_below() -> None:
+    question = "why " * 100
+    markdown = exported(report("x", question=question))
+    title = markdown.partition("\n")[0]
+    assert len(title) <= 82
+    assert title.endswith("why…")
+    assert section(markdown, "Question").strip() == question.strip()
+
+
+@pytest.mark.parametrize("status", ["stopped", "failed", "interrupted", "running"])
+def test_a_run_without_an_answer_exports_its_plan_and_what_it_found(status: RunStatus) -> None:
+    whole = report("Found *this*.", question="When did it open?")
+    made = whole.model_copy(
+        update={"answer": None, "run": run("When did it open?", status, error="No <disk>")}
+    )
+    markdown = report_markdown(made, None)
+    assert f"There is no answer. The run's status is: {status}." in markdown
+    assert "  - [Found \\*this\\*.](https://example.org/a) — web page" in markdown
+    assert "- “Found \\*this\\*.” — Found \\*this\\*.; no answer in time" in markdown
+    assert "- Error: No <disk>" in markdown.replace("\\", "")
+    assert "Author" not in markdown
+    assert links(markdown) == {URL}
+    data = json.loads(report_json(made, None))
+    assert (data["answer"], data["sources"], data["author"]) == ([], [], None)
+    assert data["run"]["status"] == status
+    assert len(data["failures"]) == 1
+
+
+def test_a_run_that_was_only_queued_exports_too() -> None:
+    made = Report(run=run("", "queued"))
+    assert report_markdown(made, None).startswith("# Untitled\n")
+    assert "No plan was made." in report_markdown(made, None)
+    assert json.loads(report_json(made, None))["plan"] is None
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_changes_no_structure_and_reads_as_itself(text: str) -> None:
+    benign, hostile = exported(report("plain")), exported(report(text))
+    assert shape(hostile) == shape(benign)
+    assert links(hostile) == {URL}
+    read = ["".join(c.content for c in t.children or []) for t in MARKDOWN.parse(hostile)]
+    assert any(flat(text) == line for line in read)
+    assert numbers_in(section(hostile, "Answer")) == numbers_in(section(benign, "Answer"))
+    unanswered = report(text).model_copy(update={"answer": None})
+    assert links(report_markdown(unanswered, None)) == {URL}
+
+
+@pytest.mark.parametrize(
+    ("url", "linked"),
+    [
+        ("javascript:alert(1)", None),
+        ("data:text/html,<script>", None),
+        ("https://user:pw@evil.example/", None),
+        ("https://example.org/a) b", None),
+        ("https://example.org/a)[x](https://evil.example/)", True),
+        ("https://example.org/<script>", True),
+        ("https://example.org/a\\)", True),
+        ("https://example.org/*a*_b_`c`|$d$", True),
+        ("https://example.org/?a=1&copy;=2&lt;", True),
+        ("https://example.org/故宫(北京)", True),
+        ("https://example.org/\u202egpj.exe", True),
+    ],
+)
+def test_an_address_can_only_be_the_link_that_it_is(url: str, linked: bool | None) -> None:
+    markdown = exported(report("plain", url=url))
+    found = links(markdown)
+    if linked is None:
+        assert found == set()
+        return
+    assert shape(markdown) == shape(exported(report("plain")))
+    assert len(found) == 1
+    source = numbered(report("plain", url=url)).sources[0].evidence
+    same = found.pop().replace("%28", "(").replace("%29", ")").replace("%3B", ";")
+    for code, char in [("%5B", "["), ("%5D", "]"), ("%2A", "*")]:
+        same = same.replace(code, char)
+    assert url_identity(same) == url_identity(source.url)
+
+
+def test_the_json_has_what_the_report_has_and_no_owner() -> None:
+    text = report_json(made := report("开放于1925年。"), numbered(made))
+    assert "开放于1925年。" in text
+    assert "secret" not in text
+    data = json.loads(text)
+    assert data["schema"] == "sightline-report/1"
+    assert list(data["sources"][0]) == [
+        "number", "id", "kind", "title", "publisher", "url", "published", "retrieved", "sample",
+        "times", "passages",
+    ]  # fmt: skip
+    assert data["sources"][1]["published"] == "2024-05-01"
+    assert data["answer"][2]["quotes"] == [
+        {"number": n, "passage": "p", "heading": "开放于1925年。", "page": 3} for n in (1, 2)
+    ]
+    assert [item["round"] for item in data["rounds"]] == [1, 2]
+    assert data["rounds"][0]["findings"][0]["passages"] == 2
+    assert data["made"] == "2025-03-01T08:05:00+00:00"
+
+
+def test_half_a_surrogate_pair_breaks_neither_format() -> None:
+    made = report("a\ud83d")
+    exported(made).encode()
+    json.loads(report_json(made, numbered(made)).encode())
+
+
+def test_a_file_name_comes_from_time_and_run_alone() -> None:
+    made = report("../../etc/passwd")
+    assert file_name(made, "md") == "sightline-20250301-0805-3f2a9b1c.md"
+    assert file_name(made, ".json") == "sightline-20250301-0805-3f2a9b1c.json"
+    east = NOW.astimezone(timezone(timedelta(hours=8)))
+    odd = Report(run=made.run.model_copy(update={"id": "../é", "created": east}))
+    assert file_name(odd, "md") == "sightline-20250301-0805-run.md"
+
+
+# --- Any report
+
+PAGES = [
+    "https://example.org/{n}",
+    "http://example.org/{n}",
+    "https://EXAMPLE.org/{n}/",
+    "https://example.org:443/{n}?utm_source=x#part",
+    "http://example.org/{n}#top",
+]
+PASSAGES = ["It said: “Opened in 1925.” Then [1] rained.", "Opened in 1925.", "开放于 1925 年。"]
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> Evidence:
+    """A page in one of its spellings or a document, under its id or a wrong one."""
+    n = draw(st.integers(0, 3))
+    page = draw(st.sampled_from([*PAGES, ""]))
+    url = page.format(n=n)
+    picked = draw(st.lists(st.sampled_from(range(len(PASSAGES))), max_size=4))
+    key = f"{'page' if url else 'document'}-{n}"
+    right = evidence_id("web", url, key)
+    return Evidence(
+        id=draw(st.sampled_from([right, f"wrong-{key}", f"wrong-{key}-{page}"])),
+        kind="web",
+        title=draw(st.sampled_from(["Plain", "", *HOSTILE])),
+        url=url,
+        locator=key,
+        sample=draw(st.booleans()),
+        retrieved=NOW,
+        passages=tuple(
+            Passage(id=f"{key}-{at}", text=PASSAGES[at], heading=draw(st.sampled_from(HOSTILE)))
+            for at in picked
+        ),
+    )
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> Report:
+    found = draw(st.lists(st.lists(sources(), max_size=3), max_size=4))
+    findings = tuple(
+        Finding(task=Task(id=str(at), source="web", query="q"), evidence=tuple(items), started=NOW)
+        for at, items in enumerate(found)
+    )
+    known = [(item.id, p.id) for items in found for item in items for p in item.passages]
+    invented = [("invented", "page-0-0"), ("", ""), *((item, "invented") for item, _ in known[:2])]
+    cites = st.sampled_from([*known, *known, *invented]).map(lambda pair: cite(*pair))
+    texts = st.sampled_from([*PASSAGES, "Opened\nin 1925", "“Opened in 1925.”", "Altered", ""])
+    kinds = st.sampled_from(["quote", "quote", "text", "heading", "missing", "notice"])
+    span = st.builds(
+        Span,
+        kind=kinds,
+        text=texts | st.sampled_from(HOSTILE),
+        cites=st.lists(cites, max_size=4).map(tuple),
+        part=st.sampled_from(["", "1"]),
+    )
+    spans = tuple(draw(st.lists(span, max_size=10)))
+    answer = Answer(title="", language="en", author="digest", spans=spans, made=NOW)
+    return Report(run=run("When?"), findings=findings, answer=answer)
+
+
+def true_sources(span: Span, findings: tuple[Finding, ...]) -> set[str]:
+    """What a span may rightly cite, worked out from the findings without the registry."""
+    pairs = {(cite.evidence, cite.passage) for cite in span.cites}
+    owners = {i.id: url_identity(i.url) or i.locator for f in findings for i in f.evidence}
+    held = {
+        (url_identity(item.url) or item.locator, passage.id): passage
+        for finding in findings
+        for item in finding.evidence
+        for passage in item.passages
+    }
+    found = set()
+    for evidence, passage_id in pairs:
+        owner = owners.get(evidence, "")
+        passage = held.get((owner, passage_id))
+        quoted = passage and fold(span.text) and fold(span.text) in fold(passage.text)
+        if passage and (span.kind != "quote" or quoted):
+            found.add(owner)
+    return found
+
+
+@given(reports())
+@settings(max_examples=300, deadline=None)
+def test_every_number_of_any_report_stands_for_one_true_source(made: Report) -> None:
+    cited = numbered(made)
+    assert lint(cited) == []
+    owners = [url_identity(s.evidence.url) or s.evidence.locator for s in cited.sources]
+    assert len(set(owners)) == len(owners)
+    for item in cited.spans:
+        assert {owners[n - 1] for n in item.numbers} == true_sources(item.span, made.findings)
+    used = [n for item in cited.spans for n in item.numbers]
+    assert list(dict.fromkeys(used)) == list(range(1, len(owners) + 1))
+
+    markdown = report_markdown(made, cited)
+    assert markdown.endswith("\n")
+    assert numbers_in(section(markdown, "Answer")) == used
+    listed = [int(n) for n in re.findall(r"^(\d+)\. ", section(markdown, "Sources"), flags=re.M)]
+    assert listed == list(range(1, len(owners) + 1))
+    assert {url_identity(link) for link in links(markdown)} == {
+        url_identity(s.evidence.url) for s in cited.sources if s.evidence.url
+    }
+    allowed = {"image", "html_inline", "html_block", "code_inline", "code_block", "fence", "hr"}
+    assert not allowed & set(shape(markdown))
+
+    data = json.loads(report_json(made, cited))
+    assert [n for item in data["answer"] for n in item["numbers"]] == used
+    assert [source["number"] for source in data["sources"]] == listed
+    assert [source["url"] for source in data["sources"]] == [s.evidence.url for s in cited.sources]
+    assert all(source["passages"] for source in data["sources"])
