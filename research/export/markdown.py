@@ -38,8 +38,8 @@ TITLE_LENGTH = 80  # characters
 # 3~5天，10~20元 is ordinary Chinese. "!" is not: it acts only before a bracket, and none is left.
 _ACTIVE = re.compile(
     r"[\\`*\[\]|$~]"
-    r"|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])"  # within a word, as in snake_case, "_" does nothing
-    r"|<(?=[A-Za-z/!?]|$)"
+    r"|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])"  # within a word, as in snake_case, it does nothing
+    r"|<(?=[A-Za-z/!?])"
     r"|&(?=#?[A-Za-z0-9]*(;|$))"
     r"|(?<= )#(?=#*$)"  # would close a heading
 )
@@ -53,9 +53,9 @@ _BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 def escape(text: str) -> str:
     """Markdown that renders as exactly `text`, on one line, white space collapsed.
 
-    Safe at the start of a line, in a heading, a link's text or a table cell, and a space or a
-    punctuation mark away from other text. Ordinary sentences come out as they are. Two characters cannot be rendered and
-    become U+FFFD: NUL and half a surrogate pair.
+    Safe at the start of a line, in a heading, a link's text or a table cell, and beside other text
+    that is set off by a space or by a mark such as ” or ;. Ordinary sentences come out as they are.
+    Two characters cannot be rendered and become U+FFFD: NUL and half a surrogate pair.
     """
     line = _encodable(" ".join(text.split())).replace("\0", "\ufffd")
     head = _LEADING_NUMBER.match(line)
@@ -67,7 +67,7 @@ def escape(text: str) -> str:
 
 
 def _backslashed(match: re.Match[str]) -> str:
-    return "\\" + match[0]
+    return "".join("\\" + char for char in match[0])
 
 
 def _encodable(text: str) -> str:
@@ -106,7 +106,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
         f"## {say('question')}",
         *_lines(report.run.question),
         f"## {say('answer')}",
-        *(_answer(cited, say) if cited else _no_answer(report, say)),
+        *(_answer(report, cited, say) if cited else _no_answer(report, say)),
         *(_sources(cited, say) if cited else ()),
         *_failures(report, cited, say),
         *_plan(report, say, with_evidence=cited is None),
@@ -139,9 +139,10 @@ def _bullets(lines: Iterable[str]) -> Iterator[str]:
 # --- The answer
 
 
-def _answer(cited: CitedAnswer, say: Say) -> Iterator[str]:
-    if cited.answer.title.strip():
-        yield f"**{escape(cited.answer.title)}**"
+def _answer(report: Report, cited: CitedAnswer, say: Say) -> Iterator[str]:
+    title = escape(cited.answer.title)
+    if title and title != escape(report.run.question):
+        yield f"**{title}**"
     sources = {source.number: source for source in cited.sources}
     for shape, group in groupby(cited.spans, key=lambda item: _SHAPES[item.span.kind]):
         yield from shape(list(group), sources, say)
@@ -267,13 +268,16 @@ def _source(evidence: Evidence, say: Say) -> str:
 
 
 def _failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
-    """The failures that the answer lists; without an answer, those of the findings."""
+    """The failures that the answer lists; without one, those of the findings.
+
+    A look-up that found nothing has not failed.
+    """
     if cited:
         return cited.answer.failures
     return tuple(
         Failure(source=f.task.source, query=f.task.query, reason=f.reason, message=f.message)
         for f in report.findings
-        if f.reason
+        if f.reason and f.reason != "empty"
     )
 
 
@@ -485,11 +489,15 @@ def _quote_data(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str
 
 
 def _source_data(source: CitedSource) -> dict[str, Any]:
-    shown = {"id", "kind", "title", "publisher", "url", "published", "retrieved", "sample"}
-    evidence = source.evidence.model_dump(mode="json", include={*shown, "passages"})
-    passages = evidence.pop("passages")
-    evidence["url"] = canonical_url(source.evidence.url)
-    return {"number": source.number, **evidence, "times": source.times, "passages": passages}
+    shown = ("id", "kind", "title", "publisher", "url", "published", "retrieved", "sample")
+    data = source.evidence.model_dump(mode="json")
+    data["url"] = canonical_url(source.evidence.url)
+    return {
+        "number": source.number,
+        **{name: data[name] for name in shown},
+        "times": source.times,
+        "passages": data["passages"],
+    }
 
 
 def file_name(report: Report, suffix: str) -> str:

@@ -316,7 +316,8 @@ def _read_md(data: bytes) -> Draft:
 def _add_markdown(draft: Draft, markdown: str) -> None:
     rows: list[list[str]] = []
     opened = ""  # the tag that the next inline token fills
-    for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown):
+    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
+    for token in parser.parse(markdown):
         if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
             opened = token.tag
         elif token.type == "tr_open":
@@ -341,7 +342,7 @@ def _add_markdown(draft: Draft, markdown: str) -> None:
 
 # HTML
 
-_SKIPPED = {"head", "iframe", "nav", "noscript", "object", "script", "style", "template"}
+_SKIPPED = {"iframe", "nav", "noscript", "object", "script", "style", "template"}
 _BLOCK_TAGS = (
     "address article aside blockquote body br caption dd div dl dt figcaption figure footer form "
     "h1 h2 h3 h4 h5 h6 header hr item lb li list main ol p pre quote row section table td th tr ul"

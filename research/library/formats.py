@@ -20,9 +20,8 @@ from typing import Any, Literal, NamedTuple
 import docx
 import openpyxl
 import pypdf
-from docx.text.paragraph import Paragraph
 from lxml import etree  # type: ignore[import-untyped]
-from pypdf.errors import DependencyError
+from pypdf.errors import DependencyError, PyPdfError
 
 from research.records import Language
 from research.text import HAN
@@ -144,7 +143,7 @@ def looks_chinese(data: bytes) -> bool:
 def checked(text: str) -> str:
     """The text unless it is a binary file in disguise."""
     controls = len(re.findall(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]", text))
-    if "\0" in text or controls * 100 > len(text):
+    if "\0" in text or (controls > 3 and controls * 50 > len(text)):
         raise Unreadable("unreadable", "This is a binary file, not text.")
     return text
 
@@ -189,42 +188,42 @@ def unwrapped(text: str) -> str:
 # Tables
 
 
-def labelled(header: Sequence[str], row: Sequence[str]) -> str:
+def _labelled(names: Sequence[str], row: Sequence[str]) -> str:
     """A row as one line, `Header: cell; Header: cell`, blank cells left out."""
-    names = [one_line(name) for name in header] + [""] * len(row)
-    cells = [one_line(cell, MAX_CHARACTERS) for cell in row]
-    return "; ".join(f"{n}: {c}" if n else c for n, c in zip(names, cells, strict=False) if c)
+    cells = []
+    for at, cell in enumerate(row):
+        if cell and (text := one_line(cell, MAX_CHARACTERS)):
+            name = names[at] if at < len(names) else ""
+            cells.append(f"{name}: {text}" if name else text)
+    return "; ".join(cells)
 
 
 def table_lines(rows: Sequence[Sequence[str]], has_header: bool) -> list[str]:
     """A table as lines. Without a marked header two columns are read as names and values."""
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    rows = [row for row in rows if any(map(str.strip, row))]
     if len(rows) > 1 and (has_header or max(map(len, rows)) > 2):
-        return [labelled(rows[0], row) for row in rows[1:]]
-    return [labelled(row[:1], ["", *row[1:]]) if len(row) < 2 else _pair(row) for row in rows]
-
-
-def _pair(row: Sequence[str]) -> str:
-    return (": " if len(row) == 2 else "; ").join(
-        c for cell in row if (c := one_line(cell, MAX_CHARACTERS))
-    )
+        names = [one_line(name) for name in rows[0]]
+        return [_labelled(names, row) for row in rows[1:]]
+    pairs = [[text for cell in row if (text := one_line(cell, MAX_CHARACTERS))] for row in rows]
+    return [(": " if len(pair) == 2 else "; ").join(pair) for pair in pairs]
 
 
 def _add_rows(draft: Draft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
-    filled = (row for row in rows if any(cell.strip() for cell in row))
+    filled = (row for row in rows if any(map(str.strip, row)))
     header = next(filled, None)
     if header is None:
         return
+    names = [one_line(name) for name in header]
     lines: list[str] = []
     for row in filled:
-        lines.append(labelled(header, row))
+        lines.append(_labelled(names, row))
         if len(lines) > MAX_ROWS:
             raise Unreadable("too large", f"The table has more than {MAX_ROWS:,} rows; split it.")
     for at in range(0, len(lines), ROWS_PER_SECTION):
         part = lines[at : at + ROWS_PER_SECTION]
         draft.pieces.append(Piece("\n".join(part), (*path, f"{at + 1}–{at + len(part)}")))
     if not lines:
-        draft.pieces.append(Piece(labelled((), header), path))
+        draft.pieces.append(Piece(_labelled((), header), path))
 
 
 def read_csv(data: bytes, fallback: str = ",") -> Draft:
@@ -324,20 +323,34 @@ def _word_text(element: Any) -> str:
     return "".join(out)
 
 
-def _word_level(paragraph: Paragraph) -> int | None:
-    """0 for the title, 1 to 9 for a heading, None for text."""
-    style = paragraph.style
-    name = (style.name or "").strip().casefold() if style is not None else ""
-    if name in ("title", "标题"):
-        return 0
-    if found := re.match(r"(?:heading|标题)\s*(\d?)", name):
-        return int(found[1] or 1)
-    for element in (paragraph._p, style.element if style is not None else None):
-        level = element.find(f"{_W}pPr/{_W}outlineLvl") if element is not None else None
-        if level is not None and (level.get(f"{_W}val") or "").isdigit():
-            number = int(level.get(f"{_W}val"))
-            return number + 1 if number < 9 else None
+def _outline_level(element: Any) -> int | None:
+    level = element.find(f"{_W}pPr/{_W}outlineLvl")
+    value = level.get(f"{_W}val") or "" if level is not None else ""
+    return int(value) + 1 if value.isdigit() else None
+
+
+def _style_level(style: Any) -> int | None:
+    """0 for the title, 1 to 9 for a heading, None for text; a style may inherit its level."""
+    for _ in range(10):
+        if style is None:
+            break
+        name = (style.name or "").strip().casefold()
+        if name in ("title", "标题"):
+            return 0
+        if found := re.match(r"(?:heading|标题)\s*(\d?)", name):
+            return int(found[1] or 1)
+        if level := _outline_level(style.element):
+            return level if level <= 9 else None
+        style = getattr(style, "base_style", None)
     return None
+
+
+def _word_level(paragraph: Any, styles: dict[str, int | None]) -> int | None:
+    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+    level = styles.get(style.get(f"{_W}val")) if style is not None else None
+    if level is None:
+        level = _outline_level(paragraph)
+    return level if level is None or level <= 9 else None
 
 
 def _word_table(table: Any) -> list[str]:
@@ -365,13 +378,14 @@ def read_docx(data: bytes) -> Draft:
     """A Word file: paragraphs and tables in order, headings by style or outline level."""
     check_container(data, "document")
     document = docx.Document(io.BytesIO(data))
+    styles = {style.style_id: _style_level(style) for style in document.styles}
     draft = Draft()
     for block in _word_blocks(document.element.body):
         if block.tag == f"{_W}tbl":
             draft.body("\n".join(_word_table(block)))
             continue
         text = _word_text(block)
-        level = _word_level(Paragraph(block, document))
+        level = _word_level(block, styles)
         if level is None:
             draft.body(text)
         elif level or draft.title:
@@ -385,7 +399,7 @@ def read_docx(data: bytes) -> Draft:
 
 
 _JUNK = re.compile(
-    r"(?i)untitled|microsoft word\b|word document|无标题|未命名|文档\s?\d*$"
+    r"(?i)\(?(?:untitled|anonymous|unspecified)|microsoft word\b|word document|无标题|未命名|文档\s?\d*$"
     r"|.*\.(docx?|indd|pdf|tex|dvi|pages)$"
 )
 
@@ -399,8 +413,25 @@ def sensible(title: object) -> str:
 # PDF
 
 
+_BROKEN_HINTS = (PyPdfError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+def _own_title(reader: pypdf.PdfReader) -> str:
+    try:
+        return sensible(reader.metadata.title if reader.metadata else "")
+    except _BROKEN_HINTS:  # a title is no reason to refuse the text
+        return ""
+
+
 def _chapters(reader: pypdf.PdfReader) -> dict[int, str]:
     """Page -> top-level entry of the outline; pages that share chapters have none."""
+    try:
+        return _outline(reader)
+    except _BROKEN_HINTS:  # nor is an outline that points nowhere
+        return {}
+
+
+def _outline(reader: pypdf.PdfReader) -> dict[int, str]:
     starts: dict[int, list[str]] = {}
     for entry in reader.outline:
         if not isinstance(entry, list):
@@ -418,19 +449,19 @@ def _chapters(reader: pypdf.PdfReader) -> dict[int, str]:
 
 def read_pdf(data: bytes) -> Draft:
     """A PDF: one piece per page, lines joined that the layout broke inside a sentence."""
-    reader = pypdf.PdfReader(io.BytesIO(data))
     locked = Unreadable("encrypted", "The PDF is protected with a password; save it without.")
     try:
+        reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
             raise locked
         total = len(reader.pages)
-    except DependencyError as error:
+    except DependencyError as error:  # a cipher that is not installed
         raise locked from error
     if total > MAX_PAGES:
         raise Unreadable(
             "too large", f"The PDF has {total:,} pages; at most {MAX_PAGES:,} are read."
         )
-    draft = Draft(title=sensible(reader.metadata.title if reader.metadata else ""))
+    draft = Draft(title=_own_title(reader))
     chapters = _chapters(reader)
     size = 0
     for number, page in enumerate(reader.pages):
@@ -438,8 +469,8 @@ def read_pdf(data: bytes) -> Draft:
         size += len(text)
         if size > MAX_CHARACTERS:
             break  # the reader of the draft refuses it
-        path = (chapters[number],) if chapters[number] else ()
-        draft.pieces.append(Piece(text, path, page=number + 1))
+        chapter = chapters.get(number)
+        draft.pieces.append(Piece(text, (chapter,) if chapter else (), page=number + 1))
     whole = next((piece.text for piece in draft.pieces if piece.text), "")
     if not whole:
         raise Unreadable("no text layer", "The PDF holds pictures of pages, no text; OCR it first.")

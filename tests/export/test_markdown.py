@@ -20,6 +20,7 @@ from research.records import (
     Evidence,
     Failure,
     Finding,
+    Language,
     Options,
     Part,
     Passage,
@@ -76,6 +77,8 @@ HOSTILE = [
     "“nested” ‘quotes’ 「引」",
 ]
 
+PARAGRAPH = ("paragraph_open", "paragraph_close")
+
 # --- Escaping
 
 
@@ -94,7 +97,8 @@ def inline(markdown: str, *kinds: str) -> list[Token]:
     """The inline tokens of a document that has this one block and no other."""
     tokens = MARKDOWN.parse(markdown)
     assert [token.type for token in tokens if token.type != "inline"] == list(kinds), markdown
-    return [token for token in tokens if token.type == "inline"][0].children or []
+    children = next(token for token in tokens if token.type == "inline").children or []
+    return [token for token in children if token.content or token.type != "text"]
 
 
 ACTIVE = st.text(st.sampled_from(list("\\`*_[]<>#|$~!&;:/+-=.()1ax \t\n\"'{}@^宫\u3000\u202e")))
@@ -111,29 +115,26 @@ def test_escaped_text_reads_as_itself(text: str) -> None:
     if not flat(text):
         assert escape(text) == ""
         return
-    assert plain(inline(escape(text), "paragraph_open", "paragraph_close")) == flat(text)
+    assert plain(inline(escape(text), *PARAGRAPH)) == flat(text)
     heading = inline(f"## {escape(text)}", "heading_open", "heading_close")
     assert plain(heading) == flat(text)
     item = ("bullet_list_open", "list_item_open", "paragraph_open")
     ends = ("paragraph_close", "list_item_close", "bullet_list_close")
     assert plain(inline(f"- {escape(text)}", *item, *ends)) == flat(text)
-    bold = inline(f"**{escape(text)}**", "paragraph_open", "paragraph_close")
-    assert [bold[0].type, bold[-1].type] == ["strong_open", "strong_close"] or not bold[0].content
-    link = inline(f"“x” [{escape(text)}]({URL})", "paragraph_open", "paragraph_close")
+    bold = inline(f"**{escape(text)}**", *PARAGRAPH)
+    assert [bold[0].type, bold[-1].type] == ["strong_open", "strong_close"]
+    assert plain(bold[1:-1]) == flat(text)
+    link = inline(f"“x” [{escape(text)}]({URL})", *PARAGRAPH)
     assert [link[1].type, link[-1].type] == ["link_open", "link_close"]
     assert plain(link[2:-1]) == flat(text)
 
 
-@given(TEXT, TEXT, st.sampled_from([" ", "; ", "；", " · ", "，"]))
+@given(TEXT, TEXT, st.sampled_from([" ", "; ", "；", " · ", "，", "”"]))
+@example("R&copy", "x", "; ")
 def test_escaped_texts_side_by_side_stay_text(left: str, right: str, between: str) -> None:
     if flat(left):
-        joined = inline(
-            f"{escape(left)}{between}{escape(right)}", *("paragraph_open",) * 0, *PARAGRAPH
-        )
+        joined = inline(f"{escape(left)}{between}{escape(right)}", *PARAGRAPH)
         assert plain(joined) == f"{flat(left)}{between}{flat(right)}".strip()
-
-
-PARAGRAPH = ("paragraph_open", "paragraph_close")
 
 
 @given(TEXT, TEXT)
@@ -185,7 +186,7 @@ def run(question: str, status: RunStatus = "done", **more: Any) -> Run:
     )
 
 
-def report(words: str, *, url: str = URL, language: str = "en", question: str = "") -> Report:
+def report(words: str, *, url: str = URL, language: Language = "en", question: str = "") -> Report:
     """A report of every feature, with `words` wherever text comes from outside."""
     passage = Passage(id="p", text=f"Before. {words} After.", heading=words, page=3, title=words)
     web = Evidence(
@@ -222,7 +223,7 @@ def report(words: str, *, url: str = URL, language: str = "en", question: str = 
     failure = Failure(source=words, query=words, reason="timeout", message=words)
     answer = Answer(
         title=words, language=language, author=words, spans=spans, failures=(failure,), made=NOW
-    )  # type: ignore[arg-type]
+    )
     plan = Plan(
         parts=(Part(id="1", subject=words, text=words),),
         tasks=(tasks[0], tasks[2].model_copy(update={"id": "9"})),
@@ -252,9 +253,9 @@ def exported(made: Report) -> str:
 
 
 def section(markdown: str, heading: str) -> str:
-    return re.split(r"^## ", markdown, flags=re.M)[
-        [part.partition("\n")[0] for part in re.split(r"^## ", markdown, flags=re.M)].index(heading)
-    ].partition("\n")[2]
+    """What stands between a heading of the second level and the next."""
+    parts = re.split(r"^## (.*)$", markdown, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))[heading]
 
 
 def numbers_in(markdown: str) -> list[int]:
@@ -366,7 +367,7 @@ def test_a_report_in_chinese_has_chinese_headings_and_words() -> None:
     ("language", "line"),
     [("en", "- Not found in the sources searched."), ("zh", "- 所查资料中未找到。")],
 )
-def test_a_part_without_an_answer_says_so_in_one_sentence(language: str, line: str) -> None:
+def test_a_part_without_an_answer_says_so_in_one_sentence(language: Language, line: str) -> None:
     made = report("x", language=language)
     for text in ("", line.removeprefix("- ")):
         assert made.answer
@@ -417,6 +418,18 @@ def test_a_run_without_an_answer_exports_its_plan_and_what_it_found(status: RunS
     assert (data["answer"], data["sources"], data["author"]) == ([], [], None)
     assert data["run"]["status"] == status
     assert len(data["failures"]) == 1
+
+
+def test_a_look_up_that_found_nothing_is_told_but_has_not_failed() -> None:
+    task = Task(id="1", source="library", query="q")
+    empty = Finding(task=task, reason="empty", started=NOW)
+    markdown = report_markdown(Report(run=run("?", "stopped"), findings=(empty,)), None)
+    assert "- “q” — library; nothing found; 0.0 s" in markdown
+    assert "Failed look-ups: 0" in markdown
+
+
+def test_a_title_that_is_the_question_is_not_repeated() -> None:
+    assert "**" not in exported(report("When did it open?"))
 
 
 def test_a_run_that_was_only_queued_exports_too() -> None:
@@ -548,6 +561,7 @@ def reports(draw: st.DrawFn) -> Report:
     )
     known = [(item.id, p.id) for items in found for item in items for p in item.passages]
     invented = [("invented", "page-0-0"), ("", ""), *((item, "invented") for item, _ in known[:2])]
+    invented += [(item, passage) for item, _ in known[:1] for _, passage in known[-1:]]
     cites = st.sampled_from([*known, *known, *invented]).map(lambda pair: cite(*pair))
     texts = st.sampled_from([*PASSAGES, "Opened\nin 1925", "“Opened in 1925.”", "Altered", ""])
     kinds = st.sampled_from(["quote", "quote", "text", "heading", "missing", "notice"])
@@ -603,8 +617,8 @@ def test_every_number_of_any_report_stands_for_one_true_source(made: Report) -> 
     assert {url_identity(link) for link in links(markdown)} == {
         url_identity(s.evidence.url) for s in cited.sources if s.evidence.url
     }
-    allowed = {"image", "html_inline", "html_block", "code_inline", "code_block", "fence", "hr"}
-    assert not allowed & set(shape(markdown))
+    barred = {"image", "html_inline", "html_block", "code_inline", "code_block", "fence", "hr"}
+    assert not barred & set(shape(markdown))
 
     data = json.loads(report_json(made, cited))
     assert [n for item in data["answer"] for n in item["numbers"]] == used

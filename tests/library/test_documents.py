@@ -507,8 +507,11 @@ def test_chapters_of_a_pdf_are_headings() -> None:
     assert outline(document) == [("Start", "One."), ("Start", "Two."), ("End", "Three.")]
 
 
-def test_a_pdf_titled_by_a_program_takes_its_first_line() -> None:
-    assert read("a.pdf", make_pdf(["Report."], title="Microsoft Word - x.doc")).title == "Report."
+@pytest.mark.parametrize(
+    "title", ["Microsoft Word - x.doc", "Untitled", "paper.tex", "(anonymous)"]
+)
+def test_a_pdf_titled_by_a_program_takes_its_first_line(title: str) -> None:
+    assert read("a.pdf", make_pdf(["Report."], title=title)).title == "Report."
 
 
 def test_a_pdf_with_a_password_is_encrypted_and_one_without_is_read() -> None:
@@ -518,6 +521,26 @@ def test_a_pdf_with_a_password_is_encrypted_and_one_without_is_read() -> None:
     out = io.BytesIO()
     writer.write(out)
     assert read("a.pdf", out.getvalue()).text == "Not secret."
+
+
+def test_a_pdf_with_a_cipher_that_is_not_at_hand_is_encrypted() -> None:
+    lock = (
+        "<< /Filter /Standard /V 5 /R 6 /Length 256 /P -4 /EncryptMetadata true /StmF /StdCF "
+        "/StrF /StdCF /CF << /StdCF << /CFM /AESV3 /AuthEvent /DocOpen /Length 32 >> >> "
+        f"/O <{'00' * 48}> /U <{'00' * 48}> /OE <{'00' * 32}> /UE <{'00' * 32}> "
+        f"/Perms <{'00' * 16}> >>"
+    )
+    plain = make_pdf(["Secret."])
+    data = plain.replace(b"trailer\n<<", f"trailer\n<<\n/Encrypt {lock}\n/ID [<00> <00>]".encode())
+    assert data != plain
+    assert problem("a.pdf", data) == "encrypted"
+
+
+def test_a_broken_outline_or_title_costs_a_pdf_nothing_else() -> None:
+    data = make_pdf(["Text."], title="Report", outline={"Start": 0})
+    for name in (b"/Outlines", b"/First", b"/Title"):
+        assert name + b" " in data
+        assert read("a.pdf", data.replace(name + b" ", name + b" 1 ")).text == "Text."
 
 
 def test_a_scanned_pdf_has_no_text_layer() -> None:

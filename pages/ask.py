@@ -1,0 +1,271 @@
+"""Ask a question, watch the run, read the answer."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts import answer, downloads, plan, progress, sources
+from pages.parts.safe import plain
+from pages.parts.words import WORDS, lang, local_time, number, t
+from research import MAX_QUESTION, Options, Plan, QuestionError, Run, cited, runs
+
+POLL = 0.5  # seconds between looks at a run under way
+EXAMPLES = {
+    "zh": (
+        "故宫博物院的门票多少钱，周几闭馆？",
+        "西湖和颐和园是哪一年列入世界遗产的？",
+        "带孩子坐火车怎么买票，可以带多少行李？",
+    ),
+    "en": (
+        "What does a ticket to the Palace Museum cost, and when is it closed?",
+        "When were the Summer Palace and West Lake put on the World Heritage list?",
+        "How do train tickets for children work in China, and how much luggage can they take?",
+    ),
+}
+COLORS = {"running": "blue", "queued": "blue", "done": "green", "failed": "red"}
+
+
+def owner() -> str:
+    return str(st.session_state.owner)
+
+
+def current() -> Run | None:
+    """The run of the URL, else the last one that this visitor looked at."""
+    asked = st.query_params.get("run", "")
+    run_id = asked or st.session_state.get("last_run", "")
+    if not run_id:
+        return None
+    run = runs.get(run_id, owner=owner())
+    if run is None:
+        if asked:
+            st.warning(t("ask.no_run"))
+        return None
+    show(run)
+    return run
+
+
+def show(run: Run) -> None:
+    st.query_params["run"] = run.id
+    st.session_state.last_run = run.id
+
+
+def leave() -> None:
+    st.query_params.pop("run", None)
+    for key in ("last_run", "draft", "draft_question"):
+        st.session_state.pop(key, None)
+
+
+# Asking
+
+
+def form() -> None:
+    settings = runs.desk().settings
+    if "queries" not in st.session_state:
+        st.session_state.queries = settings.queries
+        st.session_state.loops = settings.loops
+        st.session_state.sources = list(runs.desk().sources)
+    with st.form("ask", border=False, enter_to_submit=True):
+        question = st.text_area(
+            t("ask.question"),
+            key="question",
+            placeholder=t("ask.placeholder"),
+            label_visibility="collapsed",
+            height=84,
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            go = st.form_submit_button(
+                t("ask.start"), type="primary", key="start", icon=":material/search:",
+                shortcut="Ctrl+Enter",
+            )  # fmt: skip
+            first = st.form_submit_button(t("ask.plan_first"), key="plan_first")
+            effort()
+    if go:
+        start(question)
+    elif first:
+        preview(question)
+
+
+def effort() -> None:
+    label = t("ask.effort", queries=st.session_state.queries, loops=st.session_state.loops)
+    with st.popover(label, icon=":material/tune:", key="effort"):
+        st.caption(t("ask.effort_help"))
+        st.slider(t("ask.queries"), 1, 10, key="queries")
+        st.slider(t("ask.loops"), 1, 10, key="loops")
+        st.pills(
+            t("ask.sources"),
+            list(runs.desk().sources),
+            selection_mode="multi",
+            format_func=lambda name: t(f"source.{name}"),
+            key="sources",
+        )
+
+
+def options() -> Options | None:
+    chosen = tuple(st.session_state.sources or ())
+    if not chosen:
+        st.error(t("ask.no_sources"))
+        return None
+    return Options(queries=st.session_state.queries, loops=st.session_state.loops, sources=chosen)
+
+
+def start(question: str, plan_: Plan | None = None, based_on: str = "") -> None:
+    limits = options()
+    if limits is None:
+        return
+    try:
+        run = runs.start(question, options=limits, owner=owner(), plan=plan_, based_on=based_on)
+    except QuestionError as error:
+        refuse(error)
+        return
+    st.session_state.pop("draft", None)
+    show(run)
+    st.rerun()
+
+
+def preview(question: str) -> None:
+    limits = options()
+    if limits is None:
+        return
+    try:
+        st.session_state.draft = runs.plan(question, options=limits)
+    except QuestionError as error:
+        refuse(error)
+        return
+    st.session_state.draft_question = question
+    st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
+    st.query_params.pop("run", None)
+    st.session_state.pop("last_run", None)
+    st.rerun()
+
+
+def refuse(error: QuestionError) -> None:
+    st.error(t(f"problem.{error.problem}", length=number(error.length), limit=number(MAX_QUESTION)))
+
+
+def draft() -> None:
+    """The plan before the run, as the analyst edits it."""
+    st.subheader(t("plan.title"), anchor=False)
+    st.markdown(plain(st.session_state.draft_question))
+    key = f"draft_{st.session_state.draft_round}"
+    edited = plan.editor(st.session_state.draft, tuple(runs.desk().sources), key)
+    with st.container(horizontal=True):
+        if st.button(t("plan.start"), type="primary", key="start_draft"):
+            if edited.tasks:
+                start(st.session_state.draft_question, edited)
+            else:
+                st.error(t("plan.none"))
+        st.button(t("ask.new"), key="leave_draft", on_click=leave)
+
+
+def examples() -> None:
+    def ask(question: str) -> None:
+        st.session_state.question = question
+
+    st.caption(t("ask.examples"))
+    for n, question in enumerate(EXAMPLES[lang()]):
+        st.button(question, key=f"example_{n}", on_click=ask, args=(question,), type="tertiary",
+                  icon=":material/arrow_outward:")  # fmt: skip
+
+
+# The run
+
+
+def head(run: Run, view: progress.View) -> None:
+    st.subheader(plain(run.question, 400), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(t(f"run.{run.status}"), color=COLORS.get(run.status, "orange"))
+        st.caption(f"{progress.summary(view, run)} · {local_time(run.created)}", width="content")
+        if run.active:
+            if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
+                runs.stop(run.id, owner=owner())
+                st.session_state[f"stopping_{run.id}"] = True
+            if st.session_state.get(f"stopping_{run.id}"):
+                st.caption(t("run.stopping"), width="content")
+        else:
+            st.session_state.pop(f"stopping_{run.id}", None)
+            if run.resumable and st.button(
+                t("run.resume"), key=f"resume_{run.id[:8]}", type="primary",
+                icon=":material/play_arrow:",
+            ):  # fmt: skip
+                runs.resume(run.id, owner=owner())
+                st.rerun()
+            st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
+    if run.resumable:
+        note = t(f"run.{run.status}_help", error=plain(run.error))
+        (st.error if run.status == "failed" else st.info)(note)
+
+
+def view_of(run: Run) -> progress.View:
+    """The run's view, kept between looks so that each reads only what is new."""
+    views = st.session_state.setdefault("views", {})
+    if run.id not in views:
+        views.clear()
+        views[run.id] = progress.View()
+    view: progress.View = views[run.id]
+    return view.add(runs.events(run.id, view.seq, owner=owner()))
+
+
+@st.fragment(run_every=POLL)
+def live(run_id: str) -> None:
+    run = runs.get(run_id, owner=owner())
+    if run is None or not run.active:
+        st.rerun()
+    view = view_of(run)
+    head(run, view)
+    progress.draw(view, run)
+
+
+def finished(run: Run) -> None:
+    view = view_of(run)
+    head(run, view)
+    report = runs.report(run.id, owner=owner())
+    if report is None:
+        return
+    numbered = cited(report)
+    if numbered is not None:
+        answer.draw(report, numbered)
+        if numbered.answer.failures:
+            failures(numbered.answer.failures)
+        st.markdown(f"#### {t('sources.title')}")
+        sources.draw(numbered, run.id[:8])
+    downloads.draw(report, numbered)
+    st.markdown(f"#### {t('run.activity')}")
+    progress.draw(view, run)
+    if report.plan is not None:
+        again(run, report.plan)
+
+
+def failures(failed: tuple) -> None:  # type: ignore[type-arg]
+    lines = [
+        f"- {plain(f.query)} — {t(f'source.{f.source}') if f'source.{f.source}' in WORDS else plain(f.source)}: "
+        f"{t(f'reason.{f.reason}')}" + (f" ({plain(f.message)})" if f.message else "")
+        for f in failed
+    ]
+    st.warning(t("answer.failures", n=len(failed)) + "\n" + "\n".join(lines))
+
+
+def again(run: Run, old: Plan) -> None:
+    with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
+        st.caption(t("plan.rerun_help"))
+        edited = plan.editor(old, tuple(runs.desk().sources), f"again_plan_{run.id[:8]}")
+        if st.button(t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary"):
+            if edited.tasks:
+                start(run.question, edited, based_on=run.id)
+            else:
+                st.error(t("plan.none"))
+
+
+run = current()
+if run is not None:
+    if run.active:
+        live(run.id)
+    else:
+        finished(run)
+elif "draft" in st.session_state:
+    draft()
+else:
+    st.title(t("ask.title"), anchor=False)
+    st.caption(t("ask.lead"))
+    form()
+    examples()
+    st.caption(t("ask.keyless"))

@@ -1,0 +1,61 @@
+"""The plan as a table that the analyst can edit, before a run or after it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from pages.parts.words import WORDS, t
+from research import Plan, edited_plan
+
+COLUMNS = ("subject", "part", "query", "source")
+
+
+def editor(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
+    """Draws the table and returns the plan as edited."""
+    st.caption(t("plan.help"))
+    edited = st.data_editor(
+        pd.DataFrame(_rows(plan), columns=list(COLUMNS), dtype="object"),
+        num_rows="dynamic",
+        hide_index=True,
+        key=key,
+        alt=t("plan.title"),
+        column_config={
+            "subject": st.column_config.TextColumn(t("plan.subject")),
+            "part": st.column_config.TextColumn(t("plan.part")),
+            "query": st.column_config.TextColumn(t("plan.query"), width="large", max_chars=400),
+            "source": st.column_config.SelectboxColumn(
+                t("plan.source"),
+                options=list(sources),
+                default=sources[0],
+                required=True,
+                format_func=_source,
+            ),
+        },
+    )
+    rows = [
+        tuple("" if pd.isna(row[name]) else str(row[name]) for name in COLUMNS)
+        for _, row in edited.iterrows()
+    ]
+    return edited_plan([(a, b, c, d or sources[0]) for a, b, c, d in rows], plan)
+
+
+def _rows(plan: Plan) -> list[tuple[str, str, str, str]]:
+    """One row a part and source: its own task's query, else the one it shares with others."""
+    parts = {part.id: part for part in plan.parts}
+    rows = []
+    for task in plan.tasks:
+        part = parts.get(task.part)
+        rows.append(
+            (
+                part.subject if part else "",
+                part.text if part else "",
+                task.query,
+                task.source,
+            )
+        )
+    return rows
+
+
+def _source(name: str) -> str:
+    return t(f"source.{name}") if f"source.{name}" in WORDS else name

@@ -1,0 +1,245 @@
+"""What a run is doing, from its events: a view that can be built up, and the drawing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.safe import plain
+from pages.parts.words import WORDS, counted, number, seconds, t
+from research import Event, Run
+
+
+@dataclass
+class Search:
+    """One query of a round and what became of it."""
+
+    id: str
+    query: str
+    source: str
+    why: str = ""
+    state: str = "waiting"  # waiting, searching, found, or a reason
+    passages: int = 0
+    titles: list[str] = field(default_factory=list)
+    message: str = ""
+    seconds: float = 0.0
+    reused: bool = False
+
+    @property
+    def over(self) -> bool:
+        return self.state not in ("waiting", "searching")
+
+
+@dataclass
+class Round:
+    """One pass of search and reflection."""
+
+    number: int
+    searches: dict[str, Search] = field(default_factory=dict)
+    started: datetime | None = None
+    ended: datetime | None = None
+    reflected: bool = False
+    skipped: bool = False
+    sufficient: bool = False
+    note: str = ""
+    follow_ups: list[str] = field(default_factory=list)
+
+
+@dataclass
+class View:
+    """Everything the events of a run have told so far. `add` may be given an event twice."""
+
+    seq: int = 0
+    parts: list[tuple[str, str]] = field(default_factory=list)
+    edited: bool = False
+    planned: bool = False
+    rounds: dict[int, Round] = field(default_factory=dict)
+    writing: bool = False
+    quotes: int | None = None
+    first: datetime | None = None
+    last: datetime | None = None
+    spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)
+
+    def add(self, events: Iterable[Event]) -> View:
+        for event in events:
+            if event.seq <= self.seq:
+                continue
+            self.seq = event.seq
+            self.first = self.first or event.time
+            self.last = event.time
+            handler = getattr(self, f"_on_{event.kind}", None)
+            if handler:
+                handler(event.data, event.time)
+        return self
+
+    @property
+    def searches(self) -> int:
+        return sum(s.over for r in self.rounds.values() for s in r.searches.values())
+
+    def elapsed(self, now: datetime) -> float:
+        """Seconds that the run has worked, pauses between stop and resume left out."""
+        return sum(((end or now) - start).total_seconds() for start, end in self.spans)
+
+    def _round(self, number_: int) -> Round:
+        return self.rounds.setdefault(number_, Round(number_))
+
+    def _task(self, task: dict[str, Any]) -> Search:
+        searches = self._round(task["round"]).searches
+        return searches.setdefault(
+            task["id"], Search(task["id"], task["query"], task["source"], task["why"])
+        )
+
+    def _on_status(self, data: dict[str, Any], time: datetime) -> None:
+        if data["status"] == "running":
+            self.spans.append((time, None))
+        elif self.spans and self.spans[-1][1] is None:
+            self.spans[-1] = (self.spans[-1][0], time)
+
+    def _on_plan(self, data: dict[str, Any], _: datetime) -> None:
+        plan = data["plan"]
+        self.planned, self.edited = True, plan["edited"]
+        self.parts = [(part["subject"], part["text"]) for part in plan["parts"]]
+        for task in plan["tasks"]:
+            self._task(task)
+
+    def _on_search(self, data: dict[str, Any], time: datetime) -> None:
+        search = self._task(data["task"])
+        if not search.over:
+            search.state = "searching"
+        round_ = self._round(data["task"]["round"])
+        round_.started = round_.started or time
+
+    def _on_found(self, data: dict[str, Any], time: datetime) -> None:
+        search = self._task(data["task"])
+        search.state = data["reason"] or "found"
+        search.passages, search.titles = data["passages"], data["titles"]
+        search.message, search.seconds = data["message"], data["seconds"]
+        search.reused = data["reused"]
+        self._round(data["task"]["round"]).ended = time
+
+    def _on_reflection(self, data: dict[str, Any], time: datetime) -> None:
+        round_ = self._round(data["round"])
+        round_.reflected, round_.ended = True, time
+        round_.skipped = bool(data.get("skipped"))
+        if round_.skipped:
+            return
+        round_.sufficient, round_.note = data["sufficient"], data["note"]
+        round_.follow_ups = [task["query"] for task in data["follow_ups"]]
+        for task in data["follow_ups"]:
+            self._task(task)
+
+    def _on_writing(self, _data: dict[str, Any], _time: datetime) -> None:
+        self.writing = True
+
+    def _on_answer(self, data: dict[str, Any], _: datetime) -> None:
+        self.quotes = data["quotes"]
+
+
+def summary(view: View, run: Run) -> str:
+    """One line: rounds, searches, seconds."""
+    rounds = sum(any(s.over for s in r.searches.values()) for r in view.rounds.values())
+    end = datetime.now(UTC) if run.active else (view.last or run.created)
+    return " · ".join(
+        [
+            counted("run.round1", "run.rounds", rounds),
+            counted("run.search1", "run.searches", view.searches),
+            seconds(view.elapsed(end)),
+        ]
+    )
+
+
+def draw(view: View, run: Run) -> None:
+    """The steps of a run as a timeline: the plan, each round, the answer."""
+    _draw_plan(view, run)
+    for number_ in sorted(view.rounds):
+        _draw_round(view.rounds[number_], run, last=number_ == max(view.rounds))
+    if view.quotes is not None:
+        _step(run, "answer", t("step.answered", n=view.quotes), ":material/task_alt:")
+    elif view.writing and run.active:
+        _step(run, "answer", t("step.writing"), "spinner")
+
+
+def _step(run: Run, name: str, label: str, icon: str, *, open_: bool = False) -> Any:
+    return st.expander(
+        label, expanded=open_, type="step", icon=icon, key=f"step_{name}_{run.id[:8]}"
+    )
+
+
+def _draw_plan(view: View, run: Run) -> None:
+    if not view.planned:
+        if run.active:
+            _step(run, "plan", t("step.planning"), "spinner")
+        return
+    tasks = sum(len(r.searches) for n, r in view.rounds.items() if n == 1)
+    label = t("step.planned", parts=len(view.parts), tasks=tasks)
+    if view.edited:
+        label += f" ({t('step.edited')})"
+    with _step(run, "plan", label, ":material/checklist:"):
+        lines = [f"- {plain(s)} — {plain(p)}" if s else f"- {plain(p)}" for s, p in view.parts]
+        st.markdown("\n".join(lines))
+
+
+_ICONS = {"found": ":green[✓]", "searching": "⋯", "waiting": "·", "empty": ":gray[○]"}
+
+
+def _draw_round(round_: Round, run: Run, *, last: bool) -> None:
+    searches = list(round_.searches.values())
+    done = sum(s.over for s in searches)
+    passages = sum(s.passages for s in searches)
+    label = t("step.round_done", n=round_.number, done=done, all=len(searches), passages=passages)
+    if round_.started and round_.ended:
+        label += f" · {seconds((round_.ended - round_.started).total_seconds())}"
+    working = run.active and not round_.reflected
+    icon = "spinner" if working else ":material/travel_explore:"
+    with _step(run, f"round{round_.number}", label, icon, open_=last and run.active):
+        st.markdown("\n".join(_line(search, run) for search in searches))
+        if round_.reflected:
+            st.markdown(_reflection(round_))
+
+
+def _line(search: Search, run: Run) -> str:
+    mark = _ICONS.get(search.state, ":red[✕]")
+    text = f"- {mark} **{plain(search.query, 160)}**"
+    if search.why:
+        why = f"why.{search.why}"
+        text += f" :gray[· {t(why) if why in WORDS else plain(search.why)}]"
+    return f"{text}  \n  {_outcome(search, run)}"
+
+
+def _outcome(search: Search, run: Run) -> str:
+    source = f"source.{search.source}"
+    where = t(source) if source in WORDS else plain(search.source)
+    if search.state in ("searching", "waiting"):
+        state = t(f"step.{search.state}") if run.active else t(f"run.{run.status}")
+        return f":gray[{where} · {state}]"
+    if search.state == "found":
+        titles = (
+            "、".join
+            if any("\u4e00" <= c <= "\u9fff" for c in "".join(search.titles))
+            else ", ".join
+        )
+        names = titles(plain(title, 40) for title in search.titles[:3])
+        names += "…" if len(search.titles) > 3 else ""
+        outcome = t("step.found", n=number(search.passages), titles=names)
+    else:
+        outcome = t(f"reason.{search.state}")
+        if search.message:
+            outcome += f" ({plain(search.message, 120)})"
+    end = t("step.reused") if search.reused else seconds(search.seconds)
+    return f":gray[{where} · {outcome} · {end}]"
+
+
+def _reflection(round_: Round) -> str:
+    if round_.skipped:
+        return f"*{t('step.reflection')}* — {t('step.last')}"
+    text = f"*{t('step.reflection')}* — {plain(round_.note)}"
+    if round_.follow_ups:
+        queries = "; ".join(plain(query, 80) for query in round_.follow_ups)
+        text += f"  \n*{t('step.followups')}* — {queries}"
+    elif not round_.sufficient:
+        text += f"  \n{t('step.no_followups')}"
+    return text

@@ -1,0 +1,317 @@
+"""Every word that the pages show, in Chinese and in English. `t("key")` gives the visitor's."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
+
+Lang = Literal["zh", "en"]
+
+WORDS: dict[str, tuple[str, str]] = {
+    # navigation
+    "nav.ask": ("提问", "Ask"),
+    "nav.library": ("资料库", "Library"),
+    "nav.history": ("历史", "History"),
+    "nav.status": ("状态", "Status"),
+    "nav.language": ("语言", "Language"),
+    "nav.active": ("进行中", "Under way"),
+    # ask
+    "ask.title": ("想查证什么？", "What do you want to find out?"),
+    "ask.lead": (
+        "答案逐字引用资料，每个引文编号都能打开原文段落。",
+        "Answers quote your sources word for word, and every citation opens its passage.",
+    ),
+    "ask.question": ("问题", "Question"),
+    "ask.placeholder": (
+        "例如：故宫的门票多少钱，周几闭馆？",
+        "For example: When was the Summer Palace built, and what does a ticket cost?",
+    ),
+    "ask.start": ("开始研究", "Research"),
+    "ask.plan_first": ("先看计划", "Plan first"),
+    "ask.examples": ("试试这些问题", "Try one of these"),
+    "ask.effort": ("{queries} 个查询 × {loops} 轮", "{queries} queries × {loops} rounds"),
+    "ask.queries": ("每轮查询数上限", "Queries a round, at most"),
+    "ask.loops": ("搜索轮数上限", "Rounds of search, at most"),
+    "ask.sources": ("资料来源", "Sources"),
+    "ask.effort_help": (
+        "查询和轮数越多，查得越细，也越慢。",
+        "More queries and rounds look deeper and take longer.",
+    ),
+    "ask.new": ("新问题", "New question"),
+    "ask.no_run": (
+        "没有这个编号的研究，它可能已被删除，或属于另一个数据目录。",
+        "There is no run with this id. It may have been deleted or belong to another data folder.",
+    ),
+    "ask.no_sources": (
+        "没有选择资料来源。请在“查询设置”里至少选一个。",
+        "No source is chosen. Choose at least one under effort and sources.",
+    ),
+    "ask.keyless": (
+        "当前没有使用模型：答案由规则从资料库中摘引原文。",
+        "No model is in use: answers are verbatim quotes from the library, chosen by rules.",
+    ),
+    "problem.empty": ("问题是空的。请写下想了解的内容。", "The question is empty. Type what you want to know."),
+    "problem.too long": (
+        "问题有 {length} 个字符，最多 {limit} 个。请缩短问题；长文本请放进资料库。您输入的内容没有丢失。",
+        "The question has {length} characters; at most {limit} are possible. Shorten it, and put longer text into the library. What you typed is still in the box.",
+    ),
+    "problem.no words": (
+        "问题里没有可以检索的文字。请写下想了解的内容。",
+        "The question has no words to look up. Type what you want to know.",
+    ),
+    # plan
+    "plan.title": ("研究计划", "Research plan"),
+    "plan.help": (
+        "可以修改、增加或删除行。“对象”是必须提到的名称；“查询”为空的行会被忽略。",
+        "Edit, add or delete rows. “About” is a name that every hit must mention; rows without a query are left out.",
+    ),
+    "plan.subject": ("对象", "About"),
+    "plan.part": ("想知道", "Look for"),
+    "plan.query": ("查询", "Query"),
+    "plan.source": ("来源", "Source"),
+    "plan.start": ("按此计划开始", "Start with this plan"),
+    "plan.rerun": ("修改计划后重跑", "Edit the plan and run again"),
+    "plan.rerun_help": (
+        "只重新搜索改动过的查询，其余结果直接沿用。",
+        "Only changed queries are searched again; the other results are kept.",
+    ),
+    "plan.rerun_start": ("重跑改动部分", "Run what changed"),
+    "plan.none": ("计划里没有查询，请至少填写一行。", "The plan has no query. Fill in at least one row."),
+    # run
+    "run.queued": ("排队中", "Queued"),
+    "run.running": ("进行中", "Running"),
+    "run.done": ("已完成", "Done"),
+    "run.stopped": ("已停止", "Stopped"),
+    "run.interrupted": ("已中断", "Interrupted"),
+    "run.failed": ("失败", "Failed"),
+    "run.stop": ("停止", "Stop"),
+    "run.resume": ("继续", "Resume"),
+    "run.stopping": ("正在停止……", "Stopping…"),
+    "run.interrupted_help": (
+        "程序在研究途中退出。已完成的搜索都已保存，继续时不会重复。",
+        "The program ended during this run. Finished searches are stored and will not be repeated.",
+    ),
+    "run.stopped_help": (
+        "研究已停止，已找到的内容都保留着。",
+        "The run was stopped. What it had found is kept.",
+    ),
+    "run.failed_help": ("研究失败：{error}", "The run failed: {error}"),
+    "run.activity": ("研究过程", "Activity"),
+    "run.rounds": ("{n} 轮", "{n} rounds"),
+    "run.round1": ("1 轮", "1 round"),
+    "run.searches": ("{n} 次搜索", "{n} searches"),
+    "run.search1": ("1 次搜索", "1 search"),
+    "run.seconds": ("{n} 秒", "{n} s"),
+    "step.plan": ("计划", "Plan"),
+    "step.planning": ("正在理解问题……", "Reading the question…"),
+    "step.planned": ("计划：{parts} 个部分，{tasks} 个查询", "Plan: {parts} parts, {tasks} queries"),
+    "step.edited": ("按您修改的计划", "as you edited it"),
+    "step.round": ("第 {n} 轮", "Round {n}"),
+    "step.round_done": ("第 {n} 轮：{done}/{all} 个查询，{passages} 段资料", "Round {n}: {done}/{all} queries, {passages} passages"),
+    "step.searching": ("搜索中……", "searching…"),
+    "step.waiting": ("等待中", "waiting"),
+    "step.found": ("{n} 段，出自 {titles}", "{n} passages from {titles}"),
+    "step.empty": ("没有找到", "nothing found"),
+    "step.reused": ("沿用已有结果", "kept from before"),
+    "step.reflection": ("判断", "Reflection"),
+    "step.followups": ("接着查", "Next"),
+    "step.last": ("已到最后一轮，开始作答。", "That was the last round; the answer follows."),
+    "step.no_followups": ("没有别的查法了。", "There is nothing else to try."),
+    "step.writing": ("正在整理答案……", "Writing the answer…"),
+    "step.answered": ("答案：{n} 条引文", "Answer: {n} quotes"),
+    "why.synonyms": ("同义词", "synonyms"),
+    "why.other language": ("另一种语言", "other language"),
+    "why.whole subject": ("该对象的全部内容", "everything on the subject"),
+    "why.edited": ("已编辑", "edited"),
+    "reason.no key": ("缺少密钥", "no key"),
+    "reason.refused": ("被拒绝", "refused"),
+    "reason.quota": ("额度用尽", "quota used up"),
+    "reason.timeout": ("超时", "timed out"),
+    "reason.unreachable": ("无法连接", "unreachable"),
+    "reason.blocked": ("被屏蔽", "blocked"),
+    "reason.empty": ("没有找到", "nothing found"),
+    "reason.malformed": ("返回内容无法读取", "unreadable reply"),
+    "reason.internal": ("程序内部错误", "internal error"),
+    # answer
+    "answer.title": ("答案", "Answer"),
+    "answer.by": ("作者", "Written by"),
+    "answer.failures": ("{n} 次查询失败", "{n} look-ups failed"),
+    "answer.open": ("打开第 {n} 条引文的原文", "Open the passage behind citation {n}"),
+    "answer.visit": ("打开来源页面", "Open the source page"),
+    "answer.page": ("第 {n} 页", "page {n}"),
+    "answer.sample": ("示例资料", "sample"),
+    "answer.unsourced": ("无出处", "no source"),
+    "answer.passage": ("原文段落", "Passage"),
+    "answer.dated": ("资料日期", "dated"),
+    "answer.undated": ("资料未注明日期", "no date stated"),
+    "answer.retrieved": ("检索时间", "retrieved"),
+    "sources.title": ("来源", "Sources"),
+    "sources.number": ("编号", "No."),
+    "sources.name": ("标题", "Title"),
+    "sources.kind": ("类别", "Kind"),
+    "sources.domain": ("网站或文件", "Site or file"),
+    "sources.date": ("日期", "Date"),
+    "sources.times": ("引用次数", "Times cited"),
+    "sources.link": ("链接", "Link"),
+    "sources.none": ("没有可引用的来源。", "There is nothing to cite."),
+    "sources.alt": ("本答案引用的来源表", "Table of the sources that this answer cites"),
+    "kind.library": ("资料库", "Library"),
+    "kind.sample": ("示例资料", "Sample"),
+    "kind.web": ("网页", "Web"),
+    "kind.news": ("新闻", "News"),
+    "kind.place": ("地点", "Place"),
+    "kind.database": ("数据库", "Database"),
+    "source.library": ("资料库", "Library"),
+    "download.markdown": ("下载 Markdown", "Download Markdown"),
+    "download.json": ("下载 JSON", "Download JSON"),
+    # library
+    "library.title": ("资料库", "Library"),
+    "library.lead": (
+        "在这里添加您自己的文件，答案会从中摘引原文。文件只保存在本机。",
+        "Add your own files here, and answers will quote from them. They stay on this machine.",
+    ),
+    "library.upload": ("添加文件", "Add files"),
+    "library.types": ("支持 {types}", "Accepted: {types}"),
+    "library.add": ("加入资料库", "Add to the library"),
+    "library.folder": ("本机文件夹或文件路径", "A folder or file on this machine"),
+    "library.folder_add": ("读取文件夹", "Read the folder"),
+    "library.folder_missing": ("找不到这个路径：{path}", "There is nothing at this path: {path}"),
+    "library.reading": ("正在读取……", "Reading…"),
+    "library.sample": ("使用示例资料库", "Use the sample library"),
+    "library.sample_help": (
+        "随程序附带的约 40 篇短文，供试用。关闭后立即不再参与搜索。",
+        "About 40 short documents that ship with Sightline, to try it out. Turned off, they are left out at once.",
+    ),
+    "library.own": ("我的资料（{n}）", "My documents ({n})"),
+    "library.samples": ("示例资料（{n}）", "Sample documents ({n})"),
+    "library.empty": (
+        "还没有自己的资料。上传文件或读取一个文件夹即可开始。",
+        "No documents of your own yet. Upload files or read a folder to begin.",
+    ),
+    "library.search": ("在资料库中搜索", "Search the library"),
+    "library.no_hits": ("没有找到匹配的段落。", "No passage matches."),
+    "library.remove": ("删除所选", "Remove selected"),
+    "library.removed": ("已删除 {n} 篇。", "{n} removed."),
+    "library.col.title": ("标题", "Title"),
+    "library.col.name": ("文件", "File"),
+    "library.col.language": ("语言", "Language"),
+    "library.col.date": ("日期", "Date"),
+    "library.col.passages": ("段落", "Passages"),
+    "library.col.added": ("添加时间", "Added"),
+    "library.alt": ("资料库中的文档表", "Table of the documents in the library"),
+    "added.added": ("已加入：{name}（{n} 段）", "Added: {name} ({n} passages)"),
+    "added.replaced": ("已更新：{name}（{n} 段）", "Replaced: {name} ({n} passages)"),
+    "added.unchanged": ("内容未变：{name}", "Unchanged: {name}"),
+    "added.unsupported": ("不支持的文件类型：{name}", "File type not supported: {name}"),
+    "added.unreadable": ("无法读取：{name}。文件可能已损坏。", "Cannot be read: {name}. The file may be damaged."),
+    "added.encrypted": ("文件有密码，无法读取：{name}", "Protected by a password: {name}"),
+    "added.empty": ("文件是空的：{name}", "Empty: {name}"),
+    "added.no text layer": (
+        "扫描件，没有文字层：{name}。请先做文字识别（OCR）。",
+        "Scanned, without a text layer: {name}. Run text recognition (OCR) first.",
+    ),
+    "added.too large": ("文件太大：{name}", "Too large: {name}"),
+    # history
+    "history.title": ("历史", "History"),
+    "history.empty": ("还没有研究记录。", "No runs yet."),
+    "history.filter": ("按问题筛选", "Filter by question"),
+    "history.open": ("打开", "Open"),
+    # status
+    "status.title": ("状态", "Status"),
+    "status.reasoner": ("由谁思考", "Who thinks"),
+    "status.reasoner_text": (
+        "引文摘录：按规则拆分问题、逐字摘引资料，不使用模型，不需要密钥和网络。",
+        "Quoted evidence digest: splits questions by rules and quotes documents verbatim. No model, no key, no network.",
+    ),
+    "status.sources": ("资料来源", "Sources"),
+    "status.live": ("可用", "live"),
+    "status.offline": ("离线", "offline"),
+    "status.sample": ("仅有示例资料", "sample only"),
+    "status.missing": ("没有资料", "nothing in it"),
+    "status.library": ("资料库：自有 {own} 篇，示例 {sample} 篇", "Library: {own} own documents, {sample} sample documents"),
+    "status.library_add": (
+        "在“资料库”页添加自己的文件。",
+        "Add your own files on the Library page.",
+    ),
+    "status.data": ("数据位置", "Where data lies"),
+    "status.data_text": ("共 {size}。设置 SIGHTLINE_DATA_DIR 可改到别处。", "{size} in all. Set SIGHTLINE_DATA_DIR to move it."),
+    "status.settings": ("设置", "Settings"),
+    "status.setting": ("名称", "Name"),
+    "status.value": ("当前值", "Value"),
+    "status.settings_alt": ("当前设置表", "Table of the current settings"),
+    # trouble
+    "trouble.title": ("数据目录无法使用", "The data folder cannot be used"),
+    "trouble.corrupt": (
+        "文件 {path} 已损坏，或不是 Sightline 的文件。程序没有改动它。请恢复备份，或把它移到别处后重试。",
+        "The file {path} is damaged or is not a Sightline file. It was left as it is. Restore a backup or move it away, then try again.",
+    ),
+    "trouble.read-only": (
+        "{path} 不可写。请改为可写，或把 SIGHTLINE_DATA_DIR 设为可写的目录。",
+        "{path} cannot be written. Make it writable, or set SIGHTLINE_DATA_DIR to a folder that is.",
+    ),
+    "trouble.full": (
+        "磁盘已满，{path} 无法增长。请腾出空间；已保存的内容没有丢失。",
+        "The disk is full, {path} cannot grow. Free some space; nothing stored was lost.",
+    ),
+    "trouble.locked": ("{path} 正被另一个程序占用。请关闭它后重试。", "{path} is held by another program. Close it and try again."),
+    "trouble.newer": ("{path} 由更新版本的 Sightline 写成，请升级。", "{path} was written by a newer version of Sightline. Please update."),
+    "trouble.unusable": ("{path} 无法打开。请检查 SIGHTLINE_DATA_DIR。", "{path} cannot be opened. Check SIGHTLINE_DATA_DIR."),
+    "trouble.setting": ("设置有误", "A setting is wrong"),
+    "trouble.retry": ("重试", "Try again"),
+    "trouble.page": (
+        "页面出错了，错误编号 {id}；日志里有详情。研究不受影响。",
+        "Something went wrong on this page. The log has details under {id}. Runs are not affected.",
+    ),
+}  # fmt: skip
+
+
+def lang() -> Lang:
+    """The visitor's language: the switch, else the browser's."""
+    chosen = st.session_state.get("lang")
+    if chosen in ("zh", "en"):
+        return chosen  # type: ignore[no-any-return]
+    return browser_lang()
+
+
+def browser_lang() -> Lang:
+    return "zh" if str(st.context.locale or "").lower().startswith("zh") else "en"
+
+
+def t(key: str, **values: object) -> str:
+    """The words for a key, with the values filled in."""
+    return WORDS[key][0 if lang() == "zh" else 1].format(**values)
+
+
+def number(value: int) -> str:
+    return f"{value:,}"
+
+
+def counted(one: str, many: str, n: int) -> str:
+    return t(one) if n == 1 else t(many, n=number(n))
+
+
+def seconds(value: float) -> str:
+    text = f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 10 else str(math.floor(value))
+    return t("run.seconds", n=text)
+
+
+def local_time(moment: datetime) -> str:
+    """A time in the visitor's time zone, to the minute."""
+    try:
+        zone = ZoneInfo(st.context.timezone or "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        zone = ZoneInfo("UTC")
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M}"
+
+
+def size(count: int) -> str:
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"

@@ -1,0 +1,62 @@
+"""python -m tests.benchmarks [name ...]: measures and prints, and judges nothing by its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.benchmarks.figures import Figure
+
+NAMES = sorted(
+    path.stem
+    for path in Path(__file__).parent.glob("*.py")
+    if path.stem not in ("__main__", "figures")
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; all")
+    names = parser.parse_args().names or NAMES
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    logging.disable(logging.WARNING)
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    for name in names:
+        module = importlib.import_module(f"tests.benchmarks.{name}")
+        console.print(_table(name, list(module.figures())))
+    return 0
+
+
+def _table(name: str, figures: list[Figure]) -> Table:
+    table = Table(title=name, title_justify="left")
+    table.add_column("what")
+    for column in ("measured", "target", "ratio"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    table.add_column("note")
+    for figure in figures:
+        table.add_row(
+            figure.name,
+            _value(figure.measured, figure.unit),
+            "" if figure.target is None else _value(figure.target, figure.unit),
+            "" if figure.ratio is None else f"{figure.ratio:.2f}",
+            figure.verdict,
+            figure.note,
+        )
+    return table
+
+
+def _value(value: float, unit: str) -> str:
+    return f"{value:,.{0 if value >= 1000 else 3 if value < 10 else 1}f} {unit}".strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,222 @@
+"""A source and a reasoner that do as they are told, for tests of everything between the two.
+
+They wait, fail, raise or hang on request and remember what they were asked. Nothing here stands in
+for the project's own stages, graph or store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from research.evidence.registry import evidence_id
+from research.records import (
+    Cite,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Options,
+    Part,
+    Passage,
+    Plan,
+    Question,
+    Readiness,
+    Reason,
+    Reflection,
+    Span,
+    Task,
+    fingerprint,
+)
+
+RETRIEVED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+PUBLISHED = date(2025, 12, 31)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search comes to: passages after `waits` seconds, or some way of going wrong."""
+
+    waits: float = 0.0
+    passages: tuple[str, ...] = ("The tower is open from 9:00 to 17:00.",)
+    reason: Reason | None = None
+    message: str = ""
+    raises: Exception | None = None
+    hangs: bool = False
+
+
+HANGS = Outcome(hangs=True)
+
+
+class ScriptedSource:
+    """Answers every task with the outcome given for its query, else with the usual one.
+
+    `calls` holds the tasks in the order in which their searches began, `done` those that came back.
+    With a `log`, each start and end is a line of that file, to be read from another process.
+    """
+
+    def __init__(
+        self,
+        name: str = "web",
+        usual: Outcome | None = None,
+        outcomes: Mapping[str, Outcome] | None = None,
+        *,
+        kind: EvidenceKind = "web",
+        log: Path | None = None,
+        before: Callable[[Task], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.node = f"{name}_research"
+        self.kind = kind
+        self.usual = usual or Outcome()
+        self.outcomes = dict(outcomes or {})
+        self.calls: list[Task] = []
+        self.done: list[Task] = []
+        self._log = log
+        self._before = before
+
+    @property
+    def queries(self) -> list[str]:
+        """The queries that were searched, in order, repetitions included."""
+        return [task.query for task in self.calls]
+
+    def ready(self) -> Readiness:
+        return Readiness(state="offline", detail="scripted")
+
+    async def search(self, task: Task) -> Finding:
+        self.calls.append(task)
+        self._note("start", task)
+        if self._before:
+            self._before(task)
+        outcome = self.outcomes.get(task.query, self.usual)
+        if outcome.hangs:
+            await asyncio.Event().wait()
+        if outcome.waits:
+            await asyncio.sleep(outcome.waits)
+        if outcome.raises:
+            raise outcome.raises
+        self.done.append(task)
+        self._note("end", task)
+        return Finding(
+            task=task,
+            evidence=() if outcome.reason else self._evidence(task, outcome.passages),
+            reason=outcome.reason or (None if outcome.passages else "empty"),
+            message=outcome.message,
+            started=RETRIEVED,
+            seconds=outcome.waits,
+        )
+
+    def _note(self, word: str, task: Task) -> None:
+        if self._log:
+            with self._log.open("a", encoding="utf-8") as file:
+                file.write(f"{word} {task.query}\n")
+
+    def _evidence(self, task: Task, passages: Sequence[str]) -> tuple[Evidence, ...]:
+        if not passages:
+            return ()
+        url = f"https://example.org/{self.name}/{fingerprint(task.query)}"
+        return (
+            Evidence(
+                id=evidence_id(self.kind, url, task.query),
+                kind=self.kind,
+                title=f"About {task.query}",
+                publisher="example.org",
+                url=url,
+                locator=task.query,
+                language="en",
+                retrieved=RETRIEVED,
+                published=PUBLISHED,
+                passages=tuple(
+                    Passage(id=fingerprint(task.query, text), text=text, end=len(text))
+                    for text in passages
+                ),
+            ),
+        )
+
+
+class ScriptedReasoner:
+    """Plans the queries it was given, follows up as it was given, and quotes all that was found.
+
+    `follow_ups` tells, for a round, the queries to go on with; by default there are none and what
+    was found is not called sufficient. The lists remember what each stage was handed.
+    """
+
+    def __init__(
+        self,
+        queries: Iterable[str] = ("a", "b", "c"),
+        follow_ups: Callable[[int], Sequence[str]] = lambda round_: (),
+        *,
+        sufficient: bool = False,
+        direct: str = "",
+        wait_to_write: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._queries = tuple(queries)
+        self._follow_ups = follow_ups
+        self._sufficient = sufficient
+        self._direct = direct
+        self._wait_to_write = wait_to_write
+        self.planned: list[Question] = []
+        self.reflected: list[tuple[int, tuple[Finding, ...]]] = []
+        self.written: list[tuple[Plan, tuple[Finding, ...]]] = []
+
+    def author(self, question: Question) -> str:
+        return "Scripted, no model"
+
+    async def route(self, question: Question) -> tuple[Span, ...]:
+        return (Span(kind="text", text=self._direct),) if self._direct else ()
+
+    async def plan(self, question: Question, options: Options) -> Plan:
+        self.planned.append(question)
+        tasks = [
+            Task(id=f"1.{n}", source=source, query=query, part="p1", subject=("Tower", "塔"))
+            for n, (query, source) in enumerate(
+                ((q, s) for q in self._queries for s in options.sources), 1
+            )
+        ]
+        part = Part(id="p1", subject="Tower", text=question.text)
+        return Plan(parts=(part,), tasks=tuple(tasks), notes=("scripted",))
+
+    async def reflect(
+        self, question: Question, plan: Plan, findings: Sequence[Finding], round_: int
+    ) -> Reflection:
+        self.reflected.append((round_, tuple(findings)))
+        source = plan.tasks[0].source if plan.tasks else "web"
+        return Reflection(
+            round=round_,
+            sufficient=self._sufficient,
+            gap=("what is not known",),
+            follow_ups=tuple(
+                Task(id=f"{round_ + 1}.{n}", round=round_ + 1, source=source, query=query)
+                for n, query in enumerate(self._follow_ups(round_), 1)
+            ),
+            note=f"after round {round_}",
+        )
+
+    async def write(
+        self, question: Question, plan: Plan, findings: Sequence[Finding]
+    ) -> tuple[Span, ...]:
+        self.written.append((plan, tuple(findings)))
+        while not self._wait_to_write():
+            await asyncio.sleep(0.01)
+        return tuple(
+            Span(
+                kind="quote",
+                text=passage.text,
+                part="p1",
+                cites=(Cite(evidence=item.id, passage=passage.id, end=len(passage.text)),),
+            )
+            for finding in findings
+            for item in finding.evidence
+            for passage in item.passages
+        ) or (Span(kind="missing", text="Nothing was found.", part="p1"),)
+
+
+def until(true: Callable[[], object], seconds: float = 15.0) -> None:
+    """Waits for a condition; an AssertionError says that it did not come true in time."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"not true within {seconds:g} s"
+        time.sleep(0.01)

@@ -1,0 +1,228 @@
+"""Who may import whom, and that importing costs nothing. Reads the code as it lies in the tree."""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import research
+
+ROOT = Path(__file__).resolve().parent.parent
+NEUTRAL = {"records", "settings", "text", "storage"}
+PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
+FOLDERS = {"evidence", "export", "library", "news", "database", "places"}
+MODULES = sorted((ROOT / "research").rglob("*.py"))
+PAGES = sorted((ROOT / "pages").rglob("*.py"))
+
+
+def dotted(file: Path) -> str:
+    """research/sources/web/__init__.py is research.sources.web."""
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or path.is_dir()
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever in the file it does so."""
+    here = dotted(file) if file.name == "__init__.py" else dotted(file).rpartition(".")[0]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = here.split(".")
+                package = package[: len(package) - node.level + 1]
+                base = ".".join([*package, *filter(None, [node.module])])
+            for alias in node.names:
+                name = f"{base}.{alias.name}"
+                yield name if name.startswith("research.") and is_module(name) else base
+
+
+def ours(file: Path) -> set[str]:
+    """What a file imports of the engine, without the leading `research.`."""
+    names = {name for name in imports(file) if name.split(".")[0] == "research"}
+    return {name.removeprefix("research").removeprefix(".") or "research" for name in names}
+
+
+def allowed(module: str, wanted: str) -> bool:
+    """The table. Both are names without the leading `research.`."""
+    top, _, rest = module.partition(".")
+    target = wanted.split(".")[0]
+    if module == "records" or module == "places.coordinates":
+        return False
+    if module in NEUTRAL:
+        return wanted == "records"
+    if wanted in NEUTRAL:
+        return True
+    if top in FOLDERS:
+        return target == top or (top == "export" and target == "evidence")
+    if top == "reasoners":
+        return target == "reasoners"
+    if top == "sources":
+        own = rest.split(".")[0]
+        served = FOLDERS - {"evidence", "export"}
+        return (
+            wanted in ("sources", "evidence.registry")
+            or (own in served and target == own)
+            or (bool(own) and wanted.split(".")[:2] == ["sources", own])
+        )
+    if top == "stages":
+        return target in ("stages", "evidence") or wanted in PROTOCOLS
+    if top == "graph":
+        return target == "stages" or wanted in PROTOCOLS
+    if top == "runs":
+        return wanted != "research" and target != "__main__"
+    return False
+
+
+@pytest.mark.parametrize("file", MODULES, ids=dotted)
+def test_a_module_of_the_engine_imports_only_what_its_place_allows(file: Path) -> None:
+    module = dotted(file).removeprefix("research").removeprefix(".")
+    if module in ("", "__main__"):
+        pytest.skip("the public face: held by tests of its own")
+    assert {name for name in ours(file) if not allowed(module, name)} == set()
+
+
+def test_the_table_tells_right_from_wrong() -> None:
+    assert allowed("sources.news", "news.tools")
+    assert allowed("sources.web.tavily", "sources.web")
+    assert allowed("export.html", "evidence.citations")
+    assert allowed("stages.search", "sources")
+    assert not allowed("stages.search", "sources.library")
+    assert not allowed("sources.news", "library.index")
+    assert not allowed("sources.news", "sources.library")
+    assert not allowed("evidence.registry", "export.markdown")
+    assert not allowed("library.index", "evidence.registry")
+    assert not allowed("graph", "runs.local")
+    assert not allowed("runs.local", "research")
+    assert not allowed("records", "settings")
+
+
+@pytest.mark.parametrize("file", MODULES, ids=dotted)
+def test_the_engine_knows_nothing_of_the_pages(file: Path) -> None:
+    assert {name.split(".")[0] for name in imports(file)}.isdisjoint({"streamlit", "pages", "app"})
+
+
+@pytest.mark.parametrize("file", [f for f in MODULES if dotted(f) != "research.settings"], ids=dotted)  # fmt: skip
+def test_only_the_settings_read_the_environment(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    uses = [
+        node
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb"))
+        or (isinstance(node, ast.alias) and node.name in ("environ", "getenv", "environb"))
+    ]
+    if dotted(file) == "research":
+        defaults = [
+            node.func.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "setdefault"
+        ]
+        uses = [use for use in uses if use not in defaults]
+    assert [ast.unparse(use) for use in uses] == []
+
+
+def test_pages_and_the_terminal_use_only_the_public_names() -> None:
+    wrong = []
+    outside = [*PAGES, *(f for f in (ROOT / "app.py", ROOT / "research" / "__main__.py") if f.exists())]  # fmt: skip
+    for file in outside:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [a.name for a in node.names if a.name.startswith("research.")]
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("research."):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module == "research":
+                names = [a.name for a in node.names if a.name not in research.__all__]
+            elif isinstance(node, ast.ImportFrom) and node.level and "research" in file.parts:
+                names = ["." * node.level + (node.module or "")]
+            elif (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "research"
+            ):
+                names = [node.attr] if node.attr not in research.__all__ else []
+            wrong += [f"{file.relative_to(ROOT)}:{node.lineno}: {name}" for name in names]
+    assert wrong == []
+
+
+def test_the_public_names_are_sorted_and_complete() -> None:
+    tree = ast.parse((ROOT / "research" / "__init__.py").read_text(encoding="utf-8"))
+    imported = [
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+
+    def rank(name: str) -> tuple[int, str]:
+        """Constants, then classes, then the rest: the order that ruff keeps."""
+        return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+    assert research.__all__ == sorted(imported, key=rank)
+    assert all(hasattr(research, name) for name in research.__all__)
+
+
+# urllib3, which comes with langgraph, asks the system once whether it has IPv6 by binding ::1.
+AUDITED = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+FORBIDDEN = {"os.mkdir", "os.system", "sqlite3.connect", "subprocess.Popen"}
+seen = []
+def hook(event, args):
+    if event == "open":
+        wrong = isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    elif event.startswith("socket."):
+        wrong = event != "socket.__new__" and (event, args[1]) != ("socket.bind", ("::1", 0))
+    else:
+        wrong = event in FORBIDDEN
+    if wrong:
+        seen.append((event, str(args)))
+sys.addaudithook(hook)
+before = dict(os.environ)
+import research
+assert "streamlit" not in sys.modules
+changed = {k: v for k, v in os.environ.items() if before.get(k) != v}
+assert changed == {"LANGGRAPH_STRICT_MSGPACK": "true"}, changed
+assert not seen, seen
+"""
+
+
+def test_importing_makes_no_file_prints_nothing_reaches_nobody_and_needs_no_key(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", AUDITED, str(ROOT)],
+        env={"HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_importing_the_engine_binds_the_checkpoints_to_known_types() -> None:
+    assert os.environ["LANGGRAPH_STRICT_MSGPACK"] == "true"
+
+
+def test_no_page_has_the_name_of_an_importable_module() -> None:
+    elsewhere = [p for p in sys.path if not Path(p or ".").resolve().is_relative_to(ROOT)]
+    for page in (ROOT / "pages").glob("*.py"):
+        assert page.stem not in sys.stdlib_module_names
+        assert importlib.machinery.PathFinder.find_spec(page.stem, elsewhere) is None, page.stem
