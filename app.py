@@ -62,7 +62,7 @@ class SecurityHeaders:
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Opens the data folder before the first visitor comes, and interrupts the runs at the end."""
-    import pandas  # noqa: F401, ICN001 - heavy: loaded before the objects of the imports are frozen
+    import pandas  # noqa: F401 - heavy: loaded before the objects of the imports are frozen
 
     try:
         runs.desk()

@@ -59,11 +59,12 @@ def leave() -> None:
 
 
 def form() -> None:
-    settings = runs.desk().settings
-    if "queries" not in st.session_state:
-        st.session_state.queries = settings.queries
-        st.session_state.loops = settings.loops
-        st.session_state.sources = list(runs.desk().sources)
+    if "queries" not in st.session_state:  # the values of widgets go as soon as others are drawn
+        desk = runs.desk()
+        usual = desk.settings.options.model_copy(update={"sources": tuple(desk.sources)})
+        limits = st.session_state.get("limits", usual)
+        st.session_state.queries, st.session_state.loops = limits.queries, limits.loops
+        st.session_state.sources = list(limits.sources)
     with st.form("ask", border=False, enter_to_submit=True):
         question = st.text_area(
             t("ask.question"),
@@ -79,10 +80,12 @@ def form() -> None:
             )  # fmt: skip
             first = st.form_submit_button(t("ask.plan_first"), key="plan_first")
             effort()
-    if go:
-        start(question)
-    elif first:
-        preview(question)
+    if (go or first) and (limits := options()) is not None:
+        st.session_state.limits = limits
+        if go:
+            start(question, limits)
+        else:
+            preview(question, limits)
 
 
 def effort() -> None:
@@ -108,10 +111,7 @@ def options() -> Options | None:
     return Options(queries=st.session_state.queries, loops=st.session_state.loops, sources=chosen)
 
 
-def start(question: str, plan_: Plan | None = None, based_on: str = "") -> None:
-    limits = options()
-    if limits is None:
-        return
+def start(question: str, limits: Options, plan_: Plan | None = None, based_on: str = "") -> None:
     try:
         run = runs.start(question, options=limits, owner=owner(), plan=plan_, based_on=based_on)
     except QuestionError as error:
@@ -122,10 +122,7 @@ def start(question: str, plan_: Plan | None = None, based_on: str = "") -> None:
     st.rerun()
 
 
-def preview(question: str) -> None:
-    limits = options()
-    if limits is None:
-        return
+def preview(question: str, limits: Options) -> None:
     try:
         st.session_state.draft = runs.plan(question, options=limits)
     except QuestionError as error:
@@ -151,7 +148,7 @@ def draft() -> None:
     with st.container(horizontal=True):
         if st.button(t("plan.start"), type="primary", key="start_draft"):
             if edited.tasks:
-                start(st.session_state.draft_question, edited)
+                start(st.session_state.draft_question, st.session_state.limits, edited)
             else:
                 st.error(t("plan.none"))
         st.button(t("ask.new"), key="leave_draft", on_click=leave)
@@ -250,7 +247,7 @@ def again(run: Run, old: Plan) -> None:
         edited = plan.editor(old, tuple(runs.desk().sources), f"again_plan_{run.id[:8]}")
         if st.button(t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary"):
             if edited.tasks:
-                start(run.question, edited, based_on=run.id)
+                start(run.question, run.options, edited, based_on=run.id)
             else:
                 st.error(t("plan.none"))
 

@@ -29,12 +29,21 @@ def add(library: Library) -> None:
     with right, st.form("folder"):
         path = st.text_input(t("library.folder"), key="folder")
         if st.form_submit_button(t("library.folder_add"), key="add_folder") and path.strip():
-            folder = Path(path.strip()).expanduser()
-            if folder.exists():
+            folder = located(path.strip())
+            if folder:
                 with st.spinner(t("library.reading")):
                     tell(library.add_paths([folder]))
             else:
-                st.error(t("library.folder_missing", path=plain(path)))
+                st.error(t("library.folder_missing", path=plain(path, 400)))
+
+
+def located(path: str) -> Path | None:
+    """What is at a path, if it can be one and there is something."""
+    try:
+        place = Path(path).expanduser()
+        return place if place.exists() else None
+    except (OSError, RuntimeError):  # too long, not permitted; no such user
+        return None
 
 
 def tell(outcomes: Iterable[Added]) -> None:

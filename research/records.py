@@ -77,6 +77,7 @@ class Evidence(Record):
     retrieved: datetime
     published: date | None = None
     sample: bool = False
+    opening: str = ""  # how it begins, which tells what it is about
     passages: tuple[Passage, ...] = ()
 
 

@@ -115,12 +115,14 @@ class Database:
         with self._lock:
             try:
                 connection = self.connection
-                if connection.in_transaction:
-                    yield connection
-                    return
-                connection.execute("begin immediate")
+                nested = connection.in_transaction
+                if not nested:
+                    connection.execute("begin immediate")
             except sqlite3.Error as error:
                 raise explained(error, self.path) from error
+            if nested:
+                yield connection
+                return
             try:
                 yield connection
                 connection.execute("commit")

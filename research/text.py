@@ -1,14 +1,15 @@
 """Words and sentences in Chinese and English: one tokeniser for the index and for the query.
 
 SQLite's own tokenisers break Chinese silently: they take a whole clause for one word. So words are
-cut here (rjieba's search mode for text with Han characters, word runs otherwise, English stems) and
-handed to the index ready-made.
+cut here (runs of Han characters by rjieba's dictionary, other runs as they stand, English stemmed)
+and handed to the index ready-made.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 import pysbd
@@ -17,9 +18,12 @@ import snowballstemmer
 
 from research.records import Language
 
-HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _HAN = re.compile(f"[{HAN}]")
-_WORD = re.compile(r"\w+")
+# A run of Han characters, a decimal number, or a run of other letters and digits.
+_RUN = re.compile(rf"[{HAN}]+|(?<![\d.])\d+\.\d+(?!\.?\d)|[^\W_{HAN}]+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_POSSESSIVE = re.compile(r"(?<=\w)'s\b")
 _SPLITTER = pysbd.Segmenter(language="en", clean=False)
 # Characters that end a run of loose characters: they never belong to a name or a compound.
 _PARTICLES = frozenset(
@@ -30,13 +34,25 @@ _STOP_WORDS = """
 a an the and or but if of in on at to for from by with without about into over under between near as
 is are was were be been being am do does did done has have had can could may might shall should will
 would must i me my we our us you your he she it its they them their this that these those there here
-what which who whom whose when where why how much many any some all each every more most other such
+one ones what which who whom whose when where why how much many any some all each every more most other such
 no not only own same so than too very just also please tell say know find give show want need like
 s t d ll m o re ve y get
 的 了 着 过 是 在 和 与 及 或 也 都 就 还 又 很 把 被 给 让 从 到 对 向 往 于 以 而 且 但 则 若 吗 呢 吧 啊 呀
 什么 怎么 怎样 怎么样 如何 哪些 哪里 哪儿 哪个 哪天 多少 几点 几个 为什么 为何 是否 有没有 可以 能否 能不能 是不是
 请问 请 告诉 我 我们 你 你们 他 她 它 他们 这 那 这个 那个 这些 那些 一下 一些 一个 有 没有 要 想 会 能 需要 应该
 关于 以及 还是 或者 如果 因为 所以 但是 比较 最 更 时候 什么样 哪 多 几 个 去 来 做
+"""
+
+_LIGHT_WORDS = """
+take takes go goes going come comes came bring use used using make makes made let keep put set turn
+become happen start begin end stop work try allow allowed permit permitted possible able
+good bad better best easy easier easiest hard simple big small large little long short high low new old
+young main major important famous popular well known top first last next early late near nearest close
+closest far same different similar certain several few part kind type sort way thing place point side
+number amount day time year people person visitor someone anyone one two three
+really actually usually normally generally currently now today still already ever never again
+up down out off away back inside outside around along through across during before after
+worth recommend suggest consider plan compare compared difference between
 """
 
 stem = lru_cache(200_000)(snowballstemmer.stemmer("english").stemWord)
@@ -63,17 +79,28 @@ def _loose(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)]
 
 
-def _cut(text: str, *, nested: bool) -> list[str]:
+def _cut(runs: list[str], *, nested: bool) -> Iterator[list[str]]:
+    """The words of each run of Han characters.
+
+    Only words of the dictionary: guessing at unknown ones cuts the same name differently in a
+    question and in a document.
+    """
+    text = "\n".join(runs)
     out: list[str] = []
     run = ""
-    for word in rjieba.cut_for_search(text) if nested else rjieba.cut(text):
-        if len(word) == 1 and _HAN.match(word) and word not in _PARTICLES:
+    for word in rjieba.cut_for_search(text, hmm=False) if nested else rjieba.cut(text, hmm=False):
+        if len(word) == 1 and word != "\n" and word not in _PARTICLES:
             run += word
             continue
-        out += _loose(run)
-        run = ""
-        out.append(word)
-    return out + _loose(run)
+        if run:
+            out += _loose(run)
+            run = ""
+        if len(word) > 1:
+            out.append(word)
+        elif word == "\n":
+            yield out
+            out = []
+    yield out + _loose(run)
 
 
 def tokens(text: str) -> list[str]:
@@ -89,19 +116,80 @@ def words(text: str) -> list[str]:
     return _terms(text, nested=False)
 
 
+def characters(text: str) -> list[str]:
+    """The Han characters that carry meaning, each once, in order.
+
+    Words that mean nearly the same often share one: 买票, 门票 and 票价; 走廊 and 长廊.
+    """
+    if text.isascii():
+        return []
+    found = dict.fromkeys(unicodedata.normalize("NFKC", text))
+    return [character for character in found if _weighty(character)]
+
+
+@lru_cache(20_000)
+def _weighty(character: str) -> bool:
+    return _HAN.match(character) is not None and character not in _LIGHT
+
+
 def _terms(text: str, *, nested: bool) -> list[str]:
-    text = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
-    text = re.sub(r"(?<=\w)'s\b", "", text)
-    kept = []
-    for word in _cut(text, nested=nested) if has_han(text) else _WORD.findall(text):
-        if not _WORD.match(word) or (len(word) == 1 and not word.isdigit()):
-            continue
-        kept.append(stem(word) if word.isascii() else word)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).replace("’", "'")
+    text = text.lower()
+    if "'s" in text:
+        text = _POSSESSIVE.sub("", text)
+    if "," in text:
+        text = _THOUSANDS.sub("", text)
+    runs = _RUN.findall(text)
+    han = [run for run in runs if run[0] >= "\u3400" and _HAN.match(run)]
+    cut = _cut(han, nested=nested) if han else iter(())
+    kept: list[str] = []
+    for run in runs:
+        if run.isascii():
+            if len(run) > 1 or run.isdigit():
+                kept.append(stem(run))
+        elif run[0] >= "\u3400" and _HAN.match(run):
+            kept += next(cut)
+        elif len(run) > 1:
+            kept.append(_plain(run))
     return kept
+
+
+@lru_cache(20_000)
+def _plain(word: str) -> str:
+    """A word of another script; a Latin one without its accents: café is found by cafe."""
+    letters = unicodedata.normalize("NFKD", word)
+    bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return stem(bare) if bare.isascii() else word
 
 
 # Words that carry no meaning of their own in a question, as `tokens` spells them.
 STOP = frozenset(_STOP_WORDS.split()) | {stem(word) for word in _STOP_WORDS.split()}
+# Words that carry little: a sentence may well answer without them.
+LIGHT = frozenset(stem(word) for word in _LIGHT_WORDS.split())
+_ASKING = re.compile(r"^(?:几|多少|哪)[\u4e00-\u9fff]*$")
+
+
+def idle(token: str) -> bool:
+    """Whether a token of a question says nothing about what is asked."""
+    return token in STOP or _ASKING.match(token) is not None
+
+
+# Parts of speech of Chinese words, by their first letter, and how much such a word tells.
+_TELLS = {"n": 1.0, "j": 1.0, "l": 1.0, "i": 1.0, "e": 1.0, "v": 0.6, "b": 0.6, "a": 0.5, "z": 0.5}
+
+
+def telling(text: str) -> dict[str, float]:
+    """The words of a question in order, each with how much it tells (0 to 1); idle ones left out."""
+    if not has_han(text):
+        return {w: 0.3 if w in LIGHT else 1.0 for w in words(text) if not idle(w)}
+    kinds: dict[str, float] = {}
+    for word, tag in rjieba.tag(unicodedata.normalize("NFKC", text).lower()):
+        kinds[stem(word) if word.isascii() else word] = _TELLS.get(tag[:1], 0.25)
+    return {w: 0.3 if w in LIGHT else kinds.get(w, 0.6) for w in words(text) if not idle(w)}
+
+
+_LIGHT = _PARTICLES | {word for word in STOP if len(word) == 1}
 
 
 @lru_cache(4096)

@@ -151,13 +151,11 @@ class ScriptedReasoner:
         *,
         sufficient: bool = False,
         direct: str = "",
-        wait_to_write: Callable[[], bool] = lambda: True,
     ) -> None:
         self._queries = tuple(queries)
         self._follow_ups = follow_ups
         self._sufficient = sufficient
         self._direct = direct
-        self._wait_to_write = wait_to_write
         self.planned: list[Question] = []
         self.reflected: list[tuple[int, tuple[Finding, ...]]] = []
         self.written: list[tuple[Plan, tuple[Finding, ...]]] = []
@@ -199,8 +197,6 @@ class ScriptedReasoner:
         self, question: Question, plan: Plan, findings: Sequence[Finding]
     ) -> tuple[Span, ...]:
         self.written.append((plan, tuple(findings)))
-        while not self._wait_to_write():
-            await asyncio.sleep(0.01)
         return tuple(
             Span(
                 kind="quote",

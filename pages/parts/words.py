@@ -262,10 +262,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "trouble.unusable": ("{path} 无法打开。请检查 SIGHTLINE_DATA_DIR。", "{path} cannot be opened. Check SIGHTLINE_DATA_DIR."),
     "trouble.setting": ("设置有误", "A setting is wrong"),
     "trouble.retry": ("重试", "Try again"),
-    "trouble.page": (
-        "页面出错了，错误编号 {id}；日志里有详情。研究不受影响。",
-        "Something went wrong on this page. The log has details under {id}. Runs are not affected.",
-    ),
 }  # fmt: skip
 
 

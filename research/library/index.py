@@ -1,8 +1,10 @@
 """The library's index: documents, passages and names in one SQLite file with full-text search.
 
-Words are cut by `research.text.tokens` for the index and for the query alike. A document is known by
-its name (a path or an upload's file name): adding it again replaces it. The sample documents that
-ship with the package are in the index only while the analyst leaves them on.
+Words are cut by `research.text` for the index and for the query alike. A passage is found by its own
+words, by those of its title and headings, and by those of its document's opening, which says what
+the whole is about. A document is known by its name (a path or an upload's file name): adding it
+again replaces it. The sample documents that ship with the package are in the index only while the
+analyst leaves them on.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import hashlib
 import math
 import sqlite3
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +27,7 @@ from research.library.documents import Document, Unreadable, read, walk
 from research.library.names import aliases_of, grams, name_key, title_names
 from research.library.passages import split
 from research.storage import Database
-from research.text import STOP, tokens
+from research.text import STOP, characters, tokens
 
 _MIGRATIONS = (
     """
@@ -36,7 +39,7 @@ _MIGRATIONS = (
     create table passage(
         id integer primary key, document integer not null references document on delete cascade,
         heading text not null, page integer, start integer not null, finish integer not null,
-        title_tokens text not null, body_tokens text not null);
+        title_tokens text not null, body_tokens text not null, opening_tokens text not null);
     create index passage_document on passage(document);
     create table name(
         key text not null, name text not null,
@@ -49,21 +52,24 @@ _MIGRATIONS = (
     create index alias_key on alias(key);
     create index alias_document on alias(document);
     create virtual table words using fts5(
-        title_tokens, body_tokens, content='passage', content_rowid='id',
-        tokenize='unicode61 remove_diacritics 2');
+        title_tokens, body_tokens, opening_tokens, content='passage', content_rowid='id',
+        tokenize="unicode61 remove_diacritics 0 tokenchars '.'");
     create virtual table vocabulary using fts5vocab(words, row);
     create trigger passage_added after insert on passage begin
-        insert into words(rowid, title_tokens, body_tokens)
-        values (new.id, new.title_tokens, new.body_tokens);
+        insert into words(rowid, title_tokens, body_tokens, opening_tokens)
+        values (new.id, new.title_tokens, new.body_tokens, new.opening_tokens);
     end;
     create trigger passage_removed after delete on passage begin
-        insert into words(words, rowid, title_tokens, body_tokens)
-        values ('delete', old.id, old.title_tokens, old.body_tokens);
+        insert into words(words, rowid, title_tokens, body_tokens, opening_tokens)
+        values ('delete', old.id, old.title_tokens, old.body_tokens, old.opening_tokens);
     end;
     """,
 )
 
 COMMON = 0.2  # a word in more than this share of passages is left out of a query with rarer words
+CHARACTERS = 8  # single Han characters that a query adds to its words, the rarest
+WORK = 40_000  # occurrences that a query looks at: its rarest terms come first, four at least
+OPENING = 160  # characters of a document that stand for it
 BATCH = 200  # documents per transaction
 
 
@@ -84,6 +90,7 @@ class Hit:
     end: int
     text: str
     score: float
+    opening: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,16 +290,18 @@ class Library:
     def search(self, query: str, *, subject: Sequence[str] = (), limit: int = 8) -> list[Hit]:
         """Passages by relevance (best first). With `subject`, each mentions one of those names.
 
-        A name is mentioned by a passage if the passage, its heading or its document's title has
-        all words of the name.
+        A name is mentioned by a passage if the passage, the titles above it or the opening of its
+        document has all words of the name.
         """
         match = self._match(query, subject)
         if not match:
             return []
         rows: list[Any] = self._db.read(
             "select d.id, d.name, d.title, d.url, d.published, d.language, d.sample, p.heading, "
-            "p.page, p.start, p.finish, substr(d.text, p.start + 1, p.finish - p.start), found.rank "
-            "from (select rowid as id, bm25(words, 3.0, 1.0) as rank from words "
+            "p.page, p.start, p.finish, substr(d.text, p.start + 1, p.finish - p.start), found.rank, "
+            "(select substr(d.text, q.start + 1, q.finish - q.start) from passage q "
+            "where q.document = d.id order by q.id limit 1) "
+            "from (select rowid as id, bm25(words, 3.0, 1.0, 1.0) as rank from words "
             "where words match ? order by rank limit ?) found "
             "join passage p on p.id = found.id join document d on d.id = p.document "
             "order by found.rank, p.id",
@@ -301,36 +310,57 @@ class Library:
         return [
             Hit(
                 row[0], row[1], row[2], row[3], _date(row[4]), row[5], bool(row[6]), row[7],
-                row[8], row[9], row[10], row[11], -row[12],
+                row[8], row[9], row[10], row[11], -row[12], row[13],
             )
             for row in rows
         ]  # fmt: skip
 
     def _match(self, query: str, subject: Sequence[str]) -> str:
-        names = [_all(tokens(name)) for name in subject]
+        subject = [name for name in subject if name.strip()]
+        names = [_all(_telling(tokens(name)) or characters(name)) for name in subject]
         names = list(dict.fromkeys(name for name in names if name))
+        if subject and not names:
+            return ""
         own = {token for name in subject for token in tokens(name)}
-        words = [t for t in dict.fromkeys(tokens(query)) if t not in STOP]
+        words = list(dict.fromkeys(_telling(tokens(query))))
         if names:
             words = [t for t in words if t not in own]
-        words = self._telling(words)
-        about = " OR ".join(names)
+        own |= {c for name in subject for c in characters(name)}
+        single = [c for c in characters(query) if c not in own]
+        words = self._worth(words, single)
+        about = (
+            "{title_tokens body_tokens opening_tokens} : (" + " OR ".join(names) + ")"
+            if names
+            else ""
+        )
         wanted = " OR ".join(_quoted(t) for t in words)
         if about and wanted:
             return f"({about}) AND ({wanted})"
         return about or wanted
 
-    def _telling(self, words: list[str]) -> list[str]:
-        """Leaves out words that nearly every passage has, unless there are no others."""
-        total = self._total()
-        rare = [word for word in words if self.frequency(word) <= COMMON * total]
-        return rare or words
+    def _worth(self, words: list[str], single: list[str]) -> list[str]:
+        """The words to look for, and the rarest characters.
+
+        Words that nearly every passage has are left out, unless there are no others.
+        """
+        most = COMMON * self._total()
+        rare = [word for word in words if self.frequency(word) <= most]
+        known = [c for c in single if 0 < self.frequency(c) <= most]
+        terms = (rare or words) + sorted(known, key=self.frequency)[:CHARACTERS]
+        work, kept = 0, []
+        for term in sorted(terms, key=self.frequency):
+            work += self.frequency(term)
+            if len(kept) < 4 or work <= WORK:
+                kept.append(term)
+        return kept
 
     # Statistics, cached until the file changes
 
     def frequency(self, token: str) -> int:
-        """The number of passages that have a token."""
-        self._total()
+        """The number of passages that have a token; of a stop word, all."""
+        total = self._total()
+        if token in STOP:
+            return total
         with self._lock:
             known = self._frequency.get(token)
         if known is None:
@@ -339,6 +369,10 @@ class Library:
             with self._lock:
                 self._frequency[token] = known
         return known
+
+    def absent(self, token: str) -> bool:
+        """Whether no passage has a token."""
+        return self.frequency(token) == 0
 
     def idf(self, token: str) -> float:
         """How telling a token is: ln(1 + passages / (1 + passages that have it))."""
@@ -426,7 +460,7 @@ class _Prepared:
         number = row.lastrowid
         connection.executemany(
             "insert into passage(document, heading, page, start, finish, title_tokens, "
-            "body_tokens) values(?,?,?,?,?,?,?)",
+            "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?)",
             [(number, *passage) for passage in self.passages],
         )
         connection.executemany(
@@ -446,14 +480,31 @@ def _prepare(name: str, data: bytes, known: str) -> Added | _Prepared:
     except Unreadable as error:
         return Added(name, error.problem, detail=str(error))
     passages: list[tuple[object, ...]] = []
+    opening = " ".join(dict.fromkeys(_telling(tokens(_opening(document)))))
+    title = _terms(document.title)
     for section in document.sections:
-        title = " ".join(tokens(f"{document.title} {section.heading}"))
+        titles = f"{title} {_terms(section.heading)}"
         for start, end in split(document.text, section.start, section.end):
-            body = " ".join(tokens(document.text[start:end]))
-            passages.append((section.heading, section.page, start, end, title, body))
+            body = _terms(document.text[start:end])
+            passages.append((section.heading, section.page, start, end, titles, body, opening))
     return _Prepared(
         document, passages, title_names(document.title), aliases_of(document.title, document.text)
     )
+
+
+def _terms(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text)
+    return " ".join([*_telling(tokens(text)), *characters(text)])
+
+
+def _telling(words: Iterable[str]) -> list[str]:
+    return [word for word in words if word not in STOP]
+
+
+def _opening(document: Document) -> str:
+    """The first line of the document's first section."""
+    start, end = document.sections[0].start, document.sections[0].end
+    return document.text[start : min(end, start + OPENING)].split("\n", 1)[0]
 
 
 @lru_cache(1)

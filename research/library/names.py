@@ -20,9 +20,12 @@ _LATIN_NAME = re.compile(
     r"(?:[A-Z][\w'’.-]*)(?:\s+(?:of the|of|and|&|de|at)(?=\s+[A-Z])|\s+[A-Z][\w'’.-]*)*$"
 )
 _ALSO = re.compile(
-    r"(?:also|commonly|popularly|formerly|better)\s+(?:called|known\s+as|named)\s+(?:the\s+)?"
+    r"(?:called|nicknamed|written|spelled|named|known\s+(?:\w+\s+)?as)\s+(?:the\s+)?"
     r"([A-Z][\w'’-]*(?:\s+(?:of|the|and)(?=\s+[A-Z])|\s+[A-Z][\w'’-]*)*)"
-    f"|(?:又称|又名|亦称|也称|俗称|简称|也叫)(?:为|作)?[“「]?([{HAN}]{{2,10}})"
+    f"|(?:又称|又名|亦称|也称|俗称|简称|也叫|昵称|别称|被称|称)(?:它|其|之)?(?:为|作|是)?[“「]?([{HAN}]{{2,10}})"
+)
+_KIND = re.compile(
+    r"(?:博物院|博物馆|国家公园|公园|度假区|风景名胜区|风景区|景区|乐园|大学|遗址|纪念馆|研究基地)$"
 )
 _LEADING = re.compile(r"^(?:the|a|an)\s+", re.I)
 
@@ -54,7 +57,7 @@ def title_names(title: str) -> list[str]:
     bare = _BRACKET.sub(" ", title)
     first = re.split(r"[:：|｜—]|\s[-–]\s", bare)[0]
     out: dict[str, str] = {}
-    for name in (bare, first, *inner):
+    for name in (bare, first, _KIND.sub("", first), *inner):
         name = _LEADING.sub("", re.sub(r"\s+", " ", name).strip())
         if 2 <= len(name) <= 60 and tokens(name):
             out.setdefault(name_key(name), name)
@@ -75,18 +78,29 @@ def aliases_of(title: str, text: str) -> list[tuple[str, str]]:
         if name_key(other) in name_key(" ".join(_BRACKET.findall(title))):
             put(titles[0], other)
     for line in text.splitlines():
+        named: list[tuple[int, str]] = []
         for match in _BRACKET.finditer(line):
             left = line[: match.start()].rstrip()
             name = _name_before(left, titles)
             inside = match.group(1).strip()
             if name and _other_script(name, inside):
                 put(name, _LEADING.sub("", inside))
+                named.append((match.end(), name))
         for match in _ALSO.finditer(line):
-            before = name_key(line[: match.start()])
-            subject = next((t for t in titles if name_key(t) in before), "")
+            subject = _subject(line[: match.start()], titles, named)
             if subject:
                 put(subject, (match.group(1) or match.group(2)).strip())
     return list(pairs.values())
+
+
+def _subject(before: str, titles: list[str], named: list[tuple[int, str]]) -> str:
+    """What a sentence is about that goes on with "also called": a name it has already given."""
+    start = max((m.end() for m in re.finditer(r"[。！？]|[.!?](?=\s)", before)), default=0)
+    inside = [name for end, name in named if start < end <= len(before)]
+    if inside:
+        return inside[-1]
+    key = name_key(before[start:])
+    return next((t for t in titles if name_key(t) in key), "")
 
 
 def _name_before(left: str, titles: list[str]) -> str:

@@ -16,9 +16,13 @@ _END = re.compile(
     r"[。！？!?；…]+[”’」』）)\"']*|(?:(?<=[a-z]{3})|(?<=\d%)|(?<=[\d)]{2}))\.[”’)\"']*(?=\s+[\"“‘(]?[A-Z0-9\u4e00-\u9fff])"
 )
 
+_LINE = re.compile("\n")
+
 
 def split(text: str, start: int, end: int, size: int = SIZE) -> list[tuple[int, int]]:
     """Start and end of the passages of `text[start:end]`, trimmed, in order, none empty."""
+    if end - start <= size:
+        return _fit(text, start, end, size)
     passages: list[tuple[int, int]] = []
     begin = start
     last = start
@@ -33,7 +37,7 @@ def split(text: str, start: int, end: int, size: int = SIZE) -> list[tuple[int, 
 
 def _cuts(text: str, start: int, end: int) -> list[int]:
     ends = {match.end() for match in _END.finditer(text, start, end)}
-    ends |= {at for at in range(start, end) if text[at] == "\n"}
+    ends |= {match.start() for match in _LINE.finditer(text, start, end)}
     return [*sorted(ends), end]
 
 

@@ -17,6 +17,9 @@ class Corpus(Protocol):
     def idf(self, token: str) -> float:
         """How telling a token is; higher is rarer."""
 
+    def absent(self, token: str) -> bool:
+        """Whether no document has a token."""
+
     def names_in(self, question: str) -> list[str]:
         """Names known to the documents that the question has, longest first."""
 

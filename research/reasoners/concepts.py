@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib import resources
 
 from research.records import Language
-from research.text import has_han, stem, tokens
+from research.text import has_han, idle, stem, tokens
 
 Form = tuple[str, ...]
 
@@ -26,6 +26,16 @@ LOOKS = {
     "free": re.compile(r"免费|免票|free", re.I),
     "discount": re.compile(r"半价|半票|折|优惠|优待|减免|half|discount|reduced|%", re.I),
 }  # fmt: skip
+
+
+ASKING = frozenset(
+    """when|what year|which year|how much|how many people|how high|how tall|how long|how far|how big
+    |how large|how deep|how old|how much time|how many days|how many hours|what time|which day|who
+    |where|哪年|哪一年|什么时候|何时|什么时候开|什么时候去|多少钱|几点|周几|星期几|多高|多大|多长|多远|多深|多少人
+    |多久|几天|几小时|几岁|谁|在哪|在哪里""".replace("\n", "")
+    .replace("    ", "")
+    .split("|")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,8 @@ def concepts() -> tuple[Concept, ...]:
 def _concept(kind: str, zh: list[str], en: list[str]) -> Concept:
     forms = {tuple(tokens(word)) for word in (*zh, *en)}
     forms |= {(word,) for word in zh if len(word) > 1}
-    return Concept(kind, tuple(zh), tuple(en), frozenset(form for form in forms if form))
+    forms = {form for form in forms if not all(idle(token) for token in form)}
+    return Concept(kind, tuple(zh), tuple(en), frozenset(forms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +77,12 @@ class Match:
     concept: Concept
     start: int
     end: int
+    literal: str
+
+    @property
+    def asking(self) -> bool:
+        """Whether it is a question word (when, 多少钱): an answer need only look right."""
+        return self.literal.lower() in ASKING
 
 
 @lru_cache(1)
@@ -91,7 +108,7 @@ def _inflected(phrase: str) -> str:
 def matches(text: str) -> list[Match]:
     """The concepts that a text names, without overlap: the longest stretch wins, then the first."""
     found = [
-        Match(concept, m.start(), m.end())
+        Match(concept, m.start(), m.end(), m.group())
         for pattern, concept in _patterns()
         for m in pattern.finditer(text)
     ]

@@ -7,11 +7,12 @@ order to find more: other names of the same thing are tried, and the other langu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from research.reasoners import Corpus
-from research.reasoners.concepts import matches
-from research.reasoners.parts import read
+from research.reasoners.concepts import ASKING, matches
+from research.reasoners.parts import keywords, read
 from research.reasoners.quotes import Quote, select
 from research.records import (
     Cite,
@@ -26,7 +27,10 @@ from research.records import (
     Task,
     normalised,
 )
-from research.text import STOP, has_han, tokens, words
+from research.text import has_han
+
+ATTEMPTS = 2  # new queries a part and round
+FORMS = 8  # synonyms a query
 
 _AUTHOR = {"zh": "引文摘录（按规则摘引原文，未使用模型）", "en": "Quoted evidence digest, no model"}
 _NOTHING = {
@@ -78,8 +82,8 @@ class Digest:
 
     def _task(self, question: Question, group: Sequence[Part], source: str, n: int) -> Task:
         subject = group[0].subject
-        asked = " ".join(part.text for part in group if part.text not in _GENERAL.values())
-        query = " ".join(filter(None, [subject if subject not in asked else "", asked]))
+        asked = [w for p in group if p.text not in _GENERAL.values() for w in _asked(p)]
+        query = " ".join(dict.fromkeys([subject, *asked])).strip()
         return Task(
             id=f"1.{n}",
             source=source,
@@ -110,6 +114,7 @@ class Digest:
         searched = list(dict.fromkeys(task.source for task in plan.tasks))
         follow_ups: list[Task] = []
         for part in missing:
+            tried = 0
             for variant in self._variants(question, part):
                 fresh: list[Task] = []
                 for source in searched:
@@ -124,8 +129,9 @@ class Digest:
                         known.add(task.key)
                         fresh.append(task)
                 follow_ups += fresh
-                if fresh:
-                    break  # one new attempt a part and round
+                tried += bool(fresh)
+                if tried == ATTEMPTS:
+                    break
         labels = tuple(_label(part, plan) for part in missing)
         note = _GAP[question.language] + ("：" if question.language == "zh" else ": ")
         joined = ("、" if question.language == "zh" else "; ").join(labels)
@@ -145,7 +151,7 @@ class Digest:
         if other in self._corpus.languages():
             languages.append((other, "other language"))
         for language, why in languages:
-            forms = _forms(part.text, language)
+            forms = _forms(_bare(part), language)
             if forms:
                 query = " ".join([_named(names, part.subject, language), *forms])
                 yield Task(
@@ -189,8 +195,22 @@ def _span(quote: Quote, part: Part) -> Span:
     return Span(kind="quote", text=quote.text, cites=(cite,), part=part.id)
 
 
+def _bare(part: Part) -> str:
+    """The clause of a part without its subject."""
+    if not part.subject:
+        return part.text
+    return re.sub(rf"{re.escape(part.subject)}(?:’s|'s)?", " ", part.text, flags=re.I)
+
+
+def _asked(part: Part) -> list[str]:
+    """The words a part adds to its subject in a query."""
+    return keywords(_bare(part))
+
+
 def _label(part: Part, plan: Plan) -> str:
-    if not part.subject or part.subject in part.text:
+    """The heading of a part: its clause, led by its subject where the clause does not name it."""
+    proper = any(task.subject for task in plan.tasks if task.part == part.id) or not plan.tasks
+    if not part.subject or not proper or part.subject.casefold() in part.text.casefold():
         return part.text
     colon = "：" if has_han(part.subject + part.text) else ": "
     return f"{part.subject}{colon}{part.text}"
@@ -215,13 +235,20 @@ def _groups(parts: Sequence[Part], limit: int) -> list[list[Part]]:
 
 def _forms(text: str, language: Language) -> list[str]:
     """Words of a language for what a part asks, without those it has already."""
-    out: list[str] = []
-    for match in matches(text):
-        out += [w for w in match.concept.words(language) if normalised(w) not in normalised(text)]
+    found = matches(text)
+    own = [
+        [
+            word
+            for word in m.concept.words(language)
+            if word not in ASKING and normalised(word) not in normalised(text)
+        ]
+        for m in found
+    ]
+    out = [word for synonyms in own for word in synonyms[: max(2, FORMS // len(own))]]
     if out and (language == "zh") == has_han(text):
-        taken = {t for m in matches(text) for t in tokens(text[m.start : m.end])}
-        out += [w for w in words(text) if w not in STOP and w not in taken]
-    return out
+        taken = {match.literal for match in found}
+        out += [word for word in keywords(text) if word not in taken]
+    return list(dict.fromkeys(out))
 
 
 def _named(names: Sequence[str], subject: str, language: Language) -> str:

@@ -1,7 +1,7 @@
 """Splits a question into what it is about (subjects) and what it wants to know (parts), by rules.
 
 The subject is a name: one that the documents know, else one that is written like a name. A question
-without any name is about its most telling phrase, and only then may a search do without it.
+without any name has no subject; its later clauses are read in the light of the first.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 import rjieba
 
 from research.reasoners import Corpus
-from research.reasoners.concepts import generic, matches
-from research.text import HAN, STOP, has_han, tokens
+from research.reasoners.concepts import Match, generic, matches
+from research.text import HAN, STOP, has_han, idle, telling, tokens
 
 _MARK = "\ue000"  # stands for a subject while clauses are split; private use, removed from input
 _SPLIT = re.compile(
     r"[，。？！；、,;?!\n]+|\.(?=\s|$)|：|:(?=\s)"
-    r"|以及|还有|和|与|及|或者|还是|\s*\b(?:as well as|and|or|plus|versus|vs\.?)\b\s*|\s*&\s*",
+    r"|\b(?:as well as|and|or|plus|versus|vs\.?)\b|(?<=\s)&(?=\s)",
     re.I,
 )
+_JOINS = frozenset(["和", "与", "及", "或", "以及", "还有", "或者", "还是", "跟", "并且"])
 _QUOTED = re.compile(r"[“「『《]([^”」』》]{2,40})[”」』》]|\"([^\"]{2,40})\"")
 _LATIN_NAME = re.compile(
     r"\b[A-Z][\w’'.-]*(?:\s+(?:of\s+the|of|the|de|at)(?=\s+[A-Z])|\s+[A-Z0-9][\w’'.-]*)*"
@@ -103,23 +104,19 @@ _NOT_NAMES = frozenset(
         "october",
         "november",
         "december",
+        "chinese",
+        "english",
     ]
 )
-_EDGE = re.compile(
-    r"^(?:(?:what|which|when|where|who|how|why|is|are|was|were|do|does|did|can|could|should|would|will|"
-    r"the|a|an|of|in|on|at|for|to|by|from|with|about|there|it|its|i|we|you|my|our|any|be|me|if|please|tell|"
-    r"compare|between|and|or|has|have|as)\b\s*|[的是在有对于关于请问到从去由把被为了]\s*|’s|'s)+",
-    re.I,
-)
-_TAIL = re.compile(
-    r"(?:\s+(?:the|a|an|of|in|on|at|for|to|by|from|with|about|and|or|is|are|there)|[的吗呢吧啊呀是在有和与]|\s|’s|'s)+$",
-    re.I,
+_NOT_IN_NAMES = re.compile(r"[0-9一二三四五六七八九十百两几半]|^[刚带坐不未有去到从]")
+_LEAD = re.compile(
+    r"^(?:and|also|or|but|then|please|以及|还有|那么|请问|请|并且|和|与|及|另外)\s*", re.I
 )
 
 
 @dataclass(slots=True)
 class Piece:
-    """A clause: the names it is about and what it asks."""
+    """A clause: what it asks, in the question's words, and the names it is about."""
 
     text: str
     subjects: list[str] = field(default_factory=list)
@@ -139,17 +136,53 @@ def read(question: str, corpus: Corpus) -> Reading:
     names = _names(question, corpus)
     if names:
         return Reading(tuple(_pieces(question, names)), True)
-    pieces = [Piece(text) for text in _clauses(question) if _telling(text)]
-    topic = _topic(pieces, corpus)
-    for piece in pieces:
-        piece.subjects = [topic] if topic else []
-    if len(pieces) > 1:
-        pieces = [p for p in pieces if p.text != topic]
+    pieces = [Piece(_clean(text)) for text in _merged(_clauses(question))]
+    for piece in pieces[1:]:
+        piece.subjects = [" ".join(keywords(pieces[0].text)[:4])]
     return Reading(tuple(pieces), False)
 
 
-def _telling(text: str) -> bool:
-    return bool(matches(text)) or any(token not in STOP for token in tokens(text))
+def keywords(text: str) -> list[str]:
+    """The words of a clause that a search should have, as they are written there."""
+    kept: list[str] = []
+    at = 0
+    for match in [*matches(text), None]:
+        end = match.start if match else len(text)
+        kept += _written(text[at:end])
+        if match:
+            kept.append(_sought(match, text))
+            at = match.end
+    words = [w for w in kept if w.lower() not in STOP]
+    return list(dict.fromkeys(words or kept))
+
+
+def _sought(match: Match, text: str) -> str:
+    """What to search for a concept: its own word, or what its question word asks for."""
+    if match.asking and match.concept.kind in ("price", "time", "day"):
+        return match.concept.words("zh" if has_han(text) else "en")[0]
+    return match.literal
+
+
+def _written(text: str) -> list[str]:
+    wanted = telling(text)
+    pieces = rjieba.cut(text) if has_han(text) else re.findall(r"[\w'’-]+", text)
+    if has_han(text):
+        return list(wanted)
+    return [p for p in pieces if any(t in wanted for t in tokens(p))]
+
+
+def _tells(text: str) -> bool:
+    return bool(matches(text)) or any(not idle(token) for token in tokens(text))
+
+
+def _only_asks(text: str) -> bool:
+    """Whether a clause is nothing but a question word (… and when?)."""
+    found = matches(text)
+    rest = text
+    for match in reversed(found):
+        rest = rest[: match.start] + " " + rest[match.end :]
+    bare = not any(not idle(token) for token in tokens(rest))
+    return bare and (not found or all(match.asking for match in found))
 
 
 # Names
@@ -159,11 +192,35 @@ def _names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
     """Start, end and text of the names in a question, in order, without overlap."""
     known = [name for name in corpus.names_in(question) if not generic(name)]
     spans = _places(question, known)
-    for pattern in (_QUOTED, None):
-        if not spans:
-            found = _quoted(question) if pattern else _written_like_names(question)
-            spans = [span for span in found if not generic(span[2])]
-    return _joined(question, spans, corpus)
+    for find in (_quoted, _latin_names, _chinese_names):
+        if spans and find is _chinese_names:  # the tagger only guesses
+            break
+        more = [span for span in find(question) if not generic(span[2])]
+        spans += [s for s in more if all(s[1] <= a or s[0] >= b for a, b, _ in spans)]
+    return _foremost(question, _joined(question, sorted(spans)), corpus)
+
+
+def _foremost(
+    question: str, spans: list[tuple[int, int, str]], corpus: Corpus
+) -> list[tuple[int, int, str]]:
+    """Of several names in one clause, the most telling: the others only say where or whence.
+
+    Names in a row (A and B) are equals and are all kept.
+    """
+    out: list[tuple[int, int, str]] = []
+    for span in spans:
+        between = question[out[-1][1] : span[0]] if out else ""
+        if out and not _SPLIT.search(between) and not any(j in between for j in _JOINS):
+            if _rank(span[2], corpus) > _rank(out[-1][2], corpus):
+                out[-1] = span
+            continue
+        out.append(span)
+    return out
+
+
+def _rank(name: str, corpus: Corpus) -> float:
+    """How telling a name is. One that no document has tells most: it must never be given up."""
+    return max((corpus.idf(token) for token in tokens(name)), default=0.0)
 
 
 def _places(question: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -181,9 +238,13 @@ def _quoted(question: str) -> list[tuple[int, int, str]]:
     return [(m.start(), m.end(), m.group(1) or m.group(2)) for m in _QUOTED.finditer(question)]
 
 
-def _written_like_names(question: str) -> list[tuple[int, int, str]]:
+def _latin_names(question: str) -> list[tuple[int, int, str]]:
     if has_han(question):
-        return _chinese_names(question)
+        return [
+            (m.start(), m.end(), m.group())
+            for m in _LATIN_IN_HAN.finditer(question)
+            if m.group().lower() not in STOP
+        ]
     found = []
     for match in _LATIN_NAME.finditer(question):
         name, start = match.group(), match.start()
@@ -199,30 +260,27 @@ def _written_like_names(question: str) -> list[tuple[int, int, str]]:
 
 
 def _chinese_names(question: str) -> list[tuple[int, int, str]]:
-    found = [(m.start(), m.end(), m.group()) for m in _LATIN_IN_HAN.finditer(question)]
+    found = []
     at = 0
     for word, tag in rjieba.tag(question):
         start = question.find(word, at)
         if start < 0:
             continue
         at = start + len(word)
-        if tag in ("nr", "ns", "nt", "nz", "nrt", "nrfg") and len(word) > 1 and has_han(word):
+        named = tag in ("nr", "ns", "nt", "nz", "nrt", "nrfg") and len(word) > 1 and has_han(word)
+        if named and not _NOT_IN_NAMES.search(word):
             found.append((start, at, word))
-    found = [f for f in found if f[2].lower() not in STOP and not f[2].isdigit()]
-    return sorted(found)
+    return found
 
 
-def _joined(
-    question: str, spans: list[tuple[int, int, str]], corpus: Corpus
-) -> list[tuple[int, int, str]]:
-    """Of names that stand side by side (杭州西湖) the last is meant; the one before only locates it.
+def _joined(question: str, spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Of names that stand side by side (杭州西湖) the last is meant; the one before locates it.
 
-    Where the two together are written as one in no known name, the locating one stays in the text
-    of the part, so that it still counts in the search.
+    The locating name stays in the text of the clause, so that it still counts in the search.
     """
     out: list[tuple[int, int, str]] = []
     for span in spans:
-        if out and question[out[-1][1] : span[0]] in ("", "的", "市", "省", " "):
+        if out and question[out[-1][1] : span[0]] in ("", "的", "市", "省", "市的", "省的", " "):
             out.pop()
         out.append(span)
     return out
@@ -232,7 +290,35 @@ def _joined(
 
 
 def _clauses(text: str) -> list[str]:
-    return [piece.strip() for piece in _SPLIT.split(text) if piece and piece.strip()]
+    out: list[str] = []
+    for piece in _SPLIT.split(text):
+        current = ""
+        for word in rjieba.cut(piece) if has_han(piece) else [piece]:
+            if word in _JOINS:
+                out.append(current)
+                current = ""
+            else:
+                current += word
+        out.append(current)
+    return [piece.strip() for piece in out if piece.strip()]
+
+
+def _merged(clauses: Sequence[str]) -> list[str]:
+    """A clause that is only a question word belongs to the clause before it; idle ones go."""
+    out: list[str] = []
+    for clause in clauses:
+        if out and matches(clause) and _only_asks(clause):
+            joint = "，" if has_han(clause) else " "
+            out[-1] += f"{joint}{clause}"
+        elif _tells(clause):
+            out.append(clause)
+    return out
+
+
+def _clean(clause: str) -> str:
+    text = re.sub(rf"(?<=[{HAN}])\s+(?=[{HAN}])", "", clause)
+    text = re.sub(r"\s+", " ", text).strip()
+    return _LEAD.sub("", text) or text
 
 
 def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
@@ -248,12 +334,23 @@ def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
         count = clause.count(_MARK)
         own, queue = queue[:count], queue[count:]
         rest = clause.replace(_MARK, " ")
-        if not _telling(rest):
+        if not _tells(rest):
             waiting += own
-            continue
-        pieces.append(Piece(_label(clause), waiting + own))
-        waiting = []
+        elif pieces and not own and not waiting and matches(rest) and _only_asks(rest):
+            joint = "，" if has_han(rest) else " "
+            pieces[-1].text += f"{joint}{_clean(rest)}"
+        else:
+            text = clause.replace(_MARK, own[0]) if own and not waiting and count == 1 else rest
+            pieces.append(Piece(_clean(_unmarked(text)), waiting + own))
+            waiting = []
     return _shared(pieces, waiting)
+
+
+def _unmarked(text: str) -> str:
+    """What is left of a clause without its names, less the word that led to them."""
+    return re.sub(
+        r"\s+(?:of|in|at|to|from|for|the|’s|'s)(?:\s+the)?\s*$", "", text.strip(), flags=re.I
+    )
 
 
 def _shared(pieces: list[Piece], waiting: list[str]) -> list[Piece]:
@@ -272,32 +369,3 @@ def _shared(pieces: list[Piece], waiting: list[str]) -> list[Piece]:
     for piece in pieces:
         piece.subjects = list(dict.fromkeys(piece.subjects))
     return pieces
-
-
-def _label(clause: str) -> str:
-    """What a clause asks, without the name and without the words around it."""
-    text = re.sub(rf"\b(?:of|in|at|to|from|for|the)(?:\s+the)?\s+{_MARK}", " ", clause, flags=re.I)
-    text = re.sub(rf"{_MARK}(?:’s|'s)?", " ", text)
-    text = re.sub(rf"(?<=[{HAN}])\s+(?=[{HAN}])", " ", text)
-    text = re.sub(r"\s+", " ", text).strip()
-    short = _TAIL.sub("", _EDGE.sub("", text)).strip()
-    return short if _telling(short) else text
-
-
-# Questions without a name
-
-
-def _topic(pieces: list[Piece], corpus: Corpus) -> str:
-    """The most telling phrase that names no usual thing to ask."""
-    best, weight = "", 0.0
-    for piece in pieces:
-        piece.text = _label(piece.text)
-        rest = piece.text
-        for match in reversed(matches(rest)):
-            rest = rest[: match.start] + "\n" + rest[match.end :]
-        for phrase in rest.split("\n"):
-            words = [t for t in tokens(phrase) if t not in STOP]
-            score = max((corpus.idf(t) for t in words), default=0.0)
-            if score > weight:
-                best, weight = _label(phrase), score
-    return best

@@ -8,19 +8,24 @@ only if the name is in it or in the titles above it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from research.reasoners import Corpus
-from research.reasoners.concepts import LOOKS, Concept, matches
+from research.reasoners.concepts import LOOKS, matches
 from research.records import Evidence, Finding, Passage
-from research.text import STOP, has_han, sentences, tokens, words
+from research.text import has_han, sentences, telling, tokens
 
-ENOUGH = 0.6  # share of a part's weight that a sentence and its titles must cover
+ENOUGH = 0.6  # share of a part's weight that a sentence and the text around it must cover
+ENOUGH_NAMED = 0.51  # the same where the subject is a name, which is checked on its own
+ASKED = 2.4  # what a question word weighs
+TELLING = ("price", "time", "day", "number")  # kinds whose question words say what is asked
+OWN = 0.3  # share that the sentence itself must cover, unless its titles do
 SCORE = 0.45
 QUOTES = 3
 LONGEST = 400  # characters
+COMMON_IDF = 4.0  # what a concept weighs at most: its words have many doubles
 _tokens = lru_cache(20_000)(lambda text: tuple(tokens(text)))
 
 
@@ -32,9 +37,21 @@ class Term:
     weight: float
     kind: str = ""
     literal: str = ""
+    asking: bool = False
+    prefix: str = ""
 
     def occurs(self, present: frozenset[str]) -> bool:
-        return any(all(token in present for token in form) for form in self.forms)
+        """Whether tokens have the term, one of its forms or, for a rare word, a longer one."""
+        if any(all(token in present for token in form) for form in self.forms):
+            return True
+        return bool(self.prefix) and any(token.startswith(self.prefix) for token in present)
+
+    def speaks(self, sentence: str, present: frozenset[str]) -> bool:
+        """As `occurs`; a question word is answered by a sentence that looks like an answer."""
+        if self.occurs(present):
+            return True
+        look = LOOKS.get(self.kind)
+        return self.asking and look is not None and look.search(sentence) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,43 +66,67 @@ class Quote:
     score: float
 
 
-def terms(text: str, corpus: Corpus, extra: Sequence[Concept] = ()) -> tuple[Term, ...]:
-    """What a part asks for: the concepts it names and the telling words left over."""
+def terms(text: str, corpus: Corpus, names: Sequence[str] = ()) -> tuple[Term, ...]:
+    """What a part asks for: the concepts it names and the telling words left over, less the names."""
+    names = [name for name in names if name]
+    for name in names:
+        text = re.sub(re.escape(name), " ", text, flags=re.I)
+    own = {token for name in names for token in tokens(name)}
     out: list[Term] = []
     rest = text
     for match in reversed(matches(text)):
-        literal = text[match.start : match.end]
         rest = rest[: match.start] + "\n" + rest[match.end :]
-        weight = min((_weight(form, corpus) for form in match.concept.forms), default=0.0)
-        out.append(Term(match.concept.forms, max(weight, 1.0), match.concept.kind, literal))
-    for word in dict.fromkeys(w for line in rest.split("\n") for w in words(line)):
-        if word not in STOP:
-            out.append(Term(frozenset({(word,)}), corpus.idf(word), literal=word))
+        rarest = max((corpus.idf(token) for token in tokens(match.literal)), default=1.0)
+        weight = ASKED if match.asking else min(rarest, COMMON_IDF)
+        out.append(
+            Term(
+                match.concept.forms,
+                weight,
+                match.concept.kind,
+                match.literal,
+                match.asking,
+            )
+        )
+    factor = 0.5 if any(not term.asking or term.kind in TELLING for term in out) else 1.0
+    left = {w: t for line in rest.split("\n") for w, t in telling(line).items()}
+    for word, tells in left.items():
+        if word not in own and not any(word in form for term in out for form in term.forms):
+            absent = corpus.absent(word)
+            idf = min(corpus.idf(word), COMMON_IDF) if absent else corpus.idf(word)
+            rare = word.isascii() and len(word) >= 5 and not word.isdigit()
+            out.append(
+                Term(
+                    frozenset({(word,), *_heads(word)}),
+                    idf * factor * (0.5 * tells if tells < 1 and absent else tells),
+                    literal=word,
+                    prefix=word if rare else "",
+                )
+            )
     return tuple(out)
 
 
-def _weight(form: tuple[str, ...], corpus: Corpus) -> float:
-    return max(corpus.idf(token) for token in form)
+def _heads(word: str) -> set[tuple[str, ...]]:
+    """The words that end a Chinese compound: 古城墙 is also told of as 城墙."""
+    if word.isascii():
+        return set()
+    return {(token,) for token in tokens(word) if token != word and word.endswith(token)}
 
 
 def select(
     part: str, names: Sequence[str], proper: bool, findings: Iterable[Finding], corpus: Corpus
 ) -> tuple[Quote, ...]:
     """The best sentences for a part, best first, at most `QUOTES`; none if nothing speaks to it."""
-    asked = terms(part, corpus)
-    about = [frozenset(_tokens(name)) for name in names if _tokens(name)]
+    judge = _Judge(terms(part, corpus, names), names, proper, corpus)
     scored: dict[str, tuple[Quote, frozenset[str]]] = {}
     for evidence, passage in _passages(findings):
-        titles = frozenset(_tokens(f"{evidence.title} {passage.title} {passage.heading}"))
         for start, end in sentences(passage.text):
             sentence = passage.text[start:end]
-            if not _fit(sentence):
+            if sentence in scored or not _fit(sentence):
                 continue
-            present = frozenset(_tokens(sentence))
-            score = _score(sentence, present, titles, asked, about, proper)
-            if score >= SCORE and sentence not in scored:
+            score = judge.score(sentence, passage, evidence)
+            if score >= SCORE:
                 quote = Quote(evidence.id, passage.id, sentence, start, end, score)
-                scored[sentence] = (quote, present)
+                scored[sentence] = (quote, frozenset(_tokens(sentence)))
     return tuple(_diverse(sorted(scored.values(), key=lambda item: -item[0].score)))
 
 
@@ -104,33 +145,70 @@ def _fit(sentence: str) -> bool:
     return least <= len(sentence) <= LONGEST and re.search(r"\w", sentence) is not None
 
 
-def _score(
-    sentence: str,
-    present: frozenset[str],
-    titles: frozenset[str],
-    asked: Sequence[Term],
-    about: Sequence[frozenset[str]],
-    proper: bool,
-) -> float:
-    both = present | titles
-    near = max((len(name & both) / len(name) for name in about), default=1.0)
-    if proper and about and near < 1.0:
-        return 0.0
-    total = sum(term.weight for term in asked)
-    if not total:  # the question names a subject and asks nothing else
-        own = max((len(name & present) / len(name) for name in about), default=0.0)
-        return 0.45 + 0.3 * own
-    cover = sum(term.weight for term in asked if term.occurs(present)) / total
-    with_titles = sum(term.weight for term in asked if term.occurs(both)) / total
-    if with_titles < ENOUGH:
-        return 0.0
-    in_titles = sum(term.weight for term in asked if term.occurs(titles)) / total
-    looks = [LOOKS[term.kind] for term in asked if term.kind in LOOKS]
-    fits = sum(bool(look.search(sentence)) for look in looks) / len(looks) if looks else 0.0
-    return (
-        0.6 * max(cover, 0.6 * with_titles) + 0.25 * in_titles + 0.25 * near + 0.2 * fits
-        - (0.15 if looks and not fits else 0.0)
-    )  # fmt: skip
+class _Judge:
+    """Scores sentences for one part."""
+
+    def __init__(
+        self, asked: Sequence[Term], names: Sequence[str], proper: bool, corpus: Corpus
+    ) -> None:
+        self._asked, self._proper, self._corpus = asked, proper, corpus
+        self._about = [frozenset(_tokens(name)) for name in names if _tokens(name)]
+        self._enough = ENOUGH_NAMED if proper else ENOUGH
+        self._own = {name.casefold() for name in names}
+        self._total = sum(term.weight for term in asked)
+        self._looks = [LOOKS[term.kind] for term in asked if term.kind in LOOKS]
+
+    def score(self, sentence: str, passage: Passage, evidence: Evidence) -> float:
+        """0 where the sentence does not speak to the part; about 1.3 at best."""
+        titles = frozenset(_tokens(f"{evidence.title} {passage.title} {passage.heading}"))
+        present = frozenset(_tokens(sentence))
+        both = present | titles
+        near, in_title = self._near(both), self._near(titles)
+        factor = 1.0
+        if self._proper and near < 1.0:
+            if not self._continues(sentence, passage, evidence):
+                return 0.0
+            near, factor = 0.7, 0.85
+        if not self._total:  # the question names a subject and asks nothing else
+            return factor * (0.45 + 0.2 * self._near(present) + 0.1 * in_title)
+        cover = self._share(lambda term: term.speaks(sentence, present))
+        with_titles = self._share(lambda term: term.speaks(sentence, both))
+        in_titles = self._share(lambda term: term.occurs(titles))
+        around = both | frozenset(_tokens(f"{passage.text} {evidence.opening}"))
+        if self._share(lambda term: term.speaks(sentence, around)) < self._enough:
+            return 0.0
+        if cover < OWN and in_titles < ENOUGH:
+            return 0.0
+        fits = self._fits(sentence)
+        return factor * (
+            0.6 * max(cover, 0.6 * with_titles)
+            + 0.25 * in_titles
+            + 0.25 * near
+            + (0.1 if self._proper and in_title == 1.0 else 0.0)
+            + (0.2 * fits if fits else -0.15 if self._looks else 0.0)
+        )
+
+    def _near(self, present: frozenset[str]) -> float:
+        return max((len(name & present) / len(name) for name in self._about), default=1.0)
+
+    def _share(self, test: Callable[[Term], bool]) -> float:
+        return sum(term.weight for term in self._asked if test(term)) / self._total
+
+    def _fits(self, sentence: str) -> float:
+        hits = sum(look.search(sentence) is not None for look in self._looks)
+        return hits / len(self._looks) if self._looks else 0.0
+
+    def _continues(self, sentence: str, passage: Passage, evidence: Evidence) -> bool:
+        """Whether the text around is about the subject and the sentence turns to no other name.
+
+        The text around is the passage and the opening of the document.
+        """
+        around = frozenset(_tokens(passage.text)), frozenset(_tokens(evidence.opening))
+        if max(self._near(tokens_) for tokens_ in around) < 1.0:
+            return False
+        title = f"{evidence.title} {passage.title}".casefold()
+        others = (name.casefold() for name in self._corpus.names_in(sentence))
+        return all(name in self._own or name in title for name in others)
 
 
 def _diverse(ranked: Sequence[tuple[Quote, frozenset[str]]]) -> Iterable[Quote]:

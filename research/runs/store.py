@@ -237,8 +237,9 @@ class Store:
         """Every search that was started for a run, finished or not, in order."""
         names = ("task", "key", "source", "query", "started", "finished", "reason")
         rows = self._db.read(
-            f"select {', '.join(names)} from search where run=? order by id",
-            (run_id,),  # noqa: S608 - the columns are a constant
+            "select task, key, source, query, started, finished, reason from search "
+            "where run=? order by id",
+            (run_id,),
         )
         return [dict(zip(names, row, strict=True)) for row in rows]
 

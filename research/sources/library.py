@@ -9,7 +9,17 @@ from datetime import UTC, datetime
 
 from research.evidence.registry import evidence_id
 from research.library.index import Hit, Library
-from research.records import Evidence, EvidenceKind, Finding, Passage, Readiness, Task, fingerprint
+from research.records import (
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Passage,
+    Readiness,
+    Reason,
+    Task,
+    fingerprint,
+)
+from research.storage import StoreError
 
 KIND: EvidenceKind = "library"
 
@@ -40,13 +50,20 @@ class LibrarySource:
 
     async def search(self, task: Task) -> Finding:
         started, clock = self._clock(), time.monotonic()
-        hits = await asyncio.to_thread(
-            self._library.search, task.query, subject=task.subject, limit=self._passages
-        )
+        hits: list[Hit] = []
+        reason: Reason = "empty"
+        message = ""
+        try:
+            hits = await asyncio.to_thread(
+                self._library.search, task.query, subject=task.subject, limit=self._passages
+            )
+        except StoreError as error:
+            reason, message = "unreachable", str(error)
         return Finding(
             task=task,
             evidence=_evidence(hits, started),
-            reason=None if hits else "empty",
+            reason=None if hits else reason,
+            message=message,
             started=started,
             seconds=round(time.monotonic() - clock, 4),
         )
@@ -77,6 +94,7 @@ def _evidence(hits: list[Hit], retrieved: datetime) -> tuple[Evidence, ...]:
                 retrieved=retrieved,
                 published=hit.published,
                 sample=hit.sample,
+                opening=hit.opening,
                 passages=(passage,),
             )
         elif passage.id not in {p.id for p in known.passages}:

@@ -1,0 +1,48 @@
+"""Fixtures of the page tests: a data folder of one's own, and pages run without a browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from research import Library, runs
+from tests.pages.visitor import Visitor
+
+SETTINGS = (
+    "NUMBER_OF_INITIAL_QUERIES",
+    "MAX_RESEARCH_LOOPS",
+    "SIGHTLINE_SEARCH_TIMEOUT",
+    "SIGHTLINE_SEARCH_DELAY",
+    "SIGHTLINE_PASSAGES_PER_SEARCH",
+)
+
+
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with the sample in it, made once and copied for each test."""
+    path = tmp_path_factory.mktemp("indexed") / "library.db"
+    Library(path).close()
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The data folder that the process uses during a test. Nothing was asked in it yet."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "data"
+    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(folder))
+    folder.mkdir()
+    shutil.copy(indexed, folder)
+    runs.close()
+    yield folder
+    runs.close()
+
+
+@pytest.fixture
+def visit(folder: Path) -> Callable[..., Visitor]:
+    """Opens the app for a new visitor: `visit("library", run="abc", lang="zh")`."""
+    return Visitor

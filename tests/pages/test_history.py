@@ -1,0 +1,99 @@
+"""The History page: every run, how it ended, and the way back to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from pages.parts.words import WORDS
+from research import Options, Run, runs
+from research.records import RunStatus
+from tests.pages.visitor import Visitor
+
+Visit = Callable[..., Visitor]
+EN = "What does a ticket to the Palace Museum cost?"
+NOW = datetime.now(UTC)
+
+
+def put(run_id: str, question: str, status: RunStatus = "done", age: int = 0) -> None:
+    """A run in the store, left by a program that is gone."""
+    runs.desk().runs.store.add(
+        Run(
+            id=run_id, conversation=run_id, owner="local", question=question, options=Options(),
+            status=status, created=NOW - timedelta(minutes=age),
+        ),
+        None,
+        "0" * 32,
+    )  # fmt: skip
+
+
+def test_an_empty_history_says_so(visit: Visit) -> None:
+    assert WORDS["history.empty"][1] in visit("history").words
+    assert WORDS["history.empty"][0] in visit("history", lang="zh").words
+
+
+def test_runs_are_listed_newest_first_with_a_way_back(visit: Visit) -> None:
+    put("older", "An older question", age=5)
+    put("newer", "A newer question")
+    visitor = visit("history")
+    found = [link.proto for link in visitor.at.get("page_link")]
+    assert [(link.label, link.query_string) for link in found] == [
+        ("A newer question", "run=newer"),
+        ("An older question", "run=older"),
+    ]
+
+
+def test_every_status_has_its_name(visit: Visit) -> None:
+    for status in ("done", "stopped", "interrupted", "failed"):
+        put(f"run-{status}", f"Question {status}", status)
+    visitor = visit("history")
+    for status in ("done", "stopped", "interrupted", "failed"):
+        assert WORDS[f"run.{status}"][1] in visitor.words
+    assert sorted(visitor.buttons) == ["resume_run-fail", "resume_run-inte", "resume_run-stop"]
+
+
+def test_the_filter_leaves_the_questions_that_match(visit: Visit) -> None:
+    put("a", "Palace Museum")
+    put("b", "西湖的门票")
+    visitor = visit("history")
+    visitor.at.text_input(key="history_filter").set_value("西湖")
+    assert "Palace" not in visitor.look().words
+    assert "西湖的门票" in visitor.words
+    visitor.at.text_input(key="history_filter").set_value("PALACE")
+    assert "Palace Museum" in visitor.look().words
+
+
+def test_a_filter_that_matches_nothing_keeps_its_box(visit: Visit) -> None:
+    put("a", "Palace Museum")
+    visitor = visit("history")
+    visitor.at.text_input(key="history_filter").set_value("[*$")
+    assert visitor.look().at.text_input(key="history_filter").value == "[*$"
+
+
+def test_a_run_whose_program_is_gone_is_interrupted_and_one_click_resumes_it(visit: Visit) -> None:
+    put("cutoff", EN, "running")
+    visitor = visit("history")
+    assert WORDS["run.interrupted"][1] in visitor.words
+    visitor.press("resume_cutoff")
+    assert visitor.run_id == "cutoff"
+    assert visitor.go("ask").wait().blocks("quote")
+    assert [run.status for run in runs.list()] == ["done"]
+
+
+def test_a_resumed_run_does_not_repeat_a_finished_search(visit: Visit) -> None:
+    visitor = visit().ask(EN).wait()
+    store = runs.desk().runs.store
+    before = store.searches(visitor.run_id)
+    store.append(visitor.run_id, [], "interrupted")
+    visitor.go("history").press(f"resume_{visitor.run_id[:8]}").go("ask").wait()
+    assert visitor.blocks("quote")
+    assert store.searches(visitor.run_id) == before
+
+
+def test_many_runs_are_listed_and_an_old_one_is_found_by_its_question(visit: Visit) -> None:
+    for number in range(120):
+        put(f"{number:03}{'0' * 29}", f"Question number {number}", age=number)
+    visitor = visit("history")
+    assert "Question number 0" in visitor.words
+    visitor.at.text_input(key="history_filter").set_value("number 117")
+    assert "Question number 117" in visitor.look().words

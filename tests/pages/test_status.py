@@ -1,0 +1,149 @@
+"""The Status page, and the page that stands in for all others when the data folder is unusable."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pages.parts.words import WORDS
+from research import runs
+from tests.pages.visitor import Visitor
+
+Visit = Callable[..., Visitor]
+PAGES = ["", "library", "history", "status"]
+BOUND = hasattr(os, "geteuid") and os.geteuid() != 0
+NO_DATABASE = b"This is no database. " * 500
+
+
+def english(key: str, **values: object) -> str:
+    return WORDS[key][1].format(**values)
+
+
+def test_it_says_who_thinks_what_is_ready_and_where_data_lies(visit: Visit, folder: Path) -> None:
+    visitor = visit("status")
+    assert english("status.reasoner_text") in visitor.words
+    assert english("status.sample") in visitor.words
+    assert english("status.library", own=0, sample=40) in visitor.words
+    assert [code.value for code in visitor.at.code] == [str(folder)]
+
+
+def test_an_empty_library_is_missing_and_own_documents_are_live(visit: Visit) -> None:
+    library = runs.desk().library
+    library.use_sample(False)
+    visitor = visit("status")
+    assert english("status.missing") in visitor.words
+    assert english("status.library_add") in visitor.words
+    list(library.add([("tower.md", b"# Tower\n\nThe tower is open all day.")]))
+    assert english("status.live") in visitor.look().words
+    assert english("status.library_add") not in visitor.words
+
+
+def test_the_settings_are_shown_as_they_are(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAX_RESEARCH_LOOPS", "7")
+    table = visit("status").table("value").set_index("name")["value"]
+    assert table["MAX_RESEARCH_LOOPS"] == "7"
+    assert table["NUMBER_OF_INITIAL_QUERIES"] == "3"
+
+
+# Trouble
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("name", ["runs.db", "library.db", "checkpoints.db"])
+def test_a_corrupt_file_is_named_on_every_page_and_left_as_it_is(
+    visit: Visit, folder: Path, page: str, name: str
+) -> None:
+    file = folder / name
+    file.write_bytes(NO_DATABASE)
+    before = file.read_bytes(), file.stat().st_mtime_ns
+    visitor = visit(page)
+    assert english("trouble.title") in visitor.words
+    assert visitor.errors == [english("trouble.corrupt", path=file)]
+    visitor.look()
+    assert (file.read_bytes(), file.stat().st_mtime_ns) == before
+
+
+def test_the_page_comes_up_once_the_corrupt_file_is_moved_away(visit: Visit, folder: Path) -> None:
+    (folder / "runs.db").write_bytes(NO_DATABASE)
+    visitor = visit("history")
+    (folder / "runs.db").rename(folder / "away")
+    assert english("history.empty") in visitor.press("retry").words
+
+
+def test_a_data_folder_that_is_a_file_is_named_and_left_as_it_is(
+    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine", encoding="utf-8")
+    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(file))
+    (error,) = visit().errors
+    assert str(file) in error
+    assert "SIGHTLINE_DATA_DIR" in error
+    assert file.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.skipif(not BOUND, reason="permissions do not bind this user")
+def test_a_read_only_data_folder_is_named(
+    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = tmp_path / "bare"
+    bare.mkdir(mode=0o500)
+    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(bare))
+    (error,) = visit().errors
+    assert str(bare) in error
+    assert list(bare.iterdir()) == []
+
+
+def test_a_store_of_a_newer_version_is_left_as_it_is(visit: Visit, folder: Path) -> None:
+    with sqlite3.connect(folder / "runs.db") as db:
+        db.execute("pragma user_version=999")
+        db.execute("create table theirs(x)")
+    db.close()
+    assert visit("status").errors == [english("trouble.newer", path=folder / "runs.db")]
+    with sqlite3.connect(folder / "runs.db") as db:
+        assert db.execute("select name from sqlite_master").fetchall() == [("theirs",)]
+    db.close()
+
+
+def test_a_file_that_is_damaged_while_the_program_runs_is_told_too(
+    visit: Visit, folder: Path
+) -> None:
+    visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait()
+    run_id = visitor.run_id
+    runs.close()
+    data = bytearray((folder / "runs.db").read_bytes())
+    data[1024:] = b"\xff" * (len(data) - 1024)
+    (folder / "runs.db").write_bytes(data)
+    (error,) = visit(run=run_id).errors
+    assert str(folder / "runs.db") in error
+    assert (folder / "runs.db").read_bytes() == bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MAX_RESEARCH_LOOPS", "ten"),
+        ("NUMBER_OF_INITIAL_QUERIES", "0"),
+        ("SIGHTLINE_SEARCH_DELAY", "$x$"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named_with_its_value(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    visitor = visit()
+    assert english("trouble.setting") in visitor.words
+    (error,) = visitor.errors
+    assert name in error
+    assert value in error
+
+
+def test_trouble_is_told_in_chinese_too(visit: Visit, folder: Path) -> None:
+    (folder / "runs.db").write_bytes(NO_DATABASE)
+    visitor = visit(lang="zh")
+    assert WORDS["trouble.title"][0] in visitor.words
+    assert visitor.errors == [WORDS["trouble.corrupt"][0].format(path=folder / "runs.db")]

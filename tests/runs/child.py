@@ -1,0 +1,28 @@
+"""A process that works on runs until it is killed: `python -m tests.runs.child folder log count`.
+
+It starts `count` runs of three queries each and a follow-up, and prints their ids, a line each. What
+its source does is a line of `log` each; a query in a `stuck` file beside the log never comes back.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from research.records import Options
+from research.runs.local import LocalRuns
+from research.settings import Settings
+from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource
+
+if __name__ == "__main__":
+    folder, log, count = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    stuck = (log.parent / "stuck").read_text(encoding="utf-8").split()
+    runs = LocalRuns(
+        Settings(data_dir=folder),
+        ScriptedReasoner(["a", "b", "c"], lambda round_: ["d"]),
+        {"web": ScriptedSource(outcomes=dict.fromkeys(stuck, HANGS), log=log)},
+    )
+    for n in range(count):
+        options = Options(loops=2, sources=("web",))
+        print(runs.start(f"What is known of tower {n}?", options=options).id, flush=True)
+    while True:
+        time.sleep(60)

@@ -1,0 +1,101 @@
+"""What the tests of runs share: runs on a data folder, and processes that work on one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from research.records import Options, Report, Run, RunStatus
+from research.runs.local import LocalRuns
+from research.settings import Settings
+from tests.fakes import ScriptedReasoner, ScriptedSource, until
+
+ROOT = Path(__file__).resolve().parents[2]
+WEB = Options(loops=1, sources=("web",))
+QUESTION = "What is known of the tower?"
+
+
+class Bench:
+    """Runs over scripted helpers; several of them may share the data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._opened: list[LocalRuns] = []
+        self._children: list[subprocess.Popen[str]] = []
+
+    def open(
+        self,
+        reasoner: ScriptedReasoner | None = None,
+        source: ScriptedSource | Sequence[ScriptedSource] | None = None,
+        **settings: object,
+    ) -> LocalRuns:
+        sources = source if isinstance(source, Sequence) else [source or ScriptedSource()]
+        self._opened.append(
+            LocalRuns(
+                Settings.model_validate({"data_dir": self.folder, **settings}),
+                reasoner or ScriptedReasoner(),
+                {item.name: item for item in sources},
+            )
+        )
+        return self._opened[-1]
+
+    def child(self, *arguments: str) -> subprocess.Popen[str]:
+        """A process of `tests/runs/child.py` on the data folder; its lines are run ids."""
+        self._children.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "tests.runs.child", str(self.folder), *arguments],
+                cwd=ROOT,
+                env={k: v for k, v in os.environ.items() if not k.startswith("SIGHTLINE_")},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+        return self._children[-1]
+
+    def close(self) -> None:
+        for child in self._children:
+            child.kill()
+            child.wait()
+            if child.stdout:
+                child.stdout.close()
+        for runs in self._opened:
+            runs.close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path / "data")
+    yield made
+    made.close()
+
+
+def get(runs: LocalRuns, run_id: str) -> Run:
+    run = runs.get(run_id)
+    assert run is not None
+    return run
+
+
+def over(runs: LocalRuns, run_id: str, seconds: float = 15.0) -> RunStatus:
+    """The status of a run once it has ended."""
+    until(lambda: not get(runs, run_id).active, seconds)
+    return get(runs, run_id).status
+
+
+def report(runs: LocalRuns, run_id: str) -> Report:
+    found = runs.report(run_id)
+    assert found is not None
+    return found
+
+
+def searched(runs: LocalRuns, run_id: str) -> dict[str, tuple[int, int]]:
+    """For each query, how often it was begun and how often it was finished, as the store has it."""
+    out: dict[str, tuple[int, int]] = {}
+    for row in runs.store.searches(run_id):
+        begun, finished = out.get(row["query"], (0, 0))
+        out[row["query"]] = (begun + 1, finished + bool(row["finished"]))
+    return out

@@ -1,0 +1,262 @@
+"""What the store keeps, and that it comes back equal."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from research.records import (
+    Answer,
+    Cite,
+    Evidence,
+    Failure,
+    Finding,
+    Options,
+    Part,
+    Passage,
+    Plan,
+    Reflection,
+    Run,
+    Span,
+    Task,
+)
+from research.runs.ledger import RunLedger
+from research.runs.store import Store
+from research.storage import StoreError
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+TASK = Task(id="1.1", source="web", query="塔 “tower”", part="p1", subject=("塔", "Tower"), why="x")
+PASSAGE = Passage(
+    id="q", text="塔高 72 米。\n", start=3, end=11, heading="Height", page=2, title="塔"
+)
+EVIDENCE = Evidence(
+    id="e1", kind="web", title="塔", url="https://example.org/a", locator="a", language="zh",
+    retrieved=NOW, published=date(2025, 12, 31), sample=True, passages=(PASSAGE,),
+)  # fmt: skip
+FINDING = Finding(task=TASK, evidence=(EVIDENCE,), started=NOW, seconds=0.5)
+PLAN = Plan(parts=(Part(id="p1", subject="塔", text="高度"),), tasks=(TASK,), notes=("n",))
+REFLECTION = Reflection(round=1, sufficient=False, gap=("高度",), follow_ups=(TASK,), note="…")
+ANSWER = Answer(
+    title="塔？", language="zh", author="Scripted", made=NOW,
+    spans=(Span(kind="quote", text="塔高 72 米。", cites=(Cite(evidence="e1", passage="q", end=8),)),),
+    failures=(Failure(source="web", query="q", reason="quota", message="used up"),),
+)  # fmt: skip
+
+
+def run(run_id: str = "one", **more: object) -> Run:
+    values = {
+        "id": run_id, "conversation": "talk", "owner": "ann", "question": "塔？",
+        "options": Options(queries=2), "status": "queued", "created": NOW, **more,
+    }  # fmt: skip
+    return Run.model_validate(values)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "runs.db")
+    yield made
+    made.close()
+
+
+def search(store: Store, finding: Finding = FINDING, run_id: str = "one") -> None:
+    store.finish(store.begin(run_id, finding.task), "talk", finding)
+
+
+def test_a_run_comes_back_as_it_was_added(store: Store) -> None:
+    added = run(based_on="earlier")
+    store.add(added, PLAN, "engine")
+    assert store.run("one") == added
+    assert store.given("one") == PLAN
+    assert store.run("two") is None
+    assert store.given("two") is None
+
+
+def test_everything_a_run_has_to_show_comes_back_equal(store: Store) -> None:
+    store.add(run(), None, "engine")
+    search(store)
+    store.keep("one", PLAN, [REFLECTION], ANSWER)
+    found = store.report(run())
+    assert (found.plan, found.findings, found.reflections, found.answer, found.evidence) == (
+        PLAN, (FINDING,), (REFLECTION,), ANSWER, (EVIDENCE,),
+    )  # fmt: skip
+    assert {found.findings[0]: 1, found.answer: 2}  # still hashable: tuples stayed tuples
+
+
+def test_a_run_that_has_nothing_yet_has_an_empty_report(store: Store) -> None:
+    store.add(run(), None, "engine")
+    found = store.report(run())
+    assert (found.plan, found.findings, found.reflections, found.answer) == (None, (), (), None)
+
+
+def test_events_are_numbered_within_their_run_across_calls(store: Store) -> None:
+    for run_id in ("one", "two"):
+        store.add(run(run_id), None, "engine")
+    for n in range(3):
+        store.append("one", [(NOW, "a", {"n": n}), (NOW, "b", {"text": "塔\u2028"})])
+        store.append("two", [(NOW, "c", {})])
+    assert [(e.seq, e.kind) for e in store.events("one", 4)] == [(5, "a"), (6, "b")]
+    assert [e.seq for e in store.events("two")] == [1, 2, 3]
+    assert store.events("one")[1].data == {"text": "塔\u2028"}
+    assert store.events("one")[0].time == NOW
+
+
+def test_a_status_comes_with_its_event_or_not_at_all(store: Store) -> None:
+    store.add(run(), None, "engine")
+    with pytest.raises(TypeError):
+        store.append("one", [(NOW, "status", {"status": object()})], "done")
+    assert store.events("one") == []
+    store.append("one", [(NOW, "status", {"status": "running"})], "running")
+    assert (found := store.run("one")) and (found.status, found.finished) == ("running", None)
+    store.append("one", [(NOW, "status", {"status": "failed"})], "failed", "why")
+    assert (found := store.run("one")) and (found.status, found.error) == ("failed", "why")
+    assert found.finished is not None
+    assert found.finished.tzinfo is not None
+
+
+def test_writers_in_several_threads_leave_no_gap_in_the_events(store: Store) -> None:
+    store.add(run(), None, "engine")
+    threads = [
+        threading.Thread(target=lambda: [store.append("one", [(NOW, "x", {})]) for _ in range(20)])
+        for _ in range(5)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert [event.seq for event in store.events("one")] == list(range(1, 101))
+
+
+def test_an_event_of_an_unknown_run_is_refused(store: Store) -> None:
+    with pytest.raises(sqlite3.IntegrityError):
+        store.append("nothing", [(NOW, "x", {})])
+
+
+def test_deleting_a_run_deletes_all_that_is_its_own(store: Store) -> None:
+    store.add(run(), None, "engine")
+    store.append("one", [(NOW, "x", {})])
+    search(store)
+    store.keep("one", PLAN, [], ANSWER)
+    store.delete("one")
+    assert (store.run("one"), store.events("one"), store.searches("one")) == (None, [], [])
+    assert store.report(run()).answer is None
+
+
+@pytest.mark.parametrize("status", ["stopped", "interrupted", "failed"])
+def test_only_one_of_several_callers_gets_a_run_to_resume(status: str, store: Store) -> None:
+    store.add(run(status=status), None, "dead")
+    assert [store.claim("one", engine) for engine in ("a", "b")] == [True, False]
+    assert store.engines() == {"a": ["one"]}
+
+
+@pytest.mark.parametrize("status", ["queued", "running", "done"])
+def test_a_run_that_goes_on_or_is_done_cannot_be_claimed(status: str, store: Store) -> None:
+    store.add(run(status=status), None, "first")
+    assert not store.claim("one", "second")
+
+
+def test_a_request_to_stop_reaches_the_engine_of_the_run_and_ends_with_it(store: Store) -> None:
+    store.add(run(), None, "a")
+    store.add(run("two"), None, "b")
+    store.ask_to_stop("one")
+    assert (store.to_stop("a"), store.to_stop("b")) == (["one"], [])
+    store.append("one", [], "stopped")
+    assert store.to_stop("a") == []
+    store.claim("one", "a")
+    assert store.to_stop("a") == []
+
+
+def test_runs_of_an_owner_are_listed_newest_first(store: Store) -> None:
+    for n, owner in enumerate(["ann", "bob", "ann"]):
+        store.add(run(f"r{n}", owner=owner, created=NOW.replace(minute=n)), None, "e")
+    assert [r.id for r in store.runs("ann")] == ["r2", "r0"]
+    assert [r.id for r in store.runs("ann", 1)] == ["r2"]
+    assert store.runs("carl") == []
+
+
+# Searches
+
+
+def test_a_search_is_listed_from_its_start(store: Store) -> None:
+    store.add(run(), None, "engine")
+    number = store.begin("one", TASK)
+    assert [(s["query"], s["finished"]) for s in store.searches("one")] == [(TASK.query, None)]
+    assert store.finding(["one"], TASK.key) is None
+    store.finish(number, "talk", FINDING)
+    assert store.finding(["one"], TASK.key) == ("one", FINDING)
+    assert store.searches("one")[0]["finished"] is not None
+
+
+@pytest.mark.parametrize(
+    ("reason", "known"), [("empty", True), ("timeout", False), ("quota", False)]
+)
+def test_what_failed_is_tried_again_and_what_found_nothing_is_not(
+    reason: str, known: bool, store: Store
+) -> None:
+    store.add(run(), None, "engine")
+    failed = Finding.model_validate({"task": TASK, "reason": reason, "started": NOW})
+    search(store, failed)
+    assert (store.finding(["one"], TASK.key) is not None) == known
+
+
+def test_evidence_of_one_address_is_one_piece_in_a_conversation(store: Store) -> None:
+    store.add(run(), None, "engine")
+    other = EVIDENCE.model_copy(
+        update={"url": "https://EXAMPLE.org/a#top", "passages": (Passage(id="r", text="More."),)}
+    )
+    search(store)
+    search(store, FINDING.model_copy(update={"evidence": (other,)}))
+    found = store.evidence("talk")
+    assert [[p.id for p in item.passages] for item in found] == [["q", "r"]]
+    assert store.evidence("another talk") == []
+
+
+def test_a_ledger_recalls_what_its_run_found_and_what_the_run_before_found(store: Store) -> None:
+    store.add(run(), None, "engine")
+    store.add(run("two", based_on="one"), None, "engine")
+    store.add(run("three"), None, "engine")
+    search(store)
+    asked = TASK.model_copy(update={"id": "2.7", "part": "p9"})
+    expected = FINDING.model_copy(update={"task": asked, "reused": True})
+    assert RunLedger(store, run()).recall(asked) == expected
+    assert RunLedger(store, run("two", based_on="one")).recall(asked) == expected
+    assert RunLedger(store, run("three")).recall(asked) is None
+    assert len(store.searches("one")) == 1
+    assert store.report(run("two")).findings == (expected,)
+
+
+def test_a_reused_finding_is_noted_once_however_often_it_is_recalled(store: Store) -> None:
+    store.add(run(), None, "engine")
+    second = run("two", based_on="one")
+    store.add(second, None, "engine")
+    search(store)
+    for _ in range(3):
+        RunLedger(store, second).recall(TASK)
+    assert len(store.searches("two")) == 1
+
+
+# The file
+
+
+def test_a_corrupt_store_is_named_and_keeps_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    path.write_bytes(b"SQLite format 3\x00" + b"\xff" * 5_000)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"runs\.db is damaged"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_two_openings_of_one_store_see_each_other_at_once(store: Store, tmp_path: Path) -> None:
+    other = Store(tmp_path / "runs.db")
+    store.add(run(), None, "engine")
+    other.append("one", [(NOW, "x", {})], "running")
+    found = store.run("one")
+    assert found is not None
+    assert found.status == "running"
+    assert len(store.events("one")) == 1
+    other.close()
