@@ -11,7 +11,8 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 
 from research import runs
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
-from research.export.markdown import file_name, report_json, report_markdown
+from research.export.data import report_json
+from research.export.markdown import file_name, report_markdown
 from research.library.documents import SUFFIXES
 from research.library.index import Added, Entry, Hit, Library
 from research.records import (

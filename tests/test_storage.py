@@ -285,9 +285,9 @@ def test_a_full_disk_loses_nothing_and_is_over_when_there_is_room(
     assert len(names(database)) == stored + 1
 
 
-def on_a_file_system_of_its_own(folder: Path, script: str) -> str:
-    """What a script prints that finds 1 MB of tmpfs at `folder`, which goes away with it."""
-    mount = f'mount -t tmpfs -o size=1m tmpfs "{folder}"'
+def on_a_file_system_of_its_own(folder: Path, script: str, megabytes: int = 1) -> str:
+    """What a script prints that finds a small tmpfs at `folder`, which goes away with it."""
+    mount = f'mount -t tmpfs -o size={megabytes}m tmpfs "{folder}"'
     if subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True).returncode:
         pytest.skip("a small file system cannot be mounted here")
     done = subprocess.run(

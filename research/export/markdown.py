@@ -1,4 +1,4 @@
-"""A report as Markdown for people and as JSON for programs.
+"""A report as Markdown, for people.
 
 All text but the fixed words comes from outside and is escaped: it reads as itself and can start no
 link, image, tag or heading. Knows reports and numbered answers; writes no file, and never takes a
@@ -7,12 +7,10 @@ file name from a question.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
@@ -31,7 +29,6 @@ from research.records import (
 )
 from research.text import language
 
-SCHEMA = "sightline-report/1"
 TITLE_LENGTH = 80  # characters
 
 # What acts wherever it stands. "~" is among them: GitHub strikes out from one "~" to the next, and
@@ -57,7 +54,7 @@ def escape(text: str) -> str:
     that is set off by a space or by a mark such as ” or ;. Ordinary sentences come out as they are.
     Two characters cannot be rendered and become U+FFFD: NUL and half a surrogate pair.
     """
-    line = _encodable(" ".join(text.split())).replace("\0", "\ufffd")
+    line = encodable(" ".join(text.split())).replace("\0", "\ufffd")
     head = _LEADING_NUMBER.match(line)
     if head:
         return f"{head[1]}\\{head[2]}{_ACTIVE.sub(_backslashed, line[head.end() :])}"
@@ -70,7 +67,7 @@ def _backslashed(match: re.Match[str]) -> str:
     return "".join("\\" + char for char in match[0])
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """Text that UTF-8 can hold: JSON may smuggle in half of a surrogate pair."""
     return _SURROGATES.sub("\ufffd", text)
 
@@ -100,7 +97,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
     `cited` is the report's answer with its numbers, or None if the run ended without an
     answer: then the report says so and lists the plan and what was found.
     """
-    say = speaker(_language(report, cited))
+    say = speaker(language_of(report, cited))
     blocks = [
         f"# {_title(report.run.question) or say('untitled')}",
         f"## {say('question')}",
@@ -115,7 +112,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _language(report: Report, cited: CitedAnswer | None) -> Language:
+def language_of(report: Report, cited: CitedAnswer | None) -> Language:
     return cited.answer.language if cited else language(report.run.question)
 
 
@@ -200,7 +197,7 @@ def _quote(item: NumberedSpan, sources: dict[int, CitedSource], say: Say) -> str
 
 def _where(item: NumberedSpan, evidence: Evidence, say: Say) -> str:
     """Title, section and page, as far as they are known."""
-    passage = _quoted_passage(item, evidence)
+    passage = quoted_passage(item, evidence)
     heading = passage.heading if passage else ""
     page = passage.page if passage else None
     words = [escape(_name(evidence, say)), escape(heading)]
@@ -208,7 +205,7 @@ def _where(item: NumberedSpan, evidence: Evidence, say: Say) -> str:
     return " · ".join(word for word in words if word)
 
 
-def _quoted_passage(item: NumberedSpan, evidence: Evidence) -> Passage | None:
+def quoted_passage(item: NumberedSpan, evidence: Evidence) -> Passage | None:
     """The passage of a source that a quote was taken from."""
     cited = {cite.passage for cite in item.span.cites}
     fitting = (p for p in evidence.passages if p.id in cited and verbatim(item.span.text, p.text))
@@ -260,14 +257,14 @@ def _source(evidence: Evidence, say: Say) -> str:
         escape(evidence.publisher) or escape(urlsplit(canonical_url(evidence.url)).hostname or ""),
         say("published", date=published.isoformat())
         if published
-        else say("retrieved", date=_utc(evidence.retrieved).date().isoformat()),
+        else say("retrieved", date=utc(evidence.retrieved).date().isoformat()),
         say("sample") if evidence.sample else "",
     ]
     known = say("comma").join(fact for fact in facts if fact)
     return f"{_link(_name(evidence, say), evidence.url)} — {known}"
 
 
-def _failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
+def failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
     """The failures that the answer lists; without one, those of the findings.
 
     A look-up that found nothing has not failed.
@@ -282,7 +279,7 @@ def _failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
 
 
 def _failures(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
-    failures = _failed(report, cited)
+    failures = failed(report, cited)
     if failures:
         yield f"## {say('failures')}"
         yield from _bullets(
@@ -315,11 +312,11 @@ def _plan(report: Report, say: Say, *, with_evidence: bool) -> Iterator[str]:
             for part in report.plan.parts
         )
         yield from (escape(note) for note in report.plan.notes if note.strip())
-    for number in _rounds(report):
+    for number in rounds(report):
         yield from _round(report, number, say, with_evidence=with_evidence)
 
 
-def _rounds(report: Report) -> list[int]:
+def rounds(report: Report) -> list[int]:
     planned = report.plan.tasks if report.plan else ()
     return sorted(
         {task.round for task in planned}
@@ -328,7 +325,7 @@ def _rounds(report: Report) -> list[int]:
     )
 
 
-def _waiting(report: Report, number: int) -> list[Task]:
+def waiting(report: Report, number: int) -> list[Task]:
     """The planned tasks of a round that brought back neither evidence nor a reason."""
     ran = {finding.task.id for finding in report.findings}
     planned = report.plan.tasks if report.plan else ()
@@ -342,8 +339,8 @@ def _round(report: Report, number: int, say: Say, *, with_evidence: bool) -> Ite
         for finding in report.findings
         if finding.task.round == number
     ]
-    waiting = [_task(task, [say("not run")], say) for task in _waiting(report, number)]
-    yield from _bullets([*found, *waiting])
+    unrun = [_task(task, [say("not run")], say) for task in waiting(report, number)]
+    yield from _bullets([*found, *unrun])
     for reflection in report.reflections:
         if reflection.round == number:
             yield from _reflection(reflection, say)
@@ -396,7 +393,7 @@ def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
         say("error", error=escape(run.error)) if run.error.strip() else "",
         made or say("created at", time=_minute(run.created)),
         say("sampled", what=_sampled(report, cited, say)),
-        say("failed", count=len(_failed(report, cited))),
+        say("failed", count=len(failed(report, cited))),
     ]
     yield f"## {say('made')}"
     yield from _bullets(fact for fact in facts if fact)
@@ -412,96 +409,17 @@ def _sampled(report: Report, cited: CitedAnswer | None, say: Say) -> str:
     return say("sampled uncited" if used else "sampled none")
 
 
-def _utc(time: datetime) -> datetime:
+def utc(time: datetime) -> datetime:
     """A time in UTC; one without a zone is UTC already."""
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _minute(time: datetime) -> str:
-    return f"{_utc(time):%Y-%m-%d %H:%M} UTC"
-
-
-# --- The report as JSON -------------------------------------------------------------------------
-
-
-def report_json(report: Report, cited: CitedAnswer | None) -> str:
-    """The report as JSON (schema `sightline-report/1`), with the same numbers as the Markdown.
-
-    It leaves out who asked and in which conversation: the file may travel.
-    """
-    run = report.run
-    content = {
-        "schema": SCHEMA,
-        "language": _language(report, cited),
-        "run": run.model_dump(
-            mode="json", include={"id", "status", "created", "finished", "error", "options"}
-        ),
-        "question": run.question,
-        "plan": report.plan.model_dump(mode="json") if report.plan else None,
-        "rounds": [_round_data(report, number) for number in _rounds(report)],
-        "title": cited.answer.title if cited else "",
-        "answer": _answer_data(cited) if cited else [],
-        "sources": [_source_data(source) for source in cited.sources] if cited else [],
-        "failures": [item.model_dump(mode="json") for item in _failed(report, cited)],
-        "author": cited.answer.author if cited else None,
-        "sample": cited.answer.sample if cited else None,
-        "made": _utc(cited.answer.made).isoformat() if cited else None,
-    }
-    return _encodable(json.dumps(content, ensure_ascii=False, indent=2)) + "\n"
-
-
-def _round_data(report: Report, number: int) -> dict[str, Any]:
-    reflections = [item for item in report.reflections if item.round == number]
-    return {
-        "round": number,
-        "findings": [_finding_data(f) for f in report.findings if f.task.round == number],
-        "not_run": [task.model_dump(mode="json") for task in _waiting(report, number)],
-        "reflections": [item.model_dump(mode="json", exclude={"round"}) for item in reflections],
-    }
-
-
-def _finding_data(finding: Finding) -> dict[str, Any]:
-    evidence = [{"title": e.title, "url": canonical_url(e.url)} for e in finding.evidence]
-    kept = finding.model_dump(mode="json", exclude={"evidence"})
-    return {**kept, "passages": finding.passages, "evidence": evidence}
-
-
-def _answer_data(cited: CitedAnswer) -> list[dict[str, Any]]:
-    sources = {source.number: source.evidence for source in cited.sources}
-    return [
-        {
-            **item.span.model_dump(mode="json", include={"kind", "text", "part"}),
-            "numbers": list(item.numbers),
-            "unsourced": item.unsourced,
-            "quotes": [_quote_data(item, n, sources[n]) for n in item.numbers]
-            if item.span.kind == "quote"
-            else [],
-        }
-        for item in cited.spans
-    ]
-
-
-def _quote_data(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]:
-    """Where a quote stands in one of its sources."""
-    passage = _quoted_passage(item, evidence)
-    where = passage.model_dump(include={"heading", "page"}) if passage else {}
-    return {"number": number, "passage": passage.id if passage else None, **where}
-
-
-def _source_data(source: CitedSource) -> dict[str, Any]:
-    shown = ("id", "kind", "title", "publisher", "url", "published", "retrieved", "sample")
-    data = source.evidence.model_dump(mode="json")
-    data["url"] = canonical_url(source.evidence.url)
-    return {
-        "number": source.number,
-        **{name: data[name] for name in shown},
-        "times": source.times,
-        "passages": data["passages"],
-    }
+    return f"{utc(time):%Y-%m-%d %H:%M} UTC"
 
 
 def file_name(report: Report, suffix: str) -> str:
     """A file name for an export, from the time and the run's id alone: "sightline-….md"."""
-    made = _utc(report.answer.made if report.answer else report.run.created)
+    made = utc(report.answer.made if report.answer else report.run.created)
     run = re.sub(r"[^A-Za-z0-9]", "", report.run.id)[:8] or "run"
     return f"sightline-{made:%Y%m%d-%H%M}-{run}.{suffix.lstrip('.')}"

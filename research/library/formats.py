@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import docx
 import openpyxl
 import pypdf
-from lxml import etree  # type: ignore[import-untyped]
+from lxml import etree
 from pypdf.errors import DependencyError, PyPdfError
 
 from research.records import Language

@@ -207,6 +207,7 @@ class Store:
                 self._register(db, conversation, evidence)
 
     def _register(self, db: Any, conversation: str, evidence: Evidence) -> None:
+        evidence = Registry().add(evidence)  # under the id that it is kept by
         registry = Registry()
         row = db.execute(
             "select record from evidence where conversation=? and id=?",

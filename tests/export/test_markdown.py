@@ -13,7 +13,8 @@ from markdown_it.token import Token
 
 from research.evidence.citations import CitedAnswer, lint, number
 from research.evidence.registry import evidence_id, gather, url_identity
-from research.export.markdown import escape, file_name, report_json, report_markdown
+from research.export.data import report_json
+from research.export.markdown import escape, file_name, report_markdown
 from research.records import (
     Answer,
     Cite,

@@ -634,7 +634,7 @@ print("survived")
 
 
 def test_a_disk_that_fills_up_fails_the_run_by_name_and_room_lets_it_go_on(tmp_path: Path) -> None:
-    assert on_a_file_system_of_its_own(tmp_path, SMALL_DISK).strip() == "survived"
+    assert on_a_file_system_of_its_own(tmp_path, SMALL_DISK, 4).strip() == "survived"
 
 
 def test_a_store_that_may_not_grow_fails_the_run_by_name_and_growth_lets_it_go_on(

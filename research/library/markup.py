@@ -1,0 +1,307 @@
+"""Reads what is written for people: plain text, Markdown and web pages.
+
+Bytes or text in, a draft of pieces with their headings out. No network: nothing that a page refers to
+is fetched. Knows nothing of the library that the drafts go into.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from typing import Any
+from urllib.parse import urlsplit
+
+import lxml.html
+import trafilatura
+from lxml import etree
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from research.library.formats import (
+    Draft,
+    Unreadable,
+    checked,
+    decode,
+    first_line,
+    one_line,
+    parse_date,
+    table_lines,
+    unwrapped,
+    visible,
+)
+from research.text import HAN
+
+
+def web_address(text: str) -> str:
+    """The text if it is an http(s) address with a host, else nothing."""
+    text = text.strip()
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname
+    except ValueError:
+        return ""
+    good = parts.scheme in ("http", "https") and host and not re.search(r"\s", text)
+    return text if good and len(text) <= 2_000 else ""
+
+
+# Plain text
+
+_NUMBER = r"[一二三四五六七八九十百零〇两\d]+"
+_TXT_HEADING = re.compile(
+    rf"(?P<part>第{_NUMBER}[章编部篇卷]|(?:Chapter|CHAPTER|Part|PART) [\dIVXLC]+\b)"
+    rf"|第{_NUMBER}节|[一二三四五六七八九十]{{1,3}}、|\d{{1,2}}\. ?(?=[^\d\s])"
+)
+
+
+def _txt_level(line: str) -> int | None:
+    found = _TXT_HEADING.match(line)
+    if not found or len(line) > 40 or line[-1] in "。！？；，,.;!?:：":
+        return None
+    return 1 if found["part"] else 2
+
+
+def read_txt(data: bytes) -> Draft:
+    """Plain text. Headings are short numbered lines that stand between blank lines."""
+    text = visible(decode(data)).strip()
+    draft = Draft(title=first_line(text))
+    for block in re.split(r"\n(?:[ \t\u3000]*\n)+", text):
+        lines = block.split("\n", 1)
+        level = _txt_level(lines[0].strip())
+        if level is None:
+            draft.body(unwrapped(block))
+            continue
+        draft.head(level, lines[0])
+        draft.body(unwrapped("".join(lines[1:])))
+    return draft
+
+
+# Markdown
+
+_FULL_WIDTH = f"[{HAN}\u3000-\u303f\uff00-\uffef]"
+_SOFT_BREAK = "\x1f"  # cannot occur otherwise: the text was cleaned and no entity makes it
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str]:
+    """Plain `key: value` lines between two lines of dashes, and what comes after them."""
+    found = re.match(r"\s*---[ \t]*\n((?:.*\n){0,100}?)(?:---|\.\.\.)[ \t]*(?:\n|$)", text)
+    pairs = re.findall(r"(?m)^([A-Za-z_]+)[ \t]*:[ \t]*(.*)$", found[1]) if found else []
+    if not found or not pairs:
+        return {}, text
+    values = {key.lower(): value.strip() for key, value in pairs}
+    quoted = re.compile(r"""(["'])(.*)\1""")
+    return {
+        key: match[2] if (match := quoted.fullmatch(value)) else value
+        for key, value in values.items()
+    }, text[found.end() :]
+
+
+def _inline(token: Token) -> str:
+    """The words of a line: links keep their text, pictures their description, tags go."""
+    out: list[str] = []
+    hidden = False
+    for child in token.children or []:
+        if child.type == "html_inline":
+            tag = child.content.lower()
+            if re.match(r"</?(script|style)\b", tag):
+                hidden = tag[1] != "/"
+            out.append("\n" if tag.startswith("<br") else "")
+        elif child.type in ("softbreak", "hardbreak"):
+            out.append("\n" if child.type == "hardbreak" else _SOFT_BREAK)
+        elif not hidden:
+            out.append(_inline(child) if child.type == "image" else child.content)
+    text = "".join(out)
+    text = re.sub(f"(?<={_FULL_WIDTH}){_SOFT_BREAK}|{_SOFT_BREAK}(?={_FULL_WIDTH})", "", text)
+    return text.replace(_SOFT_BREAK, " ")
+
+
+def read_md(data: bytes) -> Draft:
+    """Markdown (CommonMark and tables), with plain front matter."""
+    facts, text = _front_matter(visible(decode(data)))
+    draft = Draft(
+        title=facts.get("title", ""),
+        url=facts.get("url") or facts.get("source", ""),
+        published=parse_date(facts.get("date") or facts.get("published") or facts.get("as_of", "")),
+    )
+    stated = facts.get("language", "").lower()[:2]
+    draft.language = "zh" if stated == "zh" else "en" if stated == "en" else None
+    _add_markdown(draft, text)
+    return draft
+
+
+def _add_markdown(draft: Draft, markdown: str) -> None:
+    rows: list[list[str]] = []
+    opened = ""  # the tag that the next inline token fills
+    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
+    for token in parser.parse(markdown):
+        if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
+            opened = token.tag
+        elif token.type == "tr_open":
+            rows.append([])
+        elif token.type == "table_close":
+            draft.body("\n".join(table_lines(rows, has_header=True)))
+            rows = []
+        elif token.type in ("fence", "code_block"):
+            draft.body(token.content)
+        elif token.type == "html_block":
+            draft.body(_flat(lxml.html.fromstring(f"<div>{token.content}</div>")))
+        elif token.type == "inline" and opened in ("th", "td"):
+            rows[-1].append(_inline(token))
+        elif token.type == "inline" and opened != "p":
+            text = one_line(_inline(token))
+            draft.head(int(opened[1]), text)
+            if opened == "h1":
+                draft.title = draft.title or text
+        elif token.type == "inline":
+            draft.body(_inline(token))
+
+
+# HTML
+
+_SKIPPED = {"iframe", "nav", "noscript", "object", "script", "style", "template"}
+_BLOCK_TAGS = (
+    "address article aside blockquote body br caption dd div dl dt figcaption figure footer form "
+    "h1 h2 h3 h4 h5 h6 header hr item lb li list main ol p pre quote row section table td th tr ul"
+)
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_CHARSET = r"""(?i)<(?:meta\b[^>]*?charset|\?xml\b[^>]*?encoding)\s*=\s*["']?\s*([\w.:-]+)"""
+_CODECS = (
+    r"utf-?8|gb\w+|x-gbk|hz-gb-2312|big5\S*|euc-\w+|shift[_-]jis|iso-8859-\d+|windows-\d+|koi8-\w"
+)
+_DATE_KEYS = (
+    "article:published_time datepublished date dc.date dc.date.issued dcterms.date dcterms.issued "
+    "pubdate publishdate publish_date publication_date citation_publication_date"
+)
+
+
+def _decode_html(data: bytes) -> str:
+    """By its mark, the charset it declares, or what it can only be."""
+    found = re.search(_CHARSET.encode(), data[:4_096])
+    stated = found[1].decode("ascii", "replace").lower() if found else ""
+    if re.fullmatch(_CODECS, stated) and not data.startswith(
+        (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+    ):
+        codec = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252"}
+        try:
+            return checked(data.decode(codec.get(stated, stated)))
+        except (LookupError, UnicodeError):
+            pass  # it declares what it is not
+    try:
+        return decode(data)
+    except Unreadable:
+        return checked(data.decode("cp1252", "replace"))
+
+
+def _flat(root: Any) -> str:
+    """The text below an element, blocks on lines of their own, scripts and navigation left out."""
+    out: list[str] = []
+    walker = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
+    for event, node in walker:
+        edge = "\n" if node.tag in _BLOCKS else ""
+        if event == "start":
+            out.append(edge)
+            if node.tag in _SKIPPED:
+                walker.skip_subtree()
+            else:
+                out.append(_spaced(node, node.text))
+        else:
+            out.append(edge)
+            out.append(_spaced(node.getparent(), node.tail) if node is not root else "")
+    return "\n".join(line.strip() for line in "".join(out).split("\n"))
+
+
+def _spaced(parent: Any, text: str | None) -> str:
+    if not text or (parent is not None and parent.tag in ("pre", "code")):
+        return text or ""
+    text = re.sub(rf"(?<={_FULL_WIDTH})\s*\n\s*(?={_FULL_WIDTH})", "", text)
+    return re.sub(r"\s+", " ", text)
+
+
+def _json_ld_date(tree: Any) -> date | None:
+    for script in tree.iter("script"):
+        if "ld+json" not in (script.get("type") or "").lower():
+            continue
+        try:
+            found = json.loads(script.text or "")
+        except (ValueError, RecursionError):
+            continue
+        items = found if isinstance(found, list) else [found]
+        for item in [*items, *(x for i in items if isinstance(i, dict) for x in _graph(i))]:
+            stated = item.get("datePublished") if isinstance(item, dict) else None
+            if isinstance(stated, str) and (day := parse_date(stated)):
+                return day
+    return None
+
+
+def _graph(item: dict[str, Any]) -> list[Any]:
+    graph = item.get("@graph")
+    return graph if isinstance(graph, list) else []
+
+
+def _page_facts(tree: Any) -> Draft:
+    """What a page states about itself: title, address and date of publication."""
+    meta: dict[str, str] = {}
+    for element in tree.iter("meta"):
+        key = element.get("property") or element.get("name") or element.get("itemprop") or ""
+        meta.setdefault(key.strip().lower(), element.get("content") or "")
+    titles = (one_line(_flat(element)) for tag in ("title", "h1") for element in tree.iter(tag))
+    links = (
+        e.get("href") or ""
+        for e in tree.iter("link")
+        if "canonical" in (e.get("rel") or "").lower().split()
+    )
+    addresses = (web_address(text) for text in (*links, meta.get("og:url", "")))
+    dates = [parse_date(meta.get(key, "")) for key in _DATE_KEYS.split()]
+    dates.insert(1, _json_ld_date(tree))
+    return Draft(
+        title=one_line(meta.get("og:title", "")) or next(filter(None, titles), ""),
+        url=next(filter(None, addresses), ""),
+        published=next(filter(None, dates), None),
+    )
+
+
+def _add_main(draft: Draft, element: Any) -> None:
+    """The main text as trafilatura returns it: a tree of heads, paragraphs, lists and tables."""
+    draft.body(element.text or "")
+    for child in element:
+        if child.tag == "head":
+            level = (child.get("rend") or "h2")[1:]
+            draft.head(int(level) if level.isdigit() else 2, _flat(child))
+        elif child.tag == "table":
+            rows = [child_row.findall("cell") for child_row in child.iter("row")]
+            header = bool(rows) and all(cell.get("role") == "head" for cell in rows[0])
+            cells = [[_flat(cell) for cell in row] for row in rows]
+            draft.body("\n".join(table_lines(cells, has_header=header)))
+        elif child.find(".//head") is not None or child.find(".//table") is not None:
+            _add_main(draft, child)
+        else:
+            draft.body(_flat(child))
+        draft.body(child.tail or "")
+
+
+def read_html(data: bytes) -> Draft:
+    """A web page: its main text if that can be told apart, else all its text."""
+    text = re.sub(r"^\s*<\?xml[^>]*\?>", "", visible(_decode_html(data)))
+    try:
+        tree = lxml.html.document_fromstring(text)
+    except etree.ParserError:
+        return Draft()
+    draft = _page_facts(tree)
+    main: Any = trafilatura.bare_extraction(tree, include_comments=False, include_tables=True)
+    if main is not None and main.body is not None:
+        _add_main(draft, main.body)
+    if not any(not piece.shown for piece in draft.pieces):
+        draft.pieces.clear()
+        draft.body("".join(_flat(body) for body in tree.iter("body")))
+    _drop_site_name(draft)
+    return draft
+
+
+def _drop_site_name(draft: Draft) -> None:
+    """A page titled "Heading - Site" has its heading as title: no path needs to repeat it."""
+    top = next((piece.path[0] for piece in draft.pieces if piece.path), "")
+    if top and draft.title.startswith(top):
+        draft.pieces = [
+            piece._replace(path=piece.path[1:]) if piece.path[:1] == (top,) else piece
+            for piece in draft.pieces
+        ]
