@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.parts import words
 from pages.parts.safe import plain
-from pages.parts.words import t
+from pages.parts.words import lang, t
 from research import SettingError, StoreError, runs
 
 PAGES = Path(__file__).resolve().parent
@@ -33,7 +33,7 @@ def sidebar() -> None:
             for run in active:
                 st.page_link(
                     PAGES / "ask.py",
-                    label=plain(run.question, 40),
+                    label=plain(run.question, 15 if lang() == "zh" else 28),
                     icon=":material/pending:",
                     query_params={"run": run.id},
                 )

@@ -41,19 +41,14 @@ def editor(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
 
 
 def _rows(plan: Plan) -> list[tuple[str, str, str, str]]:
-    """One row a part and source: its own task's query, else the one it shares with others."""
-    parts = {part.id: part for part in plan.parts}
-    rows = []
-    for task in plan.tasks:
-        part = parts.get(task.part)
-        rows.append(
-            (
-                part.subject if part else "",
-                part.text if part else "",
-                task.query,
-                task.source,
-            )
-        )
+    """A row for each part and source; a part that shares its subject's query shows that one."""
+    rows: list[tuple[str, str, str, str]] = []
+    for part in plan.parts:
+        queries = [(task.query, task.source) for task in plan.tasks if task.part == part.id]
+        if not queries:
+            shared = [row for row in rows if row[0] == part.subject]
+            queries = [(row[2], row[3]) for row in shared if row[1] == shared[-1][1]]
+        rows += [(part.subject, part.text, *query) for query in queries or [("", "")]]
     return rows
 
 

@@ -196,18 +196,18 @@ def _draw_round(round_: Round, run: Run, *, last: bool) -> None:
     working = run.active and not round_.reflected
     icon = "spinner" if working else ":material/travel_explore:"
     with _step(run, f"round{round_.number}", label, icon, open_=last and run.active):
-        st.markdown("\n".join(_line(search, run) for search in searches))
+        st.markdown("\n\n".join(_line(search, run) for search in searches))
         if round_.reflected:
             st.markdown(_reflection(round_))
 
 
 def _line(search: Search, run: Run) -> str:
     mark = _ICONS.get(search.state, ":red[✕]")
-    text = f"- {mark} **{plain(search.query, 160)}**"
+    text = f"{mark} **{plain(search.query, 160)}**"
     if search.why:
         why = f"why.{search.why}"
         text += f" :gray[· {t(why) if why in WORDS else plain(search.why)}]"
-    return f"{text}  \n  {_outcome(search, run)}"
+    return f"{text}  \n{_outcome(search, run)}"
 
 
 def _outcome(search: Search, run: Run) -> str:

@@ -106,16 +106,13 @@ WORDS: dict[str, tuple[str, str]] = {
     "run.searches": ("{n} 次搜索", "{n} searches"),
     "run.search1": ("1 次搜索", "1 search"),
     "run.seconds": ("{n} 秒", "{n} s"),
-    "step.plan": ("计划", "Plan"),
     "step.planning": ("正在理解问题……", "Reading the question…"),
     "step.planned": ("计划：{parts} 个部分，{tasks} 个查询", "Plan: {parts} parts, {tasks} queries"),
     "step.edited": ("按您修改的计划", "as you edited it"),
-    "step.round": ("第 {n} 轮", "Round {n}"),
     "step.round_done": ("第 {n} 轮：{done}/{all} 个查询，{passages} 段资料", "Round {n}: {done}/{all} queries, {passages} passages"),
     "step.searching": ("搜索中……", "searching…"),
     "step.waiting": ("等待中", "waiting"),
     "step.found": ("{n} 段，出自 {titles}", "{n} passages from {titles}"),
-    "step.empty": ("没有找到", "nothing found"),
     "step.reused": ("沿用已有结果", "kept from before"),
     "step.reflection": ("判断", "Reflection"),
     "step.followups": ("接着查", "Next"),
@@ -137,7 +134,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "reason.malformed": ("返回内容无法读取", "unreadable reply"),
     "reason.internal": ("程序内部错误", "internal error"),
     # answer
-    "answer.title": ("答案", "Answer"),
     "answer.by": ("作者", "Written by"),
     "answer.failures": ("{n} 次查询失败", "{n} look-ups failed"),
     "answer.open": ("打开第 {n} 条引文的原文", "Open the passage behind citation {n}"),
@@ -195,7 +191,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "library.search": ("在资料库中搜索", "Search the library"),
     "library.no_hits": ("没有找到匹配的段落。", "No passage matches."),
     "library.remove": ("删除所选", "Remove selected"),
-    "library.removed": ("已删除 {n} 篇。", "{n} removed."),
     "library.col.title": ("标题", "Title"),
     "library.col.name": ("文件", "File"),
     "library.col.language": ("语言", "Language"),
@@ -219,7 +214,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "history.title": ("历史", "History"),
     "history.empty": ("还没有研究记录。", "No runs yet."),
     "history.filter": ("按问题筛选", "Filter by question"),
-    "history.open": ("打开", "Open"),
     # status
     "status.title": ("状态", "Status"),
     "status.reasoner": ("由谁思考", "Who thinks"),
@@ -291,7 +285,15 @@ def counted(one: str, many: str, n: int) -> str:
 
 
 def seconds(value: float) -> str:
-    text = f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 10 else str(math.floor(value))
+    text = (
+        "<0.01"
+        if value < 0.01
+        else f"{value:.2f}"
+        if value < 1
+        else f"{value:.1f}"
+        if value < 10
+        else str(math.floor(value))
+    )
     return t("run.seconds", n=text)
 
 

@@ -68,7 +68,7 @@ _MIGRATIONS = (
 
 COMMON = 0.2  # a word in more than this share of passages is left out of a query with rarer words
 CHARACTERS = 8  # single Han characters that a query adds to its words, the rarest
-WORK = 40_000  # occurrences that a query looks at: its rarest terms come first, four at least
+WORK = 30_000  # occurrences that a query looks at: its rarest terms come first, four at least
 OPENING = 160  # characters of a document that stand for it
 BATCH = 200  # documents per transaction
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 import rjieba
 
@@ -27,9 +28,11 @@ _ALSO = re.compile(
 _KIND = re.compile(
     r"(?:博物院|博物馆|国家公园|公园|度假区|风景名胜区|风景区|景区|乐园|大学|遗址|纪念馆|研究基地)$"
 )
+_LONG = 2_000  # characters
 _LEADING = re.compile(r"^(?:the|a|an)\s+", re.I)
 
 
+@lru_cache(10_000)
 def name_key(name: str) -> str:
     """A name as it is compared: NFKC, lower case, single spaces, no leading article."""
     folded = re.sub(r"[\s_]+", " ", unicodedata.normalize("NFKC", name)).strip().casefold()
@@ -77,7 +80,7 @@ def aliases_of(title: str, text: str) -> list[tuple[str, str]]:
     for other in titles[1:]:
         if name_key(other) in name_key(" ".join(_BRACKET.findall(title))):
             put(titles[0], other)
-    for line in text.splitlines():
+    for line in _lines(text):
         named: list[tuple[int, str]] = []
         for match in _BRACKET.finditer(line):
             left = line[: match.start()].rstrip()
@@ -91,6 +94,13 @@ def aliases_of(title: str, text: str) -> list[tuple[str, str]]:
             if subject:
                 put(subject, (match.group(1) or match.group(2)).strip())
     return list(pairs.values())
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines; an endless one in pieces, so that the time taken stays in proportion to the text."""
+    for line in text.splitlines():
+        for at in range(0, len(line), _LONG):
+            yield line[at : at + _LONG]
 
 
 def _subject(before: str, titles: list[str], named: list[tuple[int, str]]) -> str:

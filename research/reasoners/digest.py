@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice, zip_longest
 
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, matches
@@ -29,7 +30,7 @@ from research.records import (
 )
 from research.text import has_han
 
-ATTEMPTS = 2  # new queries a part and round
+ATTEMPTS = 2  # new tasks a part and round
 FORMS = 8  # synonyms a query
 
 _AUTHOR = {"zh": "引文摘录（按规则摘引原文，未使用模型）", "en": "Quoted evidence digest, no model"}
@@ -110,28 +111,16 @@ class Digest:
         if not missing:
             note = _COVERED[question.language]
             return Reflection(round=round_, sufficient=True, note=note)
-        known = {finding.task.key for finding in findings}
-        searched = list(dict.fromkeys(task.source for task in plan.tasks))
-        follow_ups: list[Task] = []
-        for part in missing:
-            tried = 0
-            for variant in self._variants(question, part):
-                fresh: list[Task] = []
-                for source in searched:
-                    task = variant.model_copy(
-                        update={
-                            "id": f"{round_ + 1}.{len(follow_ups) + len(fresh) + 1}",
-                            "round": round_ + 1,
-                            "source": source,
-                        }
-                    )
-                    if task.key not in known:
-                        known.add(task.key)
-                        fresh.append(task)
-                follow_ups += fresh
-                tried += bool(fresh)
-                if tried == ATTEMPTS:
-                    break
+        attempts = [
+            list(islice(self._fresh(question, plan, part, findings), ATTEMPTS)) for part in missing
+        ]
+        # Each part's first attempt comes before any second one, parts never looked for at the front.
+        attempts.sort(key=lambda tasks: [bool(task.why) for task in tasks[:1]])
+        in_turn = [task for row in zip_longest(*attempts) for task in row if task is not None]
+        follow_ups = [
+            task.model_copy(update={"id": f"{round_ + 1}.{n}", "round": round_ + 1})
+            for n, task in enumerate({task.key: task for task in in_turn}.values(), 1)
+        ]
         labels = tuple(_label(part, plan) for part in missing)
         note = _GAP[question.language] + ("：" if question.language == "zh" else ": ")
         joined = ("、" if question.language == "zh" else "; ").join(labels)
@@ -143,9 +132,29 @@ class Digest:
             note=note + joined,
         )
 
-    def _variants(self, question: Question, part: Part) -> Iterator[Task]:
-        """Other ways to ask for a part: its synonyms, the other language, everything on the name."""
+    def _fresh(
+        self, question: Question, plan: Plan, part: Part, findings: Sequence[Finding]
+    ) -> Iterator[Task]:
+        """The ways to ask for a part that have not been tried, for each source of the plan."""
+        known = {finding.task.key for finding in findings}
+        words = set(_asked(part))
         names = self._names(part.subject, question.text)
+        tried = any(
+            f.task.subject == names and words <= set(f.task.query.split()) for f in findings
+        )
+        for variant in self._variants(question, part):
+            if tried and not variant.why:
+                continue
+            for source in dict.fromkeys(task.source for task in plan.tasks):
+                task = variant.model_copy(update={"source": source})
+                if task.key not in known:
+                    yield task
+
+    def _variants(self, question: Question, part: Part) -> Iterator[Task]:
+        """Ways to ask for a part: its words, synonyms, the other language, all on the name."""
+        names = self._names(part.subject, question.text)
+        own = " ".join(dict.fromkeys([part.subject, *_asked(part)])).strip()
+        yield Task(id="", source="", query=own or part.text, part=part.id, subject=names)
         other: Language = "en" if question.language == "zh" else "zh"
         languages: list[tuple[Language, str]] = [(question.language, "synonyms")]
         if other in self._corpus.languages():

@@ -193,9 +193,9 @@ def _names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
     known = [name for name in corpus.names_in(question) if not generic(name)]
     spans = _places(question, known)
     for find in (_quoted, _latin_names, _chinese_names):
-        if spans and find is _chinese_names:  # the tagger only guesses
-            break
         more = [span for span in find(question) if not generic(span[2])]
+        if find is _chinese_names:  # the tagger only guesses: not where a name is certain
+            more = [s for s in more if not any(_together(question, s, k) for k in spans)]
         spans += [s for s in more if all(s[1] <= a or s[0] >= b for a, b, _ in spans)]
     return _foremost(question, _joined(question, sorted(spans)), corpus)
 
@@ -209,13 +209,18 @@ def _foremost(
     """
     out: list[tuple[int, int, str]] = []
     for span in spans:
-        between = question[out[-1][1] : span[0]] if out else ""
-        if out and not _SPLIT.search(between) and not any(j in between for j in _JOINS):
+        if out and _together(question, out[-1], span):
             if _rank(span[2], corpus) > _rank(out[-1][2], corpus):
                 out[-1] = span
             continue
         out.append(span)
     return out
+
+
+def _together(question: str, a: tuple[int, int, str], b: tuple[int, int, str]) -> bool:
+    """Whether two stretches stand in one clause."""
+    between = question[min(a[1], b[1]) : max(a[0], b[0])]
+    return not _SPLIT.search(between) and not any(join in between for join in _JOINS)
 
 
 def _rank(name: str, corpus: Corpus) -> float:
@@ -262,13 +267,15 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
 def _chinese_names(question: str) -> list[tuple[int, int, str]]:
     found = []
     at = 0
+    known = set(rjieba.cut(question, hmm=False))
     for word, tag in rjieba.tag(question):
         start = question.find(word, at)
         if start < 0:
             continue
         at = start + len(word)
-        named = tag in ("nr", "ns", "nt", "nz", "nrt", "nrfg") and len(word) > 1 and has_han(word)
-        if named and not _NOT_IN_NAMES.search(word):
+        least = 3 if tag == "nr" else 2  # short words tagged as persons are mostly something else
+        named = tag in ("nr", "ns", "nt", "nz", "nrt", "nrfg") and len(word) >= least
+        if named and word in known and has_han(word) and not _NOT_IN_NAMES.search(word):
             found.append((start, at, word))
     return found
 
@@ -317,7 +324,7 @@ def _merged(clauses: Sequence[str]) -> list[str]:
 
 def _clean(clause: str) -> str:
     text = re.sub(rf"(?<=[{HAN}])\s+(?=[{HAN}])", "", clause)
-    text = re.sub(r"\s+", " ", text).strip()
+    text = re.sub(r"\s+", " ", text).strip().removeprefix("的")
     return _LEAD.sub("", text) or text
 
 

@@ -54,7 +54,18 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
                 why="edited",
             )
         )
+    if _same(parts, tasks, original):
+        return original
     return Plan(parts=tuple(parts), tasks=tuple(_once(tasks)), edited=True)
+
+
+def _same(parts: Sequence[Part], tasks: Sequence[Task], original: Plan) -> bool:
+    """Whether nothing was changed: then the original stays, with what it does not show."""
+    asked = [(part.subject, part.text) for part in parts]
+    queries = {(task.query, task.source) for task in tasks}
+    return asked == [(part.subject, part.text) for part in original.parts] and queries == {
+        (task.query, task.source) for task in original.tasks
+    }
 
 
 def _once(tasks: Iterable[Task]) -> list[Task]:

@@ -1,7 +1,8 @@
 """How fast documents are indexed and found, over made-up documents in Chinese and English.
 
 The documents are shuffled from the sample library's sentences by a seeded generator: each is about
-a place with an invented name, with numbers of its own. The file names say which language.
+a place with an invented name, with numbers of its own. The file names say which language. For the
+index they have sections as long as the sample's; for the searches as long as those of a report.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Source:
         self.language = language
         self.titles: list[str] = []
         self.headings: list[str] = []
+        self.sizes: list[int] = []
         self.sentences: list[tuple[str, str]] = []
         for name, data in sample_files():
             document = read(name, data)
@@ -49,11 +51,16 @@ class Source:
             for section in document.sections:
                 self.headings.append(section.heading or "概况")
                 body = document.text[section.start : section.end]
-                self.sentences += [(title, body[a:b]) for a, b in sentences(body)]
+                pieces = [(title, body[a:b]) for a, b in sentences(body)]
+                self.sizes.append(len(pieces))
+                self.sentences += pieces
 
 
-def documents(seed: int = SEED) -> Iterator[tuple[str, bytes]]:
-    """Endless made-up documents as Markdown files, Chinese and English in turn."""
+def documents(seed: int = SEED, longer: int = 1) -> Iterator[tuple[str, bytes]]:
+    """Endless made-up documents as Markdown files, Chinese and English in turn.
+
+    Their sections have `longer` times as many sentences as the sample's.
+    """
     rng = random.Random(seed)
     sources = [Source("zh"), Source("en")]
     for number in count():
@@ -61,8 +68,8 @@ def documents(seed: int = SEED) -> Iterator[tuple[str, bytes]]:
         place = _place(rng, source.language)
         lines = [f"# {place}", ""]
         for _ in range(SECTIONS):
-            lines += [f"## {rng.choice(source.headings)}", "", _section(rng, source, place), ""]
-        yield f"{source.language}-{number:05}.md", "\n".join(lines).encode()
+            lines += [f"## {rng.choice(source.headings)}", "", _section(rng, source, place, longer), ""]
+        yield f"{source.language}-{seed}-{number:05}.md", "\n".join(lines).encode()
 
 
 def _place(rng: random.Random, language: str) -> str:
@@ -72,9 +79,9 @@ def _place(rng: random.Random, language: str) -> str:
     return f"{''.join(rng.sample(_SYLLABLES, 3)).title()} {kind}"
 
 
-def _section(rng: random.Random, source: Source, place: str) -> str:
+def _section(rng: random.Random, source: Source, place: str, longer: int) -> str:
     out = []
-    for title, sentence in rng.sample(source.sentences, rng.randint(2, 6)):
+    for title, sentence in rng.sample(source.sentences, rng.choice(source.sizes) * longer):
         own = sentence.replace(title, place)
         out.append(re.sub(r"\d+", lambda m: str(rng.randrange(10 ** len(m[0]))), own))
     return ("" if source.language == "zh" else " ").join(out)
@@ -113,8 +120,7 @@ def _tokenising(files: Sequence[tuple[str, bytes]]) -> float:
 
 
 def figures() -> Iterator[Figure]:
-    made = documents()
-    files = list(islice(made, DOCUMENTS))
+    files = list(islice(documents(), DOCUMENTS))
     sections = DOCUMENTS * SECTIONS
     yield Figure(f"cutting the words of {sections:,} sections", _tokenising(files), "s")
     with tempfile.TemporaryDirectory() as folder:
@@ -132,8 +138,9 @@ def figures() -> Iterator[Figure]:
         again = list(library.add(files))
         assert all(outcome.outcome == "unchanged" for outcome in again)
         yield Figure("the same again, unchanged", time.perf_counter() - started, "s")
+        more = documents(SEED + 1, longer=3)
         while passages < PASSAGES:
-            passages += sum(o.passages for o in library.add(islice(made, DOCUMENTS // 10)))
+            passages += sum(o.passages for o in library.add(islice(more, DOCUMENTS // 10)))
         yield from _query_figures(library, passages)
         library.close()
         yield Figure(

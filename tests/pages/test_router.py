@@ -134,7 +134,7 @@ def test_a_server_starts_with_an_unusable_data_folder_and_says_so(tmp_path: Path
     told = served(FIRST, folder, "history")
     assert told["status"] == "FINISHED_SUCCESSFULLY"
     assert told["words"][0] == "The data folder cannot be used"
-    assert "SIGHTLINE\\\\_DATA\\\\_DIR" in told["words"][1] or "DATA" in told["words"][1]
+    assert "SIGHTLINE_DATA_DIR" in told["words"][1]
     assert folder.read_text(encoding="utf-8") == "mine"
 
 
@@ -173,10 +173,8 @@ def test_the_logo_is_served(answers: dict[str, Any]) -> None:
     ],
 )
 def test_no_file_outside_the_assets_is_served(answers: dict[str, Any], path: str) -> None:
-    got = answers[path]
-    assert got["status"] in (400, 404) or "<title>Streamlit</title>" in got["text"]
-    assert "import" not in got["text"] or "<!doctype html>" in got["text"].lower()
-    assert "root:" not in got["text"]
+    assert answers[path]["status"] in (400, 404)
+    assert answers[path]["text"] in ("Bad Request", "Not Found")
 
 
 def test_a_websocket_is_refused_to_a_foreign_host_or_page(answers: dict[str, Any]) -> None:

@@ -1,0 +1,114 @@
+"""The real server as a process of its own, on a data folder of its own, and Chromium's whereabouts."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+STARTED = 40.0  # seconds that a server may take to answer
+IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+
+
+def chromium() -> str:
+    """The browser's path: $CHROMIUM or Debian's."""
+    found = os.environ.get("CHROMIUM") or "/usr/bin/chromium"
+    return found if shutil.which(found) else ""
+
+
+def lacking() -> str:
+    """Why no browser can be driven here; empty if one can."""
+    if importlib.util.find_spec("playwright") is None:
+        return "Playwright is not installed"
+    if not chromium():
+        return "there is no /usr/bin/chromium, and $CHROMIUM names none"
+    return ""
+
+
+class Server:
+    """`streamlit run app.py` on a free port of this machine."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        """`settings` are added to the environment; the server does not run yet."""
+        self.folder = folder
+        self.log = folder.parent / f"{folder.name}.log"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        own = ("SIGHTLINE_", "STREAMLIT_", "NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS")
+        self._env = {k: v for k, v in os.environ.items() if not k.startswith(own)}
+        self._env |= {"SIGHTLINE_DATA_DIR": str(folder), **settings}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Server:
+        """Returns once the server answers; nobody has asked it for a page yet."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)],
+                cwd=ROOT,
+                env=self._env,
+                stdout=log,
+                stderr=log,
+            )
+        deadline = time.monotonic() + STARTED
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise RuntimeError(f"the server did not start: {self.log.read_text('utf-8')}")
+            time.sleep(0.1)
+        return self
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def kill(self) -> None:
+        """Ends the server as a power cut would."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Ends the server as Ctrl+C would."""
+        self._end(signal.SIGINT)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            self._process.send_signal(how)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(10)
+        self._process = None
+
+    def rows(self, query: str, *args: object) -> list[tuple[Any, ...]]:
+        """What the store of the runs says."""
+        connection = sqlite3.connect(f"file:{self.folder / 'runs.db'}?mode=ro", uri=True, timeout=10)
+        try:
+            return connection.execute(query, args).fetchall()
+        finally:
+            connection.close()
+
+    def count(self, query: str, *args: object) -> int:
+        return int(self.rows(f"select count(*) from {query}", *args)[0][0])

@@ -1,0 +1,145 @@
+"""A run's view: built from its events, in pieces of any size, some of them twice."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.parts.progress import View, summary
+from research import Event, Options, Run
+from research.records import RunStatus
+
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def task(id_: str, round_: int = 1, **more: str) -> dict[str, Any]:
+    return {"id": id_, "round": round_, "source": "library", "query": f"query {id_}", "part": "p1",
+            "subject": [], "why": "", **more}  # fmt: skip
+
+
+def found(id_: str, round_: int = 1, **more: Any) -> dict[str, Any]:
+    return {"task": task(id_, round_), "passages": 2, "titles": ["A", "B"], "reason": None,
+            "message": "", "seconds": 0.5, "reused": False, **more}  # fmt: skip
+
+
+def plan(*ids: str) -> dict[str, Any]:
+    parts = [{"id": "p1", "subject": "Tower", "text": "ticket"}]
+    return {"plan": {"parts": parts, "tasks": [task(i) for i in ids], "edited": False, "notes": []}}
+
+
+def events(*told: tuple[str, dict[str, Any]], step: float = 1.0) -> list[Event]:
+    number = count(1)
+    return [
+        Event(run="r", seq=(n := next(number)), time=START + timedelta(seconds=step * (n - 1)),
+              kind=kind, data=data)
+        for kind, data in told
+    ]  # fmt: skip
+
+
+WHOLE = events(
+    ("status", {"status": "running"}),
+    ("question", {"text": "?", "language": "en"}),
+    ("plan", plan("1.1", "1.2")),
+    ("search", {"task": task("1.1")}),
+    ("search", {"task": task("1.2")}),
+    ("found", found("1.2", reason="empty", passages=0, titles=[])),
+    ("status", {"status": "interrupted", "error": ""}),
+    ("status", {"status": "running"}),
+    ("search", {"task": task("1.1")}),
+    ("search", {"task": task("1.2")}),
+    ("found", found("1.2", reason="empty", passages=0, titles=[], reused=True)),
+    ("found", found("1.1")),
+    ("reflection", {"round": 1, "sufficient": False, "gap": ["x"], "note": "A gap",
+                    "follow_ups": [task("2.1", 2, why="synonyms")]}),
+    ("search", {"task": task("2.1", 2)}),
+    ("something new", {"of": "a later version"}),
+    ("found", found("2.1", 2)),
+    ("reflection", {"round": 2, "skipped": True}),
+    ("writing", {}),
+    ("answer", {"quotes": 3, "failures": 0}),
+    ("status", {"status": "done", "error": ""}),
+)  # fmt: skip
+
+
+def run(status: RunStatus = "done") -> Run:
+    return Run(id="r", conversation="r", owner="local", question="?", options=Options(),
+               status=status, created=START)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(0, len(WHOLE))), max_size=12))
+def test_events_may_come_in_any_pieces_and_more_than_once(pieces: list[tuple[int, int]]) -> None:
+    """Each piece reaches back by any amount and forward by any amount, as a reader's polls do."""
+    view, reached = View(), 0
+    for back, forward in pieces:
+        start = max(0, reached - back)
+        reached = max(reached, min(len(WHOLE), start + forward))
+        view.add(WHOLE[start:reached])
+    assert view == View().add(WHOLE[:reached])
+    assert view.add(WHOLE) == View().add(WHOLE)
+    assert view.add(WHOLE) == View().add(WHOLE)
+
+
+@given(st.integers(0, len(WHOLE)))
+def test_every_stage_of_a_run_has_a_view(length: int) -> None:
+    view = View().add(WHOLE[:length])
+    assert view.seq == length
+    assert all(search.id for round_ in view.rounds.values() for search in round_.searches.values())
+    assert summary(view, run("running"))
+    assert summary(view, run("done"))
+
+
+def test_a_whole_run_is_told_by_rounds() -> None:
+    view = View().add(WHOLE)
+    assert view.parts == [("Tower", "ticket")]
+    assert {n: list(r.searches) for n, r in view.rounds.items()} == {1: ["1.1", "1.2"], 2: ["2.1"]}
+    first, second = view.rounds[1], view.rounds[2]
+    assert [s.state for s in first.searches.values()] == ["found", "empty"]
+    assert first.searches["1.2"].reused
+    assert (first.reflected, first.skipped, first.follow_ups) == (True, False, ["query 2.1"])
+    assert second.searches["2.1"].why == "synonyms"
+    assert (second.reflected, second.skipped) == (True, True)
+    assert view.quotes == 3
+
+
+def test_a_finished_search_that_begins_again_stays_finished() -> None:
+    view = View().add(WHOLE[:6])
+    assert view.rounds[1].searches["1.2"].state == "empty"
+    assert view.add(WHOLE[:10]).rounds[1].searches["1.2"].state == "empty"
+
+
+def test_elapsed_time_leaves_out_the_pauses_between_stop_and_resume() -> None:
+    # Running from second 0 to 6 and from 7 to 19.
+    assert View().add(WHOLE).elapsed(START + timedelta(days=1)) == 18
+    assert View().add(WHOLE[:7]).elapsed(START + timedelta(days=1)) == 6
+    assert View().add(WHOLE[:9]).elapsed(START + timedelta(seconds=9)) == 8
+    assert View().elapsed(START) == 0
+
+
+def test_a_run_that_was_killed_counts_until_it_was_found_dead() -> None:
+    killed = events(
+        ("status", {"status": "running"}), ("status", {"status": "interrupted"}), step=5
+    )
+    assert View().add(killed).elapsed(START + timedelta(days=1)) == 5
+
+
+def test_the_summary_counts_rounds_searches_and_seconds() -> None:
+    assert summary(View().add(WHOLE), run()) == "2 rounds · 3 searches · 18 s"
+    assert summary(View().add(WHOLE[:6]), run("interrupted")).startswith("1 round · 1 search · ")
+    assert summary(View(), run("queued")).startswith("0 rounds · 0 searches · ")
+
+
+def test_each_failure_of_a_search_keeps_its_reason_and_message() -> None:
+    told = events(
+        ("plan", plan("1.1")),
+        ("search", {"task": task("1.1")}),
+        (
+            "found",
+            found("1.1", reason="timeout", message="no answer within 30 s", passages=0, titles=[]),
+        ),
+    )
+    (search,) = View().add(told).rounds[1].searches.values()
+    assert (search.state, search.message, search.over) == ("timeout", "no answer within 30 s", True)

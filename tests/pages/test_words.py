@@ -1,0 +1,128 @@
+"""Every word of the pages is there in both languages, and every one is used."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import get_args, get_type_hints
+
+import pytest
+
+from pages.parts.words import WORDS, size
+from research import records
+from research.library.index import Added
+from research.storage import Trouble
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "pages").rglob("*.py"))
+# Keys that are put together from a record's value, and the values that the record may have.
+FAMILIES = {
+    "reason.": get_args(records.Reason),
+    "kind.": (*get_args(records.EvidenceKind), "sample"),
+    "added.": get_args(get_type_hints(Added)["outcome"]),
+    "problem.": ("empty", "too long", "no words"),
+    "trouble.": get_args(Trouble),
+    "run.": get_args(records.RunStatus),
+    "step.": ("searching", "waiting"),
+    "status.": get_args(records.Readiness.model_fields["state"].annotation),
+}
+HAN = "[\u4e00-\u9fff]"
+OPEN = ("why.", "source.")  # families that pages look up with a fallback, or that grow with sources
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def calls() -> Iterator[tuple[str, ast.Call]]:
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                yield f"{file.relative_to(ROOT)}:{node.lineno}", node
+
+
+def literals() -> dict[str, list[ast.Call]]:
+    """The keys that are written out in calls of `t`, of `counted` and of `WORDS[...]`."""
+    found: dict[str, list[ast.Call]] = {}
+    for _, call in calls():
+        for wanted in call.args[: {"t": 1, "counted": 2}.get(call.func.id, 0)]:
+            options = [wanted.body, wanted.orelse] if isinstance(wanted, ast.IfExp) else [wanted]
+            for option in options:
+                if isinstance(option, ast.Constant) and isinstance(option.value, str):
+                    found.setdefault(option.value, []).append(call)
+    return found
+
+
+def written() -> set[str]:
+    """Every string that occurs in the pages outside the table of words itself."""
+    found = set()
+    for file in FILES:
+        if file.name == "words.py":
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+    return found | set(literals())
+
+
+def test_every_word_is_there_in_both_languages_with_the_same_values() -> None:
+    wrong = [
+        key
+        for key, (chinese, english) in WORDS.items()
+        if not chinese.strip()
+        or not english.strip()
+        or placeholders(chinese) != placeholders(english)
+    ]
+    assert wrong == []
+
+
+def test_chinese_words_are_chinese_and_english_ones_are_not() -> None:
+    wrong = [
+        key
+        for key, (chinese, english) in WORDS.items()
+        if not re.search(HAN, chinese)
+        or re.search(HAN, english)
+        or not re.search("[A-Za-z]", re.sub(r"\{\w+\}", "", english))
+    ]
+    assert wrong == []
+
+
+def test_chinese_words_have_chinese_punctuation() -> None:
+    assert [key for key, (chinese, _) in WORDS.items() if re.search(HAN + "[,;:!?]", chinese)] == []
+
+
+def test_every_word_that_a_page_asks_for_exists() -> None:
+    assert sorted(key for key in literals() if key not in WORDS) == []
+
+
+def test_every_word_that_a_page_asks_for_has_the_values_it_needs() -> None:
+    wrong = []
+    for key, uses in literals().items():
+        for call in uses:
+            given = {keyword.arg for keyword in call.keywords}
+            if call.func.id == "t" and key in WORDS and None not in given:
+                needed = placeholders(WORDS[key][1])
+                wrong += [(key, needed, given)] if needed != given else []
+    assert wrong == []
+
+
+def test_every_word_is_used() -> None:
+    used = written()
+    made = {prefix + value for prefix, values in FAMILIES.items() for value in values}
+    made |= {f"run.{status}_help" for status in ("stopped", "interrupted", "failed")}
+    unused = [key for key in WORDS if key not in used | made and not key.startswith(OPEN)]
+    assert unused == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_there_is_a_word_for_every_value_that_a_record_may_have(family: str) -> None:
+    assert [value for value in FAMILIES[family] if family + value not in WORDS] == []
+
+
+def test_sizes_are_told_in_the_unit_that_fits() -> None:
+    assert [size(n) for n in (0, 999, 1000, 1_500_000, 2_340_000_000)] == [
+        "0 B", "999 B", "1 kB", "2 MB", "2.3 GB",
+    ]  # fmt: skip
