@@ -39,6 +39,11 @@ _NOTHING = {
     "en": "The question has no word that can be looked up. Name the subject and what you want to "
     "know, for example “Palace Museum ticket price”.",
 }
+_GREETINGS = frozenset(
+    {"你好", "您好", "你好吗", "在吗", "早上好", "晚上好", "谢谢", "多谢", "谢谢你", "再见", "测试"}
+    | {"hello", "hi", "hey", "hello there", "good morning", "good afternoon", "good evening"}
+    | {"thanks", "thank you", "how are you", "bye", "goodbye", "test"}
+)
 _MISSING = {"zh": "所查资料中未找到。", "en": "Not found in the sources searched."}
 _SAMPLE = {
     "zh": "部分引文来自随程序附带的示例资料库，仅供演示，可在“资料库”页关闭。",
@@ -63,7 +68,7 @@ class Digest:
         return _AUTHOR[question.language]
 
     async def route(self, question: Question) -> tuple[Span, ...]:
-        if read(question.text, self._corpus).pieces:
+        if normalised(question.text) not in _GREETINGS and read(question.text, self._corpus).pieces:
             return ()
         return (Span(kind="notice", text=_NOTHING[question.language]),)
 

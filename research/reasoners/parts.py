@@ -150,17 +150,19 @@ def keywords(text: str) -> list[str]:
         end = match.start if match else len(text)
         kept += _written(text[at:end])
         if match:
-            kept.append(_sought(match, text))
+            kept += _sought(match, text)
             at = match.end
     words = [w for w in kept if w.lower() not in STOP]
     return list(dict.fromkeys(words or kept))
 
 
-def _sought(match: Match, text: str) -> str:
+def _sought(match: Match, text: str) -> tuple[str, ...]:
     """What to search for a concept: its own word, or what its question word asks for."""
-    if match.asking and match.concept.kind in ("price", "time", "day"):
-        return match.concept.words("zh" if has_han(text) else "en")[0]
-    return match.literal
+    if not match.asking:
+        return (match.literal,)
+    if match.concept.kind in ("price", "time", "day"):
+        return match.concept.words("zh" if has_han(text) else "en")[:2]
+    return (match.literal,) if has_han(text) else ()
 
 
 def _written(text: str) -> list[str]:

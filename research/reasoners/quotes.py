@@ -64,6 +64,7 @@ class Quote:
     start: int
     end: int
     score: float
+    aside: bool = False  # neither it nor its titles have the name that the passage has
 
 
 def terms(text: str, corpus: Corpus, names: Sequence[str] = ()) -> tuple[Term, ...]:
@@ -78,6 +79,8 @@ def terms(text: str, corpus: Corpus, names: Sequence[str] = ()) -> tuple[Term, .
         rest = rest[: match.start] + "\n" + rest[match.end :]
         rarest = max((corpus.idf(token) for token in tokens(match.literal)), default=1.0)
         weight = ASKED if match.asking else min(rarest, COMMON_IDF)
+        if match.asking and match.concept.kind not in LOOKS:
+            weight = 0.0  # who: nothing shows that a sentence answers it
         out.append(
             Term(
                 match.concept.forms,
@@ -118,6 +121,7 @@ def select(
     """The best sentences for a part, best first, at most `QUOTES`; none if nothing speaks to it."""
     judge = _Judge(terms(part, corpus, names), names, proper, corpus)
     scored: dict[str, tuple[Quote, frozenset[str]]] = {}
+    direct = False
     for evidence, passage in _passages(findings):
         for start, end in sentences(passage.text):
             sentence = passage.text[start:end]
@@ -125,8 +129,12 @@ def select(
                 continue
             score = judge.score(sentence, passage, evidence)
             if score >= SCORE:
-                quote = Quote(evidence.id, passage.id, sentence, start, end, score)
+                aside = judge.aside(sentence, passage, evidence)
+                quote = Quote(evidence.id, passage.id, sentence, start, end, score, aside)
                 scored[sentence] = (quote, frozenset(_tokens(sentence)))
+                direct = direct or not quote.aside
+    if direct:  # a sentence that only stands near the name is second best
+        scored = {text: item for text, item in scored.items() if not item[0].aside}
     return tuple(_diverse(sorted(scored.values(), key=lambda item: -item[0].score)))
 
 
@@ -187,6 +195,11 @@ class _Judge:
             + (0.1 if self._proper and in_title == 1.0 else 0.0)
             + (0.2 * fits if fits else -0.15 if self._looks else 0.0)
         )
+
+    def aside(self, sentence: str, passage: Passage, evidence: Evidence) -> bool:
+        """Whether only the text around the sentence and its titles has the subject's name."""
+        text = f"{sentence} {evidence.title} {passage.title} {passage.heading}"
+        return self._proper and self._near(frozenset(_tokens(text))) < 1.0
 
     def _near(self, present: frozenset[str]) -> float:
         return max((len(name & present) / len(name) for name in self._about), default=1.0)

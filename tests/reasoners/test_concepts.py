@@ -1,0 +1,108 @@
+"""Words that mean the same, in both languages."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from research.reasoners.concepts import LOOKS, concepts, generic, matches
+from research.text import tokens
+
+
+def named(text: str) -> list[str]:
+    return [text[match.start : match.end] for match in matches(text)]
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts name a concept in common."""
+    return bool({m.concept for m in matches(one)} & {m.concept for m in matches(other)})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("门票", "票价"),
+        ("门票", "tickets"),
+        ("开放时间", "opening hours"),
+        ("怎么去", "How to get there"),
+        ("孩子", "children"),
+        ("遛娃", "kids"),
+        ("停车场", "parking"),
+        ("booking", "预约"),
+        ("reservation", "reserve"),
+        ("休馆", "闭馆"),
+    ],
+)
+def test_words_that_mean_the_same_share_a_concept(one: str, other: str) -> None:
+    assert same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("门票", "停车"), ("tickets", "children"), ("海拔", "面积")]
+)
+def test_words_that_mean_different_things_share_none(one: str, other: str) -> None:
+    assert matches(one)
+    assert matches(other)
+    assert not same(one, other)
+
+
+def test_a_concept_is_found_in_a_text_with_all_words_of_one_of_its_forms() -> None:
+    (match,) = matches("票价")
+    assert match.concept.occurs(frozenset(tokens("成人门票40元")))
+    assert match.concept.occurs(frozenset(tokens("Tickets are sold at the gate.")))
+    assert not match.concept.occurs(frozenset(tokens("The gate is in the south.")))
+
+
+def test_where_words_overlap_the_longest_is_meant() -> None:
+    assert named("停车场在哪里") == ["停车场", "在哪里"]
+    assert named("entrance fee") == ["entrance fee"]
+
+
+def test_an_english_word_is_found_as_a_word_only() -> None:
+    assert "fee" not in named("coffee beans")
+    assert "bus" not in named("busy")
+    assert named("Tickets!") == ["Tickets"]
+
+
+def test_matches_lie_in_order_and_never_overlap() -> None:
+    text = "西湖门票多少钱？怎么去？ How much is a ticket, and how do I get to the metro?"
+    found = matches(text)
+    assert len(found) >= 5
+    for before, after in pairwise(found):
+        assert before.end <= after.start
+
+
+@pytest.mark.parametrize("name", ["门票", "Tickets", "开放时间", "Opening hours", "门票 价格"])
+def test_a_name_that_only_says_what_is_usually_asked_is_generic(name: str) -> None:
+    assert generic(name)
+
+
+@pytest.mark.parametrize("name", ["西湖", "Summer Palace", "西湖门票", "Kenya"])
+def test_a_name_that_says_more_is_not_generic(name: str) -> None:
+    assert not generic(name)
+
+
+def test_every_concept_has_words_in_both_languages_and_a_known_kind() -> None:
+    for concept in concepts():
+        assert all(concept.words(language) for language in ("zh", "en"))
+        assert all(word.strip() == word and word for word in (*concept.zh, *concept.en))
+        assert concept.kind in {"", *LOOKS}
+        assert concept.forms
+
+
+@pytest.mark.parametrize(
+    ("kind", "yes", "no"),
+    [
+        ("price", "成人票40元", "成人票在南门出售"),
+        ("price", "Admission is free.", "Admission is at the gate."),
+        ("time", "6:00至20:00", "全天"),
+        ("time", "open until 5 pm", "open until dusk"),
+        ("day", "周一闭馆", "今日闭馆"),
+        ("year", "建于1750年", "建于山上"),
+        ("number", "约6.4平方公里", "很大"),
+    ],
+)
+def test_an_answer_looks_like_what_was_asked_for(kind: str, yes: str, no: str) -> None:
+    assert LOOKS[kind].search(yes)
+    assert not LOOKS[kind].search(no)

@@ -1,0 +1,297 @@
+"""The reasoner without a model, from a question to a digest of a small library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from research.library.index import Library
+from research.reasoners.digest import Digest
+from research.records import Options
+from research.stages.question import understand
+from tests.reasoners.conftest import Digested, digest
+
+QUESTIONS = [
+    "西湖和颐和园的门票",
+    "西湖门票多少钱？怎么去？",
+    "颐和园开放时间、门票和停车",
+    "颐和园地铁",
+    "What are Kenya's exports?",
+    "When was the theatre of the Summer Palace built?",
+    "wine production of Andorra",
+    "做面包需要什么",
+    "MCP是什么",
+]
+
+
+def verbatim(library: Library, digested: Digested) -> None:
+    """Every quote is a slice of its passage, and the passage a slice of its document."""
+    documents = {entry.name: library.text(entry.id) for entry in library.entries()}
+    passages = {
+        (item.id, passage.id): (item.locator, passage)
+        for finding in digested.findings
+        for item in finding.evidence
+        for passage in item.passages
+    }
+    for span in digested.spans:
+        assert bool(span.cites) == (span.kind == "quote")
+        for cite in span.cites:
+            name, passage = passages[cite.evidence, cite.passage]
+            assert passage.text[cite.start : cite.end] == span.text
+            assert documents[name][passage.start : passage.end] == passage.text
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_every_quote_is_a_verbatim_slice_of_its_document(
+    question: str, library: Library
+) -> None:
+    verbatim(library, await digest(library, question))
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_every_part_has_a_heading_and_then_quotes_or_the_word_that_none_was_found(
+    question: str, library: Library
+) -> None:
+    digested = await digest(library, question)
+    assert digested.plan.parts
+    for part in digested.plan.parts:
+        heading, *rest = digested.kinds(part.id)
+        assert heading == "heading"
+        assert rest == ["missing"] or (rest and set(rest) == {"quote"})
+    assert {span.kind for span in digested.spans} <= {"heading", "quote", "missing"}
+
+
+# What is found
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("西湖门票多少钱？", "西湖环湖景区免费开放，沿湖散步不需要门票。"),
+        ("雷峰塔门票多少钱？", "雷峰塔成人票40元。"),
+        ("颐和园几点开门？", "颐和园旺季开放时间为6:00至20:00。"),
+        ("西湖怎么去？", "乘坐地铁1号线到龙翔桥站，步行即可到达西湖。"),
+        ("What are Kenya's exports?", "Tea and cut flowers are the main exports of Kenya."),
+        (
+            "When was the theatre of the Summer Palace built?",
+            "The theatre of the Summer Palace was built for the empress in 1895 and has three stages.",
+        ),
+        (
+            "How to get to the Summer Palace?",
+            "Take metro line 4 to Beigongmen station; the north gate of the palace is a short walk away.",
+        ),
+        ("做面包需要什么面粉？", "做面包需要高筋面粉、酵母和水。"),
+        ("Is organic flour good for bread?", "Organic flour makes a heavier bread than white flour does."),
+    ],
+)  # fmt: skip
+async def test_the_sentence_that_answers_is_quoted(
+    question: str, quote: str, library: Library
+) -> None:
+    assert quote in (await digest(library, question)).quotes()
+
+
+async def test_two_names_that_are_joined_are_both_looked_up_and_answered_apart(
+    library: Library,
+) -> None:
+    digested = await digest(library, "西湖和颐和园的门票")
+    first, second = digested.plan.parts
+    assert [first.subject, second.subject] == ["西湖", "颐和园"]
+    assert "西湖环湖景区免费开放，沿湖散步不需要门票。" in digested.quotes(first.id)
+    assert "颐和园旺季门票30元，淡季门票20元。" in digested.quotes(second.id)
+    assert not set(digested.quotes(first.id)) & set(digested.quotes(second.id))
+
+
+async def test_a_part_that_is_not_in_the_library_is_reported_beside_those_that_are(
+    library: Library,
+) -> None:
+    digested = await digest(library, "颐和园开放时间、门票和停车")
+    kinds = [digested.kinds(part.id)[1] for part in digested.plan.parts]
+    assert kinds == ["quote", "quote", "missing"]
+    missing = next(span for span in digested.spans if span.kind == "missing")
+    assert missing.text == "所查资料中未找到。"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["wine production of Andorra", "Wine production in Andorra?", "安道尔的 wine production", "Andorra's wine production"],
+)  # fmt: skip
+async def test_the_name_a_question_is_about_is_never_given_up_to_find_more(
+    question: str, library: Library
+) -> None:
+    digested = await digest(library, question, loops=6)
+    assert digested.quotes() == []
+    tasks = [finding.task for finding in digested.findings]
+    assert tasks
+    for task in tasks:
+        assert "Andorra" in task.subject or "安道尔" in task.subject
+        assert "Andorra" in task.query or "安道尔" in task.query
+
+
+async def test_other_names_of_the_same_thing_serve_as_well(library: Library) -> None:
+    digested = await digest(library, "颐和园的剧院是哪年建成的？")
+    assert "Summer Palace" in digested.plan.tasks[0].subject
+    assert (await digest(library, "Summer Palace tickets")).quotes() == [
+        "颐和园旺季门票30元，淡季门票20元。"
+    ]
+
+
+# Planning
+
+
+async def test_each_part_is_a_query_of_its_own_while_the_limit_allows(library: Library) -> None:
+    plan = (await digest(library, "颐和园开放时间、门票和停车", queries=3)).plan
+    assert len(plan.parts) == len(plan.tasks) == 3
+    assert [task.part for task in plan.tasks] == [part.id for part in plan.parts]
+
+
+@pytest.mark.parametrize("queries", [1, 2])
+async def test_parts_of_one_subject_share_a_query_beyond_the_limit(
+    queries: int, library: Library
+) -> None:
+    digested = await digest(library, "颐和园开放时间、门票和地铁", queries=queries)
+    assert len(digested.plan.parts) == 3
+    assert len(digested.plan.tasks) == queries
+    asked = " ".join(task.query for task in digested.plan.tasks)
+    assert all(word in asked for word in ("开放时间", "门票", "地铁"))
+
+
+async def test_every_chosen_source_is_asked_for_every_part(library: Library) -> None:
+    plan = await Digest(library).plan(
+        understand("西湖和颐和园的门票"), Options(queries=2, sources=("library", "web"))
+    )
+    assert [task.source for task in plan.tasks] == ["library", "web"] * 2
+    assert len({task.id for task in plan.tasks}) == 4
+
+
+async def test_the_same_question_gives_the_same_plan_and_the_same_words(library: Library) -> None:
+    one, other = [await digest(library, "西湖门票多少钱？怎么去？") for _ in range(2)]
+    assert (one.plan, one.spans) == (other.plan, other.spans)
+
+
+# Reflecting
+
+
+async def test_when_every_part_has_a_quote_it_goes_on_to_the_answer(library: Library) -> None:
+    digested = await digest(library, "西湖的门票")
+    (reflection,) = digested.reflections
+    assert reflection.sufficient
+    assert (reflection.gap, reflection.follow_ups) == ((), ())
+
+
+async def test_a_part_without_a_quote_is_tried_with_synonyms_then_in_the_other_language(
+    library: Library,
+) -> None:
+    digested = await digest(library, "颐和园停车", loops=6)
+    tried = [task for reflection in digested.reflections for task in reflection.follow_ups]
+    reasons = list(dict.fromkeys(task.why for task in tried))
+    assert reasons == ["synonyms", "other language", "whole subject"]
+    assert "停车场" in next(task.query for task in tried if task.why == "synonyms")
+    foreign = next(task.query for task in tried if task.why == "other language")
+    assert "Summer Palace" in foreign
+    assert "parking" in foreign
+    assert all("颐和园" in task.subject for task in tried)
+
+
+async def test_a_quote_in_the_other_language_is_found_by_a_follow_up(library: Library) -> None:
+    digested = await digest(library, "颐和园地铁")
+    assert digested.reflections[0].follow_ups
+    assert any("metro line 4" in quote for quote in digested.quotes())
+
+
+async def test_without_documents_in_the_other_language_it_is_not_tried(tmp_path: Path) -> None:
+    own = Library(tmp_path / "library.db")
+    try:
+        own.use_sample(False)
+        list(own.add([("a.md", "# 石塔\n\n石塔很高，石塔在山上。\n".encode())]))
+        digested = await digest(own, "石塔的门票", loops=6)
+        whys = {task.why for r in digested.reflections for task in r.follow_ups}
+        assert "other language" not in whys
+        assert "synonyms" in whys
+    finally:
+        own.close()
+
+
+async def test_no_query_is_tried_twice_and_at_last_there_is_none_left(library: Library) -> None:
+    digested = await digest(library, "颐和园停车", loops=10)
+    keys = [finding.task.key for finding in digested.findings]
+    assert len(keys) == len(set(keys))
+    assert digested.reflections[-1].follow_ups == ()
+    assert not digested.reflections[-1].sufficient
+    assert len(digested.reflections) < 9
+
+
+async def test_follow_ups_name_their_round_and_what_is_missing(library: Library) -> None:
+    digested = await digest(library, "颐和园门票和停车")
+    first = digested.reflections[0]
+    (label,) = first.gap
+    assert "停车" in label
+    assert label in first.note
+    assert {task.round for task in first.follow_ups} == {2}
+    assert {task.part for task in first.follow_ups} == {digested.plan.parts[1].id}
+
+
+# Who says it
+
+
+@pytest.mark.parametrize("question", ["西湖的门票", "West Lake tickets"])
+async def test_the_author_is_a_digest_of_quotes_and_never_a_model(
+    question: str, library: Library
+) -> None:
+    author = Digest(library).author(understand(question))
+    lower = author.lower()
+    assert "no model" in lower or "未使用模型" in author
+    assert not any(word in lower.split() for word in ("ai", "summary", "assistant"))
+    assert not any(word in author for word in ("人工智能", "总结", "智能", "模型生成"))
+    assert "answer by" not in lower
+    assert "digest" in lower or "摘录" in author
+
+
+@pytest.mark.parametrize(("question", "language"), [("the", "en"), ("什么", "zh")])
+async def test_a_question_without_a_telling_word_is_answered_with_what_to_write(
+    question: str, language: str, library: Library
+) -> None:
+    asked = understand(question)
+    (span,) = await Digest(library).route(asked)
+    assert (span.kind, span.cites, asked.language) == ("notice", (), language)
+
+
+async def test_a_question_with_a_word_to_look_up_is_not_answered_without_looking(
+    library: Library,
+) -> None:
+    for question in QUESTIONS:
+        assert await Digest(library).route(understand(question)) == ()
+
+
+# The sample library
+
+
+@pytest.mark.parametrize("question", ["西湖的门票", "West Lake tickets"])
+async def test_the_sample_is_named_where_it_is_quoted(question: str, tmp_path: Path) -> None:
+    own = Library(tmp_path / "library.db")
+    try:
+        with_sample = await digest(own, question)
+        assert with_sample.quotes()
+        assert [span.kind for span in with_sample.spans].count("notice") == 1
+        assert with_sample.spans[0].kind == "notice"
+        own.use_sample(False)
+        without = await digest(own, question)
+        assert "notice" not in [span.kind for span in without.spans]
+        assert without.quotes() == []
+    finally:
+        own.close()
+
+
+async def test_the_sample_is_not_named_where_only_own_documents_are_quoted(tmp_path: Path) -> None:
+    own = Library(tmp_path / "library.db")
+    try:
+        list(
+            own.add(
+                [("a.md", b"# Zorbla\n\nThe Zorbla tower is 40 metres high and open to all.\n")]
+            )
+        )
+        digested = await digest(own, "How high is the Zorbla tower?")
+        assert digested.quotes() == ["The Zorbla tower is 40 metres high and open to all."]
+        assert "notice" not in [span.kind for span in digested.spans]
+    finally:
+        own.close()

@@ -1,0 +1,115 @@
+"""Which sentences are quoted, and that they are quoted as they stand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from research.library.index import Library
+from research.reasoners.quotes import LONGEST, QUOTES, Quote, select
+from research.records import Evidence, Finding, Passage, Task
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def finding(*texts: str, title: str = "颐和园", heading: str = "") -> Finding:
+    passages = tuple(
+        Passage(id=f"q{n}", text=text, end=len(text), heading=heading, title=title)
+        for n, text in enumerate(texts)
+    )
+    evidence = Evidence(id="e1", kind="library", title=title, retrieved=NOW, passages=passages)
+    return Finding(
+        task=Task(id="1.1", source="library", query="x"), evidence=(evidence,), started=NOW
+    )
+
+
+def chosen(
+    library: Library, part: str, *findings: Finding, names: tuple[str, ...] = ("颐和园",)
+) -> tuple[Quote, ...]:
+    return select(part, names or ("",), bool(names), findings, library)
+
+
+def texts(quotes: tuple[Quote, ...]) -> list[str]:
+    return [quote.text for quote in quotes]
+
+
+def test_a_quote_is_a_slice_of_its_passage(library: Library) -> None:
+    text = "  颐和园在北京。\n颐和园旺季门票30元，淡季门票20元。请从东宫门入园。"
+    quotes = chosen(library, "门票多少钱", finding(text))
+    assert texts(quotes)[0] == "颐和园旺季门票30元，淡季门票20元。"
+    for quote in quotes:
+        assert text[quote.start : quote.end] == quote.text
+
+
+def test_of_two_sentences_the_one_that_looks_like_an_answer_comes_first(library: Library) -> None:
+    quotes = chosen(library, "门票多少钱", finding("颐和园门票在东宫门出售。颐和园旺季门票30元。"))
+    assert texts(quotes)[0] == "颐和园旺季门票30元。"
+
+
+def test_a_sentence_on_another_thing_is_not_quoted_for_a_name(library: Library) -> None:
+    other = finding("西湖环湖景区免费开放，沿湖散步不需要门票。", title="杭州西湖")
+    assert chosen(library, "门票", other) == ()
+
+
+def test_a_name_in_the_title_or_heading_counts_for_the_sentences_below_it(library: Library) -> None:
+    assert chosen(library, "门票", finding("旺季门票30元，淡季门票20元。"))
+    assert chosen(
+        library, "门票", finding("旺季门票30元，淡季门票20元。", title="北京", heading="颐和园")
+    )
+
+
+def test_a_word_that_all_but_names_the_subject_is_not_the_subject(library: Library) -> None:
+    wine = finding("Wine production builds run on Windows every day.", title="Windows Wine")
+    assert chosen(library, "wine production", wine, names=("Andorra",)) == ()
+
+
+def test_a_sentence_that_speaks_to_nothing_asked_is_not_quoted(library: Library) -> None:
+    assert chosen(library, "停车", finding("颐和园旺季门票30元，淡季门票20元。")) == ()
+
+
+def test_the_same_sentence_is_quoted_once_however_often_it_was_found(library: Library) -> None:
+    one = finding("颐和园旺季门票30元，淡季门票20元。")
+    again = finding("颐和园在北京。颐和园旺季门票30元，淡季门票20元。")
+    assert (
+        texts(chosen(library, "门票", one, again, one)).count("颐和园旺季门票30元，淡季门票20元。")
+        == 1
+    )
+
+
+def test_at_most_three_quotes_are_chosen_and_the_best_comes_first(library: Library) -> None:
+    prices = [f"颐和园{place}门票{n}0元，凭票入园。" for n, place in enumerate(["东门", "西门", "南门", "北门", "中门"], 1)]  # fmt: skip
+    quotes = chosen(library, "门票多少钱", finding("".join(prices)))
+    assert 1 <= len(quotes) <= QUOTES
+    assert [q.score for q in quotes] == sorted((q.score for q in quotes), reverse=True)
+
+
+@pytest.mark.parametrize("text", ["门票。", "颐和园门票" + "很贵" * LONGEST + "。", "———", ""])
+def test_what_is_too_short_too_long_or_no_sentence_is_not_quoted(
+    text: str, library: Library
+) -> None:
+    assert chosen(library, "门票", finding(text)) == ()
+
+
+def test_nothing_found_gives_no_quotes(library: Library) -> None:
+    assert chosen(library, "门票") == ()
+    assert chosen(library, "门票", finding()) == ()
+
+
+def test_a_question_for_a_name_alone_is_answered_with_sentences_about_it(library: Library) -> None:
+    assert "Kenya is a country in East Africa." in texts(
+        chosen(
+            library,
+            "",
+            finding("Kenya is a country in East Africa.", title="Kenya"),
+            names=("Kenya",),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["![x](http://e.org/x.png) 门票30元 <script>", "颐和园门票 `30` 元 $5 **免费**。"]
+)
+def test_markup_in_a_document_is_quoted_as_it_stands(text: str, library: Library) -> None:
+    for quote in chosen(library, "门票", finding(text)):
+        assert quote.text in text
