@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from research import settings as _settings
 from research.library.index import Library
@@ -42,8 +43,10 @@ _lock = threading.Lock()
 _desk: Desk | None = None
 
 
-def desk() -> Desk:
+def desk(data_dir: Path | None = None) -> Desk:
     """The process's desk, opened with the environment's settings on first use.
+
+    `data_dir`, given on first use, beats the environment.
 
     Raises:
         SettingError: a setting is not usable.
@@ -52,7 +55,7 @@ def desk() -> Desk:
     global _desk
     with _lock:
         if _desk is None:
-            _desk = Desk(_settings.load())
+            _desk = Desk(_settings.load(data_dir=data_dir))
         return _desk
 
 

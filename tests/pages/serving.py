@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import importlib.util
 import os
 import shutil
@@ -11,8 +12,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,15 @@ class Server:
         """Returns once the server answers; nobody has asked it for a page yet."""
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)],
+                [
+                    sys.executable,
+                    "-m",
+                    "streamlit",
+                    "run",
+                    "app.py",
+                    "--server.port",
+                    str(self.port),
+                ],
                 cwd=ROOT,
                 env=self._env,
                 stdout=log,
@@ -71,11 +78,14 @@ class Server:
         return self
 
     def _answers(self) -> bool:
+        asked = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1)
         try:
-            with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1) as answer:
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
+            asked.request("GET", "/_stcore/health")
+            return asked.getresponse().status == 200
+        except OSError:
             return False
+        finally:
+            asked.close()
 
     @property
     def pid(self) -> int:
@@ -104,7 +114,9 @@ class Server:
 
     def rows(self, query: str, *args: object) -> list[tuple[Any, ...]]:
         """What the store of the runs says."""
-        connection = sqlite3.connect(f"file:{self.folder / 'runs.db'}?mode=ro", uri=True, timeout=10)
+        connection = sqlite3.connect(
+            f"file:{self.folder / 'runs.db'}?mode=ro", uri=True, timeout=10
+        )
         try:
             return connection.execute(query, args).fetchall()
         finally:

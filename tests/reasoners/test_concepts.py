@@ -83,11 +83,10 @@ def test_a_name_that_says_more_is_not_generic(name: str) -> None:
     assert not generic(name)
 
 
-def test_every_concept_has_words_in_both_languages_and_a_known_kind() -> None:
+def test_every_concept_has_words_in_both_languages_and_a_form() -> None:
     for concept in concepts():
         assert all(concept.words(language) for language in ("zh", "en"))
         assert all(word.strip() == word and word for word in (*concept.zh, *concept.en))
-        assert concept.kind in {"", *LOOKS}
         assert concept.forms
 
 

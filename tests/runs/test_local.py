@@ -320,6 +320,16 @@ def test_closing_interrupts_and_the_next_opening_resumes(bench: Bench) -> None:
     assert searched(again, run.id) == {"a": (1, 1), "b": (1, 1), "c": (2, 1)}
 
 
+def test_closing_amid_searches_leaves_no_file_locked(bench: Bench) -> None:
+    for _ in range(15):
+        source = ScriptedSource(outcomes={"c": HANGS})
+        runs = bench.open(source=source)
+        runs.start(QUESTION, options=WEB)
+        until(lambda source=source: len(source.done) == 2 and len(source.calls) == 3)
+        runs.close()
+        assert not any(held(bench.folder / name) for name in ("runs.db", "checkpoints.db"))
+
+
 def test_events_go_on_without_a_gap_after_resuming(bench: Bench) -> None:
     source = ScriptedSource(usual=HANGS)
     runs = bench.open(source=source)

@@ -1,0 +1,530 @@
+"""python -m research "question": the same run in a terminal.
+
+The report goes to standard output, what happens meanwhile to standard error. Everything that comes
+from outside is stripped of control characters before a terminal sees it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from research import (
+    SUFFIXES,
+    Event,
+    Options,
+    QuestionError,
+    Report,
+    Run,
+    SettingError,
+    StoreError,
+    cited,
+    report_json,
+    report_markdown,
+    runs,
+)
+
+ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
+COMMANDS = ("ask", "plan", "library", "runs", "resume")
+PROG = "python -m research"
+
+DESCRIPTION = """\
+Answers a question from your documents: the Markdown report goes to standard
+output, live progress to standard error. No key and no network are needed."""
+
+EPILOG = """\
+commands:
+  ask QUESTION               the same as QUESTION alone; for a question that is a command word
+  plan QUESTION              what would be searched, without searching
+  library add PATH ...       add files and whole folders
+  library list               list the documents with their ids
+  library remove ID ...      remove documents
+  library sample on|off      put the sample documents in or take them out
+  runs                       list the runs
+  resume RUN                 go on with a run that was stopped, interrupted or failed
+  COMMAND --help             the options of a command
+
+examples:
+  python -m research "When was the Summer Palace built?"
+  python -m research "故宫门票多少钱？" -o report.md
+  python -m research "西湖和颐和园的门票" --json --loops 1
+  python -m research ask library
+  python -m research library add ~/Documents/notes
+
+exit codes:
+  0    answered, with at least one quote
+  1    the run failed or could not start, or a file could not be read or written
+  2    wrong usage, an unusable question or an unusable setting
+  3    finished, but nothing was found in the sources
+  130  stopped with Ctrl-C; the message says how to go on
+"""
+
+
+class Quit(Exception):
+    """Ends the program with a message and an exit code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command and returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    args = _parsed(sys.argv[1:] if argv is None else list(argv))
+    logging.getLogger().addHandler(logging.StreamHandler() if args.log else logging.NullHandler())
+    code = FAILED
+    try:
+        runs.desk(args.data_dir)
+        code = args.act(args)
+    except (QuestionError, SettingError) as error:
+        code = _complain(UNUSABLE, error)
+    except StoreError as error:
+        code = _complain(FAILED, error)
+    except Quit as error:
+        code = _complain(error.code, error)
+    except KeyboardInterrupt:
+        code = _complain(STOPPED, "Stopped.")
+    finally:
+        _close()
+    return code
+
+
+def _complain(code: int, message: object) -> int:
+    _Screen().line(str(message))
+    return code
+
+
+def _close() -> None:
+    try:
+        runs.close()
+    except (StoreError, KeyboardInterrupt, TimeoutError) as error:
+        _complain(FAILED, error)
+
+
+# Usage
+
+
+def _parsed(argv: list[str]) -> argparse.Namespace:
+    """The command and its options; whatever is no command is a question."""
+    takes = {"-o", "--output", "--queries", "--loops", "--data-dir"}
+    at, words = 0, argv
+    while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
+        at += 2 if argv[at] in takes else 1
+    if at < len(argv) and argv[at] in COMMANDS:
+        words = [argv[at], *argv[:at], *argv[at + 1 :]]
+    elif at < len(argv) or not {"-h", "--help"} & set(argv):
+        words = ["ask", *argv]
+    return _parser().parse_args(words)
+
+
+def _parser() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="the data folder (default: SIGHTLINE_DATA_DIR)"
+    )
+    shared.add_argument("--log", action="store_true", help="show the log on standard error")
+    limits = argparse.ArgumentParser(add_help=False)
+    limits.add_argument("question", nargs="+", metavar="QUESTION", help="what you want to know")
+    limits.add_argument("--queries", type=_limit, metavar="N", help="queries a round, 1 to 10")
+    limits.add_argument("--loops", type=_limit, metavar="N", help="rounds at most, 1 to 10")
+    writing = argparse.ArgumentParser(add_help=False)
+    writing.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write to FILE; .json gives JSON"
+    )
+    as_json = argparse.ArgumentParser(add_help=False)
+    as_json.add_argument("--json", action="store_true", help="JSON instead of text")
+
+    whole = [limits, writing, as_json, shared]
+    parser = argparse.ArgumentParser(
+        prog=PROG,
+        usage=f"{PROG} QUESTION [-o FILE] [--json] [--queries N] [--loops N] [--data-dir DIR]\n"
+        f"       {PROG} COMMAND ...",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        parents=[shared],
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(dest="command", help=argparse.SUPPRESS)
+
+    def command(
+        act: Callable[[argparse.Namespace], int],
+        name: str,
+        text: str,
+        parents: list[argparse.ArgumentParser],
+        within: Any = commands,
+    ) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = within.add_parser(
+            name, parents=parents, description=text, allow_abbrev=False
+        )
+        made.set_defaults(act=act)
+        return made
+
+    command(_ask, "ask", "Answers a question.", whole)
+    command(_plan, "plan", "Shows what would be searched.", [limits, as_json, shared])
+    command(_runs, "runs", "Lists the runs, newest first.", [shared])
+    resume = command(
+        _resume,
+        "resume",
+        "Goes on with a run; finished searches are not repeated.",
+        [writing, as_json, shared],
+    )
+    resume.add_argument("run", metavar="RUN", help="its id, or the first characters of it")
+
+    library = commands.add_parser("library", description="Your documents.", allow_abbrev=False)
+    kinds = library.add_subparsers(dest="kind", required=True, metavar="add | list | remove | sample")  # fmt: skip
+    add = command(_add, "add", "Adds files and whole folders.", [shared], kinds)
+    add.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=" ".join(SUFFIXES))
+    command(_documents, "list", "Lists the documents.", [shared], kinds)
+    remove = command(_remove, "remove", "Removes documents.", [shared], kinds)
+    remove.add_argument("ids", nargs="+", type=int, metavar="ID", help="as `library list` shows it")
+    sample = command(_sample, "sample", "Puts the sample documents in or out.", [shared], kinds)
+    sample.add_argument("state", choices=("on", "off"))
+    return parser
+
+
+def _limit(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 10:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 10")
+    return int(text)
+
+
+def _options(args: argparse.Namespace) -> Options:
+    usual = runs.desk().settings.options
+    chosen = {"queries": args.queries, "loops": args.loops}
+    return usual.model_copy(update={k: v for k, v in chosen.items() if v is not None})
+
+
+# What reaches the terminal
+
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def plain(text: str) -> str:
+    """Outside text for one line: no escape sequence, no change of direction, no line break."""
+    return " ".join(_UNSAFE.sub(" ", text).split())
+
+
+def _cut(text: str, width: int = 100) -> str:
+    text = plain(text)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+class _Quiet(Console):
+    """A console that falls silent when nobody listens any more."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        _hang_up(sys.stderr)
+
+
+class _Screen:
+    """Standard error: a line for each thing that happens and, on a terminal, a running clock."""
+
+    def __init__(self) -> None:
+        self._console = _Quiet(stderr=True, highlight=False, soft_wrap=True)
+        self._clock = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._clock.add_task("working")
+
+    def line(self, text: str, style: str = "") -> None:
+        self._console.print(Text(plain(text), style))
+
+    def step(self, at: float, text: str, style: str = "") -> None:
+        """A line with the seconds since the start."""
+        self._console.print(Text(f"{at:6.1f} s  ") + Text(plain(text), style))
+
+    def __enter__(self) -> _Screen:
+        self._clock.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clock.stop()
+
+
+def _hang_up(stream: Any) -> None:
+    """After a broken pipe: what is still buffered must not raise again when Python exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _put(text: str) -> None:
+    """Text on standard output, line breaks kept and all other control characters left out."""
+    safe = "\n".join(_UNSAFE.sub("", line) for line in text.split("\n"))
+    try:
+        sys.stdout.write(safe)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _hang_up(sys.stdout)
+
+
+def _json(text: str) -> str:
+    """JSON that says the same without any character that a terminal could obey."""
+    lines = text.split("\n")
+    return "\n".join(_UNSAFE.sub(lambda m: f"\\u{ord(m[0]):04x}", line) for line in lines)
+
+
+# Asking
+
+
+def _ask(args: argparse.Namespace) -> int:
+    _check_output(args.output)
+    run = runs.start(" ".join(args.question), options=_options(args))
+    return _to_the_end(run, 0, args)
+
+
+def _resume(args: argparse.Namespace) -> int:
+    _check_output(args.output)
+    run = _named(args.run)
+    seen = runs.events(run.id)
+    if run.resumable:
+        run = runs.resume(run.id) or run
+    return _to_the_end(run, seen[-1].seq if seen else 0, args)
+
+
+def _named(start: str) -> Run:
+    found = [run for run in runs.list(limit=10_000) if start and run.id.startswith(start)]
+    if len(found) != 1:
+        what = "No run's id starts" if not found else f"{len(found)} runs' ids start"
+        raise Quit(UNUSABLE, f"{what} with {start!r}; `{PROG} runs` lists them.")
+    return found[0]
+
+
+def _to_the_end(run: Run, after: int, args: argparse.Namespace) -> int:
+    """Follows a run until it is over, then writes its report."""
+    try:
+        with _Screen() as screen:
+            _follow(run, after, screen)
+    except KeyboardInterrupt:
+        _stop(run, args)
+    report = runs.report(run.id)
+    if report is None:
+        raise Quit(FAILED, f"Run {run.id} is not there any more.")
+    return _finished(report, args)
+
+
+def _follow(run: Run, after: int, screen: _Screen) -> None:
+    start: datetime | None = None
+    screen.line(f"Run {run.id}")
+    for event in runs.follow(run.id, after):
+        start = start or event.time
+        tell = _TELL.get(event.kind)
+        for text, style in tell(event) if tell else ():
+            screen.step((event.time - start).total_seconds(), text, style)
+
+
+def _stop(run: Run, args: argparse.Namespace) -> NoReturn:
+    runs.stop(run.id)
+    for _ in runs.follow(run.id):
+        pass
+    folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
+    raise Quit(
+        STOPPED, f"Stopped; what was found is kept. Go on with: {PROG} resume {run.id}{folder}"
+    )
+
+
+def _finished(report: Report, args: argparse.Namespace) -> int:
+    run, answer = report.run, cited(report)
+    if run.status == "stopped":
+        raise Quit(STOPPED, f"The run was stopped. Go on with: {PROG} resume {run.id}")
+    if answer is None:
+        raise Quit(FAILED, f"The run has {run.status}: {run.error or 'it has no answer'}.")
+    as_json = args.output.suffix.lower() == ".json" if args.output else args.json
+    text = report_json(report, answer) if as_json or args.json else report_markdown(report, answer)
+    if args.output:
+        _save(args.output, text)
+    else:
+        _put(_json(text) if as_json else text)
+    if not answer.sources:
+        return _complain(NOTHING, "Nothing was found in the sources.")
+    return ANSWERED
+
+
+def _check_output(path: Path | None) -> None:
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise Quit(UNUSABLE, f"{path} cannot be written: it is a folder, or its folder is missing.")
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        _put(_json(text))
+        raise Quit(FAILED, f"{path} cannot be written: {error.strerror or error}.") from error
+    _complain(ANSWERED, f"The report is in {path}")
+
+
+# What happens, in words
+
+Lines = list[tuple[str, str]]
+
+
+def _told_plan(event: Event) -> Lines:
+    plan = event.data["plan"]
+    parts = "; ".join(_part(p["subject"], p["text"]) for p in plan["parts"])
+    return [(f"plan: {_cut(parts)}", "bold")] + [(note, "dim") for note in plan["notes"]]
+
+
+def _part(subject: str, text: str) -> str:
+    return f"{subject}: {text}" if subject and subject not in text else text
+
+
+def _told_search(event: Event) -> Lines:
+    task = event.data["task"]
+    why = f" ({task['why']})" if task["why"] else ""
+    return [(f"round {task['round']}: {task['source']} ← {_cut(task['query'])}{why}", "cyan")]
+
+
+def _told_found(event: Event) -> Lines:
+    data = event.data
+    query = _cut(data["task"]["query"], 40)
+    if data["reason"]:
+        message = f", {data['message']}" if data["message"] else ""
+        style = "dim" if data["reason"] == "empty" else "yellow"
+        return [(f"  {query} → {data['reason']}{message}", style)]
+    count = data["passages"]
+    titles = "; ".join(dict.fromkeys(data["titles"]))
+    kept = ", found before" if data["reused"] else f", {data['seconds']:.2f} s"
+    many = "passage" if count == 1 else "passages"
+    return [(f"  {query} → {count} {many}{kept}: {_cut(titles)}", "green")]
+
+
+def _told_reflection(event: Event) -> Lines:
+    data = event.data
+    if data.get("skipped"):
+        return []
+    lines = [(f"reflection: {_cut(data['note'])}", "bold")]
+    if not data["sufficient"]:
+        lines += [(f"  missing: {_cut(gap)}", "") for gap in data["gap"]]
+        lines += [(f"  next: {_cut(task['query'])}", "") for task in data["follow_ups"]]
+    return lines
+
+
+def _told_answer(event: Event) -> Lines:
+    quotes, failed = event.data["quotes"], event.data["failures"]
+    note = f", {failed} look-ups failed" if failed else ""
+    return [(f"answer: {quotes} {'quote' if quotes == 1 else 'quotes'}{note}", "bold")]
+
+
+def _told_status(event: Event) -> Lines:
+    return [(event.data["status"], "dim")]
+
+
+_TELL: dict[str, Callable[[Event], Lines]] = {
+    "status": _told_status,
+    "plan": _told_plan,
+    "search": _told_search,
+    "found": _told_found,
+    "reflection": _told_reflection,
+    "writing": lambda _: [("writing", "dim")],
+    "answer": _told_answer,
+}
+
+
+# The other commands
+
+
+def _plan(args: argparse.Namespace) -> int:
+    plan = runs.plan(" ".join(args.question), options=_options(args))
+    if args.json:
+        _put(_json(json.dumps(plan.model_dump(mode="json"), ensure_ascii=False, indent=2)) + "\n")
+        return ANSWERED
+    lines = []
+    for part in plan.parts:
+        lines.append(plain(_part(part.subject, part.text)))
+        for task in plan.tasks:
+            if task.part == part.id:
+                names = f"; about {' / '.join(task.subject)}" if task.subject else ""
+                lines.append(plain(f"- {task.query} [{task.source}]{names}"))
+    lines += [plain(note) for note in plan.notes]
+    _put("\n".join(lines) + "\n")
+    return ANSWERED
+
+
+def _runs(_: argparse.Namespace) -> int:
+    _put("".join(_row(run) for run in runs.list()))
+    return ANSWERED
+
+
+def _row(run: Run) -> str:
+    return f"{run.id}  {run.status:<11}  {run.created.astimezone():%Y-%m-%d %H:%M}  {_cut(run.question)}\n"
+
+
+def _add(args: argparse.Namespace) -> int:
+    outcomes = 0
+    failed = 0
+    for outcome in runs.desk().library.add_paths(path.expanduser() for path in args.paths):
+        outcomes += 1
+        failed += not outcome.ok
+        detail = outcome.detail or (f"{outcome.passages} passages" if outcome.passages else "")
+        _put(f"{outcome.outcome:<13}  {plain(outcome.name)}{'  ' + plain(detail) if detail else ''}\n")
+    if not outcomes:
+        raise Quit(NOTHING, f"There is no file to add; accepted are {' '.join(SUFFIXES)}.")
+    return FAILED if failed else ANSWERED
+
+
+def _documents(_: argparse.Namespace) -> int:
+    for entry in runs.desk().library.entries():
+        title = _wide(_cut(entry.title, 40), 40)
+        kind = "sample" if entry.sample else "own   "
+        _put(f"{entry.id:>6}  {kind}  {entry.passages:>5} passages  {title}  {plain(entry.name)}\n")
+    return ANSWERED
+
+
+def _wide(text: str, columns: int) -> str:
+    """Text filled up to a width at which Han characters count double."""
+    taken = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return text + " " * (columns - taken)
+
+
+def _remove(args: argparse.Namespace) -> int:
+    library = runs.desk().library
+    entries = {entry.id: entry for entry in library.entries()}
+    for number in args.ids:
+        if number not in entries:
+            raise Quit(UNUSABLE, f"No document has the id {number}; nothing was removed.")
+        if entries[number].sample:
+            raise Quit(
+                UNUSABLE,
+                f"{number} is a sample document; nothing was removed. "
+                f"`{PROG} library sample off` takes the sample out.",
+            )
+    library.remove(args.ids)
+    for number in dict.fromkeys(args.ids):
+        _put(f"removed  {plain(entries[number].name)}\n")
+    return ANSWERED
+
+
+def _sample(args: argparse.Namespace) -> int:
+    library = runs.desk().library
+    library.use_sample(args.state == "on")
+    count = len(library.entries())
+    _put(f"The sample is {args.state}; the library has {count} documents.\n")
+    return ANSWERED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
