@@ -40,8 +40,9 @@ def sidebar() -> None:
 
 
 def language() -> None:
+    """The switch. A language that is not the browser's is part of every page's address."""
+    asked = st.query_params.get("lang")
     if "lang" not in st.session_state:
-        asked = st.query_params.get("lang")
         st.session_state.lang = asked if asked in ("zh", "en") else words.browser_lang()
     with st.sidebar:
         st.segmented_control(
@@ -50,8 +51,9 @@ def language() -> None:
             format_func={"zh": "中文", "en": "English"}.__getitem__,
             key="lang",
             required=True,
-            bind="query-params",
         )
+    if st.session_state.lang != (asked or words.browser_lang()):
+        st.query_params["lang"] = st.session_state.lang
 
 
 def trouble(error: StoreError | SettingError) -> None:

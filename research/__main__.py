@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -87,7 +87,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
     args = _parsed(sys.argv[1:] if argv is None else list(argv))
-    logging.getLogger().addHandler(logging.StreamHandler() if args.log else logging.NullHandler())
+    log = logging.StreamHandler() if args.log else logging.NullHandler()
+    log.setFormatter(_Formatter("%(levelname)s %(name)s: %(message)s"))
+    logging.getLogger().addHandler(log)
     code = FAILED
     try:
         runs.desk(args.data_dir)
@@ -161,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
         parents=[shared],
         allow_abbrev=False,
     )
-    commands = parser.add_subparsers(dest="command", help=argparse.SUPPRESS)
+    commands = parser.add_subparsers(prog=PROG, dest="command", help=argparse.SUPPRESS)
 
     def command(
         act: Callable[[argparse.Namespace], int],
@@ -188,7 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     resume.add_argument("run", metavar="RUN", help="its id, or the first characters of it")
 
     library = commands.add_parser("library", description="Your documents.", allow_abbrev=False)
-    kinds = library.add_subparsers(dest="kind", required=True, metavar="add | list | remove | sample")  # fmt: skip
+    kinds = library.add_subparsers(dest="kind", required=True)
     add = command(_add, "add", "Adds files and whole folders.", [shared], kinds)
     add.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=" ".join(SUFFIXES))
     command(_documents, "list", "Lists the documents.", [shared], kinds)
@@ -205,6 +207,14 @@ def _limit(text: str) -> int:
     return int(text)
 
 
+def _question(args: argparse.Namespace) -> str:
+    """The words as one question, read as UTF-8 where the locale could not."""
+    text = " ".join(args.question)
+    if re.search("[\udc80-\udcff]", text):
+        return os.fsencode(text).decode("utf-8", "replace")
+    return text
+
+
 def _options(args: argparse.Namespace) -> Options:
     usual = runs.desk().settings.options
     chosen = {"queries": args.queries, "loops": args.loops}
@@ -214,7 +224,7 @@ def _options(args: argparse.Namespace) -> Options:
 # What reaches the terminal
 
 _UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 
 
@@ -255,8 +265,9 @@ class _Screen:
         self._console.print(Text(plain(text), style))
 
     def step(self, at: float, text: str, style: str = "") -> None:
-        """A line with the seconds since the start."""
-        self._console.print(Text(f"{at:6.1f} s  ") + Text(plain(text), style))
+        """A line with the seconds since the start; its indent is kept."""
+        indent = " " * (len(text) - len(text.lstrip(" ")))
+        self._console.print(Text(f"{at:6.1f} s  {indent}") + Text(plain(text), style))
 
     def __enter__(self) -> _Screen:
         self._clock.start()
@@ -271,11 +282,19 @@ def _hang_up(stream: Any) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def _safe(text: str) -> str:
+    """Text of several lines without control characters; line breaks and tabs are kept."""
+    return "\n".join(_UNSAFE.sub("", line) for line in text.split("\n"))
+
+
+class _Formatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return _safe(super().format(record))
+
+
 def _put(text: str) -> None:
-    """Text on standard output, line breaks kept and all other control characters left out."""
-    safe = "\n".join(_UNSAFE.sub("", line) for line in text.split("\n"))
     try:
-        sys.stdout.write(safe)
+        sys.stdout.write(_safe(text))
         sys.stdout.flush()
     except BrokenPipeError:
         _hang_up(sys.stdout)
@@ -292,7 +311,7 @@ def _json(text: str) -> str:
 
 def _ask(args: argparse.Namespace) -> int:
     _check_output(args.output)
-    run = runs.start(" ".join(args.question), options=_options(args))
+    run = runs.start(_question(args), options=_options(args))
     return _to_the_end(run, 0, args)
 
 
@@ -319,7 +338,9 @@ def _to_the_end(run: Run, after: int, args: argparse.Namespace) -> int:
         with _Screen() as screen:
             _follow(run, after, screen)
     except KeyboardInterrupt:
-        _stop(run, args)
+        runs.stop(run.id)
+        for _ in runs.follow(run.id):
+            pass
     report = runs.report(run.id)
     if report is None:
         raise Quit(FAILED, f"Run {run.id} is not there any more.")
@@ -336,28 +357,20 @@ def _follow(run: Run, after: int, screen: _Screen) -> None:
             screen.step((event.time - start).total_seconds(), text, style)
 
 
-def _stop(run: Run, args: argparse.Namespace) -> NoReturn:
-    runs.stop(run.id)
-    for _ in runs.follow(run.id):
-        pass
-    folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
-    raise Quit(
-        STOPPED, f"Stopped; what was found is kept. Go on with: {PROG} resume {run.id}{folder}"
-    )
-
-
 def _finished(report: Report, args: argparse.Namespace) -> int:
     run, answer = report.run, cited(report)
     if run.status == "stopped":
-        raise Quit(STOPPED, f"The run was stopped. Go on with: {PROG} resume {run.id}")
+        folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
+        message = f"Stopped; what was found is kept. Go on with: {PROG} resume {run.id}{folder}"
+        raise Quit(STOPPED, message)
     if answer is None:
         raise Quit(FAILED, f"The run has {run.status}: {run.error or 'it has no answer'}.")
-    as_json = args.output.suffix.lower() == ".json" if args.output else args.json
-    text = report_json(report, answer) if as_json or args.json else report_markdown(report, answer)
+    as_json = args.json or (args.output and args.output.suffix.lower() == ".json")
+    text = _json(report_json(report, answer)) if as_json else report_markdown(report, answer)
     if args.output:
         _save(args.output, text)
     else:
-        _put(_json(text) if as_json else text)
+        _put(text)
     if not answer.sources:
         return _complain(NOTHING, "Nothing was found in the sources.")
     return ANSWERED
@@ -372,7 +385,7 @@ def _save(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        _put(_json(text))
+        _put(text)
         raise Quit(FAILED, f"{path} cannot be written: {error.strerror or error}.") from error
     _complain(ANSWERED, f"The report is in {path}")
 
@@ -448,7 +461,7 @@ _TELL: dict[str, Callable[[Event], Lines]] = {
 
 
 def _plan(args: argparse.Namespace) -> int:
-    plan = runs.plan(" ".join(args.question), options=_options(args))
+    plan = runs.plan(_question(args), options=_options(args))
     if args.json:
         _put(_json(json.dumps(plan.model_dump(mode="json"), ensure_ascii=False, indent=2)) + "\n")
         return ANSWERED
@@ -480,7 +493,9 @@ def _add(args: argparse.Namespace) -> int:
         outcomes += 1
         failed += not outcome.ok
         detail = outcome.detail or (f"{outcome.passages} passages" if outcome.passages else "")
-        _put(f"{outcome.outcome:<13}  {plain(outcome.name)}{'  ' + plain(detail) if detail else ''}\n")
+        _put(
+            f"{outcome.outcome:<13}  {plain(outcome.name)}{'  ' + plain(detail) if detail else ''}\n"
+        )
     if not outcomes:
         raise Quit(NOTHING, f"There is no file to add; accepted are {' '.join(SUFFIXES)}.")
     return FAILED if failed else ANSWERED

@@ -54,7 +54,8 @@ HANGS = Outcome(hangs=True)
 class ScriptedSource:
     """Answers every task with the outcome given for its query, else with the usual one.
 
-    `calls` holds the tasks in the order in which their searches began, `done` those that came back.
+    `calls` holds the tasks in the order in which their searches began, `done` those that came back,
+    `left` those that hung until they were cancelled.
     With a `log`, each start and end is a line of that file, to be read from another process.
     """
 
@@ -75,6 +76,7 @@ class ScriptedSource:
         self.outcomes = dict(outcomes or {})
         self.calls: list[Task] = []
         self.done: list[Task] = []
+        self.left: list[Task] = []
         self._log = log
         self._before = before
 
@@ -93,7 +95,10 @@ class ScriptedSource:
             self._before(task)
         outcome = self.outcomes.get(task.query, self.usual)
         if outcome.hangs:
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.left.append(task)
         if outcome.waits:
             await asyncio.sleep(outcome.waits)
         if outcome.raises:

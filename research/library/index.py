@@ -347,7 +347,8 @@ class Library:
         rare = [word for word in words if self.frequency(word) <= most]
         known = [c for c in single if 0 < self.frequency(c) <= most]
         terms = (rare or words) + sorted(known, key=self.frequency)[:CHARACTERS]
-        work, kept = 0, []
+        work = 0
+        kept: list[str] = []
         for term in sorted(terms, key=self.frequency):
             work += self.frequency(term)
             if len(kept) < 4 or work <= WORK:

@@ -102,7 +102,7 @@ def _inflected(phrase: str) -> str:
     for word in phrase.split():
         root = stem(word.lower())
         safe = re.escape(root if len(root) >= 4 and word.lower().startswith(root) else word)
-        words.append(rf"{safe}(?:e|es|s|ed|ing|ren|y|ies|ation|ment|’s|'s)?")
+        words.append(rf"{safe}(?:d|e|es|s|ed|er|est|ing|ren|y|ies|ation|ment|’s|'s)?")
     return r"\s+".join(words)
 
 

@@ -77,7 +77,8 @@ class Digest:
         parts: list[Part] = []
         for piece in reading.pieces:
             for subject in piece.subjects or [""]:
-                text = piece.text or _GENERAL[question.language]
+                text = piece.bare if len(piece.subjects) > 1 else piece.text
+                text = text or _GENERAL[question.language]
                 if all((p.subject, p.text) != (subject, text) for p in parts):
                     parts.append(Part(id=f"p{len(parts) + 1}", subject=subject, text=text))
         tasks: list[Task] = []
@@ -223,7 +224,7 @@ def _asked(part: Part) -> list[str]:
 
 def _label(part: Part, plan: Plan) -> str:
     """The heading of a part: its clause, led by its subject where the clause does not name it."""
-    proper = any(task.subject for task in plan.tasks if task.part == part.id) or not plan.tasks
+    proper = any(part.subject in task.subject for task in plan.tasks) or not plan.tasks
     if not part.subject or not proper or part.subject.casefold() in part.text.casefold():
         return part.text
     colon = "：" if has_han(part.subject + part.text) else ": "

@@ -116,10 +116,14 @@ _LEAD = re.compile(
 
 @dataclass(slots=True)
 class Piece:
-    """A clause: what it asks, in the question's words, and the names it is about."""
+    """A clause: what it asks, in the question's words, and the names it is about.
+
+    `bare` is the text without the names: it serves where the clause is about several.
+    """
 
     text: str
     subjects: list[str] = field(default_factory=list)
+    bare: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,19 +343,24 @@ def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
     queue = [name for _, _, name in names]
     pieces: list[Piece] = []
     waiting: list[str] = []
-    for clause in _clauses(masked):
+    lead = ""
+    clauses = _clauses(masked)
+    for at, clause in enumerate(clauses):
         count = clause.count(_MARK)
         own, queue = queue[:count], queue[count:]
-        rest = clause.replace(_MARK, " ")
-        if not _tells(rest):
+        rest = f"{lead}{clause.replace(_MARK, ' ')}"
+        shared = own and _MARK in "".join(clauses[at + 1 : at + 2]) and _only_asks(rest)
+        if not _tells(rest) or shared:  # When were A | and B put on the list
+            lead = _unmarked(rest) + " " if shared else ""
             waiting += own
         elif pieces and not own and not waiting and matches(rest) and _only_asks(rest):
             joint = "，" if has_han(rest) else " "
             pieces[-1].text += f"{joint}{_clean(rest)}"
         else:
             text = clause.replace(_MARK, own[0]) if own and not waiting and count == 1 else rest
-            pieces.append(Piece(_clean(_unmarked(text)), waiting + own))
-            waiting = []
+            bare = _clean(_unmarked(rest))
+            pieces.append(Piece(_clean(_unmarked(text)), waiting + own, bare))
+            waiting, lead = [], ""
     return _shared(pieces, waiting)
 
 
@@ -366,9 +375,8 @@ def _shared(pieces: list[Piece], waiting: list[str]) -> list[Piece]:
     """Clauses without a name of their own are about the last named, else the next named."""
     if not pieces:
         return [Piece("", [name]) for name in dict.fromkeys(waiting)]
-    if waiting:
-        for piece in pieces:
-            piece.subjects = piece.subjects or list(waiting)
+    if waiting:  # the question ends with names: … of A and B
+        pieces[-1].subjects += waiting
     last: list[str] = []
     for piece in pieces:
         piece.subjects = last = piece.subjects or last

@@ -90,6 +90,8 @@ def terms(text: str, corpus: Corpus, names: Sequence[str] = ()) -> tuple[Term, .
                 match.asking,
             )
         )
+    if any(not term.asking for term in out):  # "when is it closed" does not ask for a year
+        out = [t for t in out if not t.asking or t.kind != "year"]
     factor = 0.5 if any(not term.asking or term.kind in TELLING for term in out) else 1.0
     left = {w: t for line in rest.split("\n") for w, t in telling(line).items()}
     for word, tells in left.items():

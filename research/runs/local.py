@@ -229,7 +229,8 @@ class LocalRuns:
         if self._watcher:
             tasks.append(self._watcher)
         for task in tasks:
-            task.cancel()
+            if not task.cancelling():
+                task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)
         # What finished branches wrote may still be on its way to the checkpoints, in tasks of the
@@ -253,7 +254,9 @@ class LocalRuns:
 
     def _cancel(self, run_id: str) -> None:
         live = self._live.get(run_id)
-        if live and live.task:
+        if (
+            live and live.task and not live.task.cancelling()
+        ):  # a second one would cut its end short
             live.stopped = True
             live.task.cancel()
 

@@ -269,6 +269,19 @@ def test_stopping_a_run_shows_within_a_second(bench: Bench) -> None:
     assert time.monotonic() - asked < 1
 
 
+def test_stopping_again_and_again_leaves_no_search_going_on(bench: Bench) -> None:
+    source = ScriptedSource(usual=HANGS)
+    runs = bench.open(source=source)
+    for _ in range(10):
+        source.calls.clear()
+        source.left.clear()
+        run = runs.start(QUESTION, options=WEB)
+        until(lambda: len(source.calls) == 3)
+        while get(runs, run.id).active:
+            runs.stop(run.id)
+        until(lambda: len(source.left) == 3, 2)
+
+
 def test_stopping_or_resuming_a_run_that_is_over_changes_nothing(bench: Bench) -> None:
     runs = bench.open()
     run = runs.start(QUESTION, options=WEB)

@@ -45,8 +45,11 @@ const block = (item, words, prefix, opened) => {
   if (item.kind === "missing") return make("div", "sl-missing", item.text);
   if (item.kind === "notice") return make("div", "sl-notice", item.text);
   const root = make("div", item.kind === "quote" ? "sl-quote" : "");
-  root.append(make("span", "", item.kind === "quote" ? `“${item.text}”` : item.text));
-  if (item.unsourced) root.append(make("span", "sl-tag", words.unsourced));
+  const text = item.kind === "quote" ? `“${item.text}”` : item.text;
+  const letters = Array.from(text);
+  const tail = make("span", "sl-tail", letters.splice(-2).join("")); // keeps [n] with the last word
+  root.append(make("span", "", letters.join("")), tail);
+  if (item.unsourced) tail.append(make("span", "sl-tag", words.unsourced));
   const below = [];
   item.cites.forEach((cite, at) => {
     const id = `${prefix}-${at}`;
@@ -69,7 +72,7 @@ const block = (item, words, prefix, opened) => {
         button.focus();
       }
     });
-    root.append(button);
+    tail.append(button);
     below.push(box);
   });
   if (item.cites.length && item.kind === "quote") root.append(make("span", "sl-where", item.cites[0].where));

@@ -1,0 +1,518 @@
+"""The same run in a terminal: what it prints where, and what it exits with."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from research import MAX_QUESTION
+from research.evidence.citations import verbatim
+
+ROOT = Path(__file__).resolve().parent.parent
+ENGLISH = "When was the Summer Palace built?"
+CHINESE = "故宫的门票多少钱，周几闭馆？"
+ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
+
+
+def command(*args: str) -> list[str]:
+    return [sys.executable, "-W", "error", "-m", "research", *args]
+
+
+def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    inherited = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "SYSTEMROOT")}
+    return inherited | {"SIGHTLINE_DATA_DIR": str(folder)} | dict(more or {})
+
+
+def terminal(
+    folder: Path, *args: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end. Nothing may ever look like a crash."""
+    done = subprocess.run(
+        command(*args),
+        cwd=ROOT,
+        env=environment(folder, env),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+def asked(folder: Path, *args: str) -> tuple[int, dict]:
+    done = terminal(folder, *args, "--json")
+    return done.returncode, json.loads(done.stdout)
+
+
+def quotes(report: dict) -> list[tuple[str, str]]:
+    """Each quote with the locator of its source's first number."""
+    titles = {source["number"]: source["title"] for source in report["sources"]}
+    return [
+        (span["text"], titles[span["numbers"][0]])
+        for span in report["answer"]
+        if span["kind"] == "quote"
+    ]
+
+
+def documents(folder: Path) -> dict[str, str]:
+    """The library's texts by title."""
+    with closing(sqlite3.connect(folder / "library.db")) as db:
+        return dict(db.execute("select title, text from document"))
+
+
+def run_ids(folder: Path) -> list[str]:
+    return [line.split()[0] for line in terminal(folder, "runs").stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder for tests that do not mind each other."""
+    return tmp_path_factory.mktemp("data")
+
+
+# Asking
+
+
+@pytest.mark.parametrize("question", [ENGLISH, CHINESE])
+def test_a_question_is_answered_with_quotes_that_stand_in_their_documents(
+    folder: Path, question: str
+) -> None:
+    code, report = asked(folder, question)
+    assert code == ANSWERED
+    assert report["question"] == question
+    found = quotes(report)
+    assert found
+    texts = documents(folder)
+    for quote, title in found:
+        assert quote in texts[title]
+        assert verbatim(quote, texts[title])
+
+
+def test_the_report_goes_to_standard_output_and_the_progress_to_standard_error(
+    folder: Path,
+) -> None:
+    done = terminal(folder, CHINESE)
+    assert done.returncode == ANSWERED
+    assert done.stdout.startswith(f"# {CHINESE}\n")
+    assert "[1]" in done.stdout
+    assert "plan:" in done.stderr and "round 1: library ←" in done.stderr
+    assert re.search(r"→ \d+ passages?, [\d.]+ s: 故宫博物院", done.stderr)
+    assert "reflection:" in done.stderr
+    assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ quotes?$", done.stderr)
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_the_reflection_names_the_gap_and_the_next_queries(folder: Path) -> None:
+    done = terminal(folder, "Summer Palace helicopter licence")
+    assert "reflection:" in done.stderr
+    assert "missing:" in done.stderr
+    assert "next:" in done.stderr
+    assert "round 2: library ←" in done.stderr
+    once = terminal(folder, "Summer Palace helicopter licence", "--loops", "1")
+    assert "round 1:" in once.stderr and "round 2:" not in once.stderr
+
+
+def test_on_a_terminal_a_clock_runs_and_the_report_stays_clean(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command(ENGLISH),
+        cwd=ROOT,
+        env=environment(folder, {"TERM": "xterm"}),
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65536):
+            shown += piece
+    except OSError:  # the other end is closed
+        pass
+    report, _ = process.communicate(timeout=60)
+    os.close(ours)
+    assert process.returncode == ANSWERED
+    assert b"\x1b[" in shown and b"0:00:0" in shown
+    assert report.startswith(b"# When") and b"\x1b" not in report
+
+
+@pytest.mark.parametrize("name", ["report.md", "报告.md", "report.json"])
+def test_the_report_can_go_to_a_file_whose_suffix_chooses_the_format(
+    folder: Path, tmp_path: Path, name: str
+) -> None:
+    done = terminal(folder, ENGLISH, "-o", str(tmp_path / name))
+    assert (done.returncode, done.stdout) == (ANSWERED, "")
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    if name.endswith(".json"):
+        assert json.loads(text)["question"] == ENGLISH
+    else:
+        assert text.startswith(f"# {ENGLISH}\n")
+
+
+def test_a_command_word_can_be_asked(folder: Path) -> None:
+    code, report = asked(folder, "ask", "library")
+    assert code in (ANSWERED, NOTHING)
+    assert report["question"] == "library"
+
+
+def test_the_limits_can_be_set(folder: Path) -> None:
+    _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1")
+    assert report["run"]["options"] == {"queries": 1, "loops": 1, "sources": ["library"]}
+
+
+def test_the_data_folder_of_the_command_line_beats_the_environment(
+    folder: Path, tmp_path: Path
+) -> None:
+    done = terminal(folder, "library", "list", "--data-dir", str(tmp_path / "other"))
+    assert done.returncode == ANSWERED
+    assert (tmp_path / "other" / "library.db").exists()
+
+
+def test_the_text_is_utf8_whatever_the_locale(folder: Path) -> None:
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = terminal(folder, CHINESE, env=env)
+    assert done.returncode == ANSWERED
+    assert "闭馆" in done.stdout and "闭馆" in done.stderr
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_reader_that_leaves_early_is_no_error(folder: Path, both: bool) -> None:
+    stderr = subprocess.STDOUT if both else subprocess.PIPE
+    process = subprocess.Popen(
+        command(CHINESE),
+        cwd=ROOT,
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+    )
+    assert process.stdout
+    process.stdout.close()
+    told = process.stderr.read() if process.stderr else b""
+    assert process.wait(60) == ANSWERED
+    assert b"Traceback" not in told and b"BrokenPipe" not in told
+    if process.stderr:
+        process.stderr.close()
+
+
+# Exit codes
+
+
+def test_a_question_without_an_answer_ends_with_3(folder: Path) -> None:
+    code, report = asked(folder, "zorblax quuxometer")
+    assert code == NOTHING
+    assert report["sources"] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("", "The question is empty"),
+        (" \n\t ", "The question is empty"),
+        ("问" * 20_000, f"20,000 characters; at most {MAX_QUESTION:,}"),
+        ("！？……", "no words"),
+        ("😀😀", "no words"),
+    ],
+)
+def test_an_unusable_question_ends_with_2_and_says_why(
+    folder: Path, question: str, words: str
+) -> None:
+    done = terminal(folder, question)
+    assert done.returncode == UNUSABLE
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (),
+        ("--queries", "0", "x"),
+        ("--loops", "eleven", "x"),
+        ("--unknown", "x"),
+        ("library",),
+        ("library", "frobnicate"),
+        ("library", "remove", "one"),
+        ("library", "remove", "987654"),
+        ("library", "sample", "maybe"),
+        ("resume",),
+        ("resume", "no-such-run"),
+        ("runs", "x"),
+        ("x", "-o", "."),
+        ("x", "-o", "missing/folder/report.md"),
+    ],
+)
+def test_wrong_usage_ends_with_2(folder: Path, args: Sequence[str]) -> None:
+    done = terminal(folder, *args)
+    assert done.returncode == UNUSABLE
+    assert done.stderr
+    assert done.stdout == ""
+
+
+def test_an_unusable_setting_ends_with_2_and_names_it(folder: Path) -> None:
+    done = terminal(folder, "x", env={"MAX_RESEARCH_LOOPS": "ten"})
+    assert done.returncode == UNUSABLE
+    assert done.stderr.startswith("MAX_RESEARCH_LOOPS is 'ten'; it must be")
+
+
+def test_a_damaged_store_ends_with_1_and_is_left_as_it_is(tmp_path: Path) -> None:
+    damaged = b"this is no database" * 1000
+    (tmp_path / "runs.db").write_bytes(damaged)
+    done = terminal(tmp_path, "x")
+    assert done.returncode == FAILED
+    assert "runs.db is damaged" in done.stderr and "Restore a backup" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (tmp_path / "runs.db").read_bytes() == damaged
+
+
+def test_a_data_folder_that_cannot_be_used_ends_with_1(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
+    done = terminal(tmp_path / "file" / "data", "x")
+    assert done.returncode == FAILED
+    assert "SIGHTLINE_DATA_DIR" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="an administrator may write")
+def test_a_read_only_data_folder_ends_with_1(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        done = terminal(tmp_path, "x")
+    finally:
+        tmp_path.chmod(0o700)
+    assert done.returncode == FAILED
+    assert "cannot be written" in done.stderr
+
+
+# Outside text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "颐和园 😀🏯 的历史？",
+        "How much is $100 in the Summer Palace, `rm -rf` $(date)?",
+        "<script>alert(1)</script> Summer Palace <b>tickets</b>",
+        "![Summer Palace](https://evil.example/x.png) tickets",
+        "[bold red]Summer Palace[/bold red] [link=https://evil.example]tickets[/]",
+        "- Summer Palace\n# tickets",
+    ],
+)
+def test_marks_in_a_question_are_text(folder: Path, question: str) -> None:
+    done = terminal(folder, "--", question)
+    assert done.returncode in (ANSWERED, NOTHING)
+    assert "<script" not in done.stdout.replace("\\<script", "")
+    assert "![" not in done.stdout.replace("!\\[", "")
+    assert "\x1b" not in done.stdout + done.stderr
+    code, report = asked(folder, "--json", "--", question)
+    assert code == done.returncode
+    assert report["question"] == question
+
+
+def test_escape_sequences_never_reach_the_terminal(tmp_path: Path) -> None:
+    evil = "\x1b]0;owned\x07\x1b[31m\u202eevil\x9b2J"
+    (tmp_path / "evil.md").write_text(
+        f"# Quuxwick Castle {evil}\n\nQuuxwick Castle was built in the year 1234 {evil} by nobody.\n",
+        encoding="utf-8",
+    )
+    folder = tmp_path / "data"
+    outputs = [
+        terminal(folder, "library", "add", str(tmp_path / "evil.md")),
+        terminal(folder, "library", "list"),
+        terminal(folder, f"When was Quuxwick Castle built{evil}?"),
+        terminal(folder, f"When was Quuxwick Castle built{evil}?", "--json"),
+        terminal(folder, "plan", f"When was Quuxwick Castle built{evil}?"),
+        terminal(folder, "runs"),
+    ]
+    assert "1234" in outputs[2].stdout
+    for done in outputs:
+        assert done.returncode == ANSWERED
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", done.stdout + done.stderr)
+
+
+# The plan and the library
+
+
+def test_the_plan_names_each_query_with_its_source_and_searches_nothing(tmp_path: Path) -> None:
+    done = terminal(tmp_path, "plan", "西湖和颐和园的门票")
+    assert done.returncode == ANSWERED
+    assert "西湖" in done.stdout and "颐和园" in done.stdout
+    assert done.stdout.count("[library]") == 2
+    plan = json.loads(terminal(tmp_path, "plan", "西湖和颐和园的门票", "--json").stdout)
+    assert [task["source"] for task in plan["tasks"]] == ["library", "library"]
+    assert run_ids(tmp_path) == []
+
+
+def test_documents_are_added_listed_and_removed(tmp_path: Path) -> None:
+    data, files = tmp_path / "data", tmp_path / "files"
+    files.mkdir()
+    (files / "塔.md").write_text("# 望云塔\n\n望云塔高77米。\n", encoding="utf-8")
+    (files / "empty.txt").write_text("", encoding="utf-8")
+    added = terminal(data, "library", "add", str(files), str(tmp_path / "gone.md"))
+    assert added.returncode == FAILED  # one file is empty, one is not there
+    assert re.search(r"(?m)^added .*塔\.md", added.stdout)
+    assert re.search(r"(?m)^empty .*empty\.txt", added.stdout)
+    assert re.search(r"(?m)^unreadable .*gone\.md", added.stdout)
+    again = terminal(data, "library", "add", str(files / "塔.md"))
+    assert (again.returncode, again.stdout.split()[0]) == (ANSWERED, "unchanged")
+
+    own = [x for x in terminal(data, "library", "list").stdout.splitlines() if " own " in x]
+    assert len(own) == 1 and "望云塔" in own[0]
+    code, report = asked(data, "望云塔有多高？")
+    assert code == ANSWERED
+    assert [quote for quote, _ in quotes(report)] == ["望云塔高77米。"]
+
+    removed = terminal(data, "library", "remove", own[0].split()[0])
+    assert removed.returncode == ANSWERED
+    assert "塔.md" in removed.stdout
+    assert asked(data, "望云塔有多高？")[0] == NOTHING
+
+
+def test_a_folder_without_any_file_that_can_be_read_ends_with_3(tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    done = terminal(tmp_path / "data", "library", "add", str(tmp_path / "nothing"))
+    assert done.returncode == NOTHING
+    assert "There is no file to add" in done.stderr
+
+
+def test_the_sample_can_be_turned_off_and_on(tmp_path: Path) -> None:
+    first = terminal(tmp_path, "library", "list").stdout.splitlines()
+    assert first and all(" sample " in line for line in first)
+    refused = terminal(tmp_path, "library", "remove", first[0].split()[0])
+    assert refused.returncode == UNUSABLE and "sample off" in refused.stderr
+    assert terminal(tmp_path, "library", "sample", "off").returncode == ANSWERED
+    assert terminal(tmp_path, "library", "list").stdout == ""
+    assert asked(tmp_path, ENGLISH)[0] == NOTHING
+    assert terminal(tmp_path, "library", "sample", "on").returncode == ANSWERED
+    assert len(terminal(tmp_path, "library", "list").stdout.splitlines()) == len(first)
+
+
+# Several at once, stopping and resuming
+
+
+def test_two_at_once_on_one_data_folder_both_answer(tmp_path: Path) -> None:
+    both = [
+        subprocess.Popen(
+            command(question, "--json"),
+            cwd=ROOT,
+            env=environment(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        for question in (ENGLISH, CHINESE)
+    ]
+    for process, question in zip(both, (ENGLISH, CHINESE), strict=True):
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == ANSWERED, err
+        assert json.loads(out)["question"] == question
+    assert len(run_ids(tmp_path)) == 2
+
+
+def searches(folder: Path) -> list[tuple[str, bool]]:
+    """The searches in the store: the query and whether it was finished."""
+    path = folder / "runs.db"
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(path)) as db:
+        try:
+            rows = db.execute("select query, finished is not null from search order by id")
+        except sqlite3.OperationalError:  # the tables are not there yet
+            return []
+        return [(query, bool(finished)) for query, finished in rows]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT can be sent to one process")
+def test_ctrl_c_stops_the_run_and_resume_goes_on_with_it(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        command("Summer Palace helicopter licence"),
+        cwd=ROOT,
+        env=environment(tmp_path, {"SIGHTLINE_SEARCH_DELAY": "3"}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    # The second round waits before its search: the first round's searches are done by then.
+    assert process.stderr
+    told = ""
+    while "round 2:" not in told:
+        line = process.stderr.readline()
+        assert line, told
+        told += line
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == STOPPED
+    assert out == ""
+    assert "Traceback" not in err
+    found = re.search(r"python -m research resume (\w+)", err)
+    assert found
+    before = searches(tmp_path)
+    assert before and all(finished for _, finished in before)
+    assert " stopped " in terminal(tmp_path, "runs").stdout
+
+    resumed = terminal(tmp_path, "resume", found[1][:8], "--json")
+    assert resumed.returncode in (ANSWERED, NOTHING)
+    assert json.loads(resumed.stdout)["run"]["status"] == "done"
+    after = searches(tmp_path)
+    assert after[: len(before)] == before
+    assert len({query for query, _ in after}) == len(after)
+    assert run_ids(tmp_path) == [found[1]]
+
+
+def test_resuming_a_finished_run_shows_its_report_again(folder: Path) -> None:
+    _, report = asked(folder, ENGLISH)
+    again = terminal(folder, "resume", report["run"]["id"], "--json")
+    assert again.returncode == ANSWERED
+    assert json.loads(again.stdout) == report
+
+
+# Help
+
+
+def test_the_help_has_usage_commands_examples_and_exit_codes(folder: Path) -> None:
+    done = terminal(folder, "--help")
+    assert done.returncode == 0
+    for text in (
+        "usage: python -m research QUESTION",
+        "plan QUESTION",
+        "library add PATH ...",
+        "library sample on|off",
+        "resume RUN",
+        "ask QUESTION",
+        "examples:",
+        "exit codes:",
+        "130  stopped with Ctrl-C",
+    ):
+        assert text in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("name", ["ask", "plan", "runs", "resume", "library"])
+def test_each_command_has_help(folder: Path, name: str) -> None:
+    done = terminal(folder, name, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: python -m research {name}")
+
+
+def test_the_help_names_every_exit_code_that_the_program_has() -> None:
+    source = (ROOT / "research" / "__main__.py").read_text(encoding="utf-8")
+    codes = re.search(r"= (\d+(?:, \d+)+)\n", source)
+    assert codes
+    for code in codes[1].split(", "):
+        assert re.search(rf"(?m)^  {code} ", source)
+
+
+def test_asking_for_help_makes_no_data_folder(tmp_path: Path) -> None:
+    terminal(tmp_path / "data", "--help")
+    assert not (tmp_path / "data").exists()
