@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from research import MAX_QUESTION
+from research.__main__ import main
 from research.evidence.citations import verbatim
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -147,7 +148,7 @@ def test_on_a_terminal_a_clock_runs_and_the_report_stays_clean(folder: Path) -> 
     assert report.startswith(b"# When") and b"\x1b" not in report
 
 
-@pytest.mark.parametrize("name", ["report.md", "报告.md", "report.json"])
+@pytest.mark.parametrize("name", ["报告.md", "report.json"])
 def test_the_report_can_go_to_a_file_whose_suffix_chooses_the_format(
     folder: Path, tmp_path: Path, name: str
 ) -> None:
@@ -217,11 +218,9 @@ def test_a_question_without_an_answer_ends_with_3(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        ("", "The question is empty"),
         (" \n\t ", "The question is empty"),
         ("问" * 20_000, f"20,000 characters; at most {MAX_QUESTION:,}"),
-        ("！？……", "no words"),
-        ("😀😀", "no words"),
+        ("😀😀！？", "no words"),
     ],
 )
 def test_an_unusable_question_ends_with_2_and_says_why(
@@ -244,20 +243,34 @@ def test_an_unusable_question_ends_with_2_and_says_why(
         ("library",),
         ("library", "frobnicate"),
         ("library", "remove", "one"),
-        ("library", "remove", "987654"),
         ("library", "sample", "maybe"),
         ("resume",),
-        ("resume", "no-such-run"),
         ("runs", "x"),
-        ("x", "-o", "."),
-        ("x", "-o", "missing/folder/report.md"),
     ],
 )
-def test_wrong_usage_ends_with_2(folder: Path, args: Sequence[str]) -> None:
+def test_wrong_usage_ends_with_2(args: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(args)
+    assert ended.value.code == UNUSABLE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: python -m research")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("library", "remove", "987654"), "No document has the id 987654"),
+        (("resume", "no-such-run"), "No run's id starts with 'no-such-run'"),
+        (("x", "-o", "missing/folder/report.md"), "cannot be written"),
+    ],
+)
+def test_naming_what_is_not_there_ends_with_2(
+    folder: Path, args: Sequence[str], words: str
+) -> None:
     done = terminal(folder, *args)
-    assert done.returncode == UNUSABLE
-    assert done.stderr
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (UNUSABLE, "")
+    assert words in done.stderr
 
 
 def test_an_unusable_setting_ends_with_2_and_names_it(folder: Path) -> None:
@@ -303,21 +316,21 @@ def test_a_read_only_data_folder_ends_with_1(tmp_path: Path) -> None:
     [
         "颐和园 😀🏯 的历史？",
         "How much is $100 in the Summer Palace, `rm -rf` $(date)?",
-        "<script>alert(1)</script> Summer Palace <b>tickets</b>",
-        "![Summer Palace](https://evil.example/x.png) tickets",
         "[bold red]Summer Palace[/bold red] [link=https://evil.example]tickets[/]",
-        "- Summer Palace\n# tickets",
     ],
 )
 def test_marks_in_a_question_are_text(folder: Path, question: str) -> None:
+    code, report = asked(folder, question)
+    assert code in (ANSWERED, NOTHING)
+    assert report["question"] == question
+
+
+def test_markup_in_a_question_stays_dead_in_the_report(folder: Path) -> None:
+    question = "- ![Summer Palace](https://evil.example/x.png)\n# <script>alert(1)</script> tickets"
     done = terminal(folder, "--", question)
     assert done.returncode in (ANSWERED, NOTHING)
-    assert "<script" not in done.stdout.replace("\\<script", "")
-    assert "![" not in done.stdout.replace("!\\[", "")
-    assert "\x1b" not in done.stdout + done.stderr
-    code, report = asked(folder, "--json", "--", question)
-    assert code == done.returncode
-    assert report["question"] == question
+    assert "\\<script" in done.stdout
+    assert not re.search(r"(?<!\\)<script|!\[", done.stdout)
 
 
 def test_escape_sequences_never_reach_the_terminal(tmp_path: Path) -> None:
@@ -331,7 +344,6 @@ def test_escape_sequences_never_reach_the_terminal(tmp_path: Path) -> None:
         terminal(folder, "library", "add", str(tmp_path / "evil.md")),
         terminal(folder, "library", "list"),
         terminal(folder, f"When was Quuxwick Castle built{evil}?"),
-        terminal(folder, f"When was Quuxwick Castle built{evil}?", "--json"),
         terminal(folder, "plan", f"When was Quuxwick Castle built{evil}?"),
         terminal(folder, "runs"),
     ]
@@ -480,9 +492,10 @@ def test_resuming_a_finished_run_shows_its_report_again(folder: Path) -> None:
 # Help
 
 
-def test_the_help_has_usage_commands_examples_and_exit_codes(folder: Path) -> None:
-    done = terminal(folder, "--help")
+def test_the_help_has_usage_commands_examples_and_exit_codes(tmp_path: Path) -> None:
+    done = terminal(tmp_path / "data", "--help")
     assert done.returncode == 0
+    assert not (tmp_path / "data").exists()
     for text in (
         "usage: python -m research QUESTION",
         "plan QUESTION",
@@ -499,10 +512,11 @@ def test_the_help_has_usage_commands_examples_and_exit_codes(folder: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["ask", "plan", "runs", "resume", "library"])
-def test_each_command_has_help(folder: Path, name: str) -> None:
-    done = terminal(folder, name, "--help")
-    assert done.returncode == 0
-    assert done.stdout.startswith(f"usage: python -m research {name}")
+def test_each_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: python -m research {name}")
 
 
 def test_the_help_names_every_exit_code_that_the_program_has() -> None:
@@ -511,8 +525,3 @@ def test_the_help_names_every_exit_code_that_the_program_has() -> None:
     assert codes
     for code in codes[1].split(", "):
         assert re.search(rf"(?m)^  {code} ", source)
-
-
-def test_asking_for_help_makes_no_data_folder(tmp_path: Path) -> None:
-    terminal(tmp_path / "data", "--help")
-    assert not (tmp_path / "data").exists()

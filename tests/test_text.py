@@ -1,7 +1,7 @@
 """Words and sentences, in Chinese and in English."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from research.text import STOP, fold, has_han, language, sentences, stem, tokens, words
@@ -202,6 +202,7 @@ def test_sentences_are_exact_slices_in_order_without_overlap_and_trimmed(text: s
 
 
 @given(PROSE)
+@example("西湖\n）")
 @settings(max_examples=200, deadline=None)
 def test_a_line_break_always_ends_a_sentence(text: str) -> None:
     assert not any("\n" in piece for piece in pieces(text))

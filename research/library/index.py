@@ -70,7 +70,8 @@ COMMON = 0.2  # a word in more than this share of passages is left out of a quer
 CHARACTERS = 8  # single Han characters that a query adds to its words, the rarest
 WORK = 30_000  # occurrences that a query looks at: its rarest terms come first, four at least
 OPENING = 160  # characters of a document that stand for it
-BATCH = 200  # documents per transaction
+BATCH = 200  # documents per transaction at most
+BATCH_BYTES = 32 * 1024 * 1024  # the files of a transaction are held in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +169,13 @@ class Library:
         A file that cannot be read changes nothing; the others are added all the same.
         """
         batch: list[tuple[str, bytes]] = []
-        for file in files:
-            batch.append(file)
-            if len(batch) == BATCH:
+        size = 0
+        for name, data in files:
+            batch.append((name, data))
+            size += len(data)
+            if len(batch) == BATCH or size >= BATCH_BYTES:
                 yield from self._add_batch(batch)
-                batch = []
+                batch, size = [], 0
         yield from self._add_batch(batch)
 
     def add_paths(self, paths: Iterable[Path]) -> Iterator[Added]:
@@ -183,9 +186,10 @@ class Library:
                 for file in walk(path) if path.is_dir() else (path,):
                     try:
                         yield str(file.absolute()), file.read_bytes()
-                    except OSError as error:
-                        reason = error.strerror or type(error).__name__
-                        yield Added(file.name, "unreadable", detail=f"{file.name}: {reason}")
+                    except (OSError, ValueError) as error:  # no path may hold a NUL character
+                        reason = getattr(error, "strerror", None) or type(error).__name__
+                        name = _storable(file.name)
+                        yield Added(name, "unreadable", detail=f"{name}: {reason}")
 
         for item in contents():
             if isinstance(item, Added):
@@ -193,27 +197,18 @@ class Library:
             else:
                 yield from self._add_batch([item])
 
-    def _add_batch(self, files: Sequence[tuple[str, bytes]], sample: bool = False) -> list[Added]:
-        prepared: list[Added | _Prepared] = [
-            _prepare(name, data, self._digest(name)) for name, data in files
-        ]
+    def _add_batch(self, files: Sequence[tuple[str, bytes]]) -> list[Added]:
+        named = [(_storable(name), data) for name, data in files]
+        prepared = [_prepare(name, data, self._digest(name)) for name, data in named]
+        if all(isinstance(item, Added) for item in prepared):
+            return [item for item in prepared if isinstance(item, Added)]
         out = []
         with self._change() as connection:
             for item in prepared:
-                if isinstance(item, Added):
+                if isinstance(item, _Prepared):
+                    out.append(item.store(connection, sample=False))
+                else:
                     out.append(item)
-                    continue
-                replaced = connection.execute(
-                    "delete from document where name=?", (item.document.name,)
-                ).rowcount
-                item.insert(connection, sample)
-                out.append(
-                    Added(
-                        item.document.name,
-                        "replaced" if replaced else "added",
-                        len(item.passages),
-                    )
-                )
         return out
 
     def _digest(self, name: str) -> str:
@@ -249,11 +244,19 @@ class Library:
             str(name): str(digest)
             for name, digest in self._db.read("select name, sha256 from document where sample=1")
         }
-        gone = [name for name in current if name not in {name for name, _ in files}]
-        self._add_batch(files, sample=True)
-        if gone:
-            with self._change() as connection:
-                connection.executemany("delete from document where name=?", [(n,) for n in gone])
+        if current == {name: hashlib.sha256(data).hexdigest() for name, data in files}:
+            return
+        prepared = [_prepare(name, data, current.get(name, "")) for name, data in files]
+        gone = set(current) - {name for name, _ in files}
+        with self._change() as connection:
+            state = connection.execute("select value from meta where key='sample'").fetchone()
+            if state == ("off",):  # another process was asked to in the meantime
+                return
+            connection.executemany("delete from document where name=?", [(n,) for n in gone])
+            own = {row[0] for row in connection.execute("select name from document where sample=0")}
+            for item in prepared:
+                if isinstance(item, _Prepared) and item.document.name not in own:
+                    item.store(connection, sample=True)
 
     def _meta(self, key: str, default: str) -> str:
         rows = self._db.read("select value from meta where key=?", (key,))
@@ -363,12 +366,13 @@ class Library:
         if token in STOP:
             return total
         with self._lock:
-            known = self._frequency.get(token)
+            generation, known = self._generation, self._frequency.get(token)
         if known is None:
             rows: list[Any] = self._db.read("select doc from vocabulary where term=?", (token,))
             known = int(rows[0][0]) if rows else 0
             with self._lock:
-                self._frequency[token] = known
+                if generation == self._generation:
+                    self._frequency[token] = known
         return known
 
     def absent(self, token: str) -> bool:
@@ -447,8 +451,10 @@ class _Prepared:
     names: list[str]
     aliases: list[tuple[str, str]]
 
-    def insert(self, connection: Any, sample: bool) -> None:
+    def store(self, connection: sqlite3.Connection, *, sample: bool) -> Added:
+        """Puts the document in the place of one with the same name."""
         doc = self.document
+        replaced = connection.execute("delete from document where name=?", (doc.name,)).rowcount
         row = connection.execute(
             "insert into document(name, sha256, title, url, published, language, sample, added, "
             "text) values(?,?,?,?,?,?,?,?,?)",
@@ -471,6 +477,12 @@ class _Prepared:
         connection.executemany(
             "insert into alias values(?,?,?,?)", [(name_key(a), a, b, number) for a, b in both]
         )
+        return Added(doc.name, "replaced" if replaced else "added", len(self.passages))
+
+
+def _storable(name: str) -> str:
+    """A name that the file system could not decode, as text that can be stored."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def _prepare(name: str, data: bytes, known: str) -> Added | _Prepared:

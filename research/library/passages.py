@@ -12,8 +12,9 @@ SIZE = 300  # characters
 
 # A Chinese full stop ends a sentence for certain; a Latin one only after a lower-case word of three
 # letters or more (so not after "Dr.", "U.S.", "No.", "e.g.") and before a capital or Han character.
+# Longer abbreviations are listed.
 _END = re.compile(
-    r"[。！？!?；…]+[”’」』）)\"']*|(?:(?<=[a-z]{3})|(?<=\d%)|(?<=[\d)]{2}))\.[”’)\"']*(?=\s+[\"“‘(]?[A-Z0-9\u4e00-\u9fff])"
+    r"[。！？!?；…]+[”’」』）)\"']*|(?:(?<=[a-z]{3})(?<!Prof)(?<!Capt)(?<!Dept)(?<!approx)|(?<=\d%)|(?<=[\d)]{2}))\.[”’)\"']*(?=\s+[\"“‘(]?[A-Z0-9\u4e00-\u9fff])"
 )
 
 _LINE = re.compile("\n")

@@ -23,6 +23,10 @@ LOOKS = {
     "day": re.compile(r"周[一二三四五六日末]|星期|每[周天日]|[a-z]+days?\b", re.I),
     "year": re.compile(r"\d{3,4}\s*年|\b1\d{3}\b|\b20\d{2}\b|世纪|century|公元|BC|AD"),
     "number": re.compile(r"[0-9０-９]|[一二三四五六七八九十百千万亿]{2,}"),
+    "way": re.compile(
+        r"地铁|公交|号线|车站|乘坐|换乘|步行|驾车|缆车|metro|subway|bus\b|line \d|station|walk|taxi|drive",
+        re.I,
+    ),
     "place": re.compile(r"位于|坐落|地处|located|situated|lies (?:in|on|at)|stands (?:in|on|at)", re.I),
     "free": re.compile(r"免费|免票|free", re.I),
     "discount": re.compile(r"半价|半票|折|优惠|优待|减免|half|discount|reduced|%", re.I),
@@ -33,7 +37,8 @@ ASKING = frozenset(
     """when|what year|which year|how much|how many people|how high|how tall|how long|how far|how big
     |how large|how deep|how old|how much time|how many days|how many hours|what time|which day|who
     |where|哪年|哪一年|什么时候|何时|什么时候开|什么时候去|多少钱|几点|周几|星期几|多高|多大|多长|多远|多深|多少人
-    |多久|几天|几小时|几岁|是谁|谁的|在哪|在哪里""".replace("\n", "")
+    |多久|几天|几小时|几岁|是谁|谁的|在哪|在哪里|怎么去|怎么走|怎么到|如何到达|如何前往|get there
+    |getting there|how to get|get to""".replace("\n", "")
     .replace("    ", "")
     .split("|")
 )

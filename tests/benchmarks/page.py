@@ -1,0 +1,195 @@
+"""What the page costs and how soon it shows things, in Chromium against the real server.
+
+An event's way to the screen is timed from the time that the run's store gives it to the frame after
+its words are on the page, both by this machine's clock. A tick is one poll of a page that follows a
+run. Needs Chromium, and Linux for the server's processor time.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.benchmarks.figures import Figure, percentile
+from tests.pages.serving import IDLE, Server, chromium, lacking
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+SECONDS = 20.0  # how long the server's processor time is watched
+RUNS = 12
+LOADS = 9
+EVENT_TARGET = 600.0  # milliseconds, at the 95th percentile
+QUESTION = "What does a ticket to the Palace Museum cost, and who are its submariners?"
+
+# Notes when each step's label is first on the screen, in milliseconds since 1970.
+_NOTE = """() => {
+    window.__seen = {};
+    const look = () => {
+        const now = performance.timeOrigin + performance.now();
+        for (const step of document.querySelectorAll('[data-testid=stExpander] summary')) {
+            const label = /(Plan|Round \\d+|Answer): [^·]*/.exec(step.textContent);
+            if (label) window.__seen[label[0].trim()] ??= now;
+        }
+    };
+    new MutationObserver(() => requestAnimationFrame(look)).observe(
+        document.body, {subtree: true, childList: true, characterData: true});
+}"""
+
+
+def figures() -> Iterator[Figure]:
+    if lacking():
+        yield Figure("nothing measured", float("nan"), note=lacking())
+        return
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield from _following(browser, Path(folder) / "long")
+        yield from _events(browser, Path(folder) / "events")
+        browser.close()
+
+
+# Processor time
+
+
+def _following(browser: Browser, folder: Path) -> Iterator[Figure]:
+    server = Server(folder, SIGHTLINE_SEARCH_DELAY="60").start()
+    try:
+        yield from _loads(browser, server)
+        page = _open(browser, server)
+        alone = _busy(server, page)[0]
+        yield Figure("server CPU, page open, no run", alone / SECONDS, "ms/s")
+        _ask(page)
+        page.get_by_text("searching…").first.wait_for()
+        busy, polls = _busy(server, page)
+        note = f"{polls} ticks in {SECONDS:g} s"
+        yield Figure("server CPU per follow tick", busy / polls, "ms", note=note)
+        net = (busy - alone) / polls
+        yield Figure("server CPU per follow tick, idle taken off", net, "ms", note=note)
+    finally:
+        server.kill()
+
+
+def _busy(server: Server, page: Page) -> tuple[float, int]:
+    """The server's milliseconds of processor time while it is watched, and the page's messages."""
+    before, counted = _cpu(server.pid), page.evaluate("() => window.__sent")
+    page.wait_for_timeout(SECONDS * 1000)
+    return _cpu(server.pid) - before, page.evaluate("() => window.__sent") - counted
+
+
+def _cpu(pid: int) -> float:
+    """Milliseconds of processor time that a process has had, its own and the system's."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def _open(browser: Browser, server: Server) -> Page:
+    """The Ask page; counts the messages that it sends to the server."""
+    page = browser.new_context(locale="en-US").new_page()
+    page.add_init_script(
+        """window.__sent = 0;
+        const send = WebSocket.prototype.send;
+        WebSocket.prototype.send = function (...args) { window.__sent += 1; send.apply(this, args); };"""
+    )
+    page.goto(server.url)
+    page.wait_for_selector(IDLE)
+    return page
+
+
+def _ask(page: Page) -> None:
+    page.locator(".st-key-question textarea").fill(QUESTION)
+    page.locator(".st-key-start button").click()
+
+
+# First paint
+
+
+def _loads(browser: Browser, server: Server) -> Iterator[Figure]:
+    """The Ask page opened again and again: the server and the browser's cache are warm."""
+    context = browser.new_context(locale="en-US")
+    paints, boxes = [], []
+    for number in range(LOADS + 1):
+        page = context.new_page()
+        started = time.perf_counter()
+        page.goto(server.url, wait_until="commit")
+        page.wait_for_selector(".st-key-question textarea")
+        box = (time.perf_counter() - started) * 1000
+        paint = page.evaluate(
+            "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+        )
+        if number and paint is not None:
+            paints.append(paint)
+            boxes.append(box)
+        page.close()
+    context.close()
+    yield Figure("Ask page, warm: first paint, median", statistics.median(paints), "ms")
+    yield Figure("Ask page, warm: question box there, median", statistics.median(boxes), "ms")
+
+
+# Events
+
+
+def _events(browser: Browser, folder: Path) -> Iterator[Figure]:
+    server = Server(folder, SIGHTLINE_SEARCH_DELAY="0.73").start()
+    try:
+        page = _open(browser, server)
+        late: list[float] = []
+        for _ in range(RUNS):
+            page.evaluate(_NOTE)
+            _ask(page)
+            page.get_by_text("Answer: ").first.wait_for()
+            page.wait_for_selector(".sl-answer")
+            page.wait_for_selector(IDLE)
+            late += _delays(server, page)
+            page.locator('[class*="st-key-new"] button').click()
+            page.wait_for_selector(".st-key-question textarea")
+    finally:
+        server.kill()
+    note = f"{len(late)} events of {RUNS} runs, 0.5 s poll"
+    yield Figure("event to pixel, p50", percentile(late, 0.5), "ms", note=note)
+    yield Figure("event to pixel, p95", percentile(late, 0.95), "ms", EVENT_TARGET, note=note)
+
+
+def _delays(server: Server, page: Page) -> list[float]:
+    """Milliseconds from each event that changes a step's label to the label on the screen."""
+    seen: dict[str, float] = page.evaluate("() => window.__seen")
+    run_id = page.url.split("run=")[1][:32]
+    rows = server.rows(
+        "select kind, time, json_extract(data, '$.task.round'), json_extract(data, '$.round') "
+        "from event where run=? order by seq",
+        run_id,
+    )
+    happened: dict[str, float] = {}
+    for kind, moment, task_round, round_ in rows:
+        at = datetime.fromisoformat(moment).timestamp() * 1000
+        if kind == "plan":
+            happened["Plan: "] = at
+        elif kind == "found":
+            happened[f"Round {task_round}: all"] = at
+        elif kind == "reflection":
+            happened[f"Round {round_ + 1}: 0/"] = at
+        elif kind == "answer":
+            happened["Answer: "] = at
+    return [when - at for name, at in happened.items() if (when := _first(seen, name)) is not None]
+
+
+def _first(seen: dict[str, float], name: str) -> float | None:
+    """When a label that begins so was first there; `all` stands for a round whose queries are over."""
+    found: list[Any] = []
+    for label, when in seen.items():
+        words = label
+        if name.endswith("all") and label.startswith(name.removesuffix("all")):
+            done, _, every = label.split(": ")[1].split(" ")[0].partition("/")
+            words = name if done == every else ""
+        if words.startswith(name):
+            found.append(when)
+    return min(found, default=None)
