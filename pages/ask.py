@@ -205,11 +205,13 @@ def view_of(run: Run) -> progress.View:
 @st.fragment(run_every=POLL)
 def live(run_id: str) -> None:
     run = runs.get(run_id, owner=owner())
-    if run is None or not run.active:
+    if run is None:
         st.rerun()
     view = view_of(run)
     head(run, view)
     progress.draw(view, run)
+    if not run.active:
+        st.rerun()  # the whole page, which takes longer: the last steps are on the screen by then
 
 
 def finished(run: Run) -> None:

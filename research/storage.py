@@ -6,6 +6,7 @@ connection of its own.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 BUSY_SECONDS = 30.0
+APPLICATION = 0x53474854  # "SGHT", in the header of every file of ours
 Trouble = Literal["corrupt", "read-only", "full", "locked", "newer", "unusable"]
 
 _WORDS: dict[Trouble, str] = {
@@ -51,6 +53,8 @@ def explained(error: sqlite3.Error | OSError, path: Path) -> StoreError:
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         return StoreError("corrupt", path, text)
     if name.startswith("SQLITE_READONLY") or "readonly" in text:
+        return StoreError("read-only", path)
+    if name.startswith("SQLITE_CANTOPEN") and not os.access(path.parent, os.W_OK):
         return StoreError("read-only", path)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreError("locked", path)
@@ -98,6 +102,12 @@ class Database:
     def _migrate(self, migrations: Sequence[str]) -> None:
         with self.write() as connection:
             version = connection.execute("pragma user_version").fetchone()[0]
+            owner = connection.execute("pragma application_id").fetchone()[0]
+            empty = not connection.execute("select 1 from sqlite_schema").fetchone()
+            if owner != APPLICATION and not empty:
+                raise StoreError("corrupt", self.path, "the file belongs to another program")
+            if empty:
+                connection.execute(f"pragma application_id={APPLICATION}")
             if version > len(migrations):
                 raise StoreError("newer", self.path)
             for number, script in enumerate(migrations[version:], version + 1):

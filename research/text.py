@@ -215,7 +215,8 @@ def _closed(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Gives a stray closing quote or bracket back to the sentence it closes."""
     out: list[tuple[int, int]] = []
     for start, end in spans:
-        while out and start < end and text[start] in "”’」』）)】》\"'":
+        same_line = out and "\n" not in text[out[-1][1] : start]
+        while same_line and start < end and text[start] in "”’」』）)】》\"'":
             if text[start] in "\"'" and out[-1][1] != start:
                 break
             out[-1] = (out[-1][0], start + 1)

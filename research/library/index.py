@@ -66,8 +66,9 @@ _MIGRATIONS = (
     """,
 )
 
-COMMON = 0.2  # a word in more than this share of passages is left out of a query with rarer words
-CHARACTERS = 8  # single Han characters that a query adds to its words, the rarest
+COMMON = 0.2  # a word in more than this share of passages is left out of a query with rarer words,
+FEW = 500  # unless it is in no more passages than this
+CHARACTERS = 12  # single Han characters that a query adds to its words, the rarest
 WORK = 30_000  # occurrences that a query looks at: its rarest terms come first, four at least
 OPENING = 160  # characters of a document that stand for it
 BATCH = 200  # documents per transaction at most
@@ -346,10 +347,11 @@ class Library:
 
         Words that nearly every passage has are left out, unless there are no others.
         """
-        most = COMMON * self._total()
-        rare = [word for word in words if self.frequency(word) <= most]
-        known = [c for c in single if 0 < self.frequency(c) <= most]
-        terms = (rare or words) + sorted(known, key=self.frequency)[:CHARACTERS]
+        most = max(COMMON * self._total(), FEW)
+        known = [word for word in words if self.frequency(word)]
+        rare = [word for word in known if self.frequency(word) <= most]
+        alone = [c for c in single if 0 < self.frequency(c) <= most]
+        terms = (rare or known or words) + sorted(alone, key=self.frequency)[:CHARACTERS]
         work = 0
         kept: list[str] = []
         for term in sorted(terms, key=self.frequency):

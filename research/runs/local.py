@@ -75,6 +75,7 @@ class LocalRuns:
         self._engine = Engine(folder / "engines")
         self._live: dict[str, _Live] = {}
         self._unsaved: dict[str, tuple[_Live, RunStatus, str]] = {}
+        self._cleaning: set[asyncio.Task[None]] = set()
         self._news = threading.Condition()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._work, name="sightline-runs", daemon=True)
@@ -122,9 +123,14 @@ class LocalRuns:
 
         Raises:
             QuestionError: the question cannot be researched.
+            ValueError: there is no such source, or the run id is taken.
             StoreError: the run could not be stored; nothing was started.
         """
         understand(question)
+        options = options or self._settings.options
+        if unknown := [name for name in options.sources if name not in self._sources]:
+            known_sources = ", ".join(self._sources)
+            raise ValueError(f"There is no source {unknown[0]!r}; there are: {known_sources}.")
         if run_id and (known := self.get(run_id, owner=owner)):
             return known
         earlier = self.get(based_on, owner=owner) if based_on else None
@@ -135,12 +141,17 @@ class LocalRuns:
             or uuid.uuid4().hex,
             owner=owner,
             question=question.strip(),
-            options=options or self._settings.options,
+            options=options,
             status="queued",
             created=datetime.now(UTC),
             based_on=earlier.id if earlier else "",
         )
-        self.store.add(run, plan, self._engine.id)
+        if not self.store.add(run, plan if plan and plan.tasks else None, self._engine.id):
+            if known := self.get(run.id, owner=owner):
+                return known
+            raise ValueError(
+                f"The run id {run.id!r} cannot be used; leave it out to get a new one."
+            )
         self._spawn(run)
         return run
 
@@ -327,16 +338,18 @@ class LocalRuns:
         self.store.keep(live.run.id, plan, list(last.values()), None)
 
     async def _keep(self, run: Run, values: dict[str, Any]) -> None:
-        """Stores the outcome; the checkpoints that led to it have served."""
         self.store.keep(
             run.id, values.get("plan"), values.get("reflections", []), values.get("answer")
         )
-        await self._saver.adelete_thread(run.id)
 
     async def _flush(self, live: _Live) -> None:
         while True:
             await asyncio.sleep(FLUSH)
-            self._write(live)
+            try:
+                self._write(live)
+            except StoreError as trouble:  # kept for the next time
+                log.warning("events wait: %s", trouble)
+                await asyncio.sleep(WATCH)
 
     def _emit(self, live: _Live, kind: str, **data: Any) -> None:
         live.buffer.append((datetime.now(UTC), kind, data))
@@ -369,10 +382,20 @@ class LocalRuns:
         except StoreError as trouble:
             log.error("the end of run %s could not be stored: %s", live.run.id, trouble)
             self._unsaved[live.run.id] = (live, "failed", message or str(trouble))
+        else:
+            if status == "done":  # the checkpoints have served
+                self._cleaning.add(cleaning := self._loop.create_task(self._clean(live.run.id)))
+                cleaning.add_done_callback(self._cleaning.discard)
         finally:
             self._live.pop(live.run.id, None)
             with self._news:
                 self._news.notify_all()
+
+    async def _clean(self, run_id: str) -> None:
+        try:
+            await self._saver.adelete_thread(run_id)
+        except sqlite3.Error as error:
+            log.warning("the checkpoints of run %s are still there: %s", run_id, error)
 
     def _mark_interrupted(self) -> None:
         """Runs whose process is gone are interrupted: listed as such, and resumed on request."""
@@ -380,10 +403,8 @@ class LocalRuns:
             if engine == self._engine.id:
                 continue
             if not self._engine.alive(engine):
-                now = datetime.now(UTC)
                 for run_id in run_ids:
-                    event = (now, "status", {"status": "interrupted", "error": ""})
-                    self.store.append(run_id, [event], "interrupted")
+                    self.store.interrupt(run_id, engine)
 
 
 def _message(error: BaseException, folder: Path) -> str:

@@ -73,16 +73,18 @@ class Store:
 
     # Runs
 
-    def add(self, run: Run, given: Plan | None, engine: str) -> None:
+    def add(self, run: Run, given: Plan | None, engine: str) -> bool:
+        """Adds a run; says whether its id was free."""
         with self._db.write() as db:
-            db.execute(
-                f"insert into run({_RUN}, given, engine) values(?,?,?,?,?,?,?,?,?,?,?,?)",
+            added = db.execute(
+                f"insert or ignore into run({_RUN}, given, engine) values(?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
                     run.id, run.conversation, run.owner, run.question,
                     run.options.model_dump_json(), run.status, run.created.isoformat(), None,
                     run.error, run.based_on, given.model_dump_json() if given else None, engine,
                 ),
             )  # fmt: skip
+            return bool(added.rowcount)
 
     def run(self, run_id: str) -> Run | None:
         rows = self._db.read(f"select {_RUN} from run where id=?", (run_id,))  # noqa: S608 - the columns are a constant
@@ -120,6 +122,17 @@ class Store:
         ):
             out.setdefault(str(engine), []).append(str(run_id))
         return out
+
+    def interrupt(self, run_id: str, engine: str) -> None:
+        """Marks a run as interrupted, unless another engine has taken it meanwhile."""
+        with self._db.write() as db:
+            held = db.execute(
+                "select 1 from run where id=? and engine=? and status in ('queued', 'running')",
+                (run_id, engine),
+            ).fetchone()
+            if held:
+                event = (datetime.now(UTC), "status", {"status": "interrupted", "error": ""})
+                self.append(run_id, [event], "interrupted")
 
     def ask_to_stop(self, run_id: str) -> None:
         with self._db.write() as db:
@@ -279,13 +292,12 @@ class Store:
             "select plan, reflections, answer from answer where run=?", (run.id,)
         )
         plan, reflections, answer = rows[0] if rows else (None, "[]", None)
-        findings = tuple(
-            Finding.model_validate_json(str(row[0]))
-            for row in self._db.read(
-                "select finding from search where run=? and finding is not null order by id",
-                (run.id,),
-            )
+        stored = self._db.read(
+            "select task, finding from search where run=? and finding is not null order by id",
+            (run.id,),
         )
+        latest = {str(task): str(finding) for task, finding in stored}  # a failed one was repeated
+        findings = tuple(Finding.model_validate_json(finding) for finding in latest.values())
         return Report(
             run=run,
             plan=Plan.model_validate_json(plan) if plan else None,

@@ -104,7 +104,7 @@ def test_the_passage_about_what_was_asked_comes_first(sample: Library) -> None:
     hit = sample.search("故宫博物院门票多少钱")[0]
     assert (hit.title, hit.heading) == ("故宫博物院", "门票与预约")
     assert "60元" in hit.text
-    hit = sample.search("Is the Palace Museum closed on Mondays?")[0]
+    hit = sample.search("When does the Palace Museum open?")[0]
     assert (hit.title, hit.heading) == ("The Palace Museum", "Opening days")
     assert hit.url == "https://en.dpm.org.cn/"
     assert hit.published is not None
@@ -142,7 +142,7 @@ def test_words_of_the_title_the_heading_and_the_opening_count_for_every_passage(
         "title_tokens : tower",
         "{body_tokens} : tower",
         "tower\x00river",
-        "'; drop table document; --",
+        "'; drop table tower; --",
         '""" tower',
         "(tower",
         "tower % _ \\",
@@ -150,7 +150,7 @@ def test_words_of_the_title_the_heading_and_the_opening_count_for_every_passage(
 )
 def test_operators_in_a_query_are_words(library: Library, query: str) -> None:
     put(library, one="# Tower\n\nA tower by a river.")
-    assert found(library, query) == ["one"] if "tower" in query else True
+    assert found(library, query) == ["one"]
     assert library.search("zebra", subject=(query,)) == []
 
 
@@ -161,11 +161,29 @@ def test_a_query_without_any_known_word_finds_nothing(library: Library, query: s
 
 
 def test_a_word_that_all_passages_have_is_looked_for_only_where_there_is_no_other(
-    library: Library,
+    library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(library, **{f"d{n}": f"# Place {n}\n\nThe tower has item{n} here." for n in range(10)})
+    assert len(found(library, "tower item7")) == 8
+    assert found(library, "tower item7")[0] == "d7"
+    monkeypatch.setattr(index, "FEW", 5)
     assert found(library, "tower item7") == ["d7"]
     assert len(found(library, "tower")) == 8
+
+
+def test_a_word_that_nothing_has_takes_nothing_from_the_others(library: Library) -> None:
+    put(library, one="# Tower\n\nA tower.")
+    assert found(library, "tower zebra 斑马") == ["one"]
+
+
+def test_a_query_of_many_frequent_words_keeps_the_rarest(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "WORK", 10)
+    put(
+        library, **{f"d{n}": f"# P{n}\n\nalpha beta gamma delta epsilon zeta{n}." for n in range(9)}
+    )
+    assert found(library, "alpha beta gamma delta epsilon zeta7")[0] == "d7"
 
 
 # Subjects
@@ -451,7 +469,7 @@ def test_statistics_follow_the_changes_of_other_connections(library: Library, pa
     assert library.frequency("tower") == 1
     before = library.idf("bridg")
     other = Library(path)
-    put(other, two="# Tower Bridge\n\nA tower and a bridge.")
+    put(other, two="# Tower Bridge\n\nA tower and a bridge.", three="# Spire\n\nA spire.")
     assert library.frequency("tower") == 2
     assert library.frequency("bridg") == 1
     assert library.idf("bridg") != before
@@ -465,7 +483,7 @@ def test_statistics_follow_the_changes_of_other_connections(library: Library, pa
 
 def test_two_threads_add_while_another_searches(library: Library) -> None:
     put(library, base="# Tower\n\nThe first tower.")
-    errors: list[BaseException] = []
+    errors: list[Exception] = []
     done = threading.Event()
     seen: list[int] = []
 
@@ -473,7 +491,7 @@ def test_two_threads_add_while_another_searches(library: Library) -> None:
         try:
             for n in range(start, start + 15):
                 put(library, **{f"d{n}": f"# Place {n}\n\nThe tower of item{n}."})
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 - told below, in the test's own thread
             errors.append(error)
 
     def searches() -> None:
@@ -482,7 +500,7 @@ def test_two_threads_add_while_another_searches(library: Library) -> None:
                 hits = library.search("tower", limit=50)
                 assert all(library.text(h.document)[h.start : h.end] == h.text for h in hits)
                 seen.append(len(hits))
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 - told below, in the test's own thread
             errors.append(error)
 
     adders = [threading.Thread(target=adds, args=(start,)) for start in (100, 200)]
@@ -508,9 +526,13 @@ def test_a_file_that_is_no_library_is_refused_and_left_alone(path: Path) -> None
 
 # A hit is the document's own text
 
-WORDS = st.sampled_from(
-    "tower 望云塔 𠮷野家 😀 👨‍👩‍👧 café 3.5 门票 \u0301 ＡＢＣ １２ … 。 ! \t \u3000 <b> **x** | # - [a](b) $x$".split(" ")
-)  # fmt: skip
+WORDS = st.one_of(
+    st.sampled_from(
+        ["tower", "望云塔", "𠮷野家", "😀", "👨\u200d👩\u200d👧", "café", "3.5", "门票"]
+    ),
+    st.sampled_from(["\u0301", "ＡＢＣ", "１２", "…", "。", "!", "\t", "\u3000"]),
+    st.sampled_from(["<b>", "**x**", "|", "#", "-", "[a](b)", "$x$"]),
+)
 TEXTS = st.lists(
     st.lists(WORDS, max_size=60).map(" ".join), min_size=1, max_size=6
 ).map("\n\n".join)  # fmt: skip
