@@ -122,4 +122,5 @@ def test_any_question_is_read_without_trouble_and_keeps_its_names(
         assert all("\ue000" not in subject for subject in piece.subjects)
         if reading.proper:
             assert piece.subjects
-            assert all(subject in question for subject in piece.subjects)
+            asked = question.replace("\ue000", " ")
+            assert all(subject in asked for subject in piece.subjects)
