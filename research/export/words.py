@@ -37,7 +37,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "kind.news": ("新闻", "news"),
     "kind.place": ("地点", "place"),
     "kind.database": ("数据库", "database"),
-    "published": ("发布于 {date}", "published {date}"),
+    "published": ("资料日期 {date}", "dated {date}"),
     "retrieved": ("获取于 {date}", "retrieved {date}"),
     "sample": ("示例数据", "sample data"),
     # plan and rounds
@@ -51,8 +51,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "reused": ("沿用先前结果", "reused"),
     "not run": ("未执行", "not run"),
     "why": ("原因：{why}", "why: {why}"),
-    "sufficient": ("反思：资料已足够。", "Reflection: what was found is sufficient."),
-    "insufficient": ("反思：资料还不足够。", "Reflection: something is missing."),
+    "sufficient": ("反思：没有缺口。", "Reflection: no gap."),
+    "insufficient": ("反思：有缺口。", "Reflection: a gap."),
     "gap": ("缺口：{gap}", "Gap: {gap}"),
     "follow-up": ("后续查询：{query}", "Follow-up: {query}"),
     # how this was made

@@ -310,7 +310,7 @@ Opened in 1925. [2] Opened in 1925. (no source)
 ## Sources
 
 1. [Opened in 1925.](https://example.org/a) — web page, Opened in 1925., retrieved 2025-03-01
-2. Opened in 1925. — document, published 2024-05-01, sample data
+2. Opened in 1925. — document, dated 2024-05-01, sample data
 
 ## Look-ups that failed
 
@@ -331,7 +331,7 @@ Opened in 1925.
 - “Opened in 1925.” — library; why: Opened in 1925.; 2 passages; 0.4 s; reused
 - “Opened in 1925.” — web; why: Opened in 1925.; not run
 
-Reflection: something is missing.
+Reflection: a gap.
 
 Opened in 1925.
 
