@@ -66,7 +66,8 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     required = {}
     for line in lines:
-        if line and not line.startswith("#"):
+        line = line.split("#")[0].strip()
+        if line:
             name, _, bound = line.partition(">=")
             assert bound, f"{line} has no lower bound"
             required[re.sub(r"[-_.]+", "-", name.lower())] = bound

@@ -137,21 +137,18 @@ def test_the_settings_are_the_effort_unless_it_is_chosen(
 
 def test_the_plan_can_be_seen_before_anything_is_searched(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first")
-    assert list(visitor.table("query")["query"]) == [
-        "Palace Museum ticket cost",
-        "Palace Museum closed",
-    ]
+    table = visitor.table("query")
+    assert list(table["source"]) == ["library"] * len(table)
+    assert all("Palace Museum" in query for query in table["query"])
     assert runs.list() == []
 
 
 def test_a_plan_that_was_seen_first_starts_as_it_stands(visit: Visit) -> None:
-    visitor = visit().ask(EN, "plan_first").press("start_draft").wait()
-    assert visitor.blocks("quote")
+    visitor = visit().ask(EN, "plan_first")
+    planned = list(visitor.table("query")["query"])
+    assert visitor.press("start_draft").wait().blocks("quote")
     (run,) = runs.list()
-    assert [search["query"] for search in runs.desk().runs.store.searches(run.id)] == [
-        "Palace Museum ticket cost",
-        "Palace Museum closed",
-    ]
+    assert [search["query"] for search in runs.desk().runs.store.searches(run.id)] == planned
 
 
 def test_a_plan_that_was_seen_first_starts_with_the_effort_of_the_form(visit: Visit) -> None:
@@ -235,7 +232,8 @@ def test_an_unchanged_plan_run_again_searches_nothing_again(visit: Visit) -> Non
     assert visitor.blocks("quote")
     report = runs.report(visitor.run_id)
     assert report is not None
-    assert [finding.reused for finding in report.findings] == [True, True]
+    assert report.findings
+    assert all(finding.reused for finding in report.findings)
     assert report.run.based_on == first
 
 
@@ -298,7 +296,7 @@ def test_a_run_under_way_is_the_same_for_every_visitor(
     assert stop in other.buttons
     elsewhere = visit("library")
     assert english("nav.active") in elsewhere.words
-    assert EN[:39] in elsewhere.words
+    assert EN[:20] in elsewhere.words
     assert len(runs.list()) == 1
 
 

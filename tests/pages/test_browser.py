@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 WANTED = os.environ.get("SIGHTLINE_BROWSER_TESTS") == "1"
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not WANTED, reason="set SIGHTLINE_BROWSER_TESTS=1 to drive Chromium"),
-    pytest.mark.skipif(bool(lacking()), reason=lacking() or "a browser is there"),
-]
+SKIPPED = lacking() if WANTED else "set SIGHTLINE_BROWSER_TESTS=1 to drive Chromium"
+pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(SKIPPED)
 EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
 ZH = "故宫博物院的门票多少钱，周几闭馆？"
 PAGES = {"": "What do you want to find out?", "library": "Library", "history": "History", "status": "Status"}  # fmt: skip
@@ -33,6 +30,7 @@ HARMLESS = re.compile(r"/(library|history|status)/_stcore/(health|host-config)$"
 LONG = "20"  # seconds that a search waits: longer than any test that watches it
 STOP = '[class*="st-key-stop_"] button'
 DONE = ".sl-answer > *"
+SIZE = {"width": 1280, "height": 900}
 
 
 class Watched:
@@ -73,7 +71,6 @@ class Watched:
         assert self.hosts <= {urlsplit(self.server.url).netloc}
 
 
-SIZE = {"width": 1280, "height": 900}
 Watch = Callable[..., Watched]
 Serve = Callable[..., Server]
 
@@ -280,6 +277,22 @@ def test_a_long_question_is_refused_and_stays_in_the_box(watch: Watch, server: S
     assert f"{len(question.strip()):,}" in page.get_by_test_id("stAlert").inner_text()
     assert page.locator(".st-key-question textarea").input_value() == question
     assert server.count("run") == before
+
+
+def test_no_page_asks_another_host_for_anything_or_logs_an_error(
+    watch: Watch, server: Server
+) -> None:
+    watched = watch(server)
+    page = watched.open()
+    ask(page, EN)
+    page.wait_for_selector(DONE)
+    for label in [*MENU[1:], MENU[0]]:
+        goto(page, label)
+        page.wait_for_selector(IDLE)
+        page.wait_for_load_state("networkidle")
+    for path in PAGES:
+        watched.open(f"/{path}").wait_for_load_state("networkidle")
+    watched.check()
 
 
 # A run under way

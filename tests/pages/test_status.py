@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -99,14 +100,24 @@ def test_a_read_only_data_folder_is_named(
 
 
 def test_a_store_of_a_newer_version_is_left_as_it_is(visit: Visit, folder: Path) -> None:
-    with sqlite3.connect(folder / "runs.db") as db:
+    runs.desk()
+    runs.close()
+    file = folder / "runs.db"
+    with closing(sqlite3.connect(file)) as db:
         db.execute("pragma user_version=999")
+    before = file.read_bytes()
+    assert visit("status").errors == [english("trouble.newer", path=file)]
+    assert file.read_bytes() == before
+
+
+def test_a_database_of_another_program_is_left_as_it_is(visit: Visit, folder: Path) -> None:
+    file = folder / "runs.db"
+    with closing(sqlite3.connect(file)) as db:
         db.execute("create table theirs(x)")
-    db.close()
-    assert visit("status").errors == [english("trouble.newer", path=folder / "runs.db")]
-    with sqlite3.connect(folder / "runs.db") as db:
-        assert db.execute("select name from sqlite_master").fetchall() == [("theirs",)]
-    db.close()
+    visitor = visit("history")
+    assert visitor.errors == [english("trouble.corrupt", path=file)]
+    with closing(sqlite3.connect(file)) as db:
+        assert db.execute("select name from sqlite_schema").fetchall() == [("theirs",)]
 
 
 def test_a_file_that_is_damaged_while_the_program_runs_is_told_too(
