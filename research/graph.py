@@ -1,12 +1,14 @@
 """The order of the stages, as a LangGraph graph: wiring only.
 
-    question -> generate_query -> <source>_research (parallel) -> reflection -+-> finalize_answer
-        |                               ^                                     |       ^
-        +-- direct answer               +------------- follow-ups ------------+       |
-        +-----------------------------------------------------------------------------+
+    generate_query -> <source>_research (parallel) -> reflection -+-> finalize_answer
+        |                  ^        |                             |     ^   ^
+        |                  +--------|---- follow-ups -------------+     |   |
+        |                           +---- the last round ---------------+   |
+        +---- a direct answer ----------------------------------------------+
 
 There is one node per source, all made by one loop. The state of a run starts empty and belongs to
-that run alone; its limits and helpers come with the context and are not stored.
+that run alone; its limits and helpers come with the context and are not stored. Nodes and routers
+are all `async`: a plain function would be sent to a thread, and many runs would wait for threads.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from research.stages.question import understand
 from research.stages.reflect import judge
 from research.stages.search import Ledger, look_up
 
-RECURSION_LIMIT = 60  # supersteps: three a round, ten rounds at most, and room to spare
+RECURSION_LIMIT = 60  # supersteps: two a round, ten rounds at most, and room to spare
 
 
 class State(TypedDict, total=False):
@@ -41,6 +43,7 @@ class State(TypedDict, total=False):
     plan: Plan
     pending: list[Task]
     round: int
+    rounds: int
     findings: Annotated[list[Finding], operator.add]
     reflections: Annotated[list[Reflection], operator.add]
     answer: Answer
@@ -67,25 +70,23 @@ def _say(runtime: Run, kind: str, **data: Any) -> None:
     runtime.stream_writer({"kind": kind, "data": data})
 
 
-async def _question(state: State, runtime: Run) -> dict[str, Any]:
-    question = understand(state["asked"])
-    context = runtime.context
-    _say(runtime, "question", text=question.text, language=question.language)
-    answer = None
-    if context.plan is None:
-        answer = await direct(question, context.reasoner, context.clock())
-    return {"question": question, "round": 1} | ({"answer": answer} if answer else {})
-
-
-def _after_question(state: State) -> str:
-    return "finalize_answer" if "answer" in state else "generate_query"
-
-
 async def _plan(state: State, runtime: Run) -> dict[str, Any]:
     context = runtime.context
-    plan = context.plan or await make_plan(state["question"], context.reasoner, context.options)
+    question = understand(state["asked"])
+    _say(runtime, "question", text=question.text, language=question.language)
+    update = {"question": question, "round": 1, "rounds": context.options.loops}
+    if context.plan is None:
+        answer = await direct(question, context.reasoner, context.clock())
+        if answer is not None:
+            return {**update, "answer": answer, "pending": []}
+    plan = context.plan or await make_plan(question, context.reasoner, context.options)
     _say(runtime, "plan", plan=plan.model_dump(mode="json"))
-    return {"plan": plan, "pending": list(plan.tasks)}
+    return {**update, "plan": plan, "pending": list(plan.tasks)}
+
+
+async def _after_search(state: State) -> str:
+    """No reflection after the last round: nothing could follow it."""
+    return "finalize_answer" if state["round"] >= state["rounds"] else "reflection"
 
 
 async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
@@ -98,9 +99,6 @@ async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
         context.options,
         round_,
     )
-    if reflection is None:
-        _say(runtime, "reflection", round=round_, skipped=True)
-        return {"pending": []}
     _say(runtime, "reflection", **reflection.model_dump(mode="json"))
     pending = list(reflection.follow_ups)
     return {
@@ -114,6 +112,8 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
     context = runtime.context
     answer = state.get("answer")
     if answer is None:
+        if len(state.get("reflections", [])) < state["round"]:
+            _say(runtime, "reflection", round=state["round"], skipped=True)
         _say(runtime, "writing")
         answer = await compose(
             state["question"],
@@ -157,21 +157,19 @@ def build(sources: Mapping[str, Source]) -> StateGraph[State, Context, State, St
     """The graph over some sources, not yet compiled."""
     nodes = {name: source.node for name, source in sources.items()}
 
-    def fan_out(state: State) -> list[Send] | str:
+    async def fan_out(state: State) -> list[Send] | str:
         tasks = [task for task in state["pending"] if task.source in nodes]
         return [Send(nodes[task.source], task) for task in tasks] or "finalize_answer"
 
     graph = StateGraph(State, context_schema=Context)
-    graph.add_node("question", _question)
     graph.add_node("generate_query", _plan)
     graph.add_node("reflection", _reflect)
     graph.add_node("finalize_answer", _answer)
     targets = [*nodes.values(), "finalize_answer"]
     for name, node in nodes.items():
         graph.add_node(node, _search_node(name), input_schema=Task)
-        graph.add_edge(node, "reflection")
-    graph.add_edge(START, "question")
-    graph.add_conditional_edges("question", _after_question, ["finalize_answer", "generate_query"])
+        graph.add_conditional_edges(node, _after_search, ["reflection", "finalize_answer"])
+    graph.add_edge(START, "generate_query")
     graph.add_conditional_edges("generate_query", fan_out, targets)
     graph.add_conditional_edges("reflection", fan_out, targets)
     graph.add_edge("finalize_answer", END)

@@ -117,7 +117,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction: all of the block or nothing.
+        """A write transaction: all of the block or nothing. It survives the end of the process.
 
         Raises:
             StoreError: the file is damaged, read-only, locked or the disk is full.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from ipaddress import IPv6Address
 from urllib.parse import SplitResult, quote, unquote_plus, urlsplit
 
@@ -37,6 +38,7 @@ _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 
 
+@lru_cache(20_000)
 def canonical_url(url: str) -> str:
     """The address as it is shown and linked; "" if it is not a plain http or https address.
 
@@ -100,6 +102,7 @@ def _safe(rest: str) -> str:
     return "".join(quote(char) if unicodedata.category(char) == "Cf" else char for char in rest)
 
 
+@lru_cache(20_000)
 def url_identity(url: str) -> str:
     """The key under which two addresses are one source; "" if the address is unusable.
 

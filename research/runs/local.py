@@ -26,7 +26,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from research import records
 from research.graph import RECURSION_LIMIT, Context, build
 from research.reasoners import Reasoner
-from research.records import Event, Options, Plan, Report, Run, RunStatus
+from research.records import Event, Options, Plan, Reflection, Report, Run, RunStatus
 from research.runs.engine import Engine
 from research.runs.ledger import RunLedger
 from research.runs.store import Store
@@ -56,6 +56,8 @@ class _Live:
     task: asyncio.Task[None] | None = None
     buffer: list[tuple[datetime, str, dict[str, Any]]] = field(default_factory=list)
     stopped: bool = False
+    plan: Plan | None = None
+    reflections: dict[int, Reflection] = field(default_factory=dict)
 
 
 class LocalRuns:
@@ -100,6 +102,8 @@ class LocalRuns:
         self._checkpoints = await aiosqlite.connect(path, timeout=30)
         self._saver = AsyncSqliteSaver(self._checkpoints, serde=serde)
         await self._saver.setup()
+        # A power failure may cost the last steps of the graph; what they found is in the store.
+        await self._checkpoints.execute("pragma synchronous=normal")
         self._graph = build(self._sources).compile(checkpointer=self._saver)
         self._watcher = self._loop.create_task(self._watch())
 
@@ -289,10 +293,15 @@ class LocalRuns:
             "configurable": {"thread_id": run.id},
             "recursion_limit": RECURSION_LIMIT,
         }
+        await self._forget_cut_off(run.id)
         state = await self._graph.aget_state(config)
         if state.created_at and not state.tasks:  # killed between the last checkpoint and the end
             await self._keep(run, state.values)
             return
+        if state.tasks:
+            earlier = self.store.report(run)
+            live.plan = earlier.plan
+            live.reflections = {reflection.round: reflection for reflection in earlier.reflections}
         self._emit(live, "status", status="running")
         self._write(live, "running")
         flusher = self._loop.create_task(self._flush(live))
@@ -309,10 +318,24 @@ class LocalRuns:
                 chunk: Any = part["data"]
                 self._emit(live, chunk["kind"], **chunk["data"])
                 if chunk["kind"] in ("plan", "reflection"):
-                    self._keep_progress(live)
+                    self._keep_progress(live, chunk["kind"], chunk["data"])
         finally:
             flusher.cancel()
         await self._keep(run, (await self._graph.aget_state(config)).values)
+
+    async def _forget_cut_off(self, run_id: str) -> None:
+        """Drops what nodes that were cut off have half written.
+
+        A node cancelled between its return and the note of where to go next leaves its writes
+        beside an error. A resumed graph would take it for finished, and end there.
+        """
+        await self._checkpoints.execute(
+            "delete from writes where thread_id=?1 and (checkpoint_ns, checkpoint_id, task_id) in "
+            "(select checkpoint_ns, checkpoint_id, task_id from writes "
+            "where thread_id=?1 and channel='__error__')",
+            (run_id,),
+        )
+        await self._checkpoints.commit()
 
     def _context(self, run: Run) -> Context:
         return Context(
@@ -325,19 +348,19 @@ class LocalRuns:
             delay=self._settings.search_delay,
         )
 
-    def _keep_progress(self, live: _Live) -> None:
-        """The plan and the reflections so far, so that a run cut off can still show them."""
-        plan, reflections = None, []
-        self._write(live)
-        for event in self.store.events(live.run.id):
-            if event.kind == "plan":
-                plan = Plan.model_validate(event.data["plan"])
-            if event.kind == "reflection" and not event.data.get("skipped"):
-                reflections.append(records.Reflection.model_validate(event.data))
-        last = {reflection.round: reflection for reflection in reflections}
-        self.store.keep(live.run.id, plan, list(last.values()), None)
+    def _keep_progress(self, live: _Live, kind: str, data: dict[str, Any]) -> None:
+        """Stores the plan and the reflections so far: a run that is cut off can still show them."""
+        if kind == "plan":
+            live.plan = Plan.model_validate(data["plan"])
+        elif not data.get("skipped"):
+            reflection = Reflection.model_validate(data)
+            live.reflections[reflection.round] = reflection
+        self.store.keep(live.run.id, live.plan, list(live.reflections.values()), None)
 
     async def _keep(self, run: Run, values: dict[str, Any]) -> None:
+        """Stores the outcome. A run without an answer is not done, whatever the graph says."""
+        if values.get("answer") is None:
+            raise RuntimeError("the graph ended without an answer")
         self.store.keep(
             run.id, values.get("plan"), values.get("reflections", []), values.get("answer")
         )

@@ -210,7 +210,7 @@ class Store:
             return int(row.lastrowid or 0)
 
     def finish(self, search: int, conversation: str, finding: Finding) -> None:
-        """Makes a finding and its evidence durable."""
+        """Makes a finding and its evidence durable: it may have been paid for."""
         with self._db.write() as db:
             db.execute(
                 "update search set finished=?, reason=?, finding=? where id=?",

@@ -16,10 +16,8 @@ async def judge(
     reasoner: Reasoner,
     options: Options,
     round_: int,
-) -> Reflection | None:
-    """The reflection after a round; none after the last round, which nothing could follow."""
-    if round_ >= options.loops:
-        return None
+) -> Reflection:
+    """The reflection after a round, with follow-ups that are new and within the limits."""
     reflection = await reasoner.reflect(question, plan, findings, round_)
     if reflection.sufficient:
         return reflection.model_copy(update={"follow_ups": ()})

@@ -38,7 +38,7 @@ def test_there_is_one_node_a_source_with_the_names_the_field_knows() -> None:
     graph = build(sources).compile()
     assert isinstance(graph, CompiledStateGraph)
     assert set(graph.get_graph().nodes) - {"__start__", "__end__"} == {
-        "question", "generate_query", "web_research", "library_research", "reflection", "finalize_answer",
+        "generate_query", "web_research", "library_research", "reflection", "finalize_answer",
     }  # fmt: skip
 
 
