@@ -14,7 +14,8 @@ from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, 
 from research.export.data import report_json
 from research.export.markdown import file_name, report_markdown
 from research.library.documents import SUFFIXES
-from research.library.index import Added, Entry, Hit, Library
+from research.library.index import Entry, Hit, Library
+from research.library.prepare import Added
 from research.records import (
     MAX_QUESTION,
     Answer,

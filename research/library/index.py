@@ -13,19 +13,17 @@ import hashlib
 import math
 import sqlite3
 import threading
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from functools import lru_cache
-from importlib import resources
+from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from research.library.documents import Document, Unreadable, read, walk
-from research.library.names import aliases_of, grams, name_key, title_names
-from research.library.passages import split
+from research.library.documents import walk
+from research.library.names import grams, name_key
+from research.library.prepare import Added, Prepared, prepare, sample_files, significant, storable
 from research.storage import Database
 from research.text import STOP, characters, tokens
 
@@ -70,8 +68,7 @@ COMMON = 0.2  # a word in more than this share of passages is left out of a quer
 FEW = 500  # unless it is in no more passages than this
 CHARACTERS = 12  # single Han characters that a query adds to its words, the rarest
 WORK = 30_000  # occurrences that a query looks at: its rarest terms come first, four at least
-OPENING = 160  # characters of a document that stand for it
-BATCH = 200  # documents per transaction at most
+BATCH = 50  # documents per transaction at most
 BATCH_BYTES = 32 * 1024 * 1024  # the files of a transaction are held in memory
 
 
@@ -111,30 +108,6 @@ class Entry:
     characters: int
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What became of one file: `outcome` is a success or the problem, `detail` one clear line."""
-
-    name: str
-    outcome: Literal[
-        "added",
-        "replaced",
-        "unchanged",
-        "unsupported",
-        "unreadable",
-        "encrypted",
-        "empty",
-        "no text layer",
-        "too large",
-    ]
-    passages: int = 0
-    detail: str = ""
-
-    @property
-    def ok(self) -> bool:
-        return self.outcome in ("added", "replaced", "unchanged")
-
-
 class Library:
     """The documents of one data folder. Safe for several threads and processes."""
 
@@ -169,15 +142,14 @@ class Library:
 
         A file that cannot be read changes nothing; the others are added all the same.
         """
-        batch: list[tuple[str, bytes]] = []
-        size = 0
-        for name, data in files:
-            batch.append((name, data))
-            size += len(data)
-            if len(batch) == BATCH or size >= BATCH_BYTES:
-                yield from self._add_batch(batch)
-                batch, size = [], 0
-        yield from self._add_batch(batch)
+        with ThreadPoolExecutor(1, "library-store") as writer:  # stores while the next are read
+            storing: list[Future[list[Added]]] = []
+            for batch in _batches(files):
+                storing.append(writer.submit(self._store, self._read(batch)))
+                if len(storing) > 1:
+                    yield from storing.pop(0).result()
+            for stored in storing:
+                yield from stored.result()
 
     def add_paths(self, paths: Iterable[Path]) -> Iterator[Added]:
         """Adds files and whole folders by path."""
@@ -189,27 +161,28 @@ class Library:
                         yield str(file.absolute()), file.read_bytes()
                     except (OSError, ValueError) as error:  # no path may hold a NUL character
                         reason = getattr(error, "strerror", None) or type(error).__name__
-                        name = _storable(file.name)
+                        name = storable(file.name)
                         yield Added(name, "unreadable", detail=f"{name}: {reason}")
 
         for item in contents():
             if isinstance(item, Added):
                 yield item
             else:
-                yield from self._add_batch([item])
+                yield from self._store(self._read([item]))
 
-    def _add_batch(self, files: Sequence[tuple[str, bytes]]) -> list[Added]:
-        named = [(_storable(name), data) for name, data in files]
-        prepared = [_prepare(name, data, self._digest(name)) for name, data in named]
-        if all(isinstance(item, Added) for item in prepared):
-            return [item for item in prepared if isinstance(item, Added)]
+    def _read(self, files: Sequence[tuple[str, bytes]]) -> list[Added | Prepared]:
+        named = [(storable(name), data) for name, data in files]
+        return [prepare(name, data, self._digest(name)) for name, data in named]
+
+    def _store(self, items: Sequence[Added | Prepared]) -> list[Added]:
+        if not any(isinstance(item, Prepared) for item in items):
+            return [item for item in items if isinstance(item, Added)]
         out = []
         with self._change() as connection:
-            for item in prepared:
-                if isinstance(item, _Prepared):
-                    out.append(item.store(connection, sample=False))
-                else:
-                    out.append(item)
+            for item in items:
+                if isinstance(item, Prepared):
+                    item = item.store(connection, sample=False)
+                out.append(item)
         return out
 
     def _digest(self, name: str) -> str:
@@ -247,7 +220,7 @@ class Library:
         }
         if current == {name: hashlib.sha256(data).hexdigest() for name, data in files}:
             return
-        prepared = [_prepare(name, data, current.get(name, "")) for name, data in files]
+        prepared = [prepare(name, data, current.get(name, "")) for name, data in files]
         gone = set(current) - {name for name, _ in files}
         with self._change() as connection:
             state = connection.execute("select value from meta where key='sample'").fetchone()
@@ -256,7 +229,7 @@ class Library:
             connection.executemany("delete from document where name=?", [(n,) for n in gone])
             own = {row[0] for row in connection.execute("select name from document where sample=0")}
             for item in prepared:
-                if isinstance(item, _Prepared) and item.document.name not in own:
+                if isinstance(item, Prepared) and item.document.name not in own:
                     item.store(connection, sample=True)
 
     def _meta(self, key: str, default: str) -> str:
@@ -321,12 +294,12 @@ class Library:
 
     def _match(self, query: str, subject: Sequence[str]) -> str:
         subject = [name for name in subject if name.strip()]
-        names = [_all(_telling(tokens(name)) or characters(name)) for name in subject]
+        names = [_all(significant(tokens(name)) or characters(name)) for name in subject]
         names = list(dict.fromkeys(name for name in names if name))
         if subject and not names:
             return ""
         own = {token for name in subject for token in tokens(name)}
-        words = list(dict.fromkeys(_telling(tokens(query))))
+        words = list(dict.fromkeys(significant(tokens(query))))
         if names:
             words = [t for t in words if t not in own]
         own |= {c for name in subject for c in characters(name)}
@@ -446,88 +419,16 @@ class Library:
         self._db.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    document: Document
-    passages: list[tuple[object, ...]]
-    names: list[str]
-    aliases: list[tuple[str, str]]
-
-    def store(self, connection: sqlite3.Connection, *, sample: bool) -> Added:
-        """Puts the document in the place of one with the same name."""
-        doc = self.document
-        replaced = connection.execute("delete from document where name=?", (doc.name,)).rowcount
-        row = connection.execute(
-            "insert into document(name, sha256, title, url, published, language, sample, added, "
-            "text) values(?,?,?,?,?,?,?,?,?)",
-            (
-                doc.name, doc.sha256, doc.title, doc.url,
-                doc.published.isoformat() if doc.published else None, doc.language, int(sample),
-                datetime.now(UTC).isoformat(), doc.text,
-            ),
-        )  # fmt: skip
-        number = row.lastrowid
-        connection.executemany(
-            "insert into passage(document, heading, page, start, finish, title_tokens, "
-            "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?)",
-            [(number, *passage) for passage in self.passages],
-        )
-        connection.executemany(
-            "insert into name values(?,?,?)", [(name_key(n), n, number) for n in self.names]
-        )
-        both = [*self.aliases, *((b, a) for a, b in self.aliases)]
-        connection.executemany(
-            "insert into alias values(?,?,?,?)", [(name_key(a), a, b, number) for a, b in both]
-        )
-        return Added(doc.name, "replaced" if replaced else "added", len(self.passages))
-
-
-def _storable(name: str) -> str:
-    """A name that the file system could not decode, as text that can be stored."""
-    return name.encode("utf-8", "replace").decode()
-
-
-def _prepare(name: str, data: bytes, known: str) -> Added | _Prepared:
-    if hashlib.sha256(data).hexdigest() == known:
-        return Added(name, "unchanged")
-    try:
-        document = read(name, data)
-    except Unreadable as error:
-        return Added(name, error.problem, detail=str(error))
-    passages: list[tuple[object, ...]] = []
-    opening = " ".join(dict.fromkeys(_telling(tokens(_opening(document)))))
-    title = _terms(document.title)
-    for section in document.sections:
-        titles = f"{title} {_terms(section.heading)}"
-        for start, end in split(document.text, section.start, section.end):
-            body = _terms(document.text[start:end])
-            passages.append((section.heading, section.page, start, end, titles, body, opening))
-    return _Prepared(
-        document, passages, title_names(document.title), aliases_of(document.title, document.text)
-    )
-
-
-def _terms(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text)
-    return " ".join([*_telling(tokens(text)), *characters(text)])
-
-
-def _telling(words: Iterable[str]) -> list[str]:
-    return [word for word in words if word not in STOP]
-
-
-def _opening(document: Document) -> str:
-    """The first line of the document's first section."""
-    start, end = document.sections[0].start, document.sections[0].end
-    return document.text[start : min(end, start + OPENING)].split("\n", 1)[0]
-
-
-@lru_cache(1)
-def sample_files() -> tuple[tuple[str, bytes], ...]:
-    """Name and content of the documents that ship with the package."""
-    folder = resources.files("research") / "data" / "library"
-    files = sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name)
-    return tuple((f"sample/{f.name}", f.read_bytes()) for f in files)
+def _batches(files: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    batch: list[tuple[str, bytes]] = []
+    size = 0
+    for name, data in files:
+        batch.append((name, data))
+        size += len(data)
+        if len(batch) == BATCH or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    yield batch
 
 
 def _all(words: Sequence[str]) -> str:

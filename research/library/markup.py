@@ -82,6 +82,9 @@ _FULL_WIDTH = f"[{HAN}\u3000-\u303f\uff00-\uffef]"
 _SOFT_BREAK = "\x1f"  # cannot occur otherwise: the text was cleaned and no entity makes it
 
 
+_MARKDOWN = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
+
+
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
     """Plain `key: value` lines between two lines of dashes, and what comes after them."""
     found = re.match(r"\s*---[ \t]*\n((?:.*\n){0,100}?)(?:---|\.\.\.)[ \t]*(?:\n|$)", text)
@@ -132,8 +135,7 @@ def read_md(data: bytes) -> Draft:
 def _add_markdown(draft: Draft, markdown: str) -> None:
     rows: list[list[str]] = []
     opened = ""  # the tag that the next inline token fills
-    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
-    for token in parser.parse(markdown):
+    for token in _MARKDOWN.parse(markdown):
         if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
             opened = token.tag
         elif token.type == "tr_open":

@@ -17,7 +17,8 @@ from itertools import count, islice
 from pathlib import Path
 
 from research.library.documents import read
-from research.library.index import Library, sample_files
+from research.library.index import Library
+from research.library.prepare import sample_files
 from research.text import STOP, has_han, sentences, tokens, words
 from tests.benchmarks.figures import Figure, percentile
 

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from research.library import index
-from research.library.index import Added, Library, sample_files
+from research.library.index import Library
+from research.library.prepare import Added, sample_files
 from research.storage import StoreError
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -13,7 +13,7 @@ import pytest
 
 from pages.parts.words import WORDS, size
 from research import records
-from research.library.index import Added
+from research.library.prepare import Added
 from research.storage import Trouble
 
 ROOT = Path(__file__).resolve().parents[2]
