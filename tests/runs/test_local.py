@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import sqlite3
 import threading
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from research.records import Event, Plan, Run
+from research.records import Event, Options, Plan, Run
 from research.runs.local import LocalRuns
 from research.stages.plan import edited_plan
 from research.stages.question import QuestionError
@@ -550,6 +551,26 @@ def held(store: Path) -> bool:
             return True
         connection.execute("rollback")
         return False
+
+
+def test_a_run_stopped_at_any_moment_resumes_to_an_answer(bench: Bench) -> None:
+    reasoner = ScriptedReasoner(follow_ups=lambda round_: ("d", "e"))
+    runs = bench.open(reasoner, ScriptedSource(usual=Outcome(waits=0.002)))
+    options = Options(loops=2, sources=("web",))
+    moments = random.Random(20261121)
+    cut = 0
+    for _ in range(60):
+        run = runs.start(QUESTION, options=options)
+        time.sleep(moments.uniform(0, 0.06))
+        runs.stop(run.id)
+        if over(runs, run.id) == "stopped":
+            cut += 1
+            runs.resume(run.id)
+        assert over(runs, run.id) == "done"
+        answer = report(runs, run.id).answer
+        assert answer is not None
+        assert answer.quotes == 5
+    assert cut > 10
 
 
 # Two processes on one data folder
