@@ -38,7 +38,7 @@ from research.storage import StoreError, explained
 
 log = logging.getLogger(__name__)
 
-FLUSH = 0.05  # seconds between writes of events
+FLUSH = 0.02  # seconds that events are collected before they are written together
 WATCH = 0.5  # seconds between looks at what other processes ask for
 _T = TypeVar("_T")
 _RECORDS = [
@@ -55,7 +55,9 @@ class _Live:
     run: Run
     task: asyncio.Task[None] | None = None
     buffer: list[tuple[datetime, str, dict[str, Any]]] = field(default_factory=list)
+    resumed: bool = False
     stopped: bool = False
+    flush: asyncio.TimerHandle | None = None
     plan: Plan | None = None
     reflections: dict[int, Reflection] = field(default_factory=dict)
 
@@ -184,7 +186,7 @@ class LocalRuns:
             if not run.active:
                 return
             with self._news:
-                self._news.wait(FLUSH * 4)
+                self._news.wait(WATCH / 2)
 
     def stop(self, run_id: str, *, owner: str = "local") -> None:
         """Stops a run, in whichever process it runs. What it has found is kept."""
@@ -202,7 +204,7 @@ class LocalRuns:
         if run is None or not run.resumable or not self.store.claim(run_id, self._engine.id):
             return run
         run = run.model_copy(update={"status": "queued", "error": "", "finished": None})
-        self._spawn(run)
+        self._spawn(run, resumed=True)
         return run
 
     def list(self, *, owner: str = "local", limit: int = 200) -> list[Run]:
@@ -257,8 +259,8 @@ class LocalRuns:
 
     # On the loop
 
-    def _spawn(self, run: Run) -> None:
-        live = self._live[run.id] = _Live(run)
+    def _spawn(self, run: Run, *, resumed: bool = False) -> None:
+        live = self._live[run.id] = _Live(run, resumed=resumed)
 
         def begin() -> None:
             live.task = self._loop.create_task(self._drive(live))
@@ -293,34 +295,33 @@ class LocalRuns:
             "configurable": {"thread_id": run.id},
             "recursion_limit": RECURSION_LIMIT,
         }
-        await self._forget_cut_off(run.id)
-        state = await self._graph.aget_state(config)
-        if state.created_at and not state.tasks:  # killed between the last checkpoint and the end
-            await self._keep(run, state.values)
-            return
-        if state.tasks:
+        begun = False
+        if live.resumed:
+            await self._forget_cut_off(run.id)
+            state = await self._graph.aget_state(config)
+            if state.created_at and not state.tasks:  # killed between the last step and the end
+                await self._keep(run, state.values)
+                return
+            begun = bool(state.tasks)
+        if begun:
             earlier = self.store.report(run)
             live.plan = earlier.plan
             live.reflections = {reflection.round: reflection for reflection in earlier.reflections}
         self._emit(live, "status", status="running")
         self._write(live, "running")
-        flusher = self._loop.create_task(self._flush(live))
-        try:
-            stream = self._graph.astream(
-                None if state.tasks else {"asked": run.question},
-                config,
-                context=self._context(run),
-                stream_mode="custom",
-                version="v2",
-                durability="sync",
-            )
-            async for part in stream:
-                chunk: Any = part["data"]
-                self._emit(live, chunk["kind"], **chunk["data"])
-                if chunk["kind"] in ("plan", "reflection"):
-                    self._keep_progress(live, chunk["kind"], chunk["data"])
-        finally:
-            flusher.cancel()
+        stream = self._graph.astream(
+            None if begun else {"asked": run.question},
+            config,
+            context=self._context(run),
+            stream_mode="custom",
+            version="v2",
+            durability="sync",
+        )
+        async for part in stream:
+            chunk: Any = part["data"]
+            self._emit(live, chunk["kind"], **chunk["data"])
+            if chunk["kind"] in ("plan", "reflection"):
+                self._keep_progress(live, chunk["kind"], chunk["data"])
         await self._keep(run, (await self._graph.aget_state(config)).values)
 
     async def _forget_cut_off(self, run_id: str) -> None:
@@ -365,17 +366,19 @@ class LocalRuns:
             run.id, values.get("plan"), values.get("reflections", []), values.get("answer")
         )
 
-    async def _flush(self, live: _Live) -> None:
-        while True:
-            await asyncio.sleep(FLUSH)
-            try:
-                self._write(live)
-            except StoreError as trouble:  # kept for the next time
-                log.warning("events wait: %s", trouble)
-                await asyncio.sleep(WATCH)
-
     def _emit(self, live: _Live, kind: str, **data: Any) -> None:
         live.buffer.append((datetime.now(UTC), kind, data))
+        if live.flush is None:
+            live.flush = self._loop.call_later(FLUSH, self._flush, live)
+
+    def _flush(self, live: _Live) -> None:
+        live.flush = None
+        try:
+            self._write(live)
+        except StoreError as trouble:  # kept for the next time
+            log.warning("events wait: %s", trouble)
+            if live.run.id in self._live:
+                live.flush = self._loop.call_later(WATCH, self._flush, live)
 
     def _write(self, live: _Live, status: RunStatus | None = None, error: str = "") -> None:
         if not live.buffer and status is None:

@@ -63,7 +63,7 @@ def documents(seed: int = SEED, longer: int = 1) -> Iterator[tuple[str, bytes]]:
 
     Their sections have `longer` times as many sentences as the sample's.
     """
-    rng = random.Random(seed)  # noqa: S311 - no secret
+    rng = random.Random(seed)
     sources = [Source("zh"), Source("en")]
     for number in count():
         source = sources[number % 2]
@@ -96,7 +96,7 @@ def _section(rng: random.Random, source: Source, place: str, longer: int) -> str
 
 def queries(texts: Sequence[str], number: int = QUESTIONS) -> list[str]:
     """Questions of 3 to 8 content words, each from one passage, Chinese and English in turn."""
-    rng = random.Random(SEED)  # noqa: S311 - no secret
+    rng = random.Random(SEED)
     pools = [[t for t in texts if has_han(t)], [t for t in texts if not has_han(t)]]
     out: list[str] = []
     while len(out) < number:
@@ -160,7 +160,7 @@ def figures() -> Iterator[Figure]:
 
 def _query_figures(library: Library, passages: int) -> Iterator[Figure]:
     entries = library.entries()
-    rng = random.Random(SEED)  # noqa: S311 - no secret
+    rng = random.Random(SEED)
     chosen = rng.sample(entries, QUESTIONS)
     texts = [library.text(entry.id) for entry in chosen]
     asked = queries([text[at : at + 300] for text in texts for at in (0, 2_000)])
