@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import answer, downloads, plan, progress, sources
+from pages.parts import answer, downloads, plan, progress, sources, trouble
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, lang, local_time, number, t
-from research import MAX_QUESTION, Options, Plan, QuestionError, Run, cited, runs
+from research import MAX_QUESTION, Options, Plan, QuestionError, Run, StoreError, cited, runs
 
 POLL = 0.5  # seconds between looks at a run under way
 EXAMPLES = {
@@ -204,10 +204,14 @@ def view_of(run: Run) -> progress.View:
 
 @st.fragment(run_every=POLL)
 def live(run_id: str) -> None:
-    run = runs.get(run_id, owner=owner())
-    if run is None:
-        st.rerun()
-    view = view_of(run)
+    try:
+        run = runs.get(run_id, owner=owner())
+        if run is None:
+            st.rerun()
+        view = view_of(run)
+    except StoreError as error:  # a fragment runs without the router
+        trouble.draw(error)
+        return
     head(run, view)
     progress.draw(view, run)
     if not run.active:

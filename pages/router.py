@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import streamlit as st
 
-from pages.parts import words
+from pages.parts import trouble, words
 from pages.parts.safe import plain
 from pages.parts.words import lang, t
 from research import SettingError, StoreError, runs
 
 PAGES = Path(__file__).resolve().parent
-log = logging.getLogger(__name__)
 
 
 def menu() -> list[st.Page]:  # type: ignore[valid-type]
@@ -56,17 +54,6 @@ def language() -> None:
         st.query_params["lang"] = st.session_state.lang
 
 
-def trouble(error: StoreError | SettingError) -> None:
-    """The data folder or a setting is unusable: what is wrong, and a way to try again."""
-    if isinstance(error, StoreError):
-        st.header(t("trouble.title"))
-        st.error(t(f"trouble.{error.trouble}", path=plain(str(error.path))))
-    else:
-        st.header(t("trouble.setting"))
-        st.error(plain(str(error)))
-    st.button(t("trouble.retry"), key="retry")
-
-
 st.set_page_config(page_title="Sightline", page_icon="🔎", layout="wide")
 st.logo(str(PAGES / "assets" / "logo.svg"), size="large")
 st.session_state.setdefault("owner", "local")
@@ -77,5 +64,4 @@ try:
     sidebar()
     page.run()
 except (StoreError, SettingError) as problem:
-    log.error("%s", problem)
-    trouble(problem)
+    trouble.draw(problem)

@@ -1,0 +1,25 @@
+"""The data folder or a setting is unusable: what is wrong, and a way to try again."""
+
+from __future__ import annotations
+
+import logging
+
+import streamlit as st
+
+from pages.parts.safe import plain
+from pages.parts.words import t
+from research import SettingError, StoreError
+
+log = logging.getLogger(__name__)
+
+
+def draw(error: StoreError | SettingError) -> None:
+    """Says it in the visitor's language; the log gets it as well."""
+    log.error("%s", error)
+    if isinstance(error, StoreError):
+        st.header(t("trouble.title"))
+        st.error(t(f"trouble.{error.trouble}", path=plain(str(error.path))))
+    else:
+        st.header(t("trouble.setting"))
+        st.error(plain(str(error)))
+    st.button(t("trouble.retry"), key="retry")
