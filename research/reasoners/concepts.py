@@ -28,6 +28,15 @@ LOOKS = {
         re.I,
     ),
     "place": re.compile(r"位于|坐落|地处|located|situated|lies (?:in|on|at)|stands (?:in|on|at)", re.I),
+    "length": re.compile(
+        r"\d\s*(?:多|余)?\s*(?:米|公里|千米|厘米|公分|metres?|meters?|km|kilomet|cm\b|feet|ft\b|m\b)", re.I
+    ),
+    "area": re.compile(r"平方|公顷|亩|square|hectare|acre", re.I),
+    "people": re.compile(r"\d.{0,3}(?:人|万|亿|million|people|inhabitants|residents)", re.I),
+    "age": re.compile(r"\d\s*(?:周?岁|米|厘米|years?|cm)|aged?\b|under \d", re.I),
+    "duration": re.compile(
+        r"[\d一二两三四五六七八九十半]\s*(?:个)?(?:小时|天|日|分钟)|\b(?:hours?|days?|minutes?)\b", re.I
+    ),
     "free": re.compile(r"免费|免票|free", re.I),
     "discount": re.compile(r"半价|半票|折|优惠|优待|减免|half|discount|reduced|%", re.I),
 }  # fmt: skip

@@ -20,14 +20,7 @@ from research.text import has_han, sentences, telling, tokens
 ENOUGH = 0.6  # share of a part's weight that a sentence and the text around it must cover
 ENOUGH_NAMED = 0.51  # the same where the subject is a name, which is checked on its own
 ASKED = 2.4  # what a question word weighs
-TELLING = (
-    "price",
-    "time",
-    "day",
-    "number",
-    "way",
-    "place",
-)  # kinds whose question words say what is asked
+TELLING = frozenset(LOOKS) - {"year"}  # kinds whose question words say what is asked
 OWN = 0.3  # share that the sentence itself must cover, unless its titles do
 SCORE = 0.45
 QUOTES = 3
@@ -55,10 +48,11 @@ class Term:
 
     def speaks(self, sentence: str, present: frozenset[str]) -> bool:
         """As `occurs`; a question word is answered by a sentence that looks like an answer."""
-        if self.occurs(present):
-            return True
         look = LOOKS.get(self.kind)
-        return self.asking and look is not None and look.search(sentence) is not None
+        if not self.asking or look is None:
+            return self.occurs(present)
+        fits = look.search(sentence) is not None
+        return fits or (self.kind in ("way", "place") and self.occurs(present))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +167,9 @@ class _Judge:
         self._enough = ENOUGH_NAMED if proper else ENOUGH
         self._own = {name.casefold() for name in names}
         self._total = sum(term.weight for term in asked)
+        asks = any(term.asking and term.kind in LOOKS for term in asked)
+        # What a sentence loses that does not look like an answer: 几点 wants a time of day.
+        self._unlike = 0.3 if asks else 0.15 if any(t.kind in LOOKS for t in asked) else 0.0
         self._looks = [LOOKS[term.kind] for term in asked if term.kind in LOOKS]
 
     def score(self, sentence: str, passage: Passage, evidence: Evidence) -> float:
@@ -202,7 +199,7 @@ class _Judge:
             + 0.25 * in_titles
             + 0.25 * near
             + (0.1 if self._proper and in_title == 1.0 else 0.0)
-            + (0.2 * fits if fits else -0.15 if self._looks else 0.0)
+            + (0.2 * fits if fits else -self._unlike)
         )
 
     def aside(self, sentence: str, passage: Passage, evidence: Evidence) -> bool:
