@@ -55,6 +55,7 @@ class View:
 
     seq: int = 0
     parts: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     edited: bool = False
     planned: bool = False
     rounds: dict[int, Round] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class View:
         plan = data["plan"]
         self.planned, self.edited = True, plan["edited"]
         self.parts = [(part["subject"], part["text"]) for part in plan["parts"]]
+        self.notes = plan["notes"]
         for task in plan["tasks"]:
             self._task(task)
 
@@ -181,6 +183,8 @@ def _draw_plan(view: View, run: Run) -> None:
     with _step(run, "plan", label, ":material/checklist:"):
         lines = [f"- {plain(s)} — {plain(p)}" if s else f"- {plain(p)}" for s, p in view.parts]
         st.markdown("\n".join(lines))
+        for note in view.notes:
+            st.caption(plain(note))
 
 
 _ICONS = {"found": ":green[✓]", "searching": "⋯", "waiting": "·", "empty": ":gray[○]"}

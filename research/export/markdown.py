@@ -347,7 +347,8 @@ def _round(report: Report, number: int, say: Say, *, with_evidence: bool) -> Ite
 
 
 def _task(task: Task, outcome: list[str], say: Say) -> str:
-    why = say("why", why=escape(task.why)) if task.why.strip() else ""
+    reason = say(f"why.{task.why}") if f"why.{task.why}" in WORDS else escape(task.why)
+    why = say("why", why=reason) if task.why.strip() else ""
     facts = [_where_looked(task.source, say), why, *outcome]
     return f"“{escape(task.query)}” — {say('semicolon').join(fact for fact in facts if fact)}"
 

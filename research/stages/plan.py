@@ -7,6 +7,15 @@ from collections.abc import Iterable, Sequence
 from research.reasoners import Reasoner
 from research.records import Options, Part, Plan, Question, Task
 
+_CUT = {
+    "zh": "有 {n} 个查询超出上限，已略去",
+    "en": "{n} tasks beyond the limits were left out",
+}
+_OWN_WORDS = {
+    "zh": "没有拟出查询，直接搜索问题本身",
+    "en": "no query was proposed; the question itself is searched",
+}
+
 
 async def make_plan(question: Question, reasoner: Reasoner, options: Options) -> Plan:
     """The plan of a run; never without a task, so that no run ends without an answer."""
@@ -14,13 +23,13 @@ async def make_plan(question: Question, reasoner: Reasoner, options: Options) ->
     tasks = within(plan.tasks, options, known=())
     notes = list(plan.notes)
     if len(tasks) < len(plan.tasks):
-        notes.append(f"{len(plan.tasks) - len(tasks)} tasks beyond the limits were left out")
+        notes.append(_CUT[question.language].format(n=len(plan.tasks) - len(tasks)))
     if not tasks:
         tasks = tuple(
             Task(id=f"1.{n}", source=source, query=question.text)
             for n, source in enumerate(options.sources, 1)
         )
-        notes.append("no query was proposed; the question itself is searched")
+        notes.append(_OWN_WORDS[question.language])
     parts = plan.parts or (Part(id="p1", subject="", text=question.text),)
     return plan.model_copy(update={"parts": parts, "tasks": tasks, "notes": tuple(notes)})
 
