@@ -66,7 +66,7 @@ examples:
 
 exit codes:
   0    answered, with at least one quote
-  1    the run failed or could not start, or a file could not be read or written
+  1    the run, or all that it looked up, failed; or a file could not be read or written
   2    wrong usage, an unusable question or an unusable setting
   3    finished, but nothing was found in the sources
   130  stopped with Ctrl-C; the message says how to go on
@@ -371,6 +371,11 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
         _save(args.output, text)
     else:
         _put(text)
+    if not answer.sources and answer.answer.failures:
+        lost = len(answer.answer.failures)
+        return _complain(
+            FAILED, f"Nothing is cited, and {lost} look-ups failed; the report has why."
+        )
     if not answer.sources:
         return _complain(NOTHING, "Nothing was found in the sources.")
     return ANSWERED

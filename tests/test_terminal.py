@@ -209,6 +209,17 @@ def test_a_reader_that_leaves_early_is_no_error(folder: Path, both: bool) -> Non
 # Exit codes
 
 
+def test_searches_that_fail_end_with_1_and_are_not_called_nothing_found(tmp_path: Path) -> None:
+    terminal(tmp_path, "library", "list")
+    with closing(sqlite3.connect(tmp_path / "library.db")) as db:
+        db.execute("alter table document rename column published to gone")
+    done = terminal(tmp_path, CHINESE)
+    assert done.returncode == FAILED
+    assert "failed" in done.stderr
+    assert "搜索失败" in done.stdout
+    assert "未找到" not in done.stdout
+
+
 def test_a_question_without_an_answer_ends_with_3(folder: Path) -> None:
     code, report = asked(folder, "zorblax quuxometer")
     assert code == NOTHING

@@ -213,12 +213,8 @@ def quoted_passage(item: NumberedSpan, evidence: Evidence) -> Passage | None:
 
 
 def _missing(item: NumberedSpan, say: Say) -> str:
-    sentence = say("not found")
-    text = escape(item.span.text)
-    if not text:
-        text = sentence + say("stop")
-    elif sentence not in text:
-        text = f"{sentence}{say('colon')}{text}"
+    """What the writer says of a part without evidence: not found, or not looked up."""
+    text = escape(item.span.text) or say("not found") + say("stop")
     return text + _marks(item, say)
 
 

@@ -45,6 +45,10 @@ _GREETINGS = frozenset(
     | {"thanks", "thank you", "how are you", "bye", "goodbye", "test"}
 )
 _MISSING = {"zh": "所查资料中未找到。", "en": "Not found in the sources searched."}
+_UNSEARCHED = {
+    "zh": "未能查询：搜索失败了，这不表示资料中没有。",
+    "en": "Could not be looked up: the search failed, which says nothing about the sources.",
+}
 _SAMPLE = {
     "zh": "部分引文来自随程序附带的示例资料库，仅供演示，可在“资料库”页关闭。",
     "en": "Some quotes come from the sample library that ships with Sightline, for demonstration; "
@@ -189,7 +193,8 @@ class Digest:
             spans.append(Span(kind="heading", text=_label(part, plan), part=part.id))
             quotes = self._quotes(question, part, findings)
             if not quotes:
-                spans.append(Span(kind="missing", text=_MISSING[question.language], part=part.id))
+                words = _UNSEARCHED if _failed(part, findings) else _MISSING
+                spans.append(Span(kind="missing", text=words[question.language], part=part.id))
             for quote in quotes:
                 quoted.add(quote.evidence)
                 spans.append(_span(quote, part))
@@ -203,6 +208,12 @@ class Digest:
         names = self._names(part.subject, question.text)
         text = "" if part.text in _GENERAL.values() else part.text
         return select(text, names or (part.subject,), bool(names), findings, self._corpus)
+
+
+def _failed(part: Part, findings: Sequence[Finding]) -> bool:
+    """Whether no search for a part came through: then nothing is known, not even that it is absent."""
+    own = [f for f in findings if f.task.part == part.id] or findings
+    return bool(own) and all(f.reason not in (None, "empty") for f in own)
 
 
 def _span(quote: Quote, part: Part) -> Span:

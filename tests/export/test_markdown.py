@@ -303,7 +303,7 @@ And why?
 - “Opened in 1925.” [1] [2] — Opened in 1925. · Opened in 1925. · p. 3; Opened in 1925. · \
 Opened in 1925. · p. 3
 - “Opened in 1925.altered” (no source)
-- Not found in the sources searched: Opened in 1925.
+- Opened in 1925.
 
 Opened in 1925. [2] Opened in 1925. (no source)
 
@@ -360,7 +360,7 @@ def test_a_report_in_chinese_has_chinese_headings_and_words() -> None:
     headings = re.findall(r"^## (.*)$", markdown, flags=re.M)
     assert headings == ["问题", "回答", "来源", "未成功的查询", "计划与各轮检索", "本报告的形成"]
     assert "- “开放于1925年。” [1] [2] — 开放于1925年。 · 开放于1925年。 · 第 3 页；" in markdown
-    assert "- 所查资料中未找到：开放于1925年。" in markdown
+    assert "- 开放于1925年。" in markdown
     assert "（无来源）" in markdown
 
 

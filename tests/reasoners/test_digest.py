@@ -9,7 +9,9 @@ import pytest
 from research.library.index import Library
 from research.reasoners.digest import Digest
 from research.records import Options
+from research.sources.library import LibrarySource
 from research.stages.question import understand
+from research.stages.search import failed
 from tests.reasoners.conftest import Digested, digest
 
 QUESTIONS = [
@@ -295,3 +297,16 @@ async def test_the_sample_is_not_named_where_only_own_documents_are_quoted(tmp_p
         assert "notice" not in [span.kind for span in digested.spans]
     finally:
         own.close()
+
+
+async def test_a_part_whose_searches_failed_is_not_said_to_be_missing(library: Library) -> None:
+    reasoner, question = Digest(library), understand("西湖的门票和交通")
+    plan = await reasoner.plan(question, Options())
+    lost = [failed(task, "timeout", "no answer") for task in plan.tasks]
+    spans = await reasoner.write(question, plan, lost)
+    told = [span.text for span in spans if span.kind == "missing"]
+    assert len(told) == len(plan.parts) == 2
+    assert all("搜索失败" in text and "未找到" not in text for text in told)
+    found = await LibrarySource(library).search(plan.tasks[0])
+    mixed = await reasoner.write(question, plan, [found, *lost[1:]])
+    assert [span.kind for span in mixed].count("missing") == 1
