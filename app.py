@@ -7,7 +7,6 @@ router. Everything that one process needs once is here: headers, warm-up, static
 
 from __future__ import annotations
 
-import gc
 import logging
 import sys
 from collections.abc import AsyncIterator
@@ -66,10 +65,10 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 
     try:
         runs.desk()
+        runs.warm()
     except (StoreError, SettingError) as error:
         logging.getLogger(__name__).error("%s", error)  # the pages show it, and try again
-    gc.collect()
-    gc.freeze()  # the page server collects after every script run: keep what never dies out of it
+    runs.settle()  # the page server collects after every script run: keep what never dies out of it
     yield
     runs.close()
 

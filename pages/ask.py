@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import answer, downloads, plan, progress, sources, trouble
+from pages.parts import answer, downloads, plan, progress, sources, trouble, usage
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, lang, local_time, number, t
-from research import MAX_QUESTION, Options, Plan, QuestionError, Run, StoreError, cited, runs
+from research import MAX_QUESTION, Options, Plan, QuestionError, Run, StoreError, cited, drafted, runs
 
 POLL = 0.5  # seconds between looks at a run under way
+POLL_TEXT = 0.2  # the same while its answer is being written
 EXAMPLES = {
     "zh": (
         "故宫博物院的门票多少钱，周几闭馆？",
@@ -60,11 +61,9 @@ def leave() -> None:
 
 def form() -> None:
     if "queries" not in st.session_state:  # the values of widgets go as soon as others are drawn
-        desk = runs.desk()
-        usual = desk.settings.options.model_copy(update={"sources": tuple(desk.sources)})
-        limits = st.session_state.get("limits", usual)
+        limits = st.session_state.get("limits", runs.desk().usual())
         st.session_state.queries, st.session_state.loops = limits.queries, limits.loops
-        st.session_state.sources = list(limits.sources)
+        st.session_state.sources, st.session_state.model = list(limits.sources), limits.model
     with st.form("ask", border=False, enter_to_submit=True):
         question = st.text_area(
             t("ask.question"),
@@ -93,7 +92,7 @@ def effort() -> None:
     with st.popover(label, icon=":material/tune:", key="effort"):
         st.caption(t("ask.effort_help"))
         st.slider(t("ask.queries"), 1, 10, key="queries")
-        st.slider(t("ask.loops"), 1, 10, key="loops")
+        st.slider(t("ask.loops"), 0, 10, key="loops")
         st.pills(
             t("ask.sources"),
             list(runs.desk().sources),
@@ -101,6 +100,11 @@ def effort() -> None:
             format_func=lambda name: t(f"source.{name}"),
             key="sources",
         )
+        if runs.desk().models:
+            st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
+        web = runs.readiness()["web"]
+        if web.state == "missing":
+            st.caption(t("ask.no_web", names=web.detail))
 
 
 def options() -> Options | None:
@@ -108,7 +112,12 @@ def options() -> Options | None:
     if not chosen:
         st.error(t("ask.no_sources"))
         return None
-    return Options(queries=st.session_state.queries, loops=st.session_state.loops, sources=chosen)
+    return Options(
+        queries=st.session_state.queries,
+        loops=st.session_state.loops,
+        sources=chosen,
+        model=(st.session_state.get("model") or "").strip(),
+    )
 
 
 def start(question: str, limits: Options, plan_: Plan | None = None, based_on: str = "") -> None:
@@ -124,7 +133,8 @@ def start(question: str, limits: Options, plan_: Plan | None = None, based_on: s
 
 def preview(question: str, limits: Options) -> None:
     try:
-        st.session_state.draft = runs.plan(question, options=limits)
+        with st.spinner(t("step.planning")):
+            st.session_state.draft = runs.plan(question, options=limits)
     except QuestionError as error:
         refuse(error)
         return
@@ -143,6 +153,8 @@ def draft() -> None:
     """The plan before the run, as the analyst edits it."""
     st.subheader(t("plan.title"), anchor=False)
     st.markdown(plain(st.session_state.draft_question))
+    if st.session_state.draft.failures:
+        failures(st.session_state.draft.failures)
     key = f"draft_{st.session_state.draft_round}"
     edited = plan.editor(st.session_state.draft, tuple(runs.desk().sources), key)
     with st.container(horizontal=True):
@@ -204,6 +216,16 @@ def view_of(run: Run) -> progress.View:
 
 @st.fragment(run_every=POLL)
 def live(run_id: str) -> None:
+    follow(run_id, fast=False)
+
+
+@st.fragment(run_every=POLL_TEXT)
+def live_text(run_id: str) -> None:
+    follow(run_id, fast=True)
+
+
+def follow(run_id: str, *, fast: bool) -> None:
+    """One look at a run under way; a text that is being written is looked at more often."""
     try:
         run = runs.get(run_id, owner=owner())
         if run is None:
@@ -213,9 +235,20 @@ def live(run_id: str) -> None:
         trouble.draw(error)
         return
     head(run, view)
+    if run.active and view.text:
+        draft_answer(run, view)
     progress.draw(view, run)
-    if not run.active:
+    if not run.active or fast != bool(view.text):
         st.rerun()  # the whole page, which takes longer: the last steps are on the screen by then
+
+
+def draft_answer(run: Run, view: progress.View) -> None:
+    """The answer as it is being written, with the citations that it has so far."""
+    key, known = (run.id, *view.handles), st.session_state.get("drafting")
+    if known is None or known[0] != key:  # nothing is found any more while it is written
+        st.session_state.drafting = known = (key, runs.report(run.id, owner=owner()))
+    if known[1] is not None:
+        answer.draw_draft(known[1], drafted(known[1], view.text, view.handles))
 
 
 def finished(run: Run) -> None:
@@ -234,16 +267,20 @@ def finished(run: Run) -> None:
     downloads.draw(report, numbered)
     st.markdown(f"#### {t('run.activity')}")
     progress.draw(view, run)
+    usage.draw(report.usage, run.id[:8])
     if report.plan is not None:
         again(run, report.plan)
 
 
 def failures(failed: tuple) -> None:  # type: ignore[type-arg]
-    lines = [
-        f"- {plain(f.query)} — {t(f'source.{f.source}') if f'source.{f.source}' in WORDS else plain(f.source)}: "
-        f"{t(f'reason.{f.reason}')}" + (f" ({plain(f.message)})" if f.message else "")
-        for f in failed
-    ]
+    lines = []
+    for f in failed:
+        source = f"source.{f.source}"
+        where = t(source) if source in WORDS else plain(f.source) or t(f"stage.{f.stage}")
+        what = f"{plain(f.query)} — {where}" if f.query else where
+        hint = f" — {t(f'hint.{f.hint}')}" if f.hint else ""
+        message = f" ({plain(f.message)})" if f.message else ""
+        lines.append(f"- {what}: {t(f'reason.{f.reason}')}{hint}{message}")
     st.warning(t("answer.failures", n=len(failed)) + "\n" + "\n".join(lines))
 
 
@@ -261,7 +298,7 @@ def again(run: Run, old: Plan) -> None:
 run = current()
 if run is not None:
     if run.active:
-        live(run.id)
+        (live_text if view_of(run).text else live)(run.id)
     else:
         finished(run)
 elif "draft" in st.session_state:
@@ -271,4 +308,5 @@ else:
     st.caption(t("ask.lead"))
     form()
     examples()
-    st.caption(t("ask.keyless"))
+    models = runs.desk().models
+    st.caption(t("ask.models", write=plain(models.name("write"))) if models else t("ask.keyless"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.parts.words import number, size, t
-from research import runs
+from pages.parts.safe import plain
+from pages.parts.words import WORDS, number, seconds, size, t
+from research import prices_as_of, runs
 
 COLORS = {"live": "green", "sample": "orange", "offline": "orange", "missing": "red"}
 
@@ -14,13 +15,53 @@ desk = runs.desk()
 st.title(t("status.title"), anchor=False)
 
 st.markdown(f"#### {t('status.reasoner')}")
-st.markdown(t("status.reasoner_text"))
+if desk.models is None:
+    st.markdown(t("status.reasoner_text"))
+else:
+    st.markdown(t("status.models_text"))
+    roles = [
+        (t(f"role.{role}"), setting, model, t("status.needs", setting=needs) if needs else t("status.set"))
+        for role, setting, model, needs in desk.models.table()
+    ]
+    names = ["role", "setting", "model", "state"]
+    st.dataframe(
+        pd.DataFrame(roles, columns=names),
+        hide_index=True,
+        alt=t("status.models_alt"),
+        column_config={name: st.column_config.TextColumn(t(f"status.{name}")) for name in names},
+    )
+    st.caption(t("status.prices", date=prices_as_of().isoformat()))
+with st.container(horizontal=True, vertical_alignment="center"):
+    test = st.button(t("status.check"), key="check", icon=":material/network_check:")
+    st.caption(t("status.check_help"), width="content")
+if test:
+    with st.spinner(t("status.checking")):
+        checks = runs.check()
+    if not checks:
+        st.info(t("status.nothing_to_check"))
+    for check in checks:
+        key = f"role.{check.name}"
+        name = t(key) if key in WORDS else t(f"source.{check.name}")
+        failure = check.failure
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{name}** · {plain(check.model)}", width="content")
+            if failure is None:
+                st.badge(t("status.ok", seconds=seconds(check.seconds)), color="green")
+            else:
+                st.badge(t(f"reason.{failure.reason}"), color="red")
+        words = [t(f"hint.{failure.hint}")] if failure and failure.hint else []
+        words += [plain(text) for text in (failure.message if failure else "", check.warning) if text]
+        if words:
+            st.caption(" · ".join(words))
 
 st.markdown(f"#### {t('status.sources')}")
 for name, ready in runs.readiness().items():
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{t(f'source.{name}')}**", width="content")
         st.badge(t(f"status.{ready.state}"), color=COLORS[ready.state])
+    if name == "web":
+        words = {"live": plain(ready.detail), "missing": t("status.web_missing", names=ready.detail)}
+        st.caption(words[ready.state])
     if name == "library":
         entries = desk.library.entries()
         own = sum(not entry.sample for entry in entries)
@@ -40,12 +81,8 @@ st.caption(
 
 st.markdown(f"#### {t('status.settings')}")
 settings = [
-    ("NUMBER_OF_INITIAL_QUERIES", desk.settings.queries),
-    ("MAX_RESEARCH_LOOPS", desk.settings.loops),
-    ("SIGHTLINE_DATA_DIR", desk.settings.data_dir),
-    ("SIGHTLINE_SEARCH_TIMEOUT", f"{desk.settings.search_timeout:g} s"),
-    ("SIGHTLINE_SEARCH_DELAY", f"{desk.settings.search_delay:g} s"),
-    ("SIGHTLINE_PASSAGES_PER_SEARCH", desk.settings.passages_per_search),
+    (name, {"set": t("status.set"), "": t("status.unset")}.get(value, value))
+    for name, value in desk.settings.shown()
 ]
 st.dataframe(
     pd.DataFrame([(name, str(value)) for name, value in settings], columns=["name", "value"]),

@@ -11,14 +11,17 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 
 from research import runs
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
+from research.evidence.drafts import drafted
 from research.export.data import report_json
 from research.export.markdown import file_name, report_markdown
 from research.library.documents import SUFFIXES
 from research.library.index import Entry, Hit, Library
 from research.library.prepare import Added
+from research.models.prices import as_of as prices_as_of
 from research.records import (
     MAX_QUESTION,
     Answer,
+    Check,
     Event,
     Evidence,
     Finding,
@@ -32,6 +35,7 @@ from research.records import (
     Run,
     Span,
     Task,
+    Usage,
 )
 from research.settings import SettingError, Settings
 from research.stages.plan import edited_plan
@@ -43,6 +47,7 @@ __all__ = [
     "SUFFIXES",
     "Added",
     "Answer",
+    "Check",
     "CitedAnswer",
     "CitedSource",
     "Entry",
@@ -66,9 +71,12 @@ __all__ = [
     "Span",
     "StoreError",
     "Task",
+    "Usage",
     "cited",
+    "drafted",
     "edited_plan",
     "file_name",
+    "prices_as_of",
     "report_json",
     "report_markdown",
     "runs",

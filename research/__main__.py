@@ -38,12 +38,13 @@ from research import (
 )
 
 ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
-COMMANDS = ("ask", "plan", "library", "runs", "resume")
+COMMANDS = ("ask", "plan", "library", "runs", "resume", "check")
 PROG = "python -m research"
 
 DESCRIPTION = """\
-Answers a question from your documents: the Markdown report goes to standard
-output, live progress to standard error. No key and no network are needed."""
+Answers a question: the Markdown report goes to standard output, live progress to
+standard error. With a model and a web search it researches the web; with no key
+and no network it quotes your documents."""
 
 EPILOG = """\
 commands:
@@ -55,6 +56,7 @@ commands:
   library sample on|off      put the sample documents in or take them out
   runs                       list the runs
   resume RUN                 go on with a run that was stopped, interrupted or failed
+  check                      ask every model and every web search for something small
   COMMAND --help             the options of a command
 
 examples:
@@ -65,10 +67,10 @@ examples:
   python -m research library add ~/Documents/notes
 
 exit codes:
-  0    answered, with at least one quote
+  0    answered
   1    the run, or all that it looked up, failed; or a file could not be read or written
   2    wrong usage, an unusable question or an unusable setting
-  3    finished, but nothing was found in the sources
+  3    finished, but nothing was found in the sources, or nothing was searched
   130  stopped with Ctrl-C; the message says how to go on
 """
 
@@ -124,7 +126,7 @@ def _close() -> None:
 
 def _parsed(argv: list[str]) -> argparse.Namespace:
     """The command and its options; whatever is no command is a question."""
-    takes = {"-o", "--output", "--queries", "--loops", "--data-dir"}
+    takes = {"-o", "--output", "--queries", "--loops", "--sources", "--model", "--data-dir"}
     at, words = 0, argv
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
         at += 2 if argv[at] in takes else 1
@@ -144,7 +146,17 @@ def _parser() -> argparse.ArgumentParser:
     limits = argparse.ArgumentParser(add_help=False)
     limits.add_argument("question", nargs="+", metavar="QUESTION", help="what you want to know")
     limits.add_argument("--queries", type=_limit, metavar="N", help="queries a round, 1 to 10")
-    limits.add_argument("--loops", type=_limit, metavar="N", help="rounds at most, 1 to 10")
+    limits.add_argument(
+        "--loops", type=_rounds, metavar="N", help="rounds of search at most, 0 to 10"
+    )
+    limits.add_argument(
+        "--sources",
+        metavar="NAMES",
+        help="where to look, e.g. web,library (default: what is there)",
+    )
+    limits.add_argument(
+        "--model", metavar="MODEL", help="the model that reflects and writes, as provider:name"
+    )
     writing = argparse.ArgumentParser(add_help=False)
     writing.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write to FILE; .json gives JSON"
@@ -155,7 +167,8 @@ def _parser() -> argparse.ArgumentParser:
     whole = [limits, writing, as_json, shared]
     parser = argparse.ArgumentParser(
         prog=PROG,
-        usage=f"{PROG} QUESTION [-o FILE] [--json] [--queries N] [--loops N] [--data-dir DIR]\n"
+        usage=f"{PROG} QUESTION [-o FILE] [--json] [--queries N] [--loops N] [--sources NAMES]\n"
+        f"       {' ' * len(PROG)} [--model MODEL] [--data-dir DIR]\n"
         f"       {PROG} COMMAND ...",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -180,6 +193,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command(_ask, "ask", "Answers a question.", whole)
     command(_plan, "plan", "Shows what would be searched.", [limits, as_json, shared])
+    command(_check, "check", "Asks every model and every web search.", [as_json, shared])
     command(_runs, "runs", "Lists the runs, newest first.", [shared])
     resume = command(
         _resume,
@@ -207,6 +221,10 @@ def _limit(text: str) -> int:
     return int(text)
 
 
+def _rounds(text: str) -> int:
+    return 0 if text == "0" else _limit(text)
+
+
 def _question(args: argparse.Namespace) -> str:
     """The words as one question, read as UTF-8 where the locale could not."""
     text = " ".join(args.question)
@@ -216,8 +234,25 @@ def _question(args: argparse.Namespace) -> str:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    usual = runs.desk().settings.options
-    chosen = {"queries": args.queries, "loops": args.loops}
+    desk = runs.desk()
+    usual, sources = desk.usual(), None
+    if args.sources is not None:
+        sources = tuple(dict.fromkeys(filter(None, args.sources.replace(" ", "").split(","))))
+        if not sources or not set(sources) <= set(desk.sources):
+            there = ", ".join(desk.sources)
+            raise Quit(UNUSABLE, f"--sources {args.sources!r}: there are only {there}.")
+    if args.model and desk.models is None:
+        raise Quit(
+            UNUSABLE,
+            f"--model {args.model!r}: no model can be asked. Set GEMINI_API_KEY, or ANSWER_MODEL "
+            "and the key or address that it needs.",
+        )
+    chosen = {
+        "queries": args.queries,
+        "loops": args.loops,
+        "sources": sources,
+        "model": args.model,
+    }
     return usual.model_copy(update={k: v for k, v in chosen.items() if v is not None})
 
 
@@ -363,21 +398,25 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
         folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
         message = f"Stopped; what was found is kept. Go on with: {PROG} resume {run.id}{folder}"
         raise Quit(STOPPED, message)
-    if answer is None:
-        raise Quit(FAILED, f"The run has {run.status}: {run.error or 'it has no answer'}.")
     as_json = args.json or (args.output and args.output.suffix.lower() == ".json")
     text = _json(report_json(report, answer)) if as_json else report_markdown(report, answer)
     if args.output:
         _save(args.output, text)
     else:
         _put(text)
+    if run.status == "failed" or answer is None:
+        again = f" Go on with: {PROG} resume {run.id}" if run.resumable else ""
+        why = run.error or "it has no answer"
+        raise Quit(FAILED, f"The run has {run.status}: {why}.{again}")
     if not answer.sources and answer.answer.failures:
         lost = len(answer.answer.failures)
         return _complain(
             FAILED, f"Nothing is cited, and {lost} look-ups failed; the report has why."
         )
-    if not answer.sources:
+    if not answer.sources and report.findings:
         return _complain(NOTHING, "Nothing was found in the sources.")
+    if any(item.span.kind == "missing" for item in answer.spans) and not report.findings:
+        return _complain(NOTHING, "Nothing was searched.")
     return ANSWERED
 
 
@@ -425,6 +464,8 @@ def _told_found(event: Event) -> Lines:
         return [(f"  {query} → {data['reason']}{message}", style)]
     count = data["passages"]
     titles = "; ".join(dict.fromkeys(data["titles"]))
+    if data["provider"]:
+        titles = f"{data['provider']}: {titles}"
     kept = ", found before" if data["reused"] else f", {data['seconds']:.2f} s"
     many = "passage" if count == 1 else "passages"
     return [(f"  {query} → {count} {many}{kept}: {_cut(titles)}", "green")]
@@ -442,9 +483,16 @@ def _told_reflection(event: Event) -> Lines:
 
 
 def _told_answer(event: Event) -> Lines:
-    quotes, failed = event.data["quotes"], event.data["failures"]
-    note = f", {failed} look-ups failed" if failed else ""
-    return [(f"answer: {quotes} {'quote' if quotes == 1 else 'quotes'}{note}", "bold")]
+    cited, failed = event.data["cites"], event.data["failures"]
+    note = f", {failed} {'thing' if failed == 1 else 'things'} failed" if failed else ""
+    return [
+        (f"answer: {cited} {'stretch' if cited == 1 else 'stretches'} with sources{note}", "bold")
+    ]
+
+
+def _told_waiting(event: Event) -> Lines:
+    data = event.data
+    return [(f"  {data['what']}: {data['reason']}, again in {data['seconds']:g} s", "yellow")]
 
 
 def _told_status(event: Event) -> Lines:
@@ -458,6 +506,7 @@ _TELL: dict[str, Callable[[Event], Lines]] = {
     "found": _told_found,
     "reflection": _told_reflection,
     "writing": lambda _: [("writing", "dim")],
+    "waiting": _told_waiting,
     "answer": _told_answer,
 }
 
@@ -480,6 +529,21 @@ def _plan(args: argparse.Namespace) -> int:
     lines += [plain(note) for note in plan.notes]
     _put("\n".join(lines) + "\n")
     return ANSWERED
+
+
+def _check(args: argparse.Namespace) -> int:
+    checks = runs.check()
+    if args.json:
+        rows = [check.model_dump(mode="json") for check in checks]
+        _put(_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
+    for check in () if args.json else checks:
+        failure = check.failure
+        said = f"{failure.reason}: {failure.message}" if failure else f"ok, {check.seconds:.2f} s"
+        warning = f" ({check.warning})" if check.warning else ""
+        _put(f"{plain(check.name):10} {plain(check.model):36} {plain(said + warning)}\n")
+    if not checks:
+        raise Quit(NOTHING, "No model and no web search is configured: answers quote the library.")
+    return FAILED if any(check.failure for check in checks) else ANSWERED
 
 
 def _runs(_: argparse.Namespace) -> int:

@@ -24,9 +24,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from research.reasoners import Reasoner
-from research.records import Answer, Finding, Options, Plan, Question, Reflection, Task
+from research.records import Answer, Draft, Finding, Options, Plan, Question, Reflection, Say, Task
 from research.sources import Source
-from research.stages.answer import compose, direct
+from research.stages.answer import answered, compose
 from research.stages.plan import make_plan
 from research.stages.question import understand
 from research.stages.reflect import judge
@@ -61,27 +61,33 @@ class Context:
     deadline: float = 30.0
     delay: float = 0.0
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    spend: Callable[[dict[str, Any]], None] = lambda usage: None
 
 
 Run = Runtime[Context]
 
 
-def _say(runtime: Run, kind: str, **data: Any) -> None:
-    runtime.stream_writer({"kind": kind, "data": data})
+def _voice(runtime: Run) -> Say:
+    def say(kind: str, /, **data: Any) -> None:
+        if kind == "usage":  # a call that is cut off tells of it when nobody reads the stream
+            runtime.context.spend(data)
+        else:
+            runtime.stream_writer({"kind": kind, "data": data})
+
+    return say
 
 
 async def _plan(state: State, runtime: Run) -> dict[str, Any]:
-    context = runtime.context
+    context, say = runtime.context, _voice(runtime)
     question = understand(state["asked"])
-    _say(runtime, "question", text=question.text, language=question.language)
+    say("question", text=question.text, language=question.language)
     update = {"question": question, "round": 1, "rounds": context.options.loops}
-    if context.plan is None:
-        answer = await direct(question, context.reasoner, context.clock())
-        if answer is not None:
-            return {**update, "answer": answer, "pending": []}
-    plan = context.plan or await make_plan(question, context.reasoner, context.options)
-    _say(runtime, "plan", plan=plan.model_dump(mode="json"))
-    return {**update, "plan": plan, "pending": list(plan.tasks)}
+    plan = context.plan or await make_plan(question, context.reasoner, context.options, say)
+    if isinstance(plan, Draft):
+        answer = answered(question, plan, (), context.clock())
+        return {**update, "answer": answer, "pending": []}
+    say("plan", plan=plan.model_dump(mode="json"))
+    return {**update, "plan": plan, "pending": list(plan.tasks) if context.options.loops else []}
 
 
 async def _after_search(state: State) -> str:
@@ -90,7 +96,7 @@ async def _after_search(state: State) -> str:
 
 
 async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
-    context, round_ = runtime.context, state["round"]
+    context, round_, say = runtime.context, state["round"], _voice(runtime)
     reflection = await judge(
         state["question"],
         state["plan"],
@@ -98,8 +104,9 @@ async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
         context.reasoner,
         context.options,
         round_,
+        say,
     )
-    _say(runtime, "reflection", **reflection.model_dump(mode="json"))
+    say("reflection", **reflection.model_dump(mode="json"))
     pending = list(reflection.follow_ups)
     return {
         "reflections": [reflection],
@@ -109,41 +116,46 @@ async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
 
 
 async def _answer(state: State, runtime: Run) -> dict[str, Any]:
-    context = runtime.context
+    context, say = runtime.context, _voice(runtime)
     answer = state.get("answer")
     if answer is None:
-        if len(state.get("reflections", [])) < state["round"]:
-            _say(runtime, "reflection", round=state["round"], skipped=True)
-        _say(runtime, "writing")
+        if len(state.get("reflections", [])) < state["round"] and state["rounds"]:
+            say("reflection", round=state["round"], skipped=True)
+        say("writing")
         answer = await compose(
             state["question"],
             state["plan"],
             state.get("findings", []),
             context.reasoner,
+            context.options,
             context.clock(),
+            say,
+            state.get("reflections", []),
         )
-    _say(runtime, "answer", quotes=answer.quotes, failures=len(answer.failures))
+    say("answer", quotes=answer.quotes, cites=answer.cites, failures=len(answer.failures))
     return {"answer": answer}
 
 
 def _search_node(name: str) -> Callable[..., Any]:
     async def search(task: Task, runtime: Run) -> dict[str, Any]:
-        context = runtime.context
-        _say(runtime, "search", task=task.model_dump(mode="json"))
+        context, say = runtime.context, _voice(runtime)
+        say("search", task=task.model_dump(mode="json"))
         finding = await look_up(
             task,
             context.sources[name],
             context.ledger,
+            say,
             deadline=context.deadline,
             delay=context.delay,
         )
-        _say(
-            runtime,
+        say(
             "found",
             task=task.model_dump(mode="json"),
             passages=finding.passages,
             titles=[evidence.title for evidence in finding.evidence],
             reason=finding.reason,
+            hint=finding.hint,
+            provider=finding.provider,
             message=finding.message,
             seconds=finding.seconds,
             reused=finding.reused,

@@ -11,7 +11,7 @@ import hashlib
 import re
 import unicodedata
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -26,10 +26,22 @@ Reason = Literal[
     "blocked",  # the content or this client is barred
     "empty",  # it answered: there is nothing
     "malformed",  # it answered something that cannot be read
+    "unavailable",  # it answered that it cannot serve now
+    "cut off",  # it reached its own limit of output
     "internal",  # our own fault; the log has the details
 ]
 RunStatus = Literal["queued", "running", "done", "stopped", "interrupted", "failed"]
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
+Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
+Hint = Literal[
+    "",
+    "key",  # the key is wrong or missing
+    "billing",  # grounding needs a billed key
+    "location",  # the service refuses this region
+    "model",  # the model is not there (any more)
+    "context",  # the input is too long for the model
+    "endpoint",  # the address answers, but it is not this service
+]
 
 MAX_QUESTION = 2_000  # characters; longer text belongs into the library
 
@@ -52,10 +64,25 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Say(Protocol):
+    """How a stage, a reasoner or a source tells what happens while it happens."""
+
+    def __call__(self, kind: str, /, **data: Any) -> None:
+        """`data` has to survive JSON. Kinds: text, waiting, usage and those of the graph."""
+
+
+def silent(kind: str, /, **data: Any) -> None:
+    """A `Say` that nobody hears."""
+
+
 class Passage(Record):
-    """A verbatim piece of a document. `text` equals the document's text from `start` to `end`."""
+    """A piece of a source. With the origin `source`, `text` is verbatim: the document's text from
+    `start` to `end`. With the origin `grounding` it is a sentence of a search model that names the
+    source as what supports it; the source may say it in other words.
+    """
 
     id: str
+    origin: Literal["source", "grounding"] = "source"
     text: str
     start: int = 0
     end: int = 0
@@ -77,6 +104,7 @@ class Evidence(Record):
     retrieved: datetime
     published: date | None = None
     sample: bool = False
+    expires: bool = False  # its address is a redirect that works for some weeks only
     opening: str = ""  # how it begins, which tells what it is about
     passages: tuple[Passage, ...] = ()
 
@@ -114,6 +142,40 @@ class Task(Record):
         return fingerprint(self.source, normalised(self.query), *subjects)
 
 
+class Cite(Record):
+    """Points at a stretch of a passage of a registered piece of evidence."""
+
+    evidence: str
+    passage: str
+    start: int = 0
+    end: int = 0
+
+
+class Span(Record):
+    """A stretch of the answer. `quote` text is verbatim from outside; `part` is the part it serves.
+
+    The text of `text` spans is Markdown: put together, those that follow each other are one
+    document, and a span ends where its citations stand.
+    """
+
+    kind: SpanKind
+    text: str
+    cites: tuple[Cite, ...] = ()
+    part: str = ""
+    unsourced: bool = False  # it claims a source that does not exist
+
+
+class Failure(Record):
+    """Something that failed on the way, as the answer lists it."""
+
+    stage: Stage = "search"
+    source: str = ""
+    query: str = ""
+    reason: Reason
+    hint: Hint = ""
+    message: str = ""
+
+
 class Plan(Record):
     """What to look up: the parts of the question and the first round's tasks."""
 
@@ -121,18 +183,29 @@ class Plan(Record):
     tasks: tuple[Task, ...] = ()
     edited: bool = False
     notes: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
 
 
 class Finding(Record):
-    """What one task brought back, or the reason why it brought back nothing."""
+    """What one task brought back, or the reason why it brought back nothing.
+
+    `summary` is what a model wrote about this query, cited; `asked` are the queries that the search
+    engine ran for it; `suggestions` is HTML that the engine's terms want shown with the answer.
+    """
 
     task: Task
     evidence: tuple[Evidence, ...] = ()
     reason: Reason | None = None
+    hint: Hint = ""
     message: str = ""
     started: datetime
     seconds: float = 0.0
     reused: bool = False
+    provider: str = ""
+    summary: tuple[Span, ...] = ()
+    asked: tuple[str, ...] = ()
+    suggestions: str = ""
+    failures: tuple[Failure, ...] = ()  # what failed beside it: another provider, a page, a summary
 
     @property
     def passages(self) -> int:
@@ -147,33 +220,37 @@ class Reflection(Record):
     gap: tuple[str, ...] = ()
     follow_ups: tuple[Task, ...] = ()
     note: str = ""
+    failures: tuple[Failure, ...] = ()
 
 
-class Cite(Record):
-    """Points at a stretch of a passage of a registered piece of evidence."""
+class Draft(Record):
+    """What a reasoner has written: an answer's spans, who wrote them, what failed on the way.
 
-    evidence: str
-    passage: str
-    start: int = 0
-    end: int = 0
+    `unwritten` is set if what is there only stands in for an answer that failed: the run has failed
+    then, and going on with it tries to write again.
+    """
 
-
-class Span(Record):
-    """A stretch of the answer. `quote` text is verbatim from outside; `part` is the part it serves."""
-
-    kind: SpanKind
-    text: str
-    cites: tuple[Cite, ...] = ()
-    part: str = ""
+    spans: tuple[Span, ...]
+    author: str
+    failures: tuple[Failure, ...] = ()
+    unwritten: bool = False
 
 
-class Failure(Record):
-    """A look-up that failed, as the answer lists it."""
+class Usage(Record):
+    """What a paid call used, by the provider's own count.
 
-    source: str
-    query: str
-    reason: Reason
-    message: str = ""
+    `input` includes what was `cached`, `output` what the model thought. `cost` is an estimate in US
+    dollars; None if the price is not known.
+    """
+
+    stage: Stage
+    model: str  # "gemini:gemini-3.8-flash"; of a search service its name alone
+    calls: int = 1
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    searches: int = 0
+    cost: float | None = None
 
 
 class Answer(Record):
@@ -185,19 +262,27 @@ class Answer(Record):
     spans: tuple[Span, ...] = ()
     failures: tuple[Failure, ...] = ()
     sample: bool = False
+    unwritten: bool = False
+    suggestions: tuple[str, ...] = ()
     made: datetime
 
     @property
     def quotes(self) -> int:
         return sum(span.kind == "quote" for span in self.spans)
 
+    @property
+    def cites(self) -> int:
+        """How many stretches of the answer cite something."""
+        return sum(bool(span.cites) for span in self.spans)
+
 
 class Options(Record):
-    """The limits of one run. `loops` counts rounds of search, the first included."""
+    """The limits of one run. `loops` counts rounds of search, the first included; 0 searches nothing."""
 
     queries: int = Field(default=3, ge=1, le=10)
-    loops: int = Field(default=2, ge=1, le=10)
+    loops: int = Field(default=2, ge=0, le=10)
     sources: tuple[str, ...] = ("library",)
+    model: str = ""  # reflects and writes instead of the models that are set; "" leaves them
 
 
 class Run(Record):
@@ -232,6 +317,7 @@ class Report(Record):
     reflections: tuple[Reflection, ...] = ()
     answer: Answer | None = None
     evidence: tuple[Evidence, ...] = ()
+    usage: tuple[Usage, ...] = ()
 
 
 class Event(Record):
@@ -249,3 +335,14 @@ class Readiness(Record):
 
     state: Literal["live", "offline", "sample", "missing"]
     detail: str = ""
+
+
+class Check(Record):
+    """What a test connection has shown: `name` is a role (plan, write) or a search provider."""
+
+    name: str
+    setting: str = ""
+    model: str = ""
+    seconds: float = 0.0
+    failure: Failure | None = None
+    warning: str = ""

@@ -1,7 +1,8 @@
 """The only reader of the environment.
 
 Explicit values beat the environment, the environment beats the default, and a blank value is unset.
-`Settings` is a frozen value; nothing is read at import.
+`Settings` is a frozen value; nothing is read at import. Keys are `SecretStr`, so that no print, log
+or traceback of a setting shows them.
 """
 
 from __future__ import annotations
@@ -9,13 +10,26 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SecretStr
 
 from research.records import Options
 
 APP_NAME = "sightline"
+PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")  # who can search the web
+Role = Literal["plan", "reflect", "write", "search"]
+ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
+_ROLE_SETTINGS: dict[Role, str] = {
+    "plan": "QUERY_GENERATOR_MODEL",
+    "reflect": "REFLECTION_MODEL",
+    "write": "ANSWER_MODEL",
+    "search": "WEB_SEARCH_MODEL",
+}
+
+_NO_KEY = SecretStr("")
 
 
 class SettingError(ValueError):
@@ -23,21 +37,105 @@ class SettingError(ValueError):
 
 
 class Settings(BaseModel):
-    """Everything that can be set from outside. Times are seconds."""
+    """Everything that can be set from outside. Times are seconds; "" is "not set"."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     data_dir: Path
     queries: int = 3
     loops: int = 2
-    search_timeout: float = 30.0
+    search_timeout: float = 60.0
     search_delay: float = 0.0
     passages_per_search: int = 8
+
+    gemini_key: SecretStr = _NO_KEY
+    gemini_url: str = ""
+    openai_key: SecretStr = _NO_KEY
+    openai_url: str = ""
+    ollama_url: str = ""
+    ollama_context: int = 32_768
+    plan_model: str = ""
+    reflect_model: str = ""
+    write_model: str = ""
+    search_model: str = ""
+    model_timeout: float = 60.0
+    model_attempts: int = 2
+    retry_wait: float = 30.0
+    model_concurrency: int = 200
+    requests_per_minute: int = 0
+
+    web_search: str = "auto"
+    tavily_key: SecretStr = _NO_KEY
+    tavily_url: str = ""
+    searxng_url: str = ""
+    wikipedia_url: str = "https://{language}.wikipedia.org"
+    results_per_search: int = 8
+    pages_per_search: int = 0
 
     @property
     def options(self) -> Options:
         """The limits a run has unless the form says otherwise."""
         return Options(queries=self.queries, loops=self.loops)
+
+    @property
+    def web_providers(self) -> tuple[str, ...]:
+        """Who is asked to search the web, the first choice first; `auto` leaves out Wikipedia."""
+        names = [name.strip() for name in self.web_search.split(",") if name.strip()]
+        if names == ["off"]:
+            return ()
+        if names == ["auto"]:
+            return tuple(name for name in PROVIDERS if name != "wikipedia")
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys themselves, to be kept out of everything."""
+        keys = (self.gemini_key, self.openai_key, self.tavily_key)
+        return tuple(key.get_secret_value() for key in keys if key.get_secret_value())
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Every setting by its name with its value as text; of a key only "set", or "" without."""
+        return [
+            ("NUMBER_OF_INITIAL_QUERIES", str(self.queries)),
+            ("MAX_RESEARCH_LOOPS", str(self.loops)),
+            *((model_setting(role), self.model(role)) for role in ROLES),
+            ("GEMINI_API_KEY", "set" if self.gemini_key.get_secret_value() else ""),
+            ("GOOGLE_GEMINI_BASE_URL", self.gemini_url),
+            ("OPENAI_API_KEY", "set" if self.openai_key.get_secret_value() else ""),
+            ("OPENAI_BASE_URL", self.openai_url),
+            ("OLLAMA_BASE_URL", self.ollama_url),
+            ("OLLAMA_CONTEXT_LENGTH", str(self.ollama_context)),
+            ("WEB_SEARCH", self.web_search),
+            ("TAVILY_API_KEY", "set" if self.tavily_key.get_secret_value() else ""),
+            ("TAVILY_BASE_URL", self.tavily_url),
+            ("SEARXNG_URL", self.searxng_url),
+            ("WIKIPEDIA_URL", self.wikipedia_url),
+            ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
+            ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
+            ("SIGHTLINE_SEARCH_DELAY", f"{self.search_delay:g} s"),
+            ("SIGHTLINE_PASSAGES_PER_SEARCH", str(self.passages_per_search)),
+            ("SIGHTLINE_RESULTS_PER_SEARCH", str(self.results_per_search)),
+            ("SIGHTLINE_PAGES_PER_SEARCH", str(self.pages_per_search)),
+            ("SIGHTLINE_MODEL_TIMEOUT", f"{self.model_timeout:g} s"),
+            ("SIGHTLINE_MODEL_ATTEMPTS", str(self.model_attempts)),
+            ("SIGHTLINE_RETRY_WAIT", f"{self.retry_wait:g} s"),
+            ("SIGHTLINE_MODEL_CONCURRENCY", str(self.model_concurrency)),
+            ("SIGHTLINE_REQUESTS_PER_MINUTE", str(self.requests_per_minute)),
+        ]
+
+    def model(self, role: Role) -> str:
+        """The model that is set for a role; "" if none is."""
+        return {
+            "plan": self.plan_model,
+            "reflect": self.reflect_model,
+            "write": self.write_model,
+            "search": self.search_model,
+        }[role]
+
+
+def model_setting(role: Role) -> str:
+    """The name of the setting for a role's model."""
+    return _ROLE_SETTINGS[role]
 
 
 def _number(env: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
@@ -66,6 +164,56 @@ def _whole(env: Mapping[str, str], name: str, default: int, low: int, high: int)
     return int(value)
 
 
+def _text(env: Mapping[str, str], *names: str) -> str:
+    """The first of some settings that is not blank."""
+    return next((value for name in names if (value := env.get(name, "").strip())), "")
+
+
+def _key(env: Mapping[str, str], *names: str) -> SecretStr:
+    for name in names:
+        value = env.get(name, "").strip()
+        if value and (not value.isascii() or not value.isprintable() or " " in value):
+            raise SettingError(
+                f"{name} has characters that no key has. Copy the key again, without quotes and "
+                "spaces, or remove it."
+            )
+    return SecretStr(_text(env, *names))
+
+
+def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
+    value = env.get(name, "").strip() or default
+    parts = urlsplit(value)
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise SettingError(
+            f"{name} is {value!r}; it must be an address such as https://example.org. "
+            "Correct it or remove it."
+        )
+    return value.rstrip("/")
+
+
+def _wikipedia(env: Mapping[str, str]) -> str:
+    value = _address(env, "WIKIPEDIA_URL", "https://{language}.wikipedia.org")
+    if "{language}" not in value:
+        raise SettingError(
+            f"WIKIPEDIA_URL is {value!r}; it must have {{language}} where zh or en belongs, as in "
+            "https://{language}.wikipedia.org. Correct it or remove it."
+        )
+    return value
+
+
+def _providers(env: Mapping[str, str]) -> str:
+    value = env.get("WEB_SEARCH", "").strip().lower() or "auto"
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    known = {("auto",), ("off",)}
+    if tuple(names) not in known and not set(names) <= set(PROVIDERS):
+        wrong = next((name for name in names if name not in PROVIDERS), value)
+        raise SettingError(
+            f"WEB_SEARCH is {value!r}: there is no {wrong!r}. Name one or several of "
+            f"{', '.join(PROVIDERS)}, or auto, or off."
+        )
+    return ",".join(names)
+
+
 def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) -> Settings:
     """Reads the settings from `env` (the process's environment unless given).
 
@@ -74,14 +222,35 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
     """
     env = os.environ if env is None else env
     folder = data_dir or Path(
-        env.get("SIGHTLINE_DATA_DIR", "").strip()
-        or platformdirs.user_data_dir(APP_NAME, appauthor=False)
+        _text(env, "SIGHTLINE_DATA_DIR") or platformdirs.user_data_dir(APP_NAME, appauthor=False)
     )
     return Settings(
         data_dir=folder.expanduser().absolute(),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
-        loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 1, 10),
-        search_timeout=_number(env, "SIGHTLINE_SEARCH_TIMEOUT", 30, 0.05, 600),
+        loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
+        search_timeout=_number(env, "SIGHTLINE_SEARCH_TIMEOUT", 60, 0.05, 600),
         search_delay=_number(env, "SIGHTLINE_SEARCH_DELAY", 0, 0, 60),
         passages_per_search=_whole(env, "SIGHTLINE_PASSAGES_PER_SEARCH", 8, 1, 50),
+        gemini_key=_key(env, "GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        gemini_url=_address(env, "GOOGLE_GEMINI_BASE_URL"),
+        openai_key=_key(env, "OPENAI_API_KEY"),
+        openai_url=_address(env, "OPENAI_BASE_URL"),
+        ollama_url=_address(env, "OLLAMA_BASE_URL"),
+        ollama_context=_whole(env, "OLLAMA_CONTEXT_LENGTH", 32_768, 2_048, 2_000_000),
+        plan_model=_text(env, "QUERY_GENERATOR_MODEL"),
+        reflect_model=_text(env, "REFLECTION_MODEL"),
+        write_model=_text(env, "ANSWER_MODEL"),
+        search_model=_text(env, "WEB_SEARCH_MODEL"),
+        model_timeout=_number(env, "SIGHTLINE_MODEL_TIMEOUT", 60, 0.05, 900),
+        model_attempts=_whole(env, "SIGHTLINE_MODEL_ATTEMPTS", 2, 1, 5),
+        retry_wait=_number(env, "SIGHTLINE_RETRY_WAIT", 30, 0, 300),
+        model_concurrency=_whole(env, "SIGHTLINE_MODEL_CONCURRENCY", 200, 1, 1_000),
+        requests_per_minute=_whole(env, "SIGHTLINE_REQUESTS_PER_MINUTE", 0, 0, 100_000),
+        web_search=_providers(env),
+        tavily_key=_key(env, "TAVILY_API_KEY"),
+        tavily_url=_address(env, "TAVILY_BASE_URL"),
+        searxng_url=_address(env, "SEARXNG_URL"),
+        wikipedia_url=_wikipedia(env),
+        results_per_search=_whole(env, "SIGHTLINE_RESULTS_PER_SEARCH", 8, 1, 20),
+        pages_per_search=_whole(env, "SIGHTLINE_PAGES_PER_SEARCH", 0, 0, 10),
     )

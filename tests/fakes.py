@@ -16,6 +16,7 @@ from pathlib import Path
 from research.evidence.registry import evidence_id
 from research.records import (
     Cite,
+    Draft,
     Evidence,
     EvidenceKind,
     Finding,
@@ -27,6 +28,7 @@ from research.records import (
     Readiness,
     Reason,
     Reflection,
+    Say,
     Span,
     Task,
     fingerprint,
@@ -34,6 +36,7 @@ from research.records import (
 
 RETRIEVED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 PUBLISHED = date(2025, 12, 31)
+AUTHOR = "Scripted, no model"
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class ScriptedSource:
     def ready(self) -> Readiness:
         return Readiness(state="offline", detail="scripted")
 
-    async def search(self, task: Task) -> Finding:
+    async def search(self, task: Task, say: Say) -> Finding:
         self.calls.append(task)
         self._note("start", task)
         if self._before:
@@ -165,13 +168,9 @@ class ScriptedReasoner:
         self.reflected: list[tuple[int, tuple[Finding, ...]]] = []
         self.written: list[tuple[Plan, tuple[Finding, ...]]] = []
 
-    def author(self, question: Question) -> str:
-        return "Scripted, no model"
-
-    async def route(self, question: Question) -> tuple[Span, ...]:
-        return (Span(kind="text", text=self._direct),) if self._direct else ()
-
-    async def plan(self, question: Question, options: Options) -> Plan:
+    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+        if self._direct:
+            return Draft(spans=(Span(kind="text", text=self._direct),), author=AUTHOR)
         self.planned.append(question)
         tasks = [
             Task(id=f"1.{n}", source=source, query=query, part="p1", subject=("Tower", "塔"))
@@ -183,7 +182,13 @@ class ScriptedReasoner:
         return Plan(parts=(part,), tasks=tuple(tasks), notes=("scripted",))
 
     async def reflect(
-        self, question: Question, plan: Plan, findings: Sequence[Finding], round_: int
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
     ) -> Reflection:
         self.reflected.append((round_, tuple(findings)))
         source = plan.tasks[0].source if plan.tasks else "web"
@@ -199,10 +204,16 @@ class ScriptedReasoner:
         )
 
     async def write(
-        self, question: Question, plan: Plan, findings: Sequence[Finding]
-    ) -> tuple[Span, ...]:
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        reflections: Sequence[Reflection],
+        options: Options,
+        say: Say,
+    ) -> Draft:
         self.written.append((plan, tuple(findings)))
-        return tuple(
+        spans = tuple(
             Span(
                 kind="quote",
                 text=passage.text,
@@ -212,7 +223,9 @@ class ScriptedReasoner:
             for finding in findings
             for item in finding.evidence
             for passage in item.passages
-        ) or (Span(kind="missing", text="Nothing was found.", part="p1"),)
+        )
+        missing = (Span(kind="missing", text="Nothing was found.", part="p1"),)
+        return Draft(spans=spans or missing, author=AUTHOR)
 
 
 def until(true: Callable[[], object], seconds: float = 15.0) -> None:

@@ -15,9 +15,9 @@ import pytest
 import research
 
 ROOT = Path(__file__).resolve().parent.parent
-NEUTRAL = {"records", "settings", "text", "storage"}
+NEUTRAL = {"records", "settings", "text", "storage", "trouble"}
 PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
-FOLDERS = {"evidence", "export", "library", "news", "database", "places"}
+FOLDERS = {"evidence", "export", "library", "models", "news", "database", "places"}
 MODULES = sorted((ROOT / "research").rglob("*.py"))
 PAGES = sorted((ROOT / "pages").rglob("*.py"))
 
@@ -69,12 +69,16 @@ def allowed(module: str, wanted: str) -> bool:
     if top in FOLDERS:
         return target == top or (top == "export" and target == "evidence")
     if top == "reasoners":
-        return target == "reasoners"
+        return target in ("reasoners", "models") or wanted in (
+            "evidence.markup",
+            "evidence.registry",
+        )
     if top == "sources":
         own = rest.split(".")[0]
         served = FOLDERS - {"evidence", "export"}
         return (
             wanted in ("sources", "evidence.registry")
+            or target == "models"
             or (own in served and target == own)
             or (bool(own) and wanted.split(".")[:2] == ["sources", own])
         )

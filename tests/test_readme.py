@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from research import settings
+from research.models import roles
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -17,33 +18,39 @@ def test_every_setting_of_the_environment_is_in_the_readme_and_the_other_way_rou
 
 
 def test_the_defaults_in_the_readme_are_those_of_the_code(tmp_path):
-    loaded = settings.load({}, data_dir=tmp_path)
-    values = {
-        "NUMBER_OF_INITIAL_QUERIES": loaded.queries,
-        "MAX_RESEARCH_LOOPS": loaded.loops,
-        "SIGHTLINE_SEARCH_TIMEOUT": loaded.search_timeout,
-        "SIGHTLINE_SEARCH_DELAY": loaded.search_delay,
-        "SIGHTLINE_PASSAGES_PER_SEARCH": loaded.passages_per_search,
-    }
-    for name, value in values.items():
-        assert f"| `{name}` | {value:g} |" in README
+    shown = dict(settings.load({}, data_dir=tmp_path).shown())
+    told = dict(re.findall(r"^\| `([A-Z_]+)` \| (.*?) \|", README, re.M))
+    numbers = {name: value for name, value in shown.items() if re.match(r"\d", value)}
+    assert len(numbers) >= 12
+    for name, value in numbers.items():
+        assert told[name] == value.removesuffix(" s"), name
+    for name, model in roles.DEFAULTS.items():
+        assert told[settings.model_setting(name)] == f"`{model}`"
+    assert told["WEB_SEARCH"] == f"`{shown['WEB_SEARCH']}`"
+
+
+def test_every_setting_is_shown_but_no_key():
+    keys = {name: f"sentinel-{name}" for name in ("GEMINI_API_KEY", "OPENAI_API_KEY", "TAVILY_API_KEY")}
+    loaded = settings.load(keys)
+    assert {name for name, _ in loaded.shown()} | {"GOOGLE_API_KEY"} == set(
+        re.findall(r"^\| `([A-Z_]+)` \|", README, re.M)
+    )
+    assert "sentinel" not in str(loaded.shown()) + repr(loaded) + loaded.model_dump_json()
 
 
 def test_every_path_of_the_tree_exists():
+    """A line begins with its paths; what it tells of a folder may name the files in it."""
     tree = README.split("## The tree")[1].split("```")[1]
-    folder, missing = ROOT, []
+    folders, missing = {0: ROOT}, []  # by the indent of what is in them
     for line in tree.strip().splitlines():
         indent = len(line) - len(line.lstrip())
-        if indent == 0:
-            folder = ROOT
         first = re.match(r"\s*((?:[a-z_]+(?:\.py|/)(?:  (?=\S))?)+)", line)
         assert first, line
-        for name in first.group(1).split():
-            path = (ROOT if indent == 0 else folder) / name
-            if not path.exists():
-                missing.append(str(path.relative_to(ROOT)))
-            if indent == 0 and name.endswith("/"):
-                folder = path
+        paths = [folders[indent] / name for name in first.group(1).split()]
+        if first.group(1).rstrip().endswith("/"):
+            folders[indent + 2] = paths[-1]
+            paths += [paths[-1] / name for name in re.findall(r"\b[a-z_]+\.py", line[first.end() :])]
+        missing += [str(path.relative_to(ROOT)) for path in paths if not path.exists()]
     assert missing == []
 
 
@@ -70,16 +77,26 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
         if line:
             name, _, bound = line.partition(">=")
             assert bound, f"{line} has no lower bound"
-            required[re.sub(r"[-_.]+", "-", name.lower())] = bound
+            plain = name.split("[")[0].lower()
+            required[re.sub(r"[-_.]+", "-", plain)] = bound
     modules = {
+        "aiohttp": "aiohttp",
+        "aiolimiter": "aiolimiter",
         "aiosqlite": "aiosqlite",
         "docx": "python-docx",
+        "google.genai": "google-genai",
+        "httpx": "httpx",
+        "langchain_core": "langchain-core",
+        "langchain_google_genai": "langchain-google-genai",
+        "langchain_ollama": "langchain-ollama",
+        "langchain_openai": "langchain-openai",
         "langgraph": "langgraph",
         "lxml": "lxml",
         "markdown_it": "markdown-it-py",
         "openpyxl": "openpyxl",
         "pandas": "pandas",
         "platformdirs": "platformdirs",
+        "protego": "protego",
         "pydantic": "pydantic",
         "pypdf": "pypdf",
         "pysbd": "pysbd",
@@ -87,6 +104,7 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
         "rjieba": "rjieba",
         "snowballstemmer": "snowballstemmer",
         "streamlit": "streamlit",
+        "tavily": "tavily-python",
         "trafilatura": "trafilatura",
     }
     assert {package for package in modules.values() if package not in required} == set()

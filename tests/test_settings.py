@@ -2,41 +2,122 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
+import pprint
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from research.records import Options, Run
+from research.records import Finding, Options, Report, Run
 from research.runs import Desk
 from research.runs.local import LocalRuns
 from research.settings import SettingError, Settings, load
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
+from tests.servers.search import FakeSearXNG, FakeTavily, FakeWikipedia, Service
 
 Start = Callable[..., tuple[LocalRuns, Run]]
 WEB = ("web",)
 
-NUMBERS = {
+NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "NUMBER_OF_INITIAL_QUERIES": ("queries", 3, "7", 7),
     "MAX_RESEARCH_LOOPS": ("loops", 2, "5", 5),
-    "SIGHTLINE_SEARCH_TIMEOUT": ("search_timeout", 30.0, "1.5", 1.5),
+    "SIGHTLINE_SEARCH_TIMEOUT": ("search_timeout", 60.0, "1.5", 1.5),
     "SIGHTLINE_SEARCH_DELAY": ("search_delay", 0.0, "0.25", 0.25),
     "SIGHTLINE_PASSAGES_PER_SEARCH": ("passages_per_search", 8, "12", 12),
+    "OLLAMA_CONTEXT_LENGTH": ("ollama_context", 32_768, "8192", 8_192),
+    "SIGHTLINE_MODEL_TIMEOUT": ("model_timeout", 60.0, "0.5", 0.5),
+    "SIGHTLINE_MODEL_ATTEMPTS": ("model_attempts", 2, "4", 4),
+    "SIGHTLINE_RETRY_WAIT": ("retry_wait", 30.0, "0", 0.0),
+    "SIGHTLINE_MODEL_CONCURRENCY": ("model_concurrency", 200, "3", 3),
+    "SIGHTLINE_REQUESTS_PER_MINUTE": ("requests_per_minute", 0, "15", 15),
+    "SIGHTLINE_RESULTS_PER_SEARCH": ("results_per_search", 8, "20", 20),
+    "SIGHTLINE_PAGES_PER_SEARCH": ("pages_per_search", 0, "3", 3),
 }
+MODELS = {
+    "QUERY_GENERATOR_MODEL": "plan_model",
+    "REFLECTION_MODEL": "reflect_model",
+    "ANSWER_MODEL": "write_model",
+    "WEB_SEARCH_MODEL": "search_model",
+}
+ADDRESSES = {
+    "GOOGLE_GEMINI_BASE_URL": "gemini_url",
+    "OPENAI_BASE_URL": "openai_url",
+    "OLLAMA_BASE_URL": "ollama_url",
+    "TAVILY_BASE_URL": "tavily_url",
+    "SEARXNG_URL": "searxng_url",
+}
+KEYS = {
+    "GEMINI_API_KEY": "gemini_key",
+    "GOOGLE_API_KEY": "gemini_key",
+    "OPENAI_API_KEY": "openai_key",
+    "TAVILY_API_KEY": "tavily_key",
+}
+WIKIPEDIA = "https://{language}.wikipedia.org"
+VALUES: dict[str, tuple[str, object, str, object]] = {
+    **NUMBERS,
+    **{name: (field, "", "openai:deepseek-chat", "openai:deepseek-chat") for name, field in MODELS.items()},
+    **{name: (field, "", "http://127.0.0.1:8/v1/", "http://127.0.0.1:8/v1") for name, field in ADDRESSES.items()},
+    "WIKIPEDIA_URL": ("wikipedia_url", WIKIPEDIA, "http://w.test/{language}/", "http://w.test/{language}"),
+    "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
+    **{name: (field, SecretStr(""), "k-0123", SecretStr("k-0123")) for name, field in KEYS.items()},
+}  # fmt: skip
+BLANK = ("", " ", "\t\n")
 
 
 # Reading
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", VALUES)
 def test_the_environment_beats_the_default_and_a_blank_value_is_unset(name: str) -> None:
-    field, default, raw, value = NUMBERS[name]
+    field, default, raw, value = VALUES[name]
     assert getattr(load({}), field) == default
     assert getattr(load({name: raw}), field) == value
     assert getattr(load({name: f"  {raw} "}), field) == value
-    for blank in ("", " ", "\t\n"):
+    for blank in BLANK:
         assert getattr(load({name: blank}), field) == default
+
+
+def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) -> None:
+    fields = {field for field, *_ in VALUES.values()} | {"data_dir"}
+    assert fields == set(Settings.model_fields)
+    shown = [name for name, _ in load({}, data_dir=tmp_path).shown()]
+    assert sorted(shown) == sorted({*VALUES, "SIGHTLINE_DATA_DIR"} - {"GOOGLE_API_KEY"})
+
+
+@pytest.mark.parametrize("name", [name for name in VALUES if name not in KEYS])
+def test_what_is_shown_of_a_setting_is_its_value(name: str) -> None:
+    _, _, raw, value = VALUES[name]
+    shown = dict(load({name: raw}).shown())[name]
+    assert shown.removesuffix(" s") == (f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def test_a_gemini_key_of_its_own_beats_the_one_of_google() -> None:
+    both = {"GEMINI_API_KEY": "gemini", "GOOGLE_API_KEY": "google"}
+    assert load(both).gemini_key.get_secret_value() == "gemini"
+    for blank in BLANK:
+        assert load({**both, "GEMINI_API_KEY": blank}).gemini_key.get_secret_value() == "google"
+
+
+@pytest.mark.parametrize(
+    ("raw", "providers"),
+    [
+        ("", ("gemini", "tavily", "searxng")),
+        ("auto", ("gemini", "tavily", "searxng")),
+        ("AUTO", ("gemini", "tavily", "searxng")),
+        ("off", ()),
+        ("wikipedia", ("wikipedia",)),
+        ("searxng, gemini", ("searxng", "gemini")),
+        ("tavily,TAVILY,wikipedia", ("tavily", "wikipedia")),
+    ],
+)
+def test_who_searches_the_web_is_named_in_the_order_of_choice(
+    raw: str, providers: tuple[str, ...]
+) -> None:
+    assert load({"WEB_SEARCH": raw}).web_providers == providers
 
 
 def test_an_explicit_data_folder_beats_the_environment_which_beats_the_default(
@@ -71,15 +152,29 @@ def test_the_process_environment_is_read_unless_another_is_given(
         ("NUMBER_OF_INITIAL_QUERIES", "11", "a number from 1 to 10"),
         ("NUMBER_OF_INITIAL_QUERIES", "2.5", "a whole number from 1 to 10"),
         ("NUMBER_OF_INITIAL_QUERIES", "nan", "a number from 1 to 10"),
-        ("MAX_RESEARCH_LOOPS", "-1", "a number from 1 to 10"),
-        ("MAX_RESEARCH_LOOPS", "inf", "a number from 1 to 10"),
-        ("MAX_RESEARCH_LOOPS", "1e9", "a number from 1 to 10"),
-        ("MAX_RESEARCH_LOOPS", "二", "a number from 1 to 10"),
+        ("MAX_RESEARCH_LOOPS", "-1", "a number from 0 to 10"),
+        ("MAX_RESEARCH_LOOPS", "inf", "a number from 0 to 10"),
+        ("MAX_RESEARCH_LOOPS", "1e9", "a number from 0 to 10"),
+        ("MAX_RESEARCH_LOOPS", "二", "a number from 0 to 10"),
+        ("MAX_RESEARCH_LOOPS", "1.5", "a whole number from 0 to 10"),
         ("SIGHTLINE_SEARCH_TIMEOUT", "0", "a number from 0.05 to 600"),
         ("SIGHTLINE_SEARCH_TIMEOUT", "5 s", "a number from 0.05 to 600"),
         ("SIGHTLINE_SEARCH_DELAY", "-0.1", "a number from 0 to 60"),
         ("SIGHTLINE_PASSAGES_PER_SEARCH", "1.5", "a whole number from 1 to 50"),
         ("SIGHTLINE_PASSAGES_PER_SEARCH", "51", "a number from 1 to 50"),
+        ("OLLAMA_CONTEXT_LENGTH", "4096.5", "a whole number from 2048 to 2000000"),
+        ("SIGHTLINE_MODEL_TIMEOUT", "0", "a number from 0.05 to 900"),
+        ("SIGHTLINE_MODEL_TIMEOUT", "a minute", "a number from 0.05 to 900"),
+        ("SIGHTLINE_MODEL_ATTEMPTS", "0", "a number from 1 to 5"),
+        ("SIGHTLINE_MODEL_ATTEMPTS", "6", "a number from 1 to 5"),
+        ("SIGHTLINE_RETRY_WAIT", "301", "a number from 0 to 300"),
+        ("SIGHTLINE_MODEL_CONCURRENCY", "0", "a number from 1 to 1000"),
+        ("SIGHTLINE_MODEL_CONCURRENCY", "none", "a number from 1 to 1000"),
+        ("SIGHTLINE_REQUESTS_PER_MINUTE", "-1", "a number from 0 to 100000"),
+        ("SIGHTLINE_REQUESTS_PER_MINUTE", "0.5", "a whole number from 0 to 100000"),
+        ("SIGHTLINE_RESULTS_PER_SEARCH", "21", "a number from 1 to 20"),
+        ("SIGHTLINE_PAGES_PER_SEARCH", "all", "a number from 0 to 10"),
+        ("SIGHTLINE_PAGES_PER_SEARCH", "11", "a number from 0 to 10"),
     ],
 )
 def test_a_bad_value_is_refused_with_its_name_itself_and_what_was_expected(
@@ -90,6 +185,81 @@ def test_a_bad_value_is_refused_with_its_name_itself_and_what_was_expected(
     message = str(caught.value)
     assert message.startswith(f"{name} is {raw!r}; it must be {expected}. ")
     assert f"the default, {NUMBERS[name][1]:g}." in message
+
+
+@pytest.mark.parametrize("name", [*ADDRESSES, "WIKIPEDIA_URL"])
+@pytest.mark.parametrize(
+    "raw", ["localhost:8000", "127.0.0.1:8000/v1", "example.org", "ftp://example.org", "http://", "x"]
+)
+def test_an_address_that_is_none_is_refused_with_its_name_itself_and_an_example(
+    name: str, raw: str
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        load({name: f" {raw} "})
+    assert str(caught.value) == (
+        f"{name} is {raw!r}; it must be an address such as https://example.org. "
+        "Correct it or remove it."
+    )
+
+
+def test_an_address_of_wikipedia_without_a_place_for_the_language_is_refused() -> None:
+    with pytest.raises(SettingError) as caught:
+        load({"WIKIPEDIA_URL": "https://en.wikipedia.org"})
+    message = str(caught.value)
+    assert message.startswith("WIKIPEDIA_URL is 'https://en.wikipedia.org'; it must have {language}")
+    assert message.endswith(f"as in {WIKIPEDIA}. Correct it or remove it.")
+
+
+@pytest.mark.parametrize(
+    ("raw", "wrong"),
+    [("google", "google"), ("tavily;searxng", "tavily;searxng"), ("tavily, bing", "bing"),
+     ("auto,tavily", "auto"), ("off,gemini", "off")],
+)  # fmt: skip
+def test_a_search_service_that_there_is_not_is_refused_with_those_that_there_are(
+    raw: str, wrong: str
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        load({"WEB_SEARCH": raw})
+    message = str(caught.value)
+    assert message.startswith(f"WEB_SEARCH is {raw!r}: there is no {wrong!r}. Name one or several")
+    for name in ("gemini", "tavily", "searxng", "wikipedia", "auto", "off"):
+        assert name in message.partition("Name ")[2]
+
+
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("raw", ["sentinel key", "“sentinel”", "sentinel\x00", "sentinel\r\nX-Y: z"])
+def test_what_cannot_be_a_key_is_refused_by_name_and_is_not_repeated(name: str, raw: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        load({name: raw})
+    message = str(caught.value)
+    assert message.startswith(f"{name} has characters that no key has. Copy the key again")
+    assert "sentinel" not in message + repr(caught.value)
+
+
+def test_a_key_is_nowhere_in_what_is_printed_logged_or_written(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sentinels = {name: f"sentinel-{name}" for name in KEYS}
+    for missing in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        env = {name: key for name, key in sentinels.items() if name != missing}
+        settings = load(env, data_dir=tmp_path)
+        logging.getLogger("sightline").warning("%s %r %s", settings, settings, settings.gemini_key)
+        told = [
+            repr(settings), str(settings), f"{settings}", f"{settings.gemini_key}",
+            settings.model_dump_json(), json.dumps(settings.model_dump(mode="json")),
+            str(settings.model_dump()), str(settings.shown()), pprint.pformat(settings),
+            caplog.text,
+        ]  # fmt: skip
+        assert [text for text in told if "sentinel" in text] == []
+        shown = dict(settings.shown())
+        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 3
+        assert set(settings.secrets) == set(env.values())
+
+
+def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
+    shown = dict(load(dict.fromkeys(KEYS, " ")).shown())
+    assert [shown[name] for name in KEYS if name in shown] == [""] * 3
+    assert load({}).secrets == ()
 
 
 def test_settings_cannot_be_changed_nor_misspelled(tmp_path: Path) -> None:
@@ -142,13 +312,13 @@ def test_the_number_of_queries_caps_the_searches_of_a_round(queries: int, start:
     assert source.queries == [f"query {n}" for n in range(queries)]
 
 
-@pytest.mark.parametrize("loops", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("loops", [0, 1, 2, 3, 5, 10])
 def test_the_number_of_loops_is_the_number_of_rounds(loops: int, start: Start) -> None:
     source = ScriptedSource()
     reasoner = ScriptedReasoner(["first"], lambda round_: [f"after {round_}"])
     runs, run = start(reasoner, source, loops=loops)
     assert over(runs, run).status == "done"
-    assert source.queries == ["first", *(f"after {n}" for n in range(1, loops))]
+    assert source.queries == ["first", *(f"after {n}" for n in range(1, loops))][:loops]
     assert [round_ for round_, _ in reasoner.reflected] == list(range(1, loops))
 
 
@@ -212,7 +382,8 @@ def test_everything_lies_in_the_data_folder(tmp_path: Path) -> None:
 
 
 def test_the_settings_are_the_limits_of_a_run_that_names_none(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, queries=4, loops=3)
+    env = {"NUMBER_OF_INITIAL_QUERIES": "4", "MAX_RESEARCH_LOOPS": "3"}
+    settings = load(env, data_dir=tmp_path)
     source = ScriptedSource("library")
     runs = LocalRuns(settings, ScriptedReasoner(), {"library": source})
     try:
@@ -224,3 +395,154 @@ def test_the_settings_are_the_limits_of_a_run_that_names_none(tmp_path: Path) ->
         over(runs, explicit)
     finally:
         runs.close()
+
+
+# Searching the web
+
+TAVILY_KEY = "tvly-sentinel-0123456789"
+QUESTION = "When was West Lake put on the World Heritage list?"
+LAKE = {"title": "West Lake", "extract": "West Lake was put on the World Heritage list in 2011."}
+ROWS = [
+    {
+        "title": f"West Lake {n}",
+        "url": f"http://127.0.0.1:9/{n}",
+        "content": f"West Lake was put on the World Heritage list in 2011, as source {n} says.",
+    }
+    for n in range(30)
+]
+
+
+@pytest.fixture
+def services() -> Iterator[dict[str, Service]]:
+    """Every service that needs no model to search with."""
+    with (
+        FakeTavily(results=ROWS) as tavily,
+        FakeSearXNG(results=ROWS) as searxng,
+        FakeWikipedia(results={"en": [LAKE], "zh": []}) as wikipedia,
+    ):
+        yield {"tavily": tavily, "searxng": searxng, "wikipedia": wikipedia}
+
+
+@pytest.fixture
+def research(
+    tmp_path: Path, services: dict[str, Service]
+) -> Iterator[Callable[..., tuple[Desk, Report]]]:
+    """A run on a desk at which every service is configured, with some settings."""
+    desks: list[Desk] = []
+
+    def research_(options: Options | None = None, **env: str) -> tuple[Desk, Report]:
+        addresses = {
+            "TAVILY_API_KEY": TAVILY_KEY,
+            "TAVILY_BASE_URL": services["tavily"].base_url,
+            "SEARXNG_URL": services["searxng"].base_url,
+            "WIKIPEDIA_URL": services["wikipedia"].base_url,
+            "NUMBER_OF_INITIAL_QUERIES": "1",
+            "MAX_RESEARCH_LOOPS": "1",
+        }
+        desks.append(desk := Desk(load({**addresses, **env}, data_dir=tmp_path / "data")))
+        run = desk.runs.start(QUESTION, options=options)
+        assert over(desk.runs, run).status == "done"
+        report = desk.runs.report(run.id)
+        assert report is not None
+        return desk, report
+
+    yield research_
+    for desk in desks:
+        desk.close()
+
+
+def one(report: Report) -> Finding:
+    (finding,) = report.findings
+    return finding
+
+
+def asked(services: dict[str, Service]) -> set[str]:
+    return {name for name, service in services.items() if service.log}
+
+
+@pytest.mark.parametrize(
+    ("web_search", "provider"),
+    [("", "tavily"), ("auto", "tavily"), ("searxng", "searxng"), ("wikipedia", "wikipedia"),
+     ("searxng,tavily", "searxng"), ("gemini,wikipedia", "wikipedia")],
+)  # fmt: skip
+def test_who_is_set_to_search_the_web_is_asked_and_nobody_else(
+    web_search: str,
+    provider: str,
+    services: dict[str, Service],
+    research: Callable[..., tuple[Desk, Report]],
+) -> None:
+    desk, report = research(WEB_SEARCH=web_search)
+    assert desk.usual().sources == ("web",)
+    finding = one(report)
+    assert (finding.provider, finding.reason, finding.failures) == (provider, None, ())
+    assert asked(services) == {provider}
+    assert report.answer is not None
+    assert any("2011" in span.text for span in report.answer.spans if span.kind == "quote")
+
+
+def test_the_next_service_takes_over_from_one_that_fails(
+    services: dict[str, Service], research: Callable[..., tuple[Desk, Report]]
+) -> None:
+    services["searxng"].status = 500
+    _, report = research(WEB_SEARCH="searxng,wikipedia")
+    finding = one(report)
+    assert (finding.provider, finding.reason) == ("wikipedia", None)
+    assert [(f.source, f.reason) for f in finding.failures] == [("searxng", "unavailable")]
+    assert asked(services) == {"searxng", "wikipedia"}
+    assert report.answer is not None
+    assert report.answer.failures == finding.failures
+
+
+def test_with_the_search_of_the_web_off_nobody_is_asked_and_the_library_is_usual(
+    services: dict[str, Service], research: Callable[..., tuple[Desk, Report]]
+) -> None:
+    desk, report = research(WEB_SEARCH="off")
+    assert desk.usual().sources == ("library",)
+    assert one(report).task.source == "library"
+    explicit = Options(queries=1, loops=1, sources=("web",))
+    _, report = research(explicit, WEB_SEARCH="off")
+    assert (one(report).reason, one(report).hint) == ("no key", "key")
+    assert asked(services) == set()
+
+
+@pytest.mark.parametrize("results", [1, 5, 20])
+@pytest.mark.parametrize("name", ["tavily", "searxng"])
+def test_the_results_per_search_limit_what_a_search_of_the_web_brings(
+    name: str,
+    results: int,
+    services: dict[str, Service],
+    research: Callable[..., tuple[Desk, Report]],
+) -> None:
+    _, report = research(WEB_SEARCH=name, SIGHTLINE_RESULTS_PER_SEARCH=str(results))
+    assert len(one(report).evidence) == results
+    if name == "tavily":
+        assert services["tavily"].last.body["max_results"] == results
+
+
+@pytest.mark.parametrize("pages", [0, 1, 3])
+def test_the_pages_per_search_are_how_many_results_are_read_as_pages(
+    pages: int, research: Callable[..., tuple[Desk, Report]]
+) -> None:
+    """The results lie on this machine, which no page may be read from: each attempt is listed."""
+    _, report = research(WEB_SEARCH="tavily", SIGHTLINE_PAGES_PER_SEARCH=str(pages))
+    finding = one(report)
+    assert (finding.reason, len(finding.evidence)) == (None, 8)
+    assert [(f.source, f.query, f.reason) for f in finding.failures] == [
+        ("page", ROWS[n]["url"], "refused") for n in range(pages)
+    ]
+
+
+def test_the_key_of_a_search_is_not_in_any_file_of_the_data_folder(
+    tmp_path: Path,
+    services: dict[str, Service],
+    research: Callable[..., tuple[Desk, Report]],
+) -> None:
+    services["tavily"].status = 401
+    services["tavily"].error = {"detail": {"error": f"the key {TAVILY_KEY} is wrong"}}
+    desk, report = research(WEB_SEARCH="tavily")
+    assert (one(report).reason, one(report).hint) == ("refused", "key")
+    assert services["tavily"].last.headers["authorization"] == f"Bearer {TAVILY_KEY}"
+    desk.close()
+    files = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
+    assert files
+    assert [file.name for file in files if TAVILY_KEY.encode() in file.read_bytes()] == []

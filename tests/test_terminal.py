@@ -10,7 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import pytest
 from research import MAX_QUESTION
 from research.__main__ import main
 from research.evidence.citations import verbatim
+from tests.servers.openai import FakeOpenAI
 
 ROOT = Path(__file__).resolve().parent.parent
 ENGLISH = "When was the Summer Palace built?"
@@ -58,12 +59,12 @@ def asked(folder: Path, *args: str) -> tuple[int, dict]:
 
 
 def quotes(report: dict) -> list[tuple[str, str]]:
-    """Each quote with the locator of its source's first number."""
+    """Each quote with the title of its first source."""
     titles = {source["number"]: source["title"] for source in report["sources"]}
     return [
-        (span["text"], titles[span["numbers"][0]])
-        for span in report["answer"]
-        if span["kind"] == "quote"
+        (block["text"], titles[block["citations"][0]["number"]])
+        for block in report["blocks"]
+        if block["kind"] == "quote"
     ]
 
 
@@ -111,7 +112,7 @@ def test_the_report_goes_to_standard_output_and_the_progress_to_standard_error(
     assert "plan:" in done.stderr and "round 1: library ←" in done.stderr
     assert re.search(r"→ \d+ passages?, [\d.]+ s: 故宫博物院", done.stderr)
     assert "reflection:" in done.stderr
-    assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ quotes?$", done.stderr)
+    assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ stretch(es)? with sources$", done.stderr)
     assert "\x1b" not in done.stdout + done.stderr
 
 
@@ -169,7 +170,58 @@ def test_a_command_word_can_be_asked(folder: Path) -> None:
 
 def test_the_limits_can_be_set(folder: Path) -> None:
     _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1")
-    assert report["run"]["options"] == {"queries": 1, "loops": 1, "sources": ["library"]}
+    assert report["run"]["options"] == {
+        "queries": 1, "loops": 1, "sources": ["library"], "model": "",
+    }  # fmt: skip
+
+
+def test_what_the_command_line_says_beats_the_environment_which_beats_the_default(
+    folder: Path,
+) -> None:
+    def limits(*args: str, **env: str) -> tuple[int, int]:
+        done = terminal(folder, CHINESE, "--json", *args, env=env)
+        options = json.loads(done.stdout)["run"]["options"]
+        return options["queries"], options["loops"]
+
+    assert limits() == (3, 2)
+    env = {"NUMBER_OF_INITIAL_QUERIES": "5", "MAX_RESEARCH_LOOPS": "4"}
+    assert limits(**env) == (5, 4)
+    assert limits("--loops", "1", **env) == (5, 1)
+    assert limits("--queries", "2", **env) == (2, 4)
+
+
+def test_without_a_round_of_search_nothing_is_searched_and_that_is_said(tmp_path: Path) -> None:
+    done = terminal(tmp_path, CHINESE, "--loops", "0", "--json")
+    assert done.returncode == NOTHING
+    assert "Nothing was searched." in done.stderr
+    assert "round 1" not in done.stderr
+    report = json.loads(done.stdout)
+    assert (report["run"]["options"]["loops"], report["evidence"]) == (0, [])
+    told = [block["text"] for block in report["blocks"] if block["kind"] == "missing"]
+    assert told and all("没有搜索" in text and "未找到" not in text for text in told)
+    assert searches(tmp_path) == []
+
+
+def test_the_sources_can_be_chosen(folder: Path) -> None:
+    code, report = asked(folder, CHINESE, "--sources", "library")
+    assert (code, report["run"]["options"]["sources"]) == (ANSWERED, ["library"])
+    done = terminal(folder, CHINESE, "--sources", " web , library,web", "--json")
+    report = json.loads(done.stdout)
+    assert report["run"]["options"]["sources"] == ["web", "library"]
+    assert done.returncode == ANSWERED  # the library has it
+    assert {(f["source"], f["reason"], f["hint"]) for f in report["failures"]} == {
+        ("web", "no key", "key")
+    }
+    assert "no key, web search needs one of GEMINI_API_KEY" in done.stderr
+
+
+@pytest.mark.parametrize("names", ["news", "web,news", "", ",", "Library"])
+def test_a_source_that_there_is_not_ends_with_2_and_names_those_that_there_are(
+    folder: Path, names: str
+) -> None:
+    done = terminal(folder, CHINESE, "--sources", names)
+    assert (done.returncode, done.stdout) == (UNUSABLE, "")
+    assert done.stderr == f"--sources {names!r}: there are only web, library.\n"
 
 
 def test_the_data_folder_of_the_command_line_beats_the_environment(
@@ -226,6 +278,18 @@ def test_a_question_without_an_answer_ends_with_3(folder: Path) -> None:
     assert report["sources"] == []
 
 
+@pytest.mark.parametrize("question", ["你好", "thanks"])
+def test_what_needs_no_search_is_answered_at_once_and_ends_with_0(
+    folder: Path, question: str
+) -> None:
+    done = terminal(folder, question)
+    assert done.returncode == ANSWERED
+    assert done.stdout.startswith(f"# {question}\n")
+    assert "round 1" not in done.stderr
+    code, report = asked(folder, question)
+    assert (code, report["sources"], report["plan"]) == (ANSWERED, [], None)
+
+
 @pytest.mark.parametrize(
     ("question", "words"),
     [
@@ -250,6 +314,10 @@ def test_an_unusable_question_ends_with_2_and_says_why(
         (),
         ("--queries", "0", "x"),
         ("--loops", "eleven", "x"),
+        ("--loops", "-1", "x"),
+        ("--loops", "11", "x"),
+        ("--model",),
+        ("check", "x"),
         ("--unknown", "x"),
         ("library",),
         ("library", "frobnicate"),
@@ -500,6 +568,150 @@ def test_resuming_a_finished_run_shows_its_report_again(folder: Path) -> None:
     assert json.loads(again.stdout) == report
 
 
+# Models
+
+KEY = "sk-sentinel-0123456789abcdef"
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as fake:
+        fake.keys = {KEY}
+        yield fake
+
+
+def served(server: FakeOpenAI, **more: str) -> dict[str, str]:
+    """The settings that make a fake server the model of every role."""
+    return {
+        "ANSWER_MODEL": "openai:gpt-fake",
+        "OPENAI_BASE_URL": server.base_url,
+        "OPENAI_API_KEY": KEY,
+        "SIGHTLINE_MODEL_ATTEMPTS": "1",
+        **more,
+    }
+
+
+def test_with_a_model_the_answer_cites_what_was_found_and_its_cost_is_told(
+    folder: Path, server: FakeOpenAI
+) -> None:
+    done = terminal(folder, ENGLISH, "--json", env=served(server))
+    assert done.returncode == ANSWERED
+    report = json.loads(done.stdout)
+    assert report["author"] == "openai:gpt-fake"
+    assert report["sources"]
+    stages = {call["stage"] for call in report["usage"]["calls"]}
+    assert stages == {"plan", "reflect", "write"}
+    assert report["usage"]["total"]["input"] > 0
+    assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ stretch(es)? with sources$", done.stderr)
+
+
+def test_the_model_of_the_command_line_reflects_and_writes(
+    folder: Path, server: FakeOpenAI
+) -> None:
+    done = terminal(folder, ENGLISH, "--json", "--model", "openai:qwen3-8b", env=served(server))
+    assert done.returncode == ANSWERED
+    report = json.loads(done.stdout)
+    assert report["author"] == report["run"]["options"]["model"] == "openai:qwen3-8b"
+    asked_of = {(call.stage, call.body["model"]) for call in server.log}
+    assert asked_of == {
+        ("plan", "gpt-fake"), ("reflect", "qwen3-8b"), ("write", "qwen3-8b"),
+    }  # fmt: skip
+
+
+def test_a_model_where_none_can_be_asked_ends_with_2_and_says_what_to_set(folder: Path) -> None:
+    done = terminal(folder, ENGLISH, "--model", "openai:gpt-fake")
+    assert (done.returncode, done.stdout) == (UNUSABLE, "")
+    assert done.stderr.startswith("--model 'openai:gpt-fake': no model can be asked. Set GEMINI_")
+
+
+def test_a_report_is_printed_of_a_run_that_failed_and_resuming_only_writes(
+    tmp_path: Path, server: FakeOpenAI
+) -> None:
+    server.fail("write", "503")
+    failed = terminal(tmp_path, ENGLISH, env=served(server))
+    assert failed.returncode == FAILED
+    assert failed.stdout.startswith(f"# {ENGLISH}\n")
+    assert "Summer Palace" in failed.stdout.partition("\n")[2]
+    assert "The run has failed: unavailable: " in failed.stderr
+    found = re.search(r"Go on with: python -m research resume (\w+)", failed.stderr)
+    assert found
+    before = searches(tmp_path)
+    assert before and all(finished for _, finished in before)
+    planned = server.calls("plan")
+
+    shown = terminal(tmp_path, "resume", found[1], "--json", env=served(server))
+    assert shown.returncode == FAILED
+    report = json.loads(shown.stdout)
+    assert (report["run"]["status"], report["unwritten"]) == ("failed", True)
+    assert report["evidence"] and report["blocks"]
+    assert [f["stage"] for f in report["failures"]] == ["write"]
+
+    server.fail("write", "ok")
+    resumed = terminal(tmp_path, "resume", found[1], "--json", env=served(server))
+    assert resumed.returncode == ANSWERED
+    report = json.loads(resumed.stdout)
+    assert (report["run"]["status"], report["unwritten"]) == ("done", False)
+    assert report["author"] == "openai:gpt-fake"
+    assert searches(tmp_path) == before
+    assert server.calls("plan") == planned
+
+
+def test_what_a_model_answers_at_once_ends_with_0(folder: Path, server: FakeOpenAI) -> None:
+    done = terminal(folder, "Hello!", "--json", env=served(server))
+    assert done.returncode == ANSWERED
+    report = json.loads(done.stdout)
+    assert (report["plan"], report["sources"], server.calls()) == (None, [], 1)
+    assert report["answer"]
+
+
+def test_without_a_round_of_search_a_model_answers_and_says_that_nothing_was_searched(
+    tmp_path: Path, server: FakeOpenAI
+) -> None:
+    done = terminal(tmp_path, ENGLISH, "--loops", "0", "--json", env=served(server))
+    assert done.returncode == ANSWERED
+    report = json.loads(done.stdout)
+    assert report["blocks"][0]["kind"] == "notice"
+    assert "0 rounds of search" in report["blocks"][0]["text"]
+    assert searches(tmp_path) == []
+
+
+def test_the_check_asks_every_model_and_ends_with_0_if_all_answer(
+    folder: Path, server: FakeOpenAI
+) -> None:
+    done = terminal(folder, "check", env=served(server))
+    assert (done.returncode, done.stderr) == (ANSWERED, "")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert [row[:3] for row in rows] == [
+        [role, "openai:gpt-fake", "ok,"] for role in ("plan", "reflect", "write", "search")
+    ]
+    assert server.calls("check") == server.calls() == 4
+
+
+def test_a_check_that_fails_ends_with_1_and_says_why_without_the_key(
+    folder: Path, server: FakeOpenAI
+) -> None:
+    env = served(server, REFLECTION_MODEL="openai:gone", SIGHTLINE_MODEL_ATTEMPTS="1")
+    server.fail("check", "echokey")
+    done = terminal(folder, "check", "--json", env=env)
+    assert done.returncode == FAILED
+    checks = {check["name"]: check for check in json.loads(done.stdout)}
+    assert checks["reflect"]["model"] == "openai:gone"
+    assert checks["reflect"]["setting"] == "REFLECTION_MODEL"
+    assert {check["failure"]["reason"] for check in checks.values()} == {"refused"}
+    plain = terminal(folder, "check", env=env)
+    assert plain.returncode == FAILED
+    assert plain.stdout.count("refused: ") == 4
+    assert KEY not in done.stdout + done.stderr + plain.stdout + plain.stderr
+
+
+def test_a_check_of_nothing_ends_with_3_and_says_so(folder: Path) -> None:
+    done = terminal(folder, "check")
+    assert (done.returncode, done.stdout) == (NOTHING, "")
+    assert done.stderr == (
+        "No model and no web search is configured: answers quote the library.\n"
+    )
+
+
 # Help
 
 
@@ -513,6 +725,9 @@ def test_the_help_has_usage_commands_examples_and_exit_codes(tmp_path: Path) -> 
         "library add PATH ...",
         "library sample on|off",
         "resume RUN",
+        "--sources NAMES",
+        "--model MODEL",
+        "check  ",
         "ask QUESTION",
         "examples:",
         "exit codes:",
@@ -522,7 +737,7 @@ def test_the_help_has_usage_commands_examples_and_exit_codes(tmp_path: Path) -> 
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("name", ["ask", "plan", "runs", "resume", "library"])
+@pytest.mark.parametrize("name", ["ask", "plan", "runs", "resume", "check", "library"])
 def test_each_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,8 +11,9 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from pages.parts.words import WORDS, lang, local_time, t
-from research import CitedAnswer, Evidence, NumberedSpan, Passage, Report
+from research import CitedAnswer, Evidence, NumberedSpan, Passage, Report, answer_tree
 
+SUGGESTIONS = 5  # boxes of the search engine that are shown; more would bury the answer
 _ASSETS = Path(__file__).resolve().parent.parent / "assets" / "answer"
 _render = st.components.v2.component(
     "sightline_answer",
@@ -23,42 +26,92 @@ _render = st.components.v2.component(
 
 def draw(report: Report, cited: CitedAnswer) -> None:
     """The answer of a report."""
+    _draw(report, cited, draft=False)
+    st.caption(f"{t('answer.by')}: {cited.answer.author} · {local_time(cited.answer.made)}")
+
+
+def draw_draft(report: Report, cited: CitedAnswer) -> None:
+    """What there is of an answer that is still being written.
+
+    Drawn again and again it grows in place: what has not changed stays, and so do open passages.
+    """
+    _draw(report, cited, draft=True)
+
+
+def _draw(report: Report, cited: CitedAnswer, *, draft: bool) -> None:
     key = f"answer_{report.run.id[:8]}"
     data = {
         "id": key,
         "lang": "zh-CN" if cited.answer.language == "zh" else "en",
+        "draft": draft,
         "blocks": blocks(cited),
+        "suggestions": cited.answer.suggestions[:SUGGESTIONS],
         "words": {
             "open": WORDS["answer.open"][0 if lang() == "zh" else 1],
             "visit": t("answer.visit"),
             "sample": t("answer.sample"),
             "unsourced": t("answer.unsourced"),
             "passage": t("answer.passage"),
+            "grounding": t("answer.grounding"),
+            "table": t("answer.table"),
+            "suggestions": t("answer.suggestions"),
         },
     }
     _render(data=data, key=key)
-    st.caption(f"{t('answer.by')}: {cited.answer.author} · {local_time(cited.answer.made)}")
 
 
 def blocks(cited: CitedAnswer) -> list[dict[str, Any]]:
-    """The answer as plain data: texts, and for each citation what its passage shows."""
+    """The answer as plain data: texts, and for each citation what its passage shows.
+
+    Text that a model wrote comes as one block for each of its paragraphs, lists, tables and so on,
+    with the spans that these cite by their places in the answer.
+    """
     sources = {source.number: source.evidence for source in cited.sources}
-    return [
-        {
-            "kind": item.span.kind,
-            "text": item.span.text,
-            "unsourced": item.unsourced,
-            "cites": [_cite(item, number, sources[number]) for number in item.numbers],
-        }
-        for item in cited.spans
-    ]
+    out: list[dict[str, Any]] = []
+    if cited.answer.unwritten:
+        out.append({"kind": "notice", "text": t("answer.unwritten"), "cites": []})
+    for is_text, group in groupby(enumerate(cited.spans), key=lambda at: at[1].span.kind == "text"):
+        run = list(group)
+        if is_text:
+            out += _written(run, sources)
+        else:
+            out += ({"at": at, **_block(item, sources)} for at, item in run)
+    return out
+
+
+def _block(item: NumberedSpan, sources: dict[int, Evidence]) -> dict[str, Any]:
+    return {"kind": item.span.kind, "text": item.span.text, **_cited(item, sources)}
+
+
+def _cited(item: NumberedSpan, sources: dict[int, Evidence]) -> dict[str, Any]:
+    return {
+        "unsourced": item.unsourced,
+        "cites": [_cite(item, number, sources[number]) for number in item.numbers],
+    }
+
+
+def _written(
+    run: Sequence[tuple[int, NumberedSpan]], sources: dict[int, Evidence]
+) -> Iterator[dict[str, Any]]:
+    first = run[0][0]
+    for node in answer_tree([item for _, item in run]):
+        places = sorted(_places(node))
+        spans = {first + at: _cited(run[at][1], sources) for at in places}
+        yield {"kind": "text", "node": node, "first": first, "spans": spans}
+
+
+def _places(node: Any) -> Iterator[int]:
+    """The spans that a node of the tree cites."""
+    if isinstance(node, dict):
+        if node["t"] == "cite":
+            yield node["span"]
+        for child in node.get("c", ()):
+            yield from _places(child)
 
 
 def _cite(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]:
-    passage, start, end = _stretch(item, evidence)
-    heading = passage.heading
-    if passage.page:
-        heading = " · ".join(filter(None, [heading, t("answer.page", n=passage.page)]))
+    (passage, start, end), *others = _stretches(item, evidence)
+    shown = _shown(passage, start, end)
     title = passage.title or evidence.title
     dated = (
         f"{t('answer.dated')} {evidence.published}" if evidence.published else t("answer.undated")
@@ -66,21 +119,35 @@ def _cite(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]
     return {
         "n": number,
         "title": title,
-        "heading": heading,
-        "where": " · ".join(filter(None, [title, heading])),
-        "before": passage.text[:start],
-        "quote": passage.text[start:end],
-        "after": passage.text[end:],
+        "where": " · ".join(filter(None, [title, shown["heading"]])),
+        **shown,
+        "more": [_shown(*other) for other in others],
         "facts": f"{dated} · {t('answer.retrieved')} {local_time(evidence.retrieved)}",
         "url": evidence.url,
         "host": host(evidence),
+        "expires": t("answer.expires") if evidence.expires else "",
         "sample": evidence.sample,
     }
 
 
-def _stretch(item: NumberedSpan, evidence: Evidence) -> tuple[Passage, int, int]:
-    """The passage behind a citation and the stretch of it that is meant."""
+def _shown(passage: Passage, start: int, end: int) -> dict[str, Any]:
+    """A passage with the stretch that is meant; none is marked if all of it is."""
+    heading = passage.heading
+    if passage.page:
+        heading = " · ".join(filter(None, [heading, t("answer.page", n=passage.page)]))
+    return {
+        "heading": heading,
+        "before": passage.text[:start],
+        "quote": passage.text[start:end],
+        "after": passage.text[end:],
+        "grounding": passage.origin == "grounding",
+    }
+
+
+def _stretches(item: NumberedSpan, evidence: Evidence) -> list[tuple[Passage, int, int]]:
+    """The passages behind a citation and the stretch of each that is meant."""
     wanted = {cite.passage: cite for cite in item.span.cites}
+    out = []
     for passage in evidence.passages:
         cite = wanted.get(passage.id)
         if cite is None:
@@ -88,13 +155,16 @@ def _stretch(item: NumberedSpan, evidence: Evidence) -> tuple[Passage, int, int]
         if item.span.kind == "quote":
             at = passage.text.find(item.span.text)
             if at >= 0:
-                return passage, at, at + len(item.span.text)
-        return passage, cite.start, cite.end
-    return evidence.passages[0], 0, 0
+                return [(passage, at, at + len(item.span.text))]
+        whole = cite.end - cite.start >= len(passage.text)
+        out.append((passage, 0, 0) if whole else (passage, cite.start, cite.end))
+    return out or [(evidence.passages[0], 0, 0)]
 
 
 def host(evidence: Evidence) -> str:
-    """Where a source is: the site, else the file's name."""
+    """Where a source is: the site, else the file's name. A redirect's own site says nothing."""
+    if evidence.expires:
+        return evidence.publisher or evidence.title
     if evidence.url:
         return urlsplit(evidence.url).hostname or ""
     return evidence.publisher or evidence.locator.replace("\\", "/").rsplit("/", 1)[-1]

@@ -26,6 +26,8 @@ class Search:
     passages: int = 0
     titles: list[str] = field(default_factory=list)
     message: str = ""
+    hint: str = ""
+    provider: str = ""
     seconds: float = 0.0
     reused: bool = False
 
@@ -60,7 +62,14 @@ class View:
     planned: bool = False
     rounds: dict[int, Round] = field(default_factory=dict)
     writing: bool = False
-    quotes: int | None = None
+    text: str = ""
+    handles: dict[str, list[str]] = field(default_factory=dict)
+    waiting: tuple[str, str, float, datetime] | None = None
+    cites: int | None = None
+    tokens: int = 0
+    paid: int = 0
+    cost: float = 0.0
+    unpriced: bool = False
     first: datetime | None = None
     last: datetime | None = None
     spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)
@@ -121,6 +130,7 @@ class View:
         search.passages, search.titles = data["passages"], data["titles"]
         search.message, search.seconds = data["message"], data["seconds"]
         search.reused = data["reused"]
+        search.hint, search.provider = data.get("hint", ""), data.get("provider", "")
         self._round(data["task"]["round"]).ended = time
 
     def _on_reflection(self, data: dict[str, Any], time: datetime) -> None:
@@ -135,23 +145,51 @@ class View:
             self._task(task)
 
     def _on_writing(self, _data: dict[str, Any], _time: datetime) -> None:
-        self.writing = True
+        self.writing, self.text, self.waiting = True, "", None
+
+    def _on_drafting(self, data: dict[str, Any], _: datetime) -> None:
+        self.handles, self.text = data["handles"], ""
+
+    def _on_text(self, data: dict[str, Any], _: datetime) -> None:
+        self.text = data["text"] if data.get("restart") else self.text + data["text"]
+        self.waiting = None
+
+    def _on_waiting(self, data: dict[str, Any], time: datetime) -> None:
+        self.waiting = (data["what"], data["reason"], data["seconds"], time)
+
+    def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
+        self.tokens += data["input"] + data["output"]
+        self.paid += data["searches"]
+        self.waiting = None
+        if data["cost"] is None:
+            self.unpriced = True
+        else:
+            self.cost += data["cost"]
 
     def _on_answer(self, data: dict[str, Any], _: datetime) -> None:
-        self.quotes = data["quotes"]
+        self.cites = data["cites"]
 
 
 def summary(view: View, run: Run) -> str:
     """One line: rounds, searches, seconds."""
     rounds = sum(any(s.over for s in r.searches.values()) for r in view.rounds.values())
     end = datetime.now(UTC) if run.active else (view.last or run.created)
-    return " · ".join(
-        [
-            counted("run.round1", "run.rounds", rounds),
-            counted("run.search1", "run.searches", view.searches),
-            seconds(view.elapsed(end)),
-        ]
-    )
+    facts = [
+        counted("run.round1", "run.rounds", rounds),
+        counted("run.search1", "run.searches", view.searches),
+        seconds(view.elapsed(end)),
+    ]
+    if view.tokens or view.paid:
+        facts.append(spent(view.tokens, view.cost, view.unpriced))
+    return " · ".join(facts)
+
+
+def spent(tokens: int, cost: float, unpriced: bool) -> str:
+    """Tokens and estimated money; money is left out where no price is known."""
+    words = counted("run.token1", "run.tokens", tokens)
+    if unpriced and not cost:
+        return f"{words} · {t('run.cost_unknown')}"
+    return f"{words} · {t('run.cost_part' if unpriced else 'run.cost', cost=f'{cost:.4f}')}"
 
 
 def draw(view: View, run: Run) -> None:
@@ -159,10 +197,14 @@ def draw(view: View, run: Run) -> None:
     _draw_plan(view, run)
     for number_ in sorted(view.rounds):
         _draw_round(view.rounds[number_], run, last=number_ == max(view.rounds))
-    if view.quotes is not None:
-        _step(run, "answer", t("step.answered", n=view.quotes), ":material/task_alt:")
+    if view.cites is not None:
+        _step(run, "answer", t("step.answered", n=view.cites), ":material/task_alt:")
     elif view.writing and run.active:
         _step(run, "answer", t("step.writing"), "spinner")
+    if view.waiting and run.active:
+        what, reason, wait, _ = view.waiting
+        words = t(f"reason.{reason}")
+        st.caption(t("step.again", what=plain(what), why=words, wait=seconds(wait)))
 
 
 def _step(run: Run, name: str, label: str, icon: str, *, open_: bool = False) -> Any:
@@ -217,6 +259,9 @@ def _line(search: Search, run: Run) -> str:
 def _outcome(search: Search, run: Run) -> str:
     source = f"source.{search.source}"
     where = t(source) if source in WORDS else plain(search.source)
+    if search.provider:
+        provider = f"source.{search.provider}"
+        where += f" ({t(provider) if provider in WORDS else plain(search.provider)})"
     if search.state in ("searching", "waiting"):
         state = t(f"step.{search.state}") if run.active else t(f"run.{run.status}")
         return f":gray[{where} · {state}]"
@@ -229,8 +274,12 @@ def _outcome(search: Search, run: Run) -> str:
         names = titles(plain(title, 40) for title in search.titles[:3])
         names += "…" if len(search.titles) > 3 else ""
         outcome = t("step.found", n=number(search.passages), titles=names)
+        if search.message:
+            outcome += f" ({plain(search.message, 120)})"
     else:
         outcome = t(f"reason.{search.state}")
+        if search.hint:
+            outcome += f" — {t(f'hint.{search.hint}')}"
         if search.message:
             outcome += f" ({plain(search.message, 120)})"
     end = t("step.reused") if search.reused else seconds(search.seconds)

@@ -61,8 +61,9 @@ class _Use:
 def number(answer: Answer, registry: Registry) -> CitedAnswer:
     """Numbers the citations of an answer.
 
-    A cite of something that is not registered gets no number and makes its span `unsourced`. Of a
-    quote only the cites count whose passage contains it; a quote that no cited passage contains is
+    A cite of something that is not registered gets no number and makes its span `unsourced`, as does
+    a writer's own mark that a claimed source does not exist. Of a quote only the cites count whose
+    passage contains it; a quote that no cited passage contains, or that bears that mark, is
     `unsourced` and has no number.
     """
     uses: dict[str, _Use] = {}
@@ -85,8 +86,9 @@ def _resolved(span: Span, registry: Registry) -> tuple[list[tuple[Evidence, Pass
             pairs.append((evidence, passage))
     if span.kind == "quote":
         pairs = [(item, passage) for item, passage in pairs if verbatim(span.text, passage.text)]
+        pairs = [] if span.unsourced else pairs
         return pairs, not pairs
-    return pairs, len(pairs) < len(span.cites)
+    return pairs, span.unsourced or len(pairs) < len(span.cites)
 
 
 def _cited(pairs: Iterable[tuple[Evidence, Passage]], uses: dict[str, _Use]) -> tuple[int, ...]:

@@ -1,4 +1,35 @@
-"""A report as JSON for programs, with the same numbers as the Markdown.
+"""A report as JSON for programs: enough to judge the run by, with the numbers of the Markdown.
+
+The schema `sightline-report/2`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
+field without a value is "", [], 0, false or null.
+
+- `schema`, `language` (zh or en: of the answer, else of the question)
+- `run`: id, status, created, finished, error, options (queries, loops, sources, model)
+- `question`, `title`, `author`, `made`, `sample` (whether a cited source is sample data),
+  `unwritten` (whether the answer only stands in for one that could not be written), `suggestions`
+  (how many search suggestions the search engine wants shown; their HTML is not exported)
+- `answer`: the answer alone as Markdown with [n] at its citations
+- `blocks`: the same in pieces, in order. Each has a `kind` (heading, quote, text, missing, notice),
+  its `text` (of a text piece: Markdown without its citations, which stand at its end), `part` (the
+  part of the question that it serves), `unsourced` (it claims a source that does not exist),
+  `citations` (`number`, `evidence` and `passage` by id, and the stretch of the passage from `start`
+  to `end` that is meant; 0 and 0 mean all of it) and for a quote `quotes`, which tells where it stands
+  (number, passage, heading, page)
+- `sources`: what is cited. `number`, the fields of an evidence, `times` (pieces that cite it), and of
+  the `passages` those that are cited
+- `evidence`: everything that was found, each source once: id, kind, title, publisher, url, locator,
+  published, retrieved, sample, `expires` (its address works for some weeks only), and `passages` with
+  id, `origin` (source: the text is the document's own; grounding: it is the wording of a search model
+  that names this source), text, start, end, heading, page, title
+- `plan`: parts, tasks, edited, notes, failures; null if there was none
+- `rounds`: for each its number `round`, `findings`, `not_run` (planned tasks that were not looked up)
+  and `reflections` (sufficient, gap, follow_ups, note, failures). A finding has its task, provider,
+  `asked` (the queries that the search engine ran), reason (null unless it brought back nothing), hint,
+  message, started, seconds, reused, `passages` (how many), `evidence` (ids), `summary` (pieces as in
+  `blocks`, whose citations have no numbers) and failures
+- `failures`: what failed at any stage: stage, source, query, reason, hint, message
+- `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost) and their `total`, with
+  `complete`: whether the price of every call is known. Costs are estimates in US dollars
 
 Knows reports and numbered answers; writes no file.
 """
@@ -6,30 +37,42 @@ Knows reports and numbered answers; writes no file.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan
-from research.evidence.registry import canonical_url
+from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
+from research.evidence.markup import encodable
+from research.evidence.registry import Registry, canonical_url, gather
 from research.export.markdown import (
-    encodable,
+    answer_markdown,
     failed,
     language_of,
     quoted_passage,
     rounds,
+    total,
     utc,
     waiting,
 )
-from research.records import Evidence, Finding, Report
+from research.records import Cite, Evidence, Finding, Report, Span
 
-SCHEMA = "sightline-report/1"
+SCHEMA = "sightline-report/2"
+_EVIDENCE = (
+    "id", "kind", "title", "publisher", "url", "locator", "published", "retrieved", "sample",
+    "expires", "passages",
+)  # fmt: skip
+_FINDING = {
+    "task", "provider", "asked", "reason", "hint", "message", "started", "seconds", "reused",
+    "failures",
+}  # fmt: skip
 
 
 def report_json(report: Report, cited: CitedAnswer | None) -> str:
-    """The report as JSON (schema `sightline-report/1`), with the same numbers as the Markdown.
+    """The report as JSON (schema `sightline-report/2`), with the same numbers as the Markdown.
 
     It leaves out who asked and in which conversation: the file may travel.
     """
-    run = report.run
+    run, answer = report.run, cited.answer if cited else None
+    registry = _gathered(report)
     content = {
         "schema": SCHEMA,
         "language": language_of(report, cited),
@@ -37,43 +80,50 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
             mode="json", include={"id", "status", "created", "finished", "error", "options"}
         ),
         "question": run.question,
+        "title": answer.title if answer else "",
+        "author": answer.author if answer else None,
+        "made": utc(answer.made).isoformat() if answer else None,
+        "sample": answer.sample if answer else None,
+        "unwritten": answer.unwritten if answer else False,
+        "suggestions": len(answer.suggestions) if answer else 0,
+        "answer": answer_markdown(cited) if cited else "",
+        "blocks": _blocks(cited, registry) if cited else [],
+        "sources": [_source(source) for source in cited.sources] if cited else [],
+        "evidence": [_evidence(item) for item in registry],
         "plan": report.plan.model_dump(mode="json") if report.plan else None,
-        "rounds": [_round_data(report, number) for number in rounds(report)],
-        "title": cited.answer.title if cited else "",
-        "answer": _answer_data(cited) if cited else [],
-        "sources": [_source_data(source) for source in cited.sources] if cited else [],
+        "rounds": [_round(report, number, registry) for number in rounds(report)],
         "failures": [item.model_dump(mode="json") for item in failed(report, cited)],
-        "author": cited.answer.author if cited else None,
-        "sample": cited.answer.sample if cited else None,
-        "made": utc(cited.answer.made).isoformat() if cited else None,
+        "usage": {
+            "calls": [item.model_dump(mode="json") for item in report.usage],
+            "total": total(report.usage)._asdict(),
+        },
     }
     return encodable(json.dumps(content, ensure_ascii=False, indent=2)) + "\n"
 
 
-def _round_data(report: Report, number: int) -> dict[str, Any]:
-    reflections = [item for item in report.reflections if item.round == number]
-    return {
-        "round": number,
-        "findings": [_finding_data(f) for f in report.findings if f.task.round == number],
-        "not_run": [task.model_dump(mode="json") for task in waiting(report, number)],
-        "reflections": [item.model_dump(mode="json", exclude={"round"}) for item in reflections],
-    }
+def _gathered(report: Report) -> Registry:
+    """Every source of the findings once, and any other that the report knows."""
+    registry = gather(report.findings)
+    for item in report.evidence:
+        registry.add(item)
+    return registry
 
 
-def _finding_data(finding: Finding) -> dict[str, Any]:
-    evidence = [{"title": e.title, "url": canonical_url(e.url)} for e in finding.evidence]
-    kept = finding.model_dump(mode="json", exclude={"evidence"})
-    return {**kept, "passages": finding.passages, "evidence": evidence}
+# The answer
 
 
-def _answer_data(cited: CitedAnswer) -> list[dict[str, Any]]:
-    sources = {source.number: source.evidence for source in cited.sources}
+def _blocks(cited: CitedAnswer, registry: Registry) -> list[dict[str, Any]]:
+    sources = {source.number: source for source in cited.sources}
+    numbers = {source.evidence.id: source.number for source in cited.sources}
     return [
         {
-            **item.span.model_dump(mode="json", include={"kind", "text", "part"}),
-            "numbers": list(item.numbers),
-            "unsourced": item.unsourced,
-            "quotes": [_quote_data(item, n, sources[n]) for n in item.numbers]
+            **_piece(item.span, item.unsourced),
+            "citations": [
+                {"number": numbers[pointed["evidence"]], **pointed}
+                for pointed in _pointed(item.span, registry)
+                if numbers.get(pointed["evidence"]) in item.numbers
+            ],
+            "quotes": [_quote(item, n, sources[n].evidence) for n in item.numbers]
             if item.span.kind == "quote"
             else [],
         }
@@ -81,20 +131,71 @@ def _answer_data(cited: CitedAnswer) -> list[dict[str, Any]]:
     ]
 
 
-def _quote_data(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]:
+def _piece(span: Span, unsourced: bool) -> dict[str, Any]:
+    return {"kind": span.kind, "text": span.text, "part": span.part, "unsourced": unsourced}
+
+
+def _pointed(span: Span, registry: Registry) -> list[dict[str, Any]]:
+    """What a span cites that is there; a quote cites only what contains it."""
+    return [
+        {"evidence": item.id, "passage": cite.passage, "start": cite.start, "end": cite.end}
+        for cite in dict.fromkeys(span.cites)
+        if (item := registry.get(cite.evidence)) and _stands(span, cite, registry)
+    ]
+
+
+def _stands(span: Span, cite: Cite, registry: Registry) -> bool:
+    passage = registry.passage(cite.evidence, cite.passage)
+    return passage is not None and (span.kind != "quote" or verbatim(span.text, passage.text))
+
+
+def _quote(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]:
     """Where a quote stands in one of its sources."""
     passage = quoted_passage(item, evidence)
     where = passage.model_dump(include={"heading", "page"}) if passage else {}
     return {"number": number, "passage": passage.id if passage else None, **where}
 
 
-def _source_data(source: CitedSource) -> dict[str, Any]:
-    shown = ("id", "kind", "title", "publisher", "url", "published", "retrieved", "sample")
-    data = source.evidence.model_dump(mode="json")
-    data["url"] = canonical_url(source.evidence.url)
+# What stands behind it
+
+
+def _source(source: CitedSource) -> dict[str, Any]:
+    shown = _evidence(source.evidence)
+    passages = shown.pop("passages")
+    return {"number": source.number, **shown, "times": source.times, "passages": passages}
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    data = evidence.model_dump(mode="json")
+    data["url"] = canonical_url(evidence.url)
+    return {name: data[name] for name in _EVIDENCE}
+
+
+def _round(report: Report, number: int, registry: Registry) -> dict[str, Any]:
+    findings = (item for item in report.findings if item.task.round == number)
+    reflections = (item for item in report.reflections if item.round == number)
     return {
-        "number": source.number,
-        **{name: data[name] for name in shown},
-        "times": source.times,
-        "passages": data["passages"],
+        "round": number,
+        "findings": [_finding(item, registry) for item in findings],
+        "not_run": [task.model_dump(mode="json") for task in waiting(report, number)],
+        "reflections": [item.model_dump(mode="json", exclude={"round"}) for item in reflections],
     }
+
+
+def _finding(finding: Finding, registry: Registry) -> dict[str, Any]:
+    found = (registry.get(item.id) for item in finding.evidence)
+    return {
+        **finding.model_dump(mode="json", include=_FINDING),
+        "passages": finding.passages,
+        "evidence": list(dict.fromkeys(item.id for item in found if item)),
+        "summary": _summary(finding.summary, registry),
+    }
+
+
+def _summary(spans: Iterable[Span], registry: Registry) -> list[dict[str, Any]]:
+    out = []
+    for span in spans:
+        pointed = _pointed(span, registry)
+        lost = len(pointed) < len(set(span.cites))
+        out.append({**_piece(span, span.unsourced or lost), "citations": pointed})
+    return out

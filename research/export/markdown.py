@@ -1,31 +1,37 @@
 """A report as Markdown, for people.
 
 All text but the fixed words comes from outside and is escaped: it reads as itself and can start no
-link, image, tag or heading. Knows reports and numbered answers; writes no file, and never takes a
-file name from a question.
+link, image, tag or heading. What a model wrote may have headings, lists, tables, code and emphasis,
+and nothing else. Knows reports and numbered answers; writes no file, and never takes a file name
+from a question.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
+from research.evidence.markup import Node, encodable, punctuation, tree
 from research.evidence.registry import canonical_url
 from research.export.words import WORDS, Say, speaker
 from research.records import (
     Evidence,
     Failure,
     Finding,
+    Hint,
     Language,
     Passage,
+    Reason,
     Reflection,
     Report,
     SpanKind,
     Task,
+    Usage,
 )
 from research.text import language
 
@@ -43,7 +49,6 @@ _ACTIVE = re.compile(
 # What acts only at the start of a block.
 _LEADING = re.compile(r"[#>=]|[-+](?=[ -]|$)")
 _LEADING_NUMBER = re.compile(r"([0-9]{1,9})([.)])(?= |$)")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -54,22 +59,24 @@ def escape(text: str) -> str:
     that is set off by a space or by a mark such as ” or ;. Ordinary sentences come out as they are.
     Two characters cannot be rendered and become U+FFFD: NUL and half a surrogate pair.
     """
-    line = encodable(" ".join(text.split())).replace("\0", "\ufffd")
+    return _at_start(_inactive(" ".join(text.split())))
+
+
+def _inactive(text: str) -> str:
+    """Text within a line in which nothing acts."""
+    return _ACTIVE.sub(_backslashed, encodable(text).replace("\0", "\ufffd"))
+
+
+def _at_start(line: str) -> str:
+    """A line that begins no heading, list, quotation or rule."""
     head = _LEADING_NUMBER.match(line)
     if head:
-        return f"{head[1]}\\{head[2]}{_ACTIVE.sub(_backslashed, line[head.end() :])}"
-    if _LEADING.match(line):
-        return f"\\{line[0]}{_ACTIVE.sub(_backslashed, line[1:])}"
-    return _ACTIVE.sub(_backslashed, line)
+        return f"{head[1]}\\{line[head.end(1) :]}"
+    return f"\\{line}" if _LEADING.match(line) else line
 
 
 def _backslashed(match: re.Match[str]) -> str:
     return "".join("\\" + char for char in match[0])
-
-
-def encodable(text: str) -> str:
-    """Text that UTF-8 can hold: JSON may smuggle in half of a surrogate pair."""
-    return _SURROGATES.sub("\ufffd", text)
 
 
 def _link(text: str, url: str) -> str:
@@ -86,6 +93,167 @@ def _destination(address: str) -> str:
     # "&" stays, but "&copy;" would be read as an entity: there the semicolon is encoded.
     rest = re.sub(r"(&#?[A-Za-z0-9]+);", r"\1%3B", address[len(origin) :])
     return origin + quote(rest, safe="/?#:@!&'+,;=%$-._~")
+
+
+# --- What a model wrote ---------------------------------------------------------------------------
+
+_WRAPS = {"em": "*", "strong": "**", "s": "~~"}
+_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "table", "pre", "blockquote", "hr"})
+_CLOSE = "，。；、！？）”’,.;!?"  # what needs no space behind a citation; "(" and ":" would make it a link
+_RULERS = {"left": ":---", "center": ":---:", "right": "---:"}
+
+
+def markdown(spans: Sequence[NumberedSpan], marks: Callable[[NumberedSpan], str]) -> str:
+    """A run of text spans as Markdown that renders as `tree` reads it.
+
+    It is written anew from the tree: lists, tables, code, headings and emphasis are all that can
+    come of it. `marks` gives what stands where a span has its citations; it begins with a space.
+    Lists have bullets of their own, "*", so that none runs on into a list of the report.
+    """
+    return "\n\n".join(_Writer(spans, marks).blocks(tree(spans)))
+
+
+class _Writer:
+    def __init__(self, spans: Sequence[NumberedSpan], marks: Callable[[NumberedSpan], str]) -> None:
+        self._spans, self._marks = spans, marks
+
+    def blocks(self, nodes: Sequence[Node], *, in_item: bool = False) -> list[str]:
+        """The blocks of a container; strings and the like between them are paragraphs."""
+        out: list[str] = []
+        last, other = "", in_item  # `other`: lists that touch need bullets that differ
+        for inline, group in groupby(nodes, key=_is_inline):
+            if inline:
+                out += self._paragraphs(list(group))
+                last, other = "", False
+                continue
+            for node in group:
+                assert isinstance(node, dict)
+                other = not other if node["t"] == last else other and not last
+                last = node["t"]
+                out += self._block(node, other=other)
+        return out
+
+    def _block(self, node: dict[str, Any], *, other: bool) -> list[str]:
+        content, kind = node["c"], node["t"]
+        if kind == "p":
+            return self._paragraphs(content)
+        if kind == "h":
+            title = re.sub(r"(?<= )#+$", _backslashed, self._flow(content).strip())
+            return [f"{'#' * node['level']} {_at_start(title)}"] if title else []
+        if kind == "pre":
+            return [_fenced(str(content[0]))]
+        if kind == "table":
+            return [self._table(content)]
+        if kind == "blockquote":
+            lines = "\n\n".join(self.blocks(content)).split("\n")
+            return ["\n".join(f"> {line}".rstrip() for line in lines)]
+        if kind == "hr":
+            return ["---"]
+        return [self._list(node, other=other)]
+
+    def _list(self, node: dict[str, Any], *, other: bool) -> str:
+        first = int(node.get("start", 1))
+        items = []
+        for at, item in enumerate(node["c"]):
+            number_ = f"{first + at}{'.)'[other]}"
+            items.append(self._item(item, number_ if node["t"] == "ol" else "*+"[other]))
+        dense = not any("\n\n" in item for item in items)
+        spaced = any(
+            not _is_inline(child) and child["t"] == "p" for i in node["c"] for child in i["c"]
+        )
+        return ("\n" if dense and not spaced else "\n\n").join(items)
+
+    def _item(self, node: dict[str, Any], marker: str) -> str:
+        blocks = self.blocks(node["c"], in_item=True)
+        # A list may follow its paragraph at once unless it is one that cannot interrupt it.
+        follows = len(blocks) == 2 and re.match(r"(?:[*+]|1[.)]) \S", blocks[1])
+        dense = follows and _is_inline(node["c"][0])
+        lines = ("\n" if dense else "\n\n").join(blocks).split("\n")
+        indent = " " * (len(marker) + 1)
+        rest = [f"{indent}{line}" if line else "" for line in lines[1:]]
+        return "\n".join([f"{marker} {lines[0]}".rstrip(), *rest])
+
+    def _table(self, rows: Sequence[dict[str, Any]]) -> str:
+        cells = [[self._flow(cell["c"], cell=True).strip() for cell in row["c"]] for row in rows]
+        rulers = [_RULERS.get(cell.get("align", ""), "---") for cell in rows[0]["c"]]
+        lines = (" | ".join(row) for row in [cells[0], rulers, *cells[1:]])
+        return "\n".join(f"| {line} |" for line in lines)
+
+    def _paragraphs(self, nodes: Sequence[Node]) -> list[str]:
+        """One paragraph for each line: a line of its own could begin another block."""
+        parts = [
+            self._flow(list(group)).strip()
+            for breaks, group in groupby(nodes, key=lambda node: _tag(node) == "br")
+            if not breaks
+        ]
+        return [_at_start(part) for part in parts if part]
+
+    def _flow(self, nodes: Sequence[Node], within: str = "", *, cell: bool = False) -> str:
+        """Inline nodes on one line, with a space where two would act on each other."""
+        out = ""
+        last: Node = ""
+        for node in nodes:
+            piece = self._piece(node, within, cell=cell)
+            if not piece:
+                continue
+            piece = piece.lstrip() if out.endswith(" ") else piece
+            out += " " * _collide(last, out, node, piece) + piece if piece else ""
+            last = node
+        return out
+
+    def _piece(self, node: Node, within: str, *, cell: bool) -> str:
+        if isinstance(node, str):
+            return _inactive(re.sub(r"\s+", " ", node))
+        kind = node["t"]
+        if kind == "cite":
+            return self._marks(self._spans[node["span"]])
+        if kind == "br":
+            return " "
+        if kind == "code":
+            return _code(str(node["c"][0]), cell=cell)
+        inner = self._flow(node["c"], f"{within} {kind}", cell=cell)
+        words = inner.strip()
+        if not words or kind in within.split():
+            return inner
+        before, after = inner[0].isspace(), inner[-1].isspace()
+        return " " * before + _WRAPS[kind] + words + _WRAPS[kind] + " " * after
+
+
+def _tag(node: Node) -> str:
+    return node["t"] if isinstance(node, dict) else ""
+
+
+def _is_inline(node: Node) -> bool:
+    return _tag(node) not in _BLOCK_TAGS
+
+
+def _collide(last: Node, out: str, node: Node, piece: str) -> bool:
+    """Whether two neighbours need a space between them to stay what they are."""
+    if not out or out[-1].isspace() or piece[0].isspace():
+        return False
+    kinds = _tag(last), _tag(node)
+    if re.search(r"(?<!\\)\]$", out) and piece[0] not in "*~":  # it ends with a citation
+        return piece[0] not in _CLOSE
+    if kinds == ("code", "code") or (kinds[0] in _WRAPS and kinds[1] in _WRAPS):
+        return True
+    if kinds[0] in _WRAPS:
+        return punctuation(out.rstrip("*~")[-1:] or "*") and not punctuation(piece[0])
+    if kinds[1] in _WRAPS:
+        return punctuation(piece.lstrip("*~")[:1] or "*") and not punctuation(out[-1])
+    return False
+
+
+def _code(content: str, *, cell: bool) -> str:
+    ticks = "`" * (max(map(len, re.findall("`+", content)), default=0) + 1)
+    content = re.sub(r"\s", " ", encodable(content))
+    if content.strip() and (content[0] in "` " or content[-1] in "` "):
+        content = f" {content} "
+    return ticks + (content.replace("|", "\\|") if cell else content) + ticks
+
+
+def _fenced(content: str) -> str:
+    ticks = "`" * max(3, max(map(len, re.findall("`+", content)), default=0) + 1)
+    return f"{ticks}\n{encodable(content).rstrip()}\n{ticks}"
 
 
 # --- The report as Markdown ---------------------------------------------------------------------
@@ -107,6 +275,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
         *(_sources(cited, say) if cited else ()),
         *_failures(report, cited, say),
         *_plan(report, say, with_evidence=cited is None),
+        *_usage(report, say),
         *_made(report, cited, say),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -136,10 +305,21 @@ def _bullets(lines: Iterable[str]) -> Iterator[str]:
 # --- The answer
 
 
+def answer_markdown(cited: CitedAnswer) -> str:
+    """The answer alone, with its citations as [n] and without its title."""
+    return "\n\n".join(_body(cited, speaker(cited.answer.language)))
+
+
 def _answer(report: Report, cited: CitedAnswer, say: Say) -> Iterator[str]:
+    if cited.answer.unwritten:
+        yield f"**{say('unwritten')}**"
     title = escape(cited.answer.title)
     if title and title != escape(report.run.question):
         yield f"**{title}**"
+    yield from _body(cited, say)
+
+
+def _body(cited: CitedAnswer, say: Say) -> Iterator[str]:
     sources = {source.number: source for source in cited.sources}
     for shape, group in groupby(cited.spans, key=lambda item: _SHAPES[item.span.kind]):
         yield from shape(list(group), sources, say)
@@ -164,23 +344,8 @@ def _points(spans: list[NumberedSpan], sources: dict[int, CitedSource], say: Say
 
 
 def _texts(spans: list[NumberedSpan], _: dict[int, CitedSource], say: Say) -> Iterator[str]:
-    """Stretches of text flow on into each other; a line break in the text ends a paragraph."""
-    flow = ""
-    part = spans[0].span.part
-    for item in spans:
-        flow += "" if item.span.part == part else "\n"
-        part = item.span.part
-        before, core, after = _parted(item.span.text)
-        stretch = "\n".join(_lines(core)) + _marks(item, say)
-        flow += before + ("" if flow.endswith(tuple("。！？；，、：")) else " ") + stretch + after
-    return (line.strip() for line in flow.split("\n") if line.strip())
-
-
-def _parted(text: str) -> tuple[str, str, str]:
-    """A text without white space around it, and the line break before and after it, if any."""
-    core = text.strip()
-    before, _, after = text.partition(core) if core else (text, "", "")
-    return "\n" * bool(_BREAKS.search(before)), core, "\n" * bool(_BREAKS.search(after))
+    if text := markdown(spans, lambda item: _marks(item, say)):
+        yield text
 
 
 def _marks(item: NumberedSpan, say: Say) -> str:
@@ -237,8 +402,17 @@ def _no_answer(report: Report, say: Say) -> Iterator[str]:
 
 def _sources(cited: CitedAnswer, say: Say) -> Iterator[str]:
     yield f"## {say('sources')}"
-    lines = [f"{source.number}. {_source(source.evidence, say)}" for source in cited.sources]
+    lines = [line for source in cited.sources for line in _cited_source(source, say)]
     yield "\n".join(lines) or say("nothing cited")
+
+
+def _cited_source(source: CitedSource, say: Say) -> Iterator[str]:
+    """A numbered source. The words of a search model follow: its page need not have them."""
+    number = f"{source.number}. "
+    yield number + _source(source.evidence, say)
+    for passage in source.evidence.passages:
+        if passage.origin == "grounding":
+            yield f"{' ' * len(number)}- “{escape(passage.text)}” — {say('grounding')}"
 
 
 def _name(evidence: Evidence, say: Say) -> str:
@@ -247,42 +421,77 @@ def _name(evidence: Evidence, say: Say) -> str:
 
 def _source(evidence: Evidence, say: Say) -> str:
     """One source: its title, linked if it has an address, and what is known of it."""
+    retrieved = say("retrieved", date=utc(evidence.retrieved).date().isoformat())
     published = evidence.published
+    dated = say("published", date=published.isoformat()) if published else retrieved
+    host = "" if evidence.expires else urlsplit(canonical_url(evidence.url)).hostname or ""
     facts = [
         say(f"kind.{evidence.kind}"),
-        escape(evidence.publisher) or escape(urlsplit(canonical_url(evidence.url)).hostname or ""),
-        say("published", date=published.isoformat())
-        if published
-        else say("retrieved", date=utc(evidence.retrieved).date().isoformat()),
+        escape(evidence.publisher) or escape(host),
+        dated,
+        retrieved if evidence.expires and published else "",
         say("sample") if evidence.sample else "",
+        say("expires") if evidence.expires else "",
     ]
     known = say("comma").join(fact for fact in facts if fact)
     return f"{_link(_name(evidence, say), evidence.url)} — {known}"
 
 
 def failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
-    """The failures that the answer lists; without one, those of the findings.
+    """The failures that the answer lists; without one, those of every stage that there was.
 
     A look-up that found nothing has not failed.
     """
     if cited:
         return cited.answer.failures
-    return tuple(
-        Failure(source=f.task.source, query=f.task.query, reason=f.reason, message=f.message)
-        for f in report.findings
-        if f.reason and f.reason != "empty"
-    )
+    found = list(report.plan.failures) if report.plan else []
+    for reflection in report.reflections:
+        found += reflection.failures
+    for finding in report.findings:
+        found += finding.failures
+        if finding.reason and finding.reason != "empty":
+            task = finding.task
+            found.append(
+                Failure(
+                    source=task.source,
+                    query=task.query,
+                    reason=finding.reason,
+                    hint=finding.hint,
+                    message=finding.message,
+                )
+            )
+    return tuple(found)
 
 
 def _failures(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     failures = failed(report, cited)
     if failures:
         yield f"## {say('failures')}"
-        yield from _bullets(
-            f"“{escape(failure.query)}” — {_where_looked(failure.source, say)}{say('semicolon')}"
-            f"{say(f'reason.{failure.reason}')}"
-            for failure in failures
-        )
+        yield from _bullets(_failure(failure, say) for failure in failures)
+
+
+def _failure(failure: Failure, say: Say) -> str:
+    """What failed, where and why."""
+    stage = say(f"stage.{failure.stage}")
+    where = _where_looked(failure.source, say) if failure.source.strip() else ""
+    what = f"“{escape(failure.query)}”" if failure.query.strip() else stage
+    facts = [
+        stage if failure.stage != "search" and what != stage else "",
+        where,
+        *_because(failure.reason, failure.hint, failure.message, say),
+    ]
+    return f"{what} — {_facts(facts, say)}"
+
+
+def _because(reason: Reason | None, hint: Hint, message: str, say: Say) -> Iterator[str]:
+    """A reason in words, what could help, and what was said by whoever failed."""
+    yield say(f"reason.{reason}") if reason else ""
+    yield say(f"hint.{hint}") if hint else ""
+    yield escape(message)
+
+
+def _facts(facts: Iterable[str], say: Say) -> str:
+    return say("semicolon").join(fact for fact in facts if fact)
 
 
 def _where_looked(source: str, say: Say) -> str:
@@ -342,24 +551,36 @@ def _round(report: Report, number: int, say: Say, *, with_evidence: bool) -> Ite
             yield from _reflection(reflection, say)
 
 
-def _task(task: Task, outcome: list[str], say: Say) -> str:
+def _task(task: Task, outcome: list[str], say: Say, provider: str = "") -> str:
+    looked = _where_looked(task.source, say)
+    where = say("by", source=looked, provider=_where_looked(provider, say)) if provider else ""
     reason = say(f"why.{task.why}") if f"why.{task.why}" in WORDS else escape(task.why)
     why = say("why", why=reason) if task.why.strip() else ""
-    facts = [_where_looked(task.source, say), why, *outcome]
-    return f"“{escape(task.query)}” — {say('semicolon').join(fact for fact in facts if fact)}"
+    return f"“{escape(task.query)}” — {_facts([where or looked, why, *outcome], say)}"
 
 
 def _finding(finding: Finding, say: Say, *, with_evidence: bool) -> str:
     count = finding.passages
     outcome = [
         say("passage" if count == 1 else "passages", count=count) if not finding.reason else "",
-        say(f"reason.{finding.reason}") if finding.reason else "",
+        *_because(finding.reason, finding.hint, finding.message, say),
         say("seconds", seconds=f"{finding.seconds:.1f}"),
         say("reused") if finding.reused else "",
     ]
-    line = _task(finding.task, outcome, say)
-    listed = finding.evidence if with_evidence else ()
-    return "".join([line, *(f"\n  - {_source(item, say)}" for item in listed)])
+    asked = say("semicolon").join(f"“{escape(query)}”" for query in finding.asked)
+    below = [
+        *([say("asked", queries=asked)] if asked else []),
+        *(say("beside", failure=_failure(failure, say)) for failure in finding.failures),
+        *(_found(item, say) for item in finding.evidence if with_evidence),
+    ]
+    line = _task(finding.task, outcome, say, finding.provider.strip())
+    return "".join([line, *(f"\n  - {fact}" for fact in below)])
+
+
+def _found(evidence: Evidence, say: Say) -> str:
+    """A source that was found, and whether its page need not have the words found."""
+    grounding = any(passage.origin == "grounding" for passage in evidence.passages)
+    return _source(evidence, say) + (say("semicolon") + say("grounding") if grounding else "")
 
 
 def _reflection(reflection: Reflection, say: Say) -> Iterator[str]:
@@ -371,6 +592,67 @@ def _reflection(reflection: Reflection, say: Say) -> Iterator[str]:
             *(say("follow-up", query=_task(task, [], say)) for task in reflection.follow_ups),
         ]
     )
+
+
+class Total(NamedTuple):
+    """What several calls used together. `cost` adds up the prices that are known."""
+
+    calls: int
+    input: int
+    cached: int
+    output: int
+    searches: int
+    cost: float | None  # None if no price is known
+    complete: bool  # whether every price is
+
+
+def total(usage: Sequence[Usage]) -> Total:
+    known = [item.cost for item in usage if item.cost is not None]
+    return Total(
+        calls=sum(item.calls for item in usage),
+        input=sum(item.input for item in usage),
+        cached=sum(item.cached for item in usage),
+        output=sum(item.output for item in usage),
+        searches=sum(item.searches for item in usage),
+        cost=round(sum(known), 6) if known or not usage else None,
+        complete=len(known) == len(usage),
+    )
+
+
+def _usage(report: Report, say: Say) -> Iterator[str]:
+    """What the run used: in all, then by model or search service."""
+    if not report.usage:
+        return
+    by_model: dict[str, list[Usage]] = {}
+    for item in report.usage:
+        by_model.setdefault(item.model, []).append(item)
+    yield f"## {say('usage')}"
+    yield from _bullets(
+        [
+            say("spent", who=say("in all"), what=_spent(total(report.usage), say)),
+            *(
+                say("spent", who=escape(model) or say("untitled"), what=_spent(total(used), say))
+                for model, used in by_model.items()
+            ),
+        ]
+    )
+
+
+def _spent(used: Total, say: Say) -> str:
+    tokens = used.input or used.output
+    cost = "" if used.cost is None else f"{used.cost:.4f}"
+    price = "cost" if used.complete else "cost in part"
+    facts = [
+        say("call" if used.calls == 1 else "calls", count=used.calls),
+        say("tokens in", count=f"{used.input:,}") if tokens else "",
+        say("tokens cached", count=f"{used.cached:,}") if used.cached else "",
+        say("tokens out", count=f"{used.output:,}") if tokens else "",
+        say("search" if used.searches == 1 else "searches", count=used.searches)
+        if used.searches
+        else "",
+        say(price, cost=cost) if cost else say("cost unknown"),
+    ]
+    return _facts(facts, say)
 
 
 def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
@@ -385,6 +667,7 @@ def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     facts = [
         say("author", author=escape(cited.answer.author)) if cited else "",
         options,
+        say("model", model=escape(run.options.model)) if run.options.model.strip() else "",
         say("run", run=escape(run.id)),
         say("status", status=say(f"status.{run.status}")),
         say("error", error=escape(run.error)) if run.error.strip() else "",

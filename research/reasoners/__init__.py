@@ -1,6 +1,6 @@
-"""Who thinks: a reasoner routes, plans, reflects and writes. Knows records, never a source or a store.
+"""Who thinks: a reasoner plans, reflects and writes. Knows records, never a source or a store.
 
-`digest` follows rules and quotes verbatim, with no key and no network.
+`llm` asks chat models; `digest` follows rules and quotes verbatim, with no key and no network.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from research.records import Finding, Options, Plan, Question, Reflection, Span
+from research.records import Draft, Finding, Options, Plan, Question, Reflection, Say
 
 
 class Corpus(Protocol):
@@ -31,23 +31,33 @@ class Corpus(Protocol):
 
 
 class Reasoner(Protocol):
-    """The seam between the stages and whoever thinks."""
+    """The seam between the stages and whoever thinks.
 
-    def author(self, question: Question) -> str:
-        """Who writes, as every answer names it, in the question's language."""
+    A failure that was to be expected is part of what comes back; an exception is a bug.
+    """
 
-    async def route(self, question: Question) -> tuple[Span, ...]:
-        """The whole answer if nothing needs looking up, else nothing."""
-
-    async def plan(self, question: Question, options: Options) -> Plan:
-        """The parts of the question and the tasks of the first round."""
+    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+        """The parts of the question and the tasks of the first round, or at once the whole answer
+        if nothing needs looking up."""
 
     async def reflect(
-        self, question: Question, plan: Plan, findings: Sequence[Finding], round_: int
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
     ) -> Reflection:
         """What is missing after a round, and the tasks that could fill it (uncapped)."""
 
     async def write(
-        self, question: Question, plan: Plan, findings: Sequence[Finding]
-    ) -> tuple[Span, ...]:
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        reflections: Sequence[Reflection],
+        options: Options,
+        say: Say,
+    ) -> Draft:
         """The answer, citing only evidence of the findings."""

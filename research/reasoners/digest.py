@@ -17,6 +17,7 @@ from research.reasoners.parts import keywords, read
 from research.reasoners.quotes import Quote, select
 from research.records import (
     Cite,
+    Draft,
     Finding,
     Language,
     Options,
@@ -24,6 +25,7 @@ from research.records import (
     Plan,
     Question,
     Reflection,
+    Say,
     Span,
     Task,
     normalised,
@@ -44,8 +46,15 @@ _GREETINGS = frozenset(
     | {"hello", "hi", "hey", "hello there", "good morning", "good afternoon", "good evening"}
     | {"thanks", "thank you", "how are you", "bye", "goodbye", "test"}
 )
-_MISSING = {"zh": "所查资料中未找到。", "en": "Not found in the sources searched."}
-_UNSEARCHED = {
+_MISSING: dict[Language, str] = {
+    "zh": "所查资料中未找到。",
+    "en": "Not found in the sources searched.",
+}
+_UNSEARCHED: dict[Language, str] = {
+    "zh": "没有搜索过这一部分，这不表示资料中没有。",
+    "en": "Nothing was searched for this, which says nothing about the sources.",
+}
+_FAILED: dict[Language, str] = {
     "zh": "未能查询：搜索失败了，这不表示资料中没有。",
     "en": "Could not be looked up: the search failed, which says nothing about the sources.",
 }
@@ -68,15 +77,10 @@ class Digest:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
-    def author(self, question: Question) -> str:
-        return _AUTHOR[question.language]
-
-    async def route(self, question: Question) -> tuple[Span, ...]:
-        if normalised(question.text) not in _GREETINGS and read(question.text, self._corpus).pieces:
-            return ()
-        return (Span(kind="notice", text=_NOTHING[question.language]),)
-
-    async def plan(self, question: Question, options: Options) -> Plan:
+    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+        if not self._askable(question):
+            words = Span(kind="notice", text=_NOTHING[question.language])
+            return Draft(spans=(words,), author=_AUTHOR[question.language])
         reading = read(question.text, self._corpus)
         parts: list[Part] = []
         for piece in reading.pieces:
@@ -90,6 +94,11 @@ class Digest:
             for source in options.sources:
                 tasks.append(self._task(question, group, source, len(tasks) + 1))
         return Plan(parts=tuple(parts), tasks=tuple(tasks))
+
+    def _askable(self, question: Question) -> bool:
+        if normalised(question.text) in _GREETINGS:
+            return False
+        return bool(read(question.text, self._corpus).pieces)
 
     def _task(self, question: Question, group: Sequence[Part], source: str, n: int) -> Task:
         subject = group[0].subject
@@ -115,7 +124,13 @@ class Digest:
         return reading.proper if subject in subjects else True
 
     async def reflect(
-        self, question: Question, plan: Plan, findings: Sequence[Finding], round_: int
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
     ) -> Reflection:
         missing = [part for part in plan.parts if not self._quotes(question, part, findings)]
         if not missing:
@@ -147,11 +162,7 @@ class Digest:
     ) -> Iterator[Task]:
         """The ways to ask for a part that have not been tried, for each source of the plan."""
         known = {finding.task.key for finding in findings}
-        words = set(_asked(part))
-        names = self._names(part.subject, question.text)
-        tried = any(
-            f.task.subject == names and words <= set(f.task.query.split()) for f in findings
-        )
+        tried = self._tried(question, part, findings)
         for variant in self._variants(question, part):
             if tried and not variant.why:
                 continue
@@ -159,6 +170,11 @@ class Digest:
                 task = variant.model_copy(update={"source": source})
                 if task.key not in known:
                     yield task
+
+    def _tried(self, question: Question, part: Part, findings: Sequence[Finding]) -> bool:
+        """Whether a query had all the words of a part, be it alone or beside those of others."""
+        words, names = set(_asked(part)), self._names(part.subject, question.text)
+        return any(f.task.subject == names and words <= set(f.task.query.split()) for f in findings)
 
     def _variants(self, question: Question, part: Part) -> Iterator[Task]:
         """Ways to ask for a part: its words, synonyms, the other language, all on the name."""
@@ -184,8 +200,14 @@ class Digest:
                 )
 
     async def write(
-        self, question: Question, plan: Plan, findings: Sequence[Finding]
-    ) -> tuple[Span, ...]:
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        reflections: Sequence[Reflection],
+        options: Options,
+        say: Say,
+    ) -> Draft:
         spans: list[Span] = []
         sampled = {e.id for f in findings for e in f.evidence if e.sample}
         quoted: set[str] = set()
@@ -193,14 +215,23 @@ class Digest:
             spans.append(Span(kind="heading", text=_label(part, plan), part=part.id))
             quotes = self._quotes(question, part, findings)
             if not quotes:
-                words = _UNSEARCHED if _failed(part, findings) else _MISSING
+                words = self._lacking(question, part, findings)
                 spans.append(Span(kind="missing", text=words[question.language], part=part.id))
             for quote in quotes:
                 quoted.add(quote.evidence)
                 spans.append(_span(quote, part))
         if quoted & sampled:
             spans.insert(0, Span(kind="notice", text=_SAMPLE[question.language]))
-        return tuple(spans)
+        return Draft(spans=tuple(spans), author=_AUTHOR[question.language])
+
+    def _lacking(
+        self, question: Question, part: Part, findings: Sequence[Finding]
+    ) -> dict[Language, str]:
+        """Why a part has no quote."""
+        own = any(finding.task.part == part.id for finding in findings)
+        if not own and not self._tried(question, part, findings):
+            return _UNSEARCHED
+        return _FAILED if _failed(part, findings) else _MISSING
 
     def _quotes(
         self, question: Question, part: Part, findings: Sequence[Finding]

@@ -7,18 +7,39 @@ a cache of the web framework could be emptied by any visitor, and the running qu
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from research import settings as _settings
 from research.library.index import Library
+from research.models.clients import Clients
+from research.models.roles import available
+from research.reasoners import Reasoner
 from research.reasoners.digest import Digest
-from research.records import Event, Options, Plan, Readiness, Report, Run
+from research.reasoners.llm import LLM
+from research.records import Check, Event, Options, Plan, Readiness, Report, Run
+from research.runs.check import connections
 from research.runs.local import LocalRuns
 from research.settings import Settings
 from research.sources import Source
 from research.sources.library import LibrarySource
+from research.sources.web import WebSource
+from research.sources.web.fetch import Fetcher
+from research.sources.web.gemini import GeminiSearch
+from research.sources.web.pages import PageReader
+from research.sources.web.provider import Provider
+from research.sources.web.searxng import SearXNG
+from research.sources.web.tavily import Tavily
+from research.sources.web.wikipedia import Wikipedia
+from research.storage import StoreError
+from research.trouble import conceal
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 class Desk:
@@ -26,13 +47,80 @@ class Desk:
 
     def __init__(self, settings: Settings) -> None:
         """Raises StoreError if the data folder cannot be used."""
+        conceal(settings.secrets)
         self.settings = settings
         self.library = Library(settings.data_dir / "library.db")
+        self.clients = Clients(settings)
+        self.models = LLM(self.clients, _now) if available(settings) else None
+        self._fetcher = Fetcher()
+        self._web = self._web_source()
         self.sources: dict[str, Source] = {
             source.name: source
-            for source in (LibrarySource(self.library, settings.passages_per_search),)
+            for source in (self._web, LibrarySource(self.library, settings.passages_per_search))
         }
-        self.runs = LocalRuns(settings, Digest(self.library), self.sources)
+        reasoner: Reasoner = self.models or Digest(self.library)
+        self.runs = LocalRuns(settings, reasoner, self.sources, self.usual, self._closing)
+
+    def usual(self) -> Options:
+        """The limits of a run that brings none: it looks wherever there is something to be found.
+
+        The sample documents are left out where there is anything better.
+        """
+        own = self._has_documents()
+        web = self._web.ready().state == "live"
+        names = [name for name, there in (("web", web), ("library", own or not web)) if there]
+        return self.settings.options.model_copy(update={"sources": tuple(names)})
+
+    def _has_documents(self) -> bool:
+        """Whether the analyst has documents. Where that cannot be told, a search will say why."""
+        try:
+            return self.sources["library"].ready().state == "live"
+        except StoreError:
+            return True
+
+    def _web_source(self) -> WebSource:
+        settings, models = self.settings, self.models
+        return WebSource(
+            [self._provider(name) for name in settings.web_providers],
+            deadline=settings.search_timeout,
+            summarise=models.summarise if models else None,
+            reader=PageReader(self._fetcher),
+            pages=settings.pages_per_search,
+            clock=_now,
+        )
+
+    def _provider(self, name: str) -> Provider:
+        settings = self.settings
+        if name == "gemini":
+            return GeminiSearch(self.clients, _now)
+        results, seconds = settings.results_per_search, settings.search_timeout
+        if name == "tavily":
+            return Tavily(
+                settings.tavily_key.get_secret_value(),
+                base_url=settings.tavily_url,
+                results=results,
+                timeout=seconds,
+                clock=_now,
+            )
+        if name == "searxng":
+            return SearXNG(settings.searxng_url, results=results, timeout=seconds, clock=_now)
+        return Wikipedia(
+            base_url=settings.wikipedia_url, results=min(results, 4), timeout=seconds, clock=_now
+        )
+
+    def warm(self) -> None:
+        """Makes the clients of the models in the background: the first question need not wait."""
+        if self.models:
+            self.runs.begin(self.models.warm())
+
+    def check(self) -> Sequence[Check]:
+        """A round trip to every model and every provider that is configured."""
+        return self.runs.do(connections(self.models, self._web.providers))
+
+    async def _closing(self) -> None:
+        await self._web.close()
+        await self._fetcher.close()
+        await self.clients.close()
 
     def close(self) -> None:
         self.runs.close()
@@ -126,3 +214,21 @@ def report(run_id: str, *, owner: str = "local") -> Report | None:
 def readiness() -> dict[str, Readiness]:
     """What each source can do now, by name."""
     return {name: source.ready() for name, source in desk().sources.items()}
+
+
+def settle() -> None:
+    """For a process that lasts: the garbage collector leaves alone what never dies, and comes
+    less often. Called once, when everything is imported."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
+def warm() -> None:
+    """Loads in the background what the first question would have to wait for."""
+    desk().warm()
+
+
+def check() -> Sequence[Check]:
+    """Asks every model and every search provider for something small. Some of it may cost money."""
+    return desk().check()

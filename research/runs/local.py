@@ -12,7 +12,7 @@ import logging
 import sqlite3
 import threading
 import uuid
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,20 +25,34 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from research import records
 from research.graph import RECURSION_LIMIT, Context, build
+from research.models.prices import priced
 from research.reasoners import Reasoner
-from research.records import Event, Options, Plan, Reflection, Report, Run, RunStatus
+from research.records import (
+    Draft,
+    Event,
+    Options,
+    Plan,
+    Reflection,
+    Report,
+    Run,
+    RunStatus,
+    Usage,
+    silent,
+)
 from research.runs.engine import Engine
 from research.runs.ledger import RunLedger
 from research.runs.store import Store
 from research.settings import Settings
 from research.sources import Source
-from research.stages.plan import make_plan
+from research.stages.answer import Unwritten
+from research.stages.plan import make_plan, own_words
 from research.stages.question import understand
 from research.storage import StoreError, explained
 
 log = logging.getLogger(__name__)
 
 FLUSH = 0.02  # seconds that events are collected before they are written together
+FLUSH_TEXT = 0.1  # the same for a text that is being written
 WATCH = 0.5  # seconds between looks at what other processes ask for
 _T = TypeVar("_T")
 _RECORDS = [
@@ -66,14 +80,24 @@ class LocalRuns:
     """Starts, follows, stops, resumes and lists runs. Every method may be called from any thread."""
 
     def __init__(
-        self, settings: Settings, reasoner: Reasoner, sources: Mapping[str, Source]
+        self,
+        settings: Settings,
+        reasoner: Reasoner,
+        sources: Mapping[str, Source],
+        usual: Callable[[], Options] | None = None,
+        closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
         """Opens the store and starts the loop.
+
+        `usual` tells the limits of a run that brings none; `closing` is awaited on the loop at the
+        end, for what the reasoner and the sources hold open there.
 
         Raises:
             StoreError: the data folder cannot be used.
         """
         folder = settings.data_dir
+        self._usual = usual or (lambda: settings.options)
+        self._closing = closing
         self._settings, self._reasoner, self._sources = settings, reasoner, dict(sources)
         self.store = Store(folder / "runs.db")
         self._engine = Engine(folder / "engines")
@@ -81,12 +105,12 @@ class LocalRuns:
         self._unsaved: dict[str, tuple[_Live, RunStatus, str]] = {}
         self._cleaning: set[asyncio.Task[None]] = set()
         self._news = threading.Condition()
-        self._loop = asyncio.new_event_loop()
+        self._loop = _event_loop()
         self._thread = threading.Thread(target=self._work, name="sightline-runs", daemon=True)
         self._thread.start()
         self._watcher: asyncio.Task[None] | None = None
         try:
-            self._call(self._open(folder / "checkpoints.db"))
+            self.do(self._open(folder / "checkpoints.db"))
         except (OSError, sqlite3.Error) as error:
             self.close()
             raise explained(error, folder / "checkpoints.db") from error
@@ -96,7 +120,23 @@ class LocalRuns:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    def _call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+    def begin(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Starts something on the loop of the runs and does not wait; its failure is logged."""
+
+        async def guarded() -> None:
+            try:
+                await coroutine
+            except Exception:
+                log.exception("a task in the background failed")
+
+        def start() -> None:
+            self._cleaning.add(task := self._loop.create_task(guarded()))
+            task.add_done_callback(self._cleaning.discard)
+
+        self._loop.call_soon_threadsafe(start)
+
+    def do(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        """Runs something on the loop of the runs, where their clients live, and waits for it."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     async def _open(self, path: Path) -> None:
@@ -133,7 +173,7 @@ class LocalRuns:
             StoreError: the run could not be stored; nothing was started.
         """
         understand(question)
-        options = options or self._settings.options
+        options = options or self._usual()
         if unknown := [name for name in options.sources if name not in self._sources]:
             known_sources = ", ".join(self._sources)
             raise ValueError(f"There is no source {unknown[0]!r}; there are: {known_sources}.")
@@ -167,8 +207,9 @@ class LocalRuns:
         Raises:
             QuestionError: the question cannot be researched.
         """
-        asked = understand(question)
-        return self._call(make_plan(asked, self._reasoner, options or self._settings.options))
+        asked, limits = understand(question), options or self._usual()
+        plan = self.do(make_plan(asked, self._reasoner, limits, silent))
+        return own_words(asked, limits) if isinstance(plan, Draft) else plan
 
     def events(self, run_id: str, after: int = 0, *, owner: str = "local") -> list[Event]:
         """The events of a run after number `after` that are there now."""
@@ -254,6 +295,8 @@ class LocalRuns:
         # graph's own. Closing under them would leave the file locked.
         if rest := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(rest, timeout=5)
+        if self._closing:
+            await self._closing()
         if hasattr(self, "_checkpoints"):
             await self._checkpoints.close()
 
@@ -312,17 +355,31 @@ class LocalRuns:
         stream = self._graph.astream(
             None if begun else {"asked": run.question},
             config,
-            context=self._context(run),
+            context=self._context(live),
             stream_mode="custom",
             version="v2",
             durability="sync",
         )
-        async for part in stream:
-            chunk: Any = part["data"]
-            self._emit(live, chunk["kind"], **chunk["data"])
-            if chunk["kind"] in ("plan", "reflection"):
-                self._keep_progress(live, chunk["kind"], chunk["data"])
+        try:
+            async for part in stream:
+                chunk: Any = part["data"]
+                self._told(live, chunk["kind"], chunk["data"])
+        except Unwritten as error:  # what stands in for the answer is kept until it is written
+            reflections = list(live.reflections.values())
+            self.store.keep(run.id, live.plan, reflections, error.answer)
+            raise
         await self._keep(run, (await self._graph.aget_state(config)).values)
+
+    def _told(self, live: _Live, kind: str, data: dict[str, Any]) -> None:
+        """Passes on what a stage says, and stores what must not be lost."""
+        self._emit(live, kind, **data)
+        if kind in ("plan", "reflection"):
+            self._keep_progress(live, kind, data)
+
+    def _spend(self, live: _Live, data: dict[str, Any]) -> None:
+        """Prices what a call used. The event of it is the account: it is stored with the others."""
+        usage = priced(Usage.model_validate(data), datetime.now(UTC).date())
+        self._emit(live, "usage", **usage.model_dump(mode="json"))
 
     async def _forget_cut_off(self, run_id: str) -> None:
         """Drops what nodes that were cut off have half written.
@@ -338,7 +395,8 @@ class LocalRuns:
         )
         await self._checkpoints.commit()
 
-    def _context(self, run: Run) -> Context:
+    def _context(self, live: _Live) -> Context:
+        run = live.run
         return Context(
             reasoner=self._reasoner,
             sources=self._sources,
@@ -347,13 +405,16 @@ class LocalRuns:
             plan=self.store.given(run.id),
             deadline=self._settings.search_timeout,
             delay=self._settings.search_delay,
+            spend=lambda usage: self._spend(live, usage),
         )
 
     def _keep_progress(self, live: _Live, kind: str, data: dict[str, Any]) -> None:
         """Stores the plan and the reflections so far: a run that is cut off can still show them."""
+        if data.get("skipped"):
+            return
         if kind == "plan":
             live.plan = Plan.model_validate(data["plan"])
-        elif not data.get("skipped"):
+        else:
             reflection = Reflection.model_validate(data)
             live.reflections[reflection.round] = reflection
         self.store.keep(live.run.id, live.plan, list(live.reflections.values()), None)
@@ -367,9 +428,18 @@ class LocalRuns:
         )
 
     def _emit(self, live: _Live, kind: str, **data: Any) -> None:
+        if (
+            kind == "text"
+            and live.buffer
+            and live.buffer[-1][1] == "text"
+            and not data.get("restart")
+        ):
+            live.buffer[-1][2]["text"] += data["text"]  # one event for what is written together
+            return
         live.buffer.append((datetime.now(UTC), kind, data))
         if live.flush is None:
-            live.flush = self._loop.call_later(FLUSH, self._flush, live)
+            wait = FLUSH_TEXT if kind == "text" else FLUSH
+            live.flush = self._loop.call_later(wait, self._flush, live)
 
     def _flush(self, live: _Live) -> None:
         live.flush = None
@@ -433,9 +503,18 @@ class LocalRuns:
                     self.store.interrupt(run_id, engine)
 
 
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """A uvloop where there is one: it takes a fifth off the processor time of a run."""
+    try:
+        import uvloop
+    except ImportError:  # Windows has none
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
 def _message(error: BaseException, folder: Path) -> str:
     if isinstance(error, sqlite3.Error | OSError):
         error = explained(error, folder)
-    if isinstance(error, StoreError):
+    if isinstance(error, StoreError | Unwritten):
         return str(error)
     return f"{type(error).__name__}; the log has the details"

@@ -25,6 +25,7 @@ from research.records import (
     Run,
     RunStatus,
     Task,
+    Usage,
 )
 from research.storage import Database
 
@@ -305,7 +306,15 @@ class Store:
             reflections=tuple(Reflection.model_validate(r) for r in json.loads(reflections)),
             answer=Answer.model_validate_json(answer) if answer else None,
             evidence=tuple(e for f in findings for e in f.evidence),
+            usage=self._spent(run.id),
         )
+
+    def _spent(self, run_id: str) -> tuple[Usage, ...]:
+        """What the calls of a run have used, in order."""
+        rows = self._db.read(
+            "select data from event where run=? and kind='usage' order by seq", (run_id,)
+        )
+        return tuple(Usage.model_validate_json(str(row[0])) for row in rows)
 
     def close(self) -> None:
         self._db.close()

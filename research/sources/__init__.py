@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from research.records import EvidenceKind, Finding, Readiness, Task
+from research.records import EvidenceKind, Finding, Readiness, Say, Task
 
 
 class Source(Protocol):
@@ -32,5 +32,5 @@ class Source(Protocol):
     def ready(self) -> Readiness:
         """What it can do now. Quick: no network."""
 
-    async def search(self, task: Task) -> Finding:
+    async def search(self, task: Task, say: Say) -> Finding:
         """Looks up one task. The finding carries the task it was given."""

@@ -16,6 +16,7 @@ from research.records import (
     Passage,
     Readiness,
     Reason,
+    Say,
     Task,
     fingerprint,
 )
@@ -48,7 +49,7 @@ class LibrarySource:
             return Readiness(state="live", detail=f"{own}")
         return Readiness(state="sample" if entries else "missing", detail=f"{len(entries)}")
 
-    async def search(self, task: Task) -> Finding:
+    async def search(self, task: Task, say: Say) -> Finding:
         started, clock = self._clock(), time.monotonic()
         hits: list[Hit] = []
         reason: Reason = "empty"

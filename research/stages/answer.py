@@ -8,7 +8,26 @@ from datetime import datetime
 from research.evidence.citations import number
 from research.evidence.registry import gather
 from research.reasoners import Reasoner
-from research.records import Answer, Failure, Finding, Plan, Question, Span
+from research.records import (
+    Answer,
+    Draft,
+    Failure,
+    Finding,
+    Options,
+    Plan,
+    Question,
+    Reflection,
+    Say,
+)
+
+
+class Unwritten(Exception):
+    """The answer could not be written; `answer` stands in for it with the evidence there is."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        reasons = [f"{f.reason}: {f.message}" for f in answer.failures if f.stage == "write"]
+        super().__init__("; ".join(reasons) or "the answer could not be written")
 
 
 async def compose(
@@ -16,33 +35,43 @@ async def compose(
     plan: Plan,
     findings: Sequence[Finding],
     reasoner: Reasoner,
+    options: Options,
     made: datetime,
+    say: Say,
+    reflections: Sequence[Reflection] = (),
 ) -> Answer:
-    """The answer of a run."""
-    return _answer(
-        question, await reasoner.write(question, plan, findings), findings, reasoner, made
-    )
+    """The answer of a run.
+
+    Raises:
+        Unwritten: nobody could write it now; what was found is kept, and it can be tried again.
+    """
+    draft = await reasoner.write(question, plan, findings, reflections, options, say)
+    earlier = [*plan.failures]
+    for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
+        earlier += failures([f for f in findings if f.task.round == round_])
+        earlier += [f for r in reflections if r.round == round_ for f in r.failures]
+    answer = answered(question, draft, findings, made, earlier)
+    if draft.unwritten:
+        raise Unwritten(answer)
+    return answer
 
 
-async def direct(question: Question, reasoner: Reasoner, made: datetime) -> Answer | None:
-    """The answer to a question that needs no search, if the reasoner has one."""
-    spans = await reasoner.route(question)
-    return _answer(question, spans, (), reasoner, made) if spans else None
-
-
-def _answer(
+def answered(
     question: Question,
-    spans: tuple[Span, ...],
+    draft: Draft,
     findings: Sequence[Finding],
-    reasoner: Reasoner,
     made: datetime,
+    earlier: Sequence[Failure] = (),
 ) -> Answer:
+    """A draft as an answer, with what failed and what was sampled said beside it."""
     answer = Answer(
         title=question.text,
         language=question.language,
-        author=reasoner.author(question),
-        spans=spans,
-        failures=failures(findings),
+        author=draft.author,
+        spans=draft.spans,
+        failures=(*earlier, *draft.failures),
+        unwritten=draft.unwritten,
+        suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions)),
         made=made,
     )
     sources = number(answer, gather(findings)).sources
@@ -50,14 +79,18 @@ def _answer(
 
 
 def failures(findings: Sequence[Finding]) -> tuple[Failure, ...]:
-    """The look-ups that failed. One that found nothing has not failed."""
-    return tuple(
-        Failure(
-            source=finding.task.source,
-            query=finding.task.query,
-            reason=finding.reason,
-            message=finding.message,
-        )
-        for finding in findings
-        if finding.reason not in (None, "empty")
-    )
+    """The look-ups that failed, and what failed beside one. Nothing found is no failure."""
+    out: list[Failure] = []
+    for finding in findings:
+        out += finding.failures
+        if finding.reason not in (None, "empty"):
+            out.append(
+                Failure(
+                    source=finding.task.source,
+                    query=finding.task.query,
+                    reason=finding.reason,
+                    hint=finding.hint,
+                    message=finding.message,
+                )
+            )
+    return tuple(out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from research.reasoners import Reasoner
-from research.records import Options, Part, Plan, Question, Task
+from research.records import Draft, Options, Part, Plan, Question, Say, Task
 
 _CUT = {
     "zh": "有 {n} 个查询超出上限，已略去",
@@ -17,9 +17,23 @@ _OWN_WORDS = {
 }
 
 
-async def make_plan(question: Question, reasoner: Reasoner, options: Options) -> Plan:
-    """The plan of a run; never without a task, so that no run ends without an answer."""
-    plan = await reasoner.plan(question, options)
+async def make_plan(
+    question: Question, reasoner: Reasoner, options: Options, say: Say
+) -> Plan | Draft:
+    """The plan of a run, or the whole answer to a question that needs no search.
+
+    A plan is never without a task, so that no run ends without an answer.
+    """
+    plan = await reasoner.plan(question, options, say)
+    return plan if isinstance(plan, Draft) else _held(plan, question, options)
+
+
+def own_words(question: Question, options: Options) -> Plan:
+    """The plan that searches the question itself, in each source."""
+    return _held(Plan(), question, options)
+
+
+def _held(plan: Plan, question: Question, options: Options) -> Plan:
     tasks = within(plan.tasks, options, known=())
     notes = list(plan.notes)
     if len(tasks) < len(plan.tasks):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from research.reasoners import Reasoner
-from research.records import Finding, Options, Plan, Question, Reflection
+from research.records import Finding, Options, Plan, Question, Reflection, Say
 from research.stages.plan import within
 
 
@@ -16,9 +16,10 @@ async def judge(
     reasoner: Reasoner,
     options: Options,
     round_: int,
+    say: Say,
 ) -> Reflection:
     """The reflection after a round, with follow-ups that are new and within the limits."""
-    reflection = await reasoner.reflect(question, plan, findings, round_)
+    reflection = await reasoner.reflect(question, plan, findings, options, round_, say)
     if reflection.sufficient:
         return reflection.model_copy(update={"follow_ups": ()})
     known = [finding.task.key for finding in findings]

@@ -8,8 +8,9 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-from research.records import Finding, Reason, Task
+from research.records import Finding, Say, Task
 from research.sources import Source
+from research.trouble import Trouble
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ class Ledger(Protocol):
 
 
 async def look_up(
-    task: Task, source: Source, ledger: Ledger, *, deadline: float, delay: float = 0.0
+    task: Task, source: Source, ledger: Ledger, say: Say, *, deadline: float, delay: float = 0.0
 ) -> Finding:
     """What the ledger knows, else a search: after `delay` seconds and for at most `deadline` seconds.
 
@@ -41,24 +42,27 @@ async def look_up(
     search, started = ledger.begin(task), time.monotonic()
     try:
         async with asyncio.timeout(deadline):
-            finding = await source.search(task)
+            finding = await source.search(task, say)
     except TimeoutError:
-        seconds = time.monotonic() - started
-        finding = failed(task, "timeout", f"no answer within {deadline:g} s", seconds)
+        finding = failed(task, Trouble("timeout", f"no answer within {deadline:g} s"))
+    except Trouble as trouble:
+        finding = failed(task, trouble)
     except Exception as error:
         log.exception("search %s in %s crashed", task.id, task.source)
-        seconds = time.monotonic() - started
-        finding = failed(task, "internal", type(error).__name__, seconds)
+        finding = failed(task, Trouble("internal", type(error).__name__))
+    if finding.reason not in (None, "empty"):
+        seconds = round(time.monotonic() - started, 3)
+        finding = finding.model_copy(update={"seconds": seconds})
     ledger.finish(search, finding)
     return finding
 
 
-def failed(task: Task, reason: Reason, message: str, seconds: float = 0.0) -> Finding:
+def failed(task: Task, trouble: Trouble) -> Finding:
     """A finding that says why there is none."""
     return Finding(
         task=task,
-        reason=reason,
-        message=message,
+        reason=trouble.reason,
+        hint=trouble.hint,
+        message=trouble.message,
         started=datetime.now(UTC),
-        seconds=round(seconds, 3),
     )

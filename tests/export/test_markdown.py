@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from research.evidence.citations import CitedAnswer, lint, number
+from research.evidence.citations import CitedAnswer, NumberedSpan, lint, number
+from research.evidence.markup import tree
 from research.evidence.registry import evidence_id, gather, url_identity
 from research.export.data import report_json
-from research.export.markdown import escape, file_name, report_markdown
+from research.export.markdown import escape, file_name, markdown, report_markdown
 from research.records import (
     Answer,
     Cite,
@@ -32,12 +33,14 @@ from research.records import (
     RunStatus,
     Span,
     Task,
+    Usage,
 )
 from research.text import fold
 
 NOW = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 URL = "https://example.org/a"
+LINKS = {URL, "https://redirect.example/g"}
 
 HOSTILE = [
     "![x](https://evil.example/?q=1)",
@@ -78,6 +81,7 @@ HOSTILE = [
     "“nested” ‘quotes’ 「引」",
 ]
 
+BARRED = {"image", "html_inline", "html_block", "code_block"}
 PARAGRAPH = ("paragraph_open", "paragraph_close")
 
 # --- Escaping
@@ -187,8 +191,19 @@ def run(question: str, status: RunStatus = "done", **more: Any) -> Run:
     )
 
 
-def report(words: str, *, url: str = URL, language: Language = "en", question: str = "") -> Report:
-    """A report of every feature, with `words` wherever text comes from outside."""
+def report(
+    words: str,
+    *,
+    url: str = URL,
+    language: Language = "en",
+    question: str = "",
+    prose: str | None = None,
+) -> Report:
+    """A report of every feature, with `words` wherever text comes from outside.
+
+    Where a model writes Markdown it is `prose`, if that is given.
+    """
+    prose = words if prose is None else prose
     passage = Passage(id="p", text=f"Before. {words} After.", heading=words, page=3, title=words)
     web = Evidence(
         id="w",
@@ -199,6 +214,17 @@ def report(words: str, *, url: str = URL, language: Language = "en", question: s
         retrieved=NOW,
         passages=(passage,),
     )
+    said = Passage(id="g", origin="grounding", text=words)
+    grounded = Evidence(
+        id="g",
+        kind="web",
+        title=words,
+        publisher=words,
+        url="https://redirect.example/g",
+        retrieved=NOW,
+        expires=True,
+        passages=(said,),
+    )
     book = Evidence(
         id="d", kind="library", title=words, locator="d", sample=True, published=date(2024, 5, 1),
         retrieved=NOW, passages=(passage,),
@@ -207,9 +233,24 @@ def report(words: str, *, url: str = URL, language: Language = "en", question: s
         Task(id=str(n), round=n, source=source, query=words, why=words)
         for n, source in [(1, "library"), (2, words), (1, "web")]
     ]
+    beside = Failure(stage="summarise", source=words, reason="cut off", message=words)
     findings = (
-        Finding(task=tasks[0], evidence=(web, book), started=NOW, seconds=0.42, reused=True),
-        Finding(task=tasks[1], reason="timeout", message=words, started=NOW, seconds=30),
+        Finding(
+            task=tasks[0],
+            evidence=(web, book, grounded),
+            started=NOW,
+            seconds=0.42,
+            reused=True,
+            provider=words,
+            asked=(words, words),
+            message=words,
+            summary=(Span(kind="text", text="Summed up.", cites=(cite("g", "g"),)),),
+            suggestions="<b>suggested</b>",
+            failures=(beside,),
+        ),
+        Finding(
+            task=tasks[1], reason="timeout", hint="location", message=words, started=NOW, seconds=30
+        ),
     )
     both = (cite("w", "p"), cite("d", "p"))
     spans = (
@@ -218,12 +259,21 @@ def report(words: str, *, url: str = URL, language: Language = "en", question: s
         Span(kind="quote", text=words, cites=both),
         Span(kind="quote", text=words + "altered", cites=both),
         Span(kind="missing", text=words),
-        Span(kind="text", text=words, cites=both[1:]),
-        Span(kind="text", text=words, cites=(cite("invented", "p"),)),
+        Span(kind="text", text=prose, cites=(*both[1:], cite("g", "g"))),
+        Span(kind="text", text=prose, cites=(cite("invented", "p"),)),
     )
-    failure = Failure(source=words, query=words, reason="timeout", message=words)
+    failures = (
+        Failure(source=words, query=words, reason="timeout", message=words),
+        Failure(stage="reflect", source=words, reason="refused", hint="key", message=words),
+    )
     answer = Answer(
-        title=words, language=language, author=words, spans=spans, failures=(failure,), made=NOW
+        title=words,
+        language=language,
+        author=words,
+        spans=spans,
+        failures=failures,
+        suggestions=("<b>suggested</b>",),
+        made=NOW,
     )
     plan = Plan(
         parts=(Part(id="1", subject=words, text=words),),
@@ -235,12 +285,18 @@ def report(words: str, *, url: str = URL, language: Language = "en", question: s
     reflection = Reflection(
         round=1, sufficient=False, gap=(words,), follow_ups=(follow_up,), note=words
     )
+    usage = (
+        Usage(stage="plan", model="m:a", input=1200, cached=200, output=30, cost=0.001),
+        Usage(stage="write", model="m:a", input=8800, output=970, cost=0.02),
+        Usage(stage="search", model=words, searches=2),
+    )
     return Report(
         run=run(question or words, error=words),
         plan=plan,
         findings=findings,
         reflections=(reflection,),
         answer=answer,
+        usage=usage,
     )
 
 
@@ -261,6 +317,12 @@ def section(markdown: str, heading: str) -> str:
 
 def numbers_in(markdown: str) -> list[int]:
     return [int(found) for found in re.findall(r"(?<!\\)\[(\d+)\]", markdown)]
+
+
+def uncoded(markdown: str) -> str:
+    """Markdown without the code in it."""
+    blocks = re.sub(r"^(?:[ >*+]|\d+[.)])*(`{3,})\n.*?^[ >]*\1$", "", markdown, flags=re.M | re.S)
+    return re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", blocks)
 
 
 def everything(markdown: str) -> list[Token]:
@@ -305,16 +367,21 @@ Opened in 1925. · p. 3
 - “Opened in 1925.altered” (no source)
 - Opened in 1925.
 
-Opened in 1925. [2] Opened in 1925. (no source)
+Opened in 1925. [2] [3] Opened in 1925. (no source)
 
 ## Sources
 
 1. [Opened in 1925.](https://example.org/a) — web page, Opened in 1925., retrieved 2025-03-01
 2. Opened in 1925. — document, dated 2024-05-01, sample data
+3. [Opened in 1925.](https://redirect.example/g) — web page, Opened in 1925., retrieved 2025-03-01, \
+the link expires after about 30 days
+   - “Opened in 1925.” — the search model's wording, not the page's
 
-## Look-ups that failed
+## What failed
 
-- “Opened in 1925.” — Opened in 1925.; no answer in time
+- “Opened in 1925.” — Opened in 1925.; no answer in time; Opened in 1925.
+- reflecting — Opened in 1925.; the key or the request was refused; the key is wrong or missing; \
+Opened in 1925.
 
 ## Plan and rounds
 
@@ -328,7 +395,11 @@ Opened in 1925.
 
 ### Round 1
 
-- “Opened in 1925.” — library; why: Opened in 1925.; 2 passages; 0.4 s; reused
+- “Opened in 1925.” — library (Opened in 1925.); why: Opened in 1925.; 3 passages; \
+Opened in 1925.; 0.4 s; reused
+  - Queries that were run: “Opened in 1925.”; “Opened in 1925.”
+  - Failed beside it: summing up what was found — Opened in 1925.; cut off at its limit of length; \
+Opened in 1925.
 - “Opened in 1925.” — web; why: Opened in 1925.; not run
 
 Reflection: a gap.
@@ -340,7 +411,16 @@ Opened in 1925.
 
 ### Round 2
 
-- “Opened in 1925.” — Opened in 1925.; why: Opened in 1925.; no answer in time; 30.0 s
+- “Opened in 1925.” — Opened in 1925.; why: Opened in 1925.; no answer in time; \
+the service refuses this region; Opened in 1925.; 30.0 s
+
+## Usage
+
+- In all: 3 calls; 10,000 tokens in; of these 200 cached; 1,000 tokens out; 2 searches; \
+about 0.0210 US dollars (estimate; some prices are unknown)
+- m:a: 2 calls; 10,000 tokens in; of these 200 cached; 1,000 tokens out; \
+about 0.0210 US dollars (estimate)
+- Opened in 1925.: 1 call; 2 searches; cost unknown
 
 ## How this was made
 
@@ -351,17 +431,23 @@ Opened in 1925.
 - Error: Opened in 1925.
 - Made: 2025-03-01 08:05 UTC
 - Sample data: sources 2
-- Failed look-ups: 1
+- Failures: 2
 """
 
 
 def test_a_report_in_chinese_has_chinese_headings_and_words() -> None:
     markdown = exported(report("开放于1925年。", language="zh"))
     headings = re.findall(r"^## (.*)$", markdown, flags=re.M)
-    assert headings == ["问题", "回答", "来源", "未成功的查询", "计划与各轮检索", "本报告的形成"]
+    assert headings == [
+        "问题", "回答", "来源", "失败记录", "计划与各轮检索", "用量", "本报告的形成",
+    ]  # fmt: skip
     assert "- “开放于1925年。” [1] [2] — 开放于1925年。 · 开放于1925年。 · 第 3 页；" in markdown
     assert "- 开放于1925年。" in markdown
     assert "（无来源）" in markdown
+    assert "链接约 30 天后失效" in markdown
+    assert "   - “开放于1925年。” — 搜索模型的概述，非原文" in markdown
+    assert "- 反思 — 开放于1925年。；密钥或请求被拒绝；密钥有误或缺失；开放于1925年。" in markdown
+    assert "（估算，部分价格未知）" in section(markdown, "用量")
 
 
 @pytest.mark.parametrize(
@@ -377,20 +463,123 @@ def test_a_part_without_an_answer_says_so_in_one_sentence(language: Language, li
         assert line in lines
 
 
-def test_text_flows_on_unless_it_breaks_its_line_or_its_part_ends() -> None:
-    made = report("x", language="zh")
+def answered(made: Report, *spans: Span, **more: Any) -> Report:
+    """The report with another answer."""
     assert made.answer
-    spans = (
-        Span(kind="text", text="甲。"),
-        Span(kind="text", text="乙。", cites=(cite("w", "p"),)),
-        Span(kind="text", text="(丙)\n丁"),
-        Span(kind="text", text="\n戊"),
-        Span(kind="text", text="己", part="2"),
-    )
-    answer = made.answer.model_copy(update={"spans": spans, "title": ""})
-    markdown = exported(made.model_copy(update={"answer": answer}))
+    update = {"spans": spans, "title": "", **more}
+    return made.model_copy(update={"answer": made.answer.model_copy(update=update)})
+
+
+def text(words: str, *cites: str, unsourced: bool = False, part: str = "") -> Span:
+    """A stretch of Markdown that cites sources by their ids, all of which have a passage p."""
+    pointed = tuple(cite(name, "p") for name in cites)
+    return Span(kind="text", text=words, cites=pointed, part=part, unsourced=unsourced)
+
+
+def test_text_flows_on_unless_a_paragraph_or_its_part_ends() -> None:
+    spans = [
+        text("甲。"),
+        text("乙。", "w"),
+        text("(丙)\n\n丁"),
+        text("\n戊"),
+        text("己", part="2"),
+    ]
+    markdown = exported(answered(report("x", language="zh"), *spans))
     paragraphs = section(markdown, "回答").strip().split("\n\n")
-    assert paragraphs == ["甲。乙。 [1] (丙)", "丁", "戊", "己"]
+    assert paragraphs == ["甲。乙。 [1] (丙)", "丁戊", "己"]
+
+
+def test_what_a_model_wrote_keeps_its_shape_below_the_headings_of_the_report() -> None:
+    spans = [
+        text("# Tickets\n\n**High season:** 60 yuan", "w", "d"),
+        text(" (adults), `a|b`\n\n- one", "d"),
+        text("\n- two\n  1. three", unsourced=True),
+        text("\n\n| Month | Price |\n|:--|--:|\n| April | 60", "w"),
+        text(" |\n| `x\\|y` | *40* |\n\n> said\n\n```py\nprice[1] = 60\n```\n\n## Closed\n\n---\n2025\\. End."),
+    ]  # fmt: skip
+    made = answered(report("x"), *spans)
+    markdown = section(exported(made), "Answer").strip()
+    assert markdown == WRITTEN
+    kinds = [token.type for token in MARKDOWN.parse(markdown)]
+    for kind, times in {"table_open": 1, "tr_open": 3, "bullet_list_open": 1, "fence": 1}.items():
+        assert kinds.count(kind) == times
+    assert "ordered_list_open" in kinds
+    assert json.loads(report_json(made, numbered(made)))["answer"] == markdown
+
+
+WRITTEN = """\
+### Tickets
+
+**High season:** 60 yuan [1] [2] (adults), `a|b`
+
+* one [2]
+* two
+  1. three (no source)
+
+| Month | Price |
+| :--- | ---: |
+| April | 60 [1] |
+| `x\\|y` | *40* |
+
+> said
+
+```
+price[1] = 60
+```
+
+#### Closed
+
+---
+
+2025\\. End."""
+
+
+@pytest.mark.parametrize(
+    ("spans", "markdown"),
+    [
+        ([text("a", "w"), text("(b)")], "a [1] (b)"),
+        ([text("a", "w"), text(": b")], "a [1] : b"),
+        ([text("", "w"), text(": https://evil.example/")], "[1] : https://evil.example/"),
+        ([text("**a", "w"), text("**(b)")], "**a [1]**(b)"),
+        ([text("**a **b", "w"), text("**(c)**")], "**a b [1] (c)**"),
+        ([text("!", "w")], "! [1]"),
+        ([text("[", "w"), text("](b)")], "[1]"),
+        ([text("*", "w"), text("a*")], "*[1] a*"),
+        ([text("**门票：**60元**“故宫”**", "w")], "**门票：** 60元 **“故宫”** [1]"),
+        ([text("a<br># b<br>1. c", "w")], "a\n\n\\# b\n\n1\\. c [1]"),
+        ([text("# a #", "w"), text(" #")], "### a \\# [1]"),
+        ([text("* * x\n* y")], "* + x\n* y"),
+        ([text("- a\n\n+ b")], "* a\n\n+ b"),
+        ([text("`` a`b ``")], "``a`b``"),
+        ([text("[2024] &#91;1&#93;")], "\\[2024\\]"),
+    ],
+)  # fmt: skip
+def test_citations_and_text_do_not_act_on_each_other(spans: list[Span], markdown: str) -> None:
+    made = answered(report("x"), *spans)
+    assert section(exported(made), "Answer").strip() == markdown
+
+
+def test_an_answer_that_could_not_be_written_says_so_on_top() -> None:
+    made = answered(report("x"), text("a"), unwritten=True)
+    answer = section(exported(made), "Answer").strip()
+    assert answer.startswith("**The answer could not be written. What follows is the evidence")
+    assert json.loads(report_json(made, numbered(made)))["unwritten"] is True
+
+
+def test_without_usage_there_is_no_section_of_it() -> None:
+    made = report("x").model_copy(update={"usage": ()})
+    assert "## Usage" not in exported(made)
+    usage = json.loads(report_json(made, numbered(made)))["usage"]
+    assert usage["calls"] == []
+    assert (usage["total"]["cost"], usage["total"]["complete"]) == (0, True)
+
+
+def test_a_price_that_nobody_knows_is_unknown_and_not_free() -> None:
+    used = Usage(stage="write", model="local:model", input=10, output=1)
+    made = report("x").model_copy(update={"usage": (used,)})
+    assert "In all: 1 call; 10 tokens in; 1 tokens out; cost unknown" in exported(made)
+    total = json.loads(report_json(made, numbered(made)))["usage"]["total"]
+    assert (total["cost"], total["complete"]) == (None, False)
 
 
 def test_a_long_question_is_cut_in_the_title_and_whole_below() -> None:
@@ -412,13 +601,17 @@ def test_a_run_without_an_answer_exports_its_plan_and_what_it_found(status: RunS
     assert f"There is no answer. The run's status is: {status}." in markdown
     assert "  - [Found \\*this\\*.](https://example.org/a) — web page" in markdown
     assert "- “Found \\*this\\*.” — Found \\*this\\*.; no answer in time" in markdown
+    assert "- summing up what was found — Found \\*this\\*.; cut off at its limit" in markdown
+    assert "; the search model's wording, not the page's" in markdown
     assert "- Error: No <disk>" in markdown.replace("\\", "")
     assert "Author" not in markdown
-    assert links(markdown) == {URL}
+    assert links(markdown) == LINKS
     data = json.loads(report_json(made, None))
-    assert (data["answer"], data["sources"], data["author"]) == ([], [], None)
+    assert (data["answer"], data["blocks"], data["sources"]) == ("", [], [])
+    assert (data["author"], data["made"]) == (None, None)
     assert data["run"]["status"] == status
-    assert len(data["failures"]) == 1
+    assert [failure["stage"] for failure in data["failures"]] == ["summarise", "search"]
+    assert len(data["evidence"]) == 3
 
 
 def test_a_look_up_that_found_nothing_is_told_but_has_not_failed() -> None:
@@ -426,7 +619,7 @@ def test_a_look_up_that_found_nothing_is_told_but_has_not_failed() -> None:
     empty = Finding(task=task, reason="empty", started=NOW)
     markdown = report_markdown(Report(run=run("?", "stopped"), findings=(empty,)), None)
     assert "- “q” — library; nothing found; 0.0 s" in markdown
-    assert "Failed look-ups: 0" in markdown
+    assert "Failures: 0" in markdown
 
 
 def test_a_title_that_is_the_question_is_not_repeated() -> None:
@@ -442,14 +635,26 @@ def test_a_run_that_was_only_queued_exports_too() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_changes_no_structure_and_reads_as_itself(text: str) -> None:
-    benign, hostile = exported(report("plain")), exported(report(text))
+    benign, hostile = exported(report("plain")), exported(report(text, prose="plain"))
     assert shape(hostile) == shape(benign)
-    assert links(hostile) == {URL}
+    assert links(hostile) == LINKS
     read = ["".join(c.content for c in t.children or []) for t in MARKDOWN.parse(hostile)]
     assert any(flat(text) == line for line in read)
     assert numbers_in(section(hostile, "Answer")) == numbers_in(section(benign, "Answer"))
     unanswered = report(text).model_copy(update={"answer": None})
-    assert links(report_markdown(unanswered, None)) == {URL}
+    assert links(report_markdown(unanswered, None)) == LINKS
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_model_wrote_can_be_no_link_no_image_and_no_tag(text: str) -> None:
+    markdown = exported(report("plain", prose=text))
+    assert not BARRED & set(shape(markdown))
+    assert links(markdown) == LINKS
+    answer = uncoded(section(markdown, "Answer"))
+    assert sorted(numbers_in(answer)) == [1, 2, 2, 3]
+    assert answer.count("(no source)") == 2
+    made = report("plain", prose=text)
+    assert json.loads(report_json(made, numbered(made)))["blocks"][-1]["text"] == text
 
 
 @pytest.mark.parametrize(
@@ -472,9 +677,10 @@ def test_an_address_can_only_be_the_link_that_it_is(url: str, linked: bool | Non
     markdown = exported(report("plain", url=url))
     found = links(markdown)
     if linked is None:
-        assert found == set()
+        assert found == LINKS - {URL}
         return
     assert shape(markdown) == shape(exported(report("plain")))
+    found -= LINKS - {URL}
     assert len(found) == 1
     source = numbered(report("plain", url=url)).sources[0].evidence
     same = found.pop().replace("%28", "(").replace("%29", ")").replace("%3B", ";")
@@ -483,23 +689,73 @@ def test_an_address_can_only_be_the_link_that_it_is(url: str, linked: bool | Non
     assert url_identity(same) == url_identity(source.url)
 
 
+FIELDS = [
+    "schema", "language", "run", "question", "title", "author", "made", "sample", "unwritten",
+    "suggestions", "answer", "blocks", "sources", "evidence", "plan", "rounds", "failures", "usage",
+]  # fmt: skip
+EVIDENCE = [
+    "id", "kind", "title", "publisher", "url", "locator", "published", "retrieved", "sample",
+    "expires", "passages",
+]  # fmt: skip
+
+
 def test_the_json_has_what_the_report_has_and_no_owner() -> None:
-    text = report_json(made := report("开放于1925年。"), numbered(made))
-    assert "开放于1925年。" in text
-    assert "secret" not in text
-    data = json.loads(text)
-    assert data["schema"] == "sightline-report/1"
-    assert list(data["sources"][0]) == [
-        "number", "id", "kind", "title", "publisher", "url", "published", "retrieved", "sample",
-        "times", "passages",
-    ]  # fmt: skip
+    made = report("开放于1925年。")
+    exported_json = report_json(made, numbered(made))
+    assert "开放于1925年。" in exported_json
+    assert "secret" not in exported_json
+    assert "suggested" not in exported_json
+    data = json.loads(exported_json)
+    assert data["schema"] == "sightline-report/2"
+    assert list(data) == FIELDS
+    assert [item["id"] for item in data["evidence"]] == [item["id"] for item in data["sources"]]
+    assert list(data["evidence"][0]) == EVIDENCE
+    assert list(data["sources"][0]) == ["number", *EVIDENCE[:-1], "times", "passages"]
     assert data["sources"][1]["published"] == "2024-05-01"
-    assert data["answer"][2]["quotes"] == [
+    assert [item["expires"] for item in data["sources"]] == [False, False, True]
+    assert data["sources"][2]["passages"][0]["origin"] == "grounding"
+    assert data["answer"].splitlines()[-1].endswith(" [2] [3] 开放于1925年。 (no source)")
+    assert data["made"] == "2025-03-01T08:05:00+00:00"
+    assert data["suggestions"] == 1
+    assert [failure["stage"] for failure in data["failures"]] == ["search", "reflect"]
+    assert data["usage"]["total"] == {
+        "calls": 3, "input": 10_000, "cached": 200, "output": 1_000, "searches": 2, "cost": 0.021,
+        "complete": False,
+    }  # fmt: skip
+
+
+def test_the_json_says_of_every_piece_what_it_cites() -> None:
+    made = report("开放于1925年。")
+    data = json.loads(report_json(made, numbered(made)))
+    quote, altered, _, cited, invented = data["blocks"][2:]
+    assert quote["quotes"] == [
         {"number": n, "passage": "p", "heading": "开放于1925年。", "page": 3} for n in (1, 2)
     ]
+    ids = [source["id"] for source in data["sources"]]
+    assert quote["citations"] == [
+        {"number": n, "evidence": ids[n - 1], "passage": "p", "start": 0, "end": 0} for n in (1, 2)
+    ]
+    assert (altered["citations"], altered["unsourced"]) == ([], True)
+    assert [(c["number"], c["passage"]) for c in cited["citations"]] == [(2, "p"), (3, "g")]
+    assert (cited["quotes"], cited["unsourced"]) == ([], False)
+    assert (invented["citations"], invented["unsourced"]) == ([], True)
+
+
+def test_the_json_tells_every_round_with_what_each_search_did() -> None:
+    made = report("x")
+    data = json.loads(report_json(made, numbered(made)))
     assert [item["round"] for item in data["rounds"]] == [1, 2]
-    assert data["rounds"][0]["findings"][0]["passages"] == 2
-    assert data["made"] == "2025-03-01T08:05:00+00:00"
+    first, second = (item["findings"][0] for item in data["rounds"])
+    ids = [item["id"] for item in data["evidence"]]
+    assert (first["provider"], first["asked"], first["passages"]) == ("x", ["x", "x"], 3)
+    assert first["evidence"] == ids
+    (summed,) = first["summary"]
+    assert summed["text"] == "Summed up."
+    assert summed["citations"] == [{"evidence": ids[2], "passage": "g", "start": 0, "end": 0}]
+    assert first["failures"][0]["stage"] == "summarise"
+    assert (second["reason"], second["hint"], second["message"]) == ("timeout", "location", "x")
+    assert data["rounds"][0]["not_run"][0]["id"] == "9"
+    assert data["rounds"][0]["reflections"][0]["gap"] == ["x"]
 
 
 def test_half_a_surrogate_pair_breaks_neither_format() -> None:
@@ -565,13 +821,14 @@ def reports(draw: st.DrawFn) -> Report:
     invented += [(item, passage) for item, _ in known[:1] for _, passage in known[-1:]]
     cites = st.sampled_from([*known, *known, *invented]).map(lambda pair: cite(*pair))
     texts = st.sampled_from([*PASSAGES, "Opened\nin 1925", "“Opened in 1925.”", "Altered", ""])
-    kinds = st.sampled_from(["quote", "quote", "text", "heading", "missing", "notice"])
+    kinds = st.sampled_from(["quote", "quote", "text", "text", "heading", "missing", "notice"])
     span = st.builds(
         Span,
         kind=kinds,
         text=texts | st.sampled_from(HOSTILE),
         cites=st.lists(cites, max_size=4).map(tuple),
         part=st.sampled_from(["", "1"]),
+        unsourced=st.sampled_from([False, False, True]),
     )
     spans = tuple(draw(st.lists(span, max_size=10)))
     answer = Answer(title="", language="en", author="digest", spans=spans, made=NOW)
@@ -606,23 +863,78 @@ def test_every_number_of_any_report_stands_for_one_true_source(made: Report) -> 
     owners = [url_identity(s.evidence.url) or s.evidence.locator for s in cited.sources]
     assert len(set(owners)) == len(owners)
     for item in cited.spans:
-        assert {owners[n - 1] for n in item.numbers} == true_sources(item.span, made.findings)
+        true = true_sources(item.span, made.findings)
+        untrue = item.span.kind == "quote" and item.span.unsourced
+        assert {owners[n - 1] for n in item.numbers} == (set() if untrue else true)
+        assert item.unsourced or not item.span.unsourced
     used = [n for item in cited.spans for n in item.numbers]
     assert list(dict.fromkeys(used)) == list(range(1, len(owners) + 1))
 
     markdown = report_markdown(made, cited)
     assert markdown.endswith("\n")
-    assert numbers_in(section(markdown, "Answer")) == used
+    assert sorted(numbers_in(uncoded(section(markdown, "Answer")))) == sorted(used)
     listed = [int(n) for n in re.findall(r"^(\d+)\. ", section(markdown, "Sources"), flags=re.M)]
     assert listed == list(range(1, len(owners) + 1))
     assert {url_identity(link) for link in links(markdown)} == {
         url_identity(s.evidence.url) for s in cited.sources if s.evidence.url
     }
-    barred = {"image", "html_inline", "html_block", "code_inline", "code_block", "fence", "hr"}
-    assert not barred & set(shape(markdown))
+    assert not BARRED & set(shape(markdown))
 
     data = json.loads(report_json(made, cited))
-    assert [n for item in data["answer"] for n in item["numbers"]] == used
+    cites = [[c["number"] for c in item["citations"]] for item in data["blocks"]]
+    assert [n for numbers in cites for n in dict.fromkeys(numbers)] == used
+    assert {item["id"] for item in data["sources"]} <= {item["id"] for item in data["evidence"]}
     assert [source["number"] for source in data["sources"]] == listed
     assert [source["url"] for source in data["sources"]] == [s.evidence.url for s in cited.sources]
     assert all(source["passages"] for source in data["sources"])
+
+
+# --- Anything that a model may write
+
+MODEL = st.lists(
+    st.sampled_from(
+        [*HOSTILE, *PASSAGES, "\n", "\n\n", "\n- ", "\n  ", "**", "*", "`", "[", "](", "|"]
+    )
+    | st.sampled_from(
+        ["\n1. ", "\n> ", "\n# ", "```\n", "\n```\n", "<br>", ":", "(", "“", "宫", "[1]"]
+    )
+    | st.text(max_size=3),
+    max_size=8,
+).map("".join)
+
+
+def rendered(markdown: str) -> str:
+    """What a strict renderer shows, without white space and the marks of emphasis."""
+    words = [token.content for token in everything(markdown) if token.type != "inline"]
+    return squeezed("".join(words))
+
+
+def squeezed(words: str) -> str:
+    return re.sub(r"[\s\0\ufffd*~]", "", words)
+
+
+def shown(nodes: list[Any], marks: list[str]) -> str:
+    """What the tree has to show."""
+    out = ""
+    for node in nodes:
+        if isinstance(node, str):
+            out += node
+        else:
+            out += marks[node["span"]] if node["t"] == "cite" else shown(node["c"], marks)
+    return out
+
+
+@given(st.lists(st.tuples(MODEL, st.sampled_from([(), (1,), (1, 2)])), min_size=1, max_size=4))
+@settings(max_examples=400, deadline=None)
+@example([("**a **b", (1,)), ("**(c)**", ())])
+def test_whatever_a_model_writes_a_strict_renderer_shows_as_its_tree(
+    pieces: list[tuple[str, tuple[int, ...]]],
+) -> None:
+    spans = [NumberedSpan(span=text(words), numbers=numbers) for words, numbers in pieces]
+    marks = ["".join(f" [{n}]" for n in item.numbers) for item in spans]
+    written = markdown(spans, lambda item: marks[spans.index(item)])
+    kinds = set(shape(written))
+    assert not (BARRED | {"link_open"}) & kinds
+    assert rendered(written) == squeezed(shown(tree(spans), marks))
+    headings = [token.tag for token in MARKDOWN.parse(written) if token.type == "heading_open"]
+    assert not {"h1", "h2"} & set(headings)

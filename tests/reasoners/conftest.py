@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from research.library.index import Library
 from research.reasoners.digest import Digest
-from research.records import Finding, Options, Plan, Question, Reflection, Span
+from research.records import Finding, Options, Plan, Question, Reflection, Span, silent
 from research.sources.library import LibrarySource
 from research.stages.question import understand
 
@@ -90,6 +90,7 @@ class Digested:
     findings: tuple[Finding, ...]
     reflections: tuple[Reflection, ...]
     spans: tuple[Span, ...]
+    author: str
 
     def quotes(self, part: str = "") -> list[str]:
         return [s.text for s in self.spans if s.kind == "quote" and part in ("", s.part)]
@@ -101,13 +102,27 @@ class Digested:
 async def digest(library: Library, text: str, loops: int = 3, queries: int = 10) -> Digested:
     reasoner, source = Digest(library), LibrarySource(library)
     question = understand(text)
-    plan = await reasoner.plan(question, Options(queries=queries))
-    findings = [await source.search(task) for task in plan.tasks]
+    options = Options(queries=queries, loops=loops)
+    plan = await planned(reasoner, text, options)
+    tasks = plan.tasks if loops else ()
+    findings = [await source.search(task, silent) for task in tasks]
     reflections: list[Reflection] = []
     for round_ in range(1, loops):
-        reflections.append(await reasoner.reflect(question, plan, findings, round_))
+        reflections.append(
+            await reasoner.reflect(question, plan, findings, options, round_, silent)
+        )
         if not reflections[-1].follow_ups:
             break
-        findings += [await source.search(task) for task in reflections[-1].follow_ups]
-    spans: Sequence[Span] = await reasoner.write(question, plan, findings)
-    return Digested(question, plan, tuple(findings), tuple(reflections), tuple(spans))
+        findings += [await source.search(task, silent) for task in reflections[-1].follow_ups]
+    draft = await reasoner.write(question, plan, findings, reflections, options, silent)
+    assert not draft.unwritten
+    return Digested(
+        question, plan, tuple(findings), tuple(reflections), draft.spans, draft.author
+    )
+
+
+async def planned(reasoner: Digest, text: str, options: Options | None = None) -> Plan:
+    """The plan of a question that is not answered at once."""
+    plan = await reasoner.plan(understand(text), options or Options(), silent)
+    assert isinstance(plan, Plan)
+    return plan

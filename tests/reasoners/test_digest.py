@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from research.library.index import Library
 from research.reasoners.digest import Digest
-from research.records import Options
+from research.records import Draft, Finding, Options, Span, silent
 from research.sources.library import LibrarySource
 from research.stages.question import understand
 from research.stages.search import failed
-from tests.reasoners.conftest import Digested, digest
+from research.text import has_han
+from research.trouble import Trouble
+from tests.reasoners.conftest import Digested, digest, planned
 
 QUESTIONS = [
     "西湖和颐和园的门票",
@@ -159,9 +162,8 @@ async def test_parts_of_one_subject_share_a_query_beyond_the_limit(
 
 
 async def test_every_chosen_source_is_asked_for_every_part(library: Library) -> None:
-    plan = await Digest(library).plan(
-        understand("西湖和颐和园的门票"), Options(queries=2, sources=("library", "web"))
-    )
+    options = Options(queries=2, sources=("library", "web"))
+    plan = await planned(Digest(library), "西湖和颐和园的门票", options)
     assert [task.source for task in plan.tasks] == ["library", "web"] * 2
     assert len({task.id for task in plan.tasks}) == 4
 
@@ -240,7 +242,7 @@ async def test_follow_ups_name_their_round_and_what_is_missing(library: Library)
 async def test_the_author_is_a_digest_of_quotes_and_never_a_model(
     question: str, library: Library
 ) -> None:
-    author = Digest(library).author(understand(question))
+    author = (await digest(library, question)).author
     lower = author.lower()
     assert "no model" in lower or "未使用模型" in author
     assert not any(word in lower.split() for word in ("ai", "summary", "assistant"))
@@ -254,15 +256,19 @@ async def test_a_question_without_a_telling_word_is_answered_with_what_to_write(
     question: str, language: str, library: Library
 ) -> None:
     asked = understand(question)
-    (span,) = await Digest(library).route(asked)
+    draft = await Digest(library).plan(asked, Options(), silent)
+    assert isinstance(draft, Draft)
+    (span,) = draft.spans
     assert (span.kind, span.cites, asked.language) == ("notice", (), language)
+    assert has_han(span.text) == has_han(draft.author) == (language == "zh")
+    assert not draft.unwritten
 
 
 async def test_a_question_with_a_word_to_look_up_is_not_answered_without_looking(
     library: Library,
 ) -> None:
     for question in QUESTIONS:
-        assert await Digest(library).route(understand(question)) == ()
+        assert (await planned(Digest(library), question)).tasks
 
 
 # The sample library
@@ -299,14 +305,55 @@ async def test_the_sample_is_not_named_where_only_own_documents_are_quoted(tmp_p
         own.close()
 
 
+# What was not looked up
+
+
 async def test_a_part_whose_searches_failed_is_not_said_to_be_missing(library: Library) -> None:
     reasoner, question = Digest(library), understand("西湖的门票和交通")
-    plan = await reasoner.plan(question, Options())
-    lost = [failed(task, "timeout", "no answer") for task in plan.tasks]
-    spans = await reasoner.write(question, plan, lost)
-    told = [span.text for span in spans if span.kind == "missing"]
+    plan = await planned(reasoner, question.text)
+
+    async def written(findings: Sequence[Finding]) -> tuple[Span, ...]:
+        draft = await reasoner.write(question, plan, findings, (), Options(), silent)
+        return draft.spans
+
+    lost = [failed(task, Trouble("timeout", "no answer")) for task in plan.tasks]
+    told = [span.text for span in await written(lost) if span.kind == "missing"]
     assert len(told) == len(plan.parts) == 2
     assert all("搜索失败" in text and "未找到" not in text for text in told)
-    found = await LibrarySource(library).search(plan.tasks[0])
-    mixed = await reasoner.write(question, plan, [found, *lost[1:]])
+    found = await LibrarySource(library).search(plan.tasks[0], silent)
+    mixed = await written([found, *lost[1:]])
     assert [span.kind for span in mixed].count("missing") == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("西湖的门票和交通", "没有搜索过这一部分，这不表示资料中没有。"),
+        (
+            "West Lake tickets and opening hours",
+            "Nothing was searched for this, which says nothing about the sources.",
+        ),
+    ],
+)
+async def test_without_a_round_of_search_each_part_says_that_nothing_was_searched(
+    question: str, words: str, library: Library
+) -> None:
+    digested = await digest(library, question, loops=0)
+    assert len(digested.plan.parts) == 2
+    told = [(span.kind, span.text) for span in digested.spans if span.kind != "heading"]
+    assert told == [("missing", words)] * 2
+    assert [digested.kinds(part.id) for part in digested.plan.parts] == [["heading", "missing"]] * 2
+
+
+async def test_a_part_that_the_limits_left_no_query_for_is_not_said_to_be_missing(
+    library: Library,
+) -> None:
+    digested = await digest(library, "西湖和肯尼亚的门票", loops=1, queries=1)
+    assert [part.subject for part in digested.plan.parts] == ["西湖", "肯尼亚"]
+    first, second = digested.plan.parts
+    assert "quote" in digested.kinds(first.id)
+    (text,) = (s.text for s in digested.spans if s.kind == "missing" and s.part == second.id)
+    assert text.startswith("没有搜索过")
+    looked = await digest(library, "西湖和肯尼亚的门票", loops=1, queries=2)
+    (text,) = (s.text for s in looked.spans if s.kind == "missing")
+    assert text == "所查资料中未找到。"

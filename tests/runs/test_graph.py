@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 from research.graph import build
 from research.records import Event, Finding, Options, Plan, Task
 from research.runs.local import LocalRuns
+from research.trouble import Trouble
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import QUESTION, WEB, Bench, get, over, report, searched
 
@@ -100,11 +102,59 @@ def test_every_round_searches_only_its_own_new_queries(loops: int, new: int, ben
     assert len(report(runs, run_id).reflections) == loops - 1
 
 
-def test_ten_rounds_are_within_the_limits_of_the_graph(bench: Bench) -> None:
+@pytest.mark.parametrize("loops", [0, 1, 2, 3, 5, 10])
+def test_exactly_as_many_rounds_are_searched_as_the_limit_says(loops: int, bench: Bench) -> None:
     source = ScriptedSource()
-    runs = bench.open(ScriptedReasoner(["a"], lambda round_: [f"r{round_}"]), source)
-    ask(runs, 10)
-    assert len(source.calls) == 10
+    reasoner = ScriptedReasoner(["a"], lambda round_: [f"r{round_}"])
+    runs = bench.open(reasoner, source)
+    run_id = ask(runs, loops)
+    assert source.queries == ["a", *(f"r{round_}" for round_ in range(1, loops))][:loops]
+    assert [task.round for task in source.calls] == list(range(1, loops + 1))
+    assert [round_ for round_, _ in reasoner.reflected] == list(range(1, loops))
+    assert [len(findings) for _, findings in reasoner.written] == [loops]
+    assert len(of(runs, run_id, "reflection")) == loops
+
+
+@pytest.mark.parametrize("queries", range(1, 11))
+def test_each_round_searches_as_many_queries_as_the_limit_says(
+    queries: int, bench: Bench
+) -> None:
+    source = ScriptedSource()
+    reasoner = ScriptedReasoner(
+        [f"q{n}" for n in range(12)], lambda round_: [f"r{round_}-{n}" for n in range(12)]
+    )
+    ask(bench.open(reasoner, source), 3, queries)
+    assert Counter(task.round for task in source.calls) == dict.fromkeys((1, 2, 3), queries)
+    assert len(set(source.queries)) == 3 * queries
+
+
+def test_the_limits_hold_for_each_source_of_a_round(bench: Bench) -> None:
+    sources = [ScriptedSource(name) for name in ("web", "library")]
+    runs = bench.open(ScriptedReasoner([f"q{n}" for n in range(12)]), sources)
+    ask(runs, queries=4, sources=("web", "library"))
+    assert [len(source.calls) for source in sources] == [4, 4]
+
+
+def test_without_a_round_of_search_the_answer_is_written_of_nothing(bench: Bench) -> None:
+    source, reasoner = ScriptedSource(), ScriptedReasoner(follow_ups=lambda round_: ["more"])
+    runs = bench.open(reasoner, source)
+    run_id = ask(runs, 0)
+    found = report(runs, run_id)
+    assert (source.calls, searched(runs, run_id), found.findings) == ([], {}, ())
+    assert found.answer is not None
+    assert [span.kind for span in found.answer.spans] == ["missing"]
+    assert found.reflections == ()
+    told = {event.kind for event in runs.events(run_id)}
+    assert not told & {"search", "found", "reflection"}
+
+
+def test_a_plan_of_the_analyst_is_not_searched_either_without_a_round(bench: Bench) -> None:
+    source = ScriptedSource()
+    runs = bench.open(source=source)
+    plan = Plan(tasks=(Task(id="1.1", source="web", query="mine"),), edited=True)
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": 0}), plan=plan)
+    assert over(runs, run.id) == "done"
+    assert source.calls == []
 
 
 def test_no_reflection_is_made_that_nothing_could_follow(bench: Bench) -> None:
@@ -189,6 +239,7 @@ def test_a_query_that_ran_before_is_not_run_again_however_it_is_spelled(bench: B
         (HANGS, "timeout", "no answer within 0.1 s"),
         (Outcome(reason="quota", message="used up until noon"), "quota", "used up until noon"),
         (Outcome(reason="no key"), "no key", ""),
+        (Outcome(raises=Trouble("blocked", "not for robots", hint="location")), "blocked", "robots"),
     ],
 )
 def test_one_failing_search_of_three_costs_only_itself_and_is_listed(

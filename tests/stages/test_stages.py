@@ -1,8 +1,35 @@
+"""The stages, each by itself: records go in, records come out."""
+
+from datetime import UTC, datetime
+
 import pytest
 
-from research.records import MAX_QUESTION, Options, Part, Plan, Task
-from research.stages.plan import edited_plan, within
+from research.records import (
+    MAX_QUESTION,
+    Draft,
+    Failure,
+    Finding,
+    Options,
+    Part,
+    Plan,
+    Question,
+    Reflection,
+    Span,
+    Task,
+    silent,
+)
+from research.stages.answer import Unwritten, answered, compose, failures
+from research.stages.plan import edited_plan, make_plan, own_words, within
 from research.stages.question import QuestionError, understand
+from research.stages.reflect import judge
+from research.stages.search import failed, look_up
+from research.trouble import Trouble
+from tests.fakes import AUTHOR, HANGS, Outcome, ScriptedReasoner, ScriptedSource
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+TOWER = Question(text="What is known of the tower?", language="en")
+TOWER_ZH = Question(text="塔有多高？", language="zh")
+WEB = Options(sources=("web",))
 
 
 @pytest.mark.parametrize(
@@ -90,3 +117,213 @@ def test_rows_without_a_query_are_left_out_and_a_new_subject_has_to_be_mentioned
     assert [task.query for task in edited.tasks] == ["故宫 门票", "故宫 交通", "天坛 门票"]
     assert edited.tasks[-1].subject == ("天坛",)
     assert edited.parts[-1].text == "天坛 门票"
+
+
+# Planning
+
+
+async def test_a_question_that_needs_no_search_comes_back_as_an_answer():
+    draft = await make_plan(TOWER, ScriptedReasoner(direct="Hello."), WEB, silent)
+    assert draft == Draft(spans=(Span(kind="text", text="Hello."),), author=AUTHOR)
+
+
+@pytest.mark.parametrize("queries", [1, 4, 10])
+async def test_a_plan_is_held_to_the_limit_and_says_what_it_left_out(queries):
+    reasoner = ScriptedReasoner([f"q{n}" for n in range(12)])
+    options = WEB.model_copy(update={"queries": queries})
+    plan = await make_plan(TOWER, reasoner, options, silent)
+    assert [task.query for task in plan.tasks] == [f"q{n}" for n in range(queries)]
+    assert plan.notes == ("scripted", f"{12 - queries} tasks beyond the limits were left out")
+
+
+async def test_a_plan_that_fits_is_left_as_it_is():
+    plan = await make_plan(TOWER, ScriptedReasoner(["a", "b"]), WEB, silent)
+    assert ([task.query for task in plan.tasks], plan.notes) == (["a", "b"], ("scripted",))
+
+
+@pytest.mark.parametrize(
+    ("question", "note"),
+    [
+        (TOWER, "no query was proposed; the question itself is searched"),
+        (TOWER_ZH, "没有拟出查询，直接搜索问题本身"),
+    ],
+)
+async def test_a_plan_without_a_query_searches_the_question_itself_in_each_source(question, note):
+    options = Options(sources=("web", "library"))
+    plan = await make_plan(question, ScriptedReasoner([]), options, silent)
+    assert [(task.source, task.query) for task in plan.tasks] == [
+        ("web", question.text),
+        ("library", question.text),
+    ]
+    assert note in plan.notes
+    assert own_words(question, options).tasks == plan.tasks
+
+
+async def test_what_failed_while_planning_stays_with_the_plan():
+    trouble = Failure(stage="plan", reason="timeout", message="no answer within 60 s")
+
+    class Planless(ScriptedReasoner):
+        async def plan(self, *arguments):
+            return Plan(failures=(trouble,))
+
+    plan = await make_plan(TOWER, Planless(), WEB, silent)
+    assert plan.failures == (trouble,)
+    assert [task.query for task in plan.tasks] == [TOWER.text]
+
+
+# Searching
+
+
+class Notebook:
+    """A ledger that remembers nothing but what it was told."""
+
+    def __init__(self):
+        self.begun, self.finished = [], []
+
+    def recall(self, task):
+        return None
+
+    def begin(self, task):
+        self.begun.append(task)
+        return len(self.begun)
+
+    def finish(self, search, finding):
+        self.finished.append((search, finding))
+
+
+SEARCH = Task(id="1.1", source="web", query="tower")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "hint", "message"),
+    [
+        (
+            Outcome(raises=Trouble("quota", "used up until noon", hint="billing", after=3600)),
+            "quota", "billing", "used up until noon",
+        ),
+        (Outcome(raises=Trouble("refused", "HTTP 401", hint="key")), "refused", "key", "HTTP 401"),
+        (Outcome(raises=KeyError("secret")), "internal", "", "KeyError"),
+        (HANGS, "timeout", "", "no answer within 0.05 s"),
+    ],
+)  # fmt: skip
+async def test_a_search_that_goes_wrong_is_a_finding_that_says_why(outcome, reason, hint, message):
+    ledger = Notebook()
+    source = ScriptedSource(usual=outcome)
+    finding = await look_up(SEARCH, source, ledger, silent, deadline=0.05)
+    assert (finding.task, finding.evidence) == (SEARCH, ())
+    assert (finding.reason, finding.hint, finding.message) == (reason, hint, message)
+    assert ledger.finished == [(1, finding)]
+    assert finding.seconds < 5
+
+
+async def test_the_time_that_a_failed_search_took_is_told():
+    finding = await look_up(SEARCH, ScriptedSource(usual=HANGS), Notebook(), silent, deadline=0.05)
+    assert finding.seconds >= 0.05
+
+
+async def test_what_a_source_says_while_it_searches_is_passed_on():
+    heard = []
+
+    class Talking(ScriptedSource):
+        async def search(self, task, say):
+            say("waiting", stage="search", seconds=2.0, reason="quota", what="tavily")
+            return await super().search(task, say)
+
+    def say(kind, /, **data):
+        heard.append((kind, data["what"]))
+
+    finding = await look_up(SEARCH, Talking(), Notebook(), say, deadline=5)
+    assert (finding.reason, heard) == (None, [("waiting", "tavily")])
+
+
+def test_a_finding_of_trouble_has_all_that_the_trouble_says():
+    finding = failed(SEARCH, Trouble("blocked", "not  for\nyou", hint="location"))
+    assert (finding.reason, finding.hint, finding.message) == ("blocked", "location", "not for you")
+
+
+# Reflecting
+
+
+@pytest.mark.parametrize("queries", [1, 3, 10])
+async def test_follow_ups_are_new_and_within_the_limit(queries):
+    reasoner = ScriptedReasoner(["a"], lambda round_: ["a", "A!", *(f"n{n}" for n in range(12))])
+    plan = await make_plan(TOWER, reasoner, WEB, silent)
+    known = [failed(task, Trouble("timeout")) for task in plan.tasks]
+    asked = [f.model_copy(update={"task": Task(id="1.1", source="web", query="a")}) for f in known]
+    options = WEB.model_copy(update={"queries": queries})
+    reflection = await judge(TOWER, plan, asked, reasoner, options, 1, silent)
+    assert [task.query for task in reflection.follow_ups] == [f"n{n}" for n in range(queries)]
+
+
+async def test_nothing_follows_where_it_is_enough():
+    reasoner = ScriptedReasoner(["a"], lambda round_: ["more"], sufficient=True)
+    plan = await make_plan(TOWER, reasoner, WEB, silent)
+    reflection = await judge(TOWER, plan, [], reasoner, WEB, 1, silent)
+    assert (reflection.sufficient, reflection.follow_ups) == (True, ())
+
+
+# Answering
+
+PLANNING = Failure(stage="plan", reason="timeout", message="1")
+JUDGING = Failure(stage="reflect", reason="malformed", message="2")
+READING = Failure(stage="search", source="page", query="https://example.org", reason="blocked")
+SUMMING = Failure(stage="summarise", source="web", query="tower", reason="cut off")
+WRITING = Failure(stage="write", reason="unavailable", message="HTTP 503", hint="model")
+
+
+class Failing(ScriptedReasoner):
+    def __init__(self, **changes):
+        super().__init__()
+        self._changes = {"failures": (WRITING,), **changes}
+
+    async def write(self, *arguments):
+        return (await super().write(*arguments)).model_copy(update=self._changes)
+
+
+async def made(reasoner):
+    found = await look_up(SEARCH, ScriptedSource(), Notebook(), silent, deadline=5)
+    found = found.model_copy(update={"failures": (READING, SUMMING), "suggestions": "<b>x</b>"})
+    lost = failed(SEARCH.model_copy(update={"query": "age"}), Trouble("quota", "q", hint="billing"))
+    empty = Finding(task=SEARCH, reason="empty", started=NOW)
+    later = failed(SEARCH.model_copy(update={"round": 2, "query": "why"}), Trouble("timeout"))
+    reflections = [Reflection(round=1, sufficient=False, failures=(JUDGING,))]
+    plan, findings = Plan(failures=(PLANNING,)), [later, found, lost, empty]
+    return await compose(TOWER, plan, findings, reasoner, WEB, NOW, silent, reflections)
+
+
+LOST = Failure(source="web", query="age", reason="quota", hint="billing", message="q")
+LATER = Failure(source="web", query="why", reason="timeout")
+ALL = (PLANNING, READING, SUMMING, LOST, JUDGING, LATER, WRITING)
+
+
+async def test_an_answer_lists_what_failed_at_any_stage_in_the_order_of_the_run():
+    answer = await made(Failing())
+    assert answer.failures == ALL
+    assert (answer.title, answer.language, answer.author) == (TOWER.text, "en", AUTHOR)
+    assert (answer.quotes, answer.cites, answer.unwritten) == (1, 1, False)
+    assert (answer.suggestions, answer.made) == (("<b>x</b>",), NOW)
+
+
+async def test_an_answer_that_cannot_be_written_is_raised_with_what_stands_in_for_it():
+    with pytest.raises(Unwritten, match="unavailable: HTTP 503") as caught:
+        await made(Failing(unwritten=True))
+    answer = caught.value.answer
+    assert answer.unwritten
+    assert answer.quotes == 1
+    assert answer.failures == ALL
+
+
+async def test_an_unwritten_answer_without_a_reason_still_says_what_happened():
+    with pytest.raises(Unwritten, match="the answer could not be written"):
+        await made(Failing(unwritten=True, failures=()))
+
+
+def test_nothing_found_is_no_failure():
+    assert failures([Finding(task=SEARCH, reason="empty", started=NOW)]) == ()
+
+
+def test_an_answer_without_a_search_has_an_author_and_no_sample():
+    draft = Draft(spans=(Span(kind="text", text="Hello."),), author="openai:m")
+    answer = answered(TOWER_ZH, draft, (), NOW)
+    assert (answer.language, answer.author, answer.sample) == ("zh", "openai:m", False)
+    assert (answer.failures, answer.cites) == ((), 0)

@@ -1,5 +1,5 @@
 // Draws an answer from its blocks. Every text becomes a text node: nothing from outside is markup.
-// A click on a citation opens its passage in place; Escape closes it.
+// A click on a citation opens its passage below the block it stands in; Escape closes it.
 
 const make = (tag, className, text) => {
   const node = document.createElement(tag);
@@ -18,6 +18,20 @@ const link = (url, text) => {
   return node;
 };
 
+// Passages
+
+const stretch = (shown, words) => {
+  const parts = [];
+  if (shown.heading) parts.push(make("div", "sl-facts", shown.heading));
+  const text = make("blockquote");
+  text.append(shown.before);
+  if (shown.quote) text.append(make("mark", "", shown.quote));
+  text.append(shown.after);
+  parts.push(text);
+  if (shown.grounding) parts.push(make("div", "sl-facts sl-origin", words.grounding));
+  return parts;
+};
+
 const passage = (cite, words, id) => {
   const box = make("div", "sl-passage");
   box.id = id;
@@ -28,64 +42,249 @@ const passage = (cite, words, id) => {
   head.append(make("strong", "", `[${cite.n}] ${cite.title}`));
   if (cite.sample) head.append(make("span", "sl-tag", words.sample));
   box.append(head);
-  if (cite.heading) box.append(make("div", "sl-facts", cite.heading));
-  const text = make("blockquote");
-  text.append(cite.before, make("mark", "", cite.quote), cite.after);
-  box.append(text, make("div", "sl-facts", cite.facts));
+  for (const shown of [cite, ...cite.more]) box.append(...stretch(shown, words));
+  box.append(make("div", "sl-facts", cite.facts));
   if (cite.url) {
     const where = make("div", "sl-facts");
     where.append(link(cite.url, `${words.visit} ↗ ${cite.host}`));
+    if (cite.expires) where.append(` · ${cite.expires}`);
     box.append(where);
   }
   return box;
 };
 
-const block = (item, words, prefix, opened) => {
-  if (item.kind === "heading") return make("h3", "", item.text);
-  if (item.kind === "missing") return make("div", "sl-missing", item.text);
-  if (item.kind === "notice") return make("div", "sl-notice", item.text);
-  const root = make("div", item.kind === "quote" ? "sl-quote" : "");
-  const text = item.kind === "quote" ? `“${item.text}”` : item.text;
-  const letters = Array.from(text);
-  const tail = make("span", "sl-tail", letters.splice(-2).join("")); // keeps [n] with the last word
-  root.append(make("span", "", letters.join("")), tail);
-  if (item.unsourced) tail.append(make("span", "sl-tag", words.unsourced));
-  const below = [];
-  item.cites.forEach((cite, at) => {
-    const id = `${prefix}-${at}`;
-    const box = passage(cite, words, id);
-    const button = make("button", "sl-cite", `[${cite.n}]`);
-    button.type = "button";
-    button.setAttribute("aria-controls", id);
-    button.setAttribute("aria-label", words.open.replace("{n}", cite.n));
-    button.title = `${cite.title}${cite.heading ? " · " + cite.heading : ""}`;
-    const show = (open) => {
-      box.hidden = !open;
-      button.setAttribute("aria-expanded", String(open));
-      open ? opened.add(id) : opened.delete(id);
-    };
-    show(opened.has(id));
-    button.onclick = () => show(box.hidden);
-    root.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !box.hidden) {
-        show(false);
-        button.focus();
-      }
-    });
-    tail.append(button);
-    below.push(box);
+// The button of a citation; its passage goes to `boxes`, to be put below the block.
+const citation = (cite, id, view, boxes) => {
+  const { words, opened } = view;
+  const box = passage(cite, words, id);
+  const button = make("button", "sl-cite", `[${cite.n}]`);
+  button.type = "button";
+  button.setAttribute("aria-controls", id);
+  button.setAttribute("aria-label", words.open.replace("{n}", cite.n));
+  button.title = cite.where;
+  const show = (open) => {
+    box.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+    open ? opened.add(id) : opened.delete(id);
+  };
+  const close = (event) => {
+    if (event.key !== "Escape" || box.hidden) return;
+    show(false);
+    button.focus();
+  };
+  show(opened.has(id));
+  button.onclick = () => show(box.hidden);
+  button.addEventListener("keydown", close);
+  box.addEventListener("keydown", close);
+  boxes.push(box);
+  return button;
+};
+
+const marks = (item, id, view, boxes) => {
+  const found = item.cites.map((cite) => citation(cite, `${id}-${cite.n}`, view, boxes));
+  if (item.unsourced) found.push(make("span", "sl-tag sl-unsourced", view.words.unsourced));
+  return found;
+};
+
+// Citations stay on the line of the last word; of many, the first.
+const attach = (into, found) => {
+  const tail = make("span", "sl-tail");
+  const last = into.lastChild;
+  if (last && last.nodeType === Node.TEXT_NODE) {
+    const letters = Array.from(last.data);
+    tail.append(letters.splice(-2).join(""));
+    last.data = letters.join("");
+  } else if (last) {
+    tail.append("\u2060");
+  }
+  tail.append(...found.slice(0, 2));
+  into.append(tail, ...found.slice(2));
+};
+
+// What a model wrote
+
+const INLINE = new Set(["em", "strong", "s", "code", "br"]);
+const ALIGNED = new Set(["left", "center", "right"]);
+
+const inline = (into, nodes, view, boxes) => {
+  let found = [];
+  const settle = () => {
+    if (found.length) attach(into, found);
+    found = [];
+  };
+  for (const node of nodes) {
+    if (node.t === "cite") {
+      const at = view.first + node.span;
+      found.push(...marks(view.spans[at], `${view.prefix}-${at}`, view, boxes));
+      continue;
+    }
+    settle();
+    if (typeof node === "string") into.append(node);
+    else if (INLINE.has(node.t)) into.append(inline(make(node.t), node.c, view, boxes));
+  }
+  settle();
+  return into;
+};
+
+const table = (node, view) => {
+  const boxes = [];
+  const grid = make("table");
+  const [head, body] = [make("thead"), make("tbody")];
+  node.c.forEach((row, at) => {
+    const line = make("tr");
+    for (const cell of row.c) {
+      const box = inline(make(cell.t === "th" ? "th" : "td"), cell.c, view, boxes);
+      if (ALIGNED.has(cell.align)) box.style.textAlign = cell.align;
+      line.append(box);
+    }
+    (at ? body : head).append(line);
   });
+  grid.append(head, body);
+  const scroll = make("div", "sl-scroll");
+  scroll.tabIndex = 0;
+  scroll.setAttribute("role", "region");
+  scroll.setAttribute("aria-label", view.words.table);
+  scroll.append(grid);
+  return [scroll, ...boxes];
+};
+
+const list = (node, view) => {
+  const root = make(node.t);
+  if (node.t === "ol" && Number.isInteger(node.start)) root.start = node.start;
+  for (const item of node.c) root.append(fill(make("li"), item.c, view));
+  return [root];
+};
+
+const code = (node) => {
+  const root = make("pre");
+  root.append(make("code", "", node.c.join("")));
+  return [root];
+};
+
+const line = (tag, node, view) => {
+  const boxes = [];
+  return [inline(make(tag), node.c, view, boxes), ...boxes];
+};
+
+const BLOCKS = {
+  p: (node, view) => line("p", node, view),
+  h: (node, view) => line(`h${Math.min(6, Math.max(3, node.level | 0))}`, node, view),
+  ul: list,
+  ol: list,
+  table,
+  pre: code,
+  blockquote: (node, view) => [fill(make("blockquote"), node.c, view)],
+  hr: () => [make("hr")],
+};
+
+// A container of blocks with inline nodes between them; passages follow the line they belong to.
+const fill = (into, nodes, view) => {
+  let run = [];
+  const settle = () => {
+    const boxes = [];
+    inline(into, run, view, boxes);
+    into.append(...boxes);
+    run = [];
+  };
+  for (const node of nodes) {
+    const draw = Object.hasOwn(BLOCKS, node.t) ? BLOCKS[node.t] : null;
+    if (!draw) {
+      run.push(node);
+      continue;
+    }
+    settle();
+    into.append(...draw(node, view));
+  }
+  settle();
+  return into;
+};
+
+// The blocks of an answer
+
+const quoted = (item, view) => {
+  const root = make("div", item.kind === "quote" ? "sl-quote" : "");
+  const boxes = [];
+  root.append(item.kind === "quote" ? `“${item.text}”` : item.text);
+  const found = marks(item, `${view.prefix}-${item.at}`, view, boxes);
+  if (found.length) attach(root, found);
   if (item.cites.length && item.kind === "quote") root.append(make("span", "sl-where", item.cites[0].where));
-  root.append(...below);
+  root.append(...boxes);
   return root;
 };
 
-const openedBy = new WeakMap();
+const block = (item, view) => {
+  if (item.kind === "heading") return make("h3", "", item.text);
+  if (item.kind === "missing") return make("div", "sl-missing", item.text);
+  if (item.kind === "notice") return make("div", "sl-notice", item.text);
+  if (item.kind !== "text") return quoted(item, view);
+  return fill(make("div", "sl-text"), [item.node], { ...view, first: item.first, spans: item.spans });
+};
+
+// HTML of the search engine, which its terms want shown as it is: shut off from the page. It can run
+// no script and fetch nothing; its links open a new tab.
+const ISOLATED =
+  "<!doctype html><meta charset='utf-8'>" +
+  "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">" +
+  "<meta name='color-scheme' content='light dark'><meta name='referrer' content='no-referrer'>" +
+  "<base target='_blank'><style>body{margin:0;padding:1px}</style>";
+
+const suggestion = (html, dark, words) => {
+  const frame = make("iframe", "sl-suggestion");
+  frame.setAttribute("sandbox", "allow-popups allow-popups-to-escape-sandbox");
+  frame.title = words.suggestions;
+  frame.style.colorScheme = dark ? "dark" : "light";
+  frame.srcdoc = ISOLATED + html;
+  return frame;
+};
+
+const isDark = (root) => {
+  const [r, g, b] = (getComputedStyle(root).color.match(/[\d.]+/g) ?? [0, 0, 0]).map(Number);
+  return r * 0.3 + g * 0.59 + b * 0.11 > 128; // light letters
+};
+
+// A block that says the same is kept: nothing moves, and a frame does not load again.
+const update = (root, kept, wanted) => {
+  const pieces = wanted.map(({ json, draw }, at) => (kept[at]?.json === json ? kept[at] : { json, node: draw() }));
+  pieces.forEach(({ node }, at) => {
+    const old = root.children[at];
+    if (old === node) return;
+    old && old === kept[at]?.node ? old.replaceWith(node) : root.insertBefore(node, old ?? null);
+  });
+  while (root.children.length > pieces.length) root.lastElementChild.remove();
+  return pieces;
+};
+
+const caret = (root, draft) => {
+  root.querySelector(".sl-caret")?.remove();
+  if (!draft) return;
+  const mark = make("span", "sl-caret");
+  mark.setAttribute("aria-hidden", "true");
+  let at = root;
+  for (;;) {
+    const next = [...at.children].findLast((child) => !child.matches(".sl-passage"));
+    if (!next?.matches("div:not(.sl-scroll), p, ul, ol, li, blockquote, h3, h4, h5, h6")) break;
+    at = next;
+  }
+  at.append(mark);
+};
+
+const states = new WeakMap();
 
 export default function ({ parentElement, data }) {
-  const opened = openedBy.get(parentElement) ?? new Set();
-  openedBy.set(parentElement, opened);
+  const state = states.get(parentElement) ?? { opened: new Set(), kept: [] };
+  states.set(parentElement, state);
   const root = parentElement.querySelector(".sl-answer");
+  const { words } = data;
+  const view = { words, prefix: data.id, opened: state.opened };
+  const said = JSON.stringify(words);
   root.lang = data.lang;
-  root.replaceChildren(...data.blocks.map((item, at) => block(item, data.words, `${data.id}-${at}`, opened)));
+  root.setAttribute("aria-busy", String(data.draft));
+  caret(root, false);
+  if (state.root !== root) Object.assign(state, { root, kept: [] });
+  const dark = isDark(root);
+  state.kept = update(root, state.kept, [
+    ...data.blocks.map((item) => ({ json: JSON.stringify(item) + said, draw: () => block(item, view) })),
+    ...data.suggestions.map((html) => ({ json: `${dark}${said}${html}`, draw: () => suggestion(html, dark, words) })),
+  ]);
+  caret(root, data.draft);
 }

@@ -1,0 +1,41 @@
+"""What a run has used, by stage and model."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from pages.parts.words import t
+from research import Usage, prices_as_of
+
+
+def draw(usage: tuple[Usage, ...], key: str) -> None:
+    """The table of a run's paid calls; nothing if there were none."""
+    if not usage:
+        return
+    calls = pd.DataFrame([record.model_dump() for record in usage])
+    # A price that is missing makes its whole row unknown, rather than too low.
+    rows = calls.groupby(["stage", "model"], sort=False, as_index=False).agg(
+        calls=("calls", "sum"),
+        input=("input", "sum"),
+        output=("output", "sum"),
+        searches=("searches", "sum"),
+        cost=("cost", lambda costs: costs.sum(skipna=False)),
+    )
+    rows["stage"] = [t(f"stage.{stage}") for stage in rows["stage"]]
+    with st.expander(t("usage.title"), icon=":material/receipt_long:", key=f"usage_{key}"):
+        st.dataframe(
+            rows,
+            hide_index=True,
+            alt=t("usage.alt"),
+            column_config={
+                "stage": st.column_config.TextColumn(t("usage.stage")),
+                "model": st.column_config.TextColumn(t("usage.model"), width="medium"),
+                "calls": st.column_config.NumberColumn(t("usage.calls"), width="small"),
+                "input": st.column_config.NumberColumn(t("usage.input"), format="localized"),
+                "output": st.column_config.NumberColumn(t("usage.output"), format="localized"),
+                "searches": st.column_config.NumberColumn(t("usage.searches"), width="small"),
+                "cost": st.column_config.NumberColumn(t("usage.cost"), format="$%.4f"),
+            },
+        )
+        st.caption(t("status.prices", date=prices_as_of().isoformat()))

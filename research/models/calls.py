@@ -1,0 +1,394 @@
+"""Asking a chat model: with a deadline, a turn, a bounded number of attempts, and an account of it.
+
+Three ways: JSON that fits a schema, a text, a text as it is written. Whatever goes wrong is a
+`Trouble`; a text that broke off says so. LangChain's own retries are off, because it would repeat
+what cannot help and wait without a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from pydantic import BaseModel, ValidationError
+
+from research.models.clients import STREAM, Clients
+from research.models.roles import KEYS, Spec, usable
+from research.models.troubles import trouble
+from research.records import Say, Stage, Usage
+from research.trouble import Trouble
+
+BACKOFF = 0.5  # seconds before the second attempt; doubled for each further one
+ROOM = 400_000  # characters of a prompt that every model is taken to have room for
+_QUIET: RunnableConfig = {"callbacks": []}
+_T = TypeVar("_T")
+_M = TypeVar("_M", bound=BaseModel)
+
+_CUT = {"max_tokens", "length"}
+_BLOCKED = {
+    "safety", "recitation", "content_filter", "blocklist", "prohibited_content", "spii", "language",
+}  # fmt: skip
+_FENCE = re.compile(r"\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*", re.S)
+_THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)", re.S)
+
+
+class Prompt(NamedTuple):
+    """What a model is told: our rules, and the task with all outside text."""
+
+    system: str
+    user: str
+
+    def more(self, text: str) -> Prompt:
+        return Prompt(self.system, self.user + text)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A text. `cut` if the model reached its limit of output; `trouble` if it broke off."""
+
+    text: str
+    cut: bool = False
+    trouble: Trouble | None = None
+
+
+class Chat:
+    """One model in one role. Belongs to the loop of its clients."""
+
+    def __init__(self, spec: Spec, clients: Clients) -> None:
+        self.spec = spec
+        self._clients = clients
+        self._settings = clients.settings
+        self._forms = ["schema", "object", "words"]  # ways to ask for JSON, the best first
+
+    @property
+    def room(self) -> int:
+        """Characters that a prompt may have. Ollama cuts a longer one without a word."""
+        tokens = self._settings.ollama_context  # of which some are for the rules and the answer
+        return max(tokens - 4_096, tokens // 4) if self.spec.provider == "ollama" else ROOM
+
+    async def warm(self) -> None:
+        """Loads the client, which takes a second the first time."""
+        await self._model()
+
+    async def json(
+        self, prompt: Prompt, schema: Mapping[str, Any], shape: type[_M], stage: Stage, say: Say
+    ) -> _M:
+        """An object that fits `schema`, read as `shape`; asked for a second time if it does not.
+
+        Raises:
+            Trouble: there is no such object.
+        """
+        problem = ""
+        for last in (False, True):
+            again = f"\n\nYour last answer could not be used: {problem}" if problem else ""
+            try:
+                text = await self._repeated(
+                    lambda more=again: self._object(prompt.more(more), schema, stage, say),  # type: ignore[misc]
+                    stage,
+                    say,
+                )
+                return shape.model_validate_json(_bare(text))
+            except ValidationError as error:
+                problem = _problem(error)
+            except Trouble as found:
+                if found.reason != "cut off" or last:
+                    raise
+                problem = found.message
+        raise Trouble("malformed", f"{self.spec}: {problem}")
+
+    async def text(self, prompt: Prompt, stage: Stage, say: Say) -> Reply:
+        """A text in one piece.
+
+        Raises:
+            Trouble: there is none.
+        """
+
+        async def ask() -> Reply:
+            message = await self._invoke(_messages(prompt), {}, stage, say)
+            return Reply(_whole(message, self.spec), cut=_finish(message) in _CUT)
+
+        return await self._repeated(ask, stage, say)
+
+    async def stream(self, prompt: Prompt, stage: Stage, say: Say) -> Reply:
+        """A text as it is written: `say("text", text=...)` for each stretch, and with
+        `restart=True` when it begins anew. A text that broke off comes back with its `trouble`.
+
+        Raises:
+            Trouble: not a word was written.
+        """
+        best = Reply("")
+
+        async def ask() -> Reply:
+            nonlocal best
+            written: list[str] = []
+            try:
+                return await self._stream(prompt, written, stage, say)
+            except Trouble as found:
+                text = _spoken("".join(written))
+                if text.strip():
+                    if len(text) > len(best.text):
+                        best = Reply(text, trouble=found)
+                    say("text", text="", restart=True)
+                raise
+
+        try:
+            return await self._repeated(ask, stage, say)
+        except Trouble:
+            if best.text.strip():
+                return best
+            raise
+
+    # One attempt
+
+    async def _object(
+        self, prompt: Prompt, schema: Mapping[str, Any], stage: Stage, say: Say
+    ) -> str:
+        """JSON text, asked for in the best way that this server takes."""
+        while True:
+            form = self._forms[0]
+            words = "" if form == "schema" else _in_words(schema)
+            bound = _bound(self.spec, form, schema)
+            try:
+                message = await self._invoke(_messages(prompt.more(words)), bound, stage, say)
+            except Trouble as found:
+                if form != "words" and _about_form(found):
+                    if form in self._forms:  # for good: the server will not learn it
+                        self._forms.remove(form)
+                    continue
+                raise
+            text = _whole(message, self.spec)
+            if _finish(message) in _CUT:
+                raise Trouble("cut off", f"{self.spec} reached its limit of output in the JSON")
+            return text
+
+    async def _invoke(
+        self, messages: list[BaseMessage], bound: dict[str, Any], stage: Stage, say: Say
+    ) -> AIMessage:
+        model = await self._model()
+        try:
+            async with asyncio.timeout(self._settings.model_timeout):
+                message: AIMessage = await model.ainvoke(messages, _QUIET, **bound)
+        except Exception as error:
+            raise self._explained(error) from error
+        self._count(message, stage, say)
+        return message
+
+    async def _stream(self, prompt: Prompt, written: list[str], stage: Stage, say: Say) -> Reply:
+        model = await self._model()
+        loop, idle = asyncio.get_running_loop(), self._settings.model_timeout
+        end = loop.time() + idle * STREAM
+        last: AIMessage | None = None
+        usages: list[Any] = []
+        told = 0
+        try:
+            async with asyncio.timeout(idle) as clock, aclosing(_astream(model, prompt)) as chunks:
+                async for chunk in chunks:
+                    clock.reschedule(min(loop.time() + idle, end))
+                    usages.append(chunk.usage_metadata)
+                    if _finish(chunk) or chunk.response_metadata.get("prompt_feedback"):
+                        last = chunk
+                    written.append(str(chunk.text))
+                    if len(text := _spoken("".join(written))) > told:
+                        say("text", text=text[told:])
+                        told = len(text)
+        except Exception as error:
+            raise self._explained(error) from error
+        finally:
+            self._count_all(usages, stage, say)
+        text = _spoken("".join(written))
+        if last is None:
+            if text.strip():
+                raise Trouble("unreachable", f"{self.spec} broke off", again=True)
+            raise Trouble("malformed", f"{self.spec} answered without a text", again=True)
+        if _finish(last) in _CUT and text.strip():
+            return Reply(text, cut=True)
+        if _finish(last) in _BLOCKED and text.strip():
+            raise Trouble("blocked", f"{self.spec} stopped ({_finish(last)})")
+        _judge(last, text, self.spec)
+        return Reply(text)
+
+    async def _model(self) -> Any:
+        if not usable(self.spec, self._settings):
+            raise no_key(self.spec)
+        return await self._clients.chat(self.spec)
+
+    def _explained(self, error: Exception) -> Trouble:
+        found = trouble(error, self.spec)
+        if found.reason == "timeout":
+            limit = self._settings.model_timeout
+            return Trouble("timeout", f"{self.spec} did not answer within {limit:g} s")
+        return found
+
+    # Attempts and the account
+
+    async def _repeated(self, call: Callable[[], Awaitable[_T]], stage: Stage, say: Say) -> _T:
+        return await repeated(call, self.spec, self._clients, stage, say)
+
+    def _count(self, message: AIMessage, stage: Stage, say: Say) -> None:
+        self._count_all([message.usage_metadata], stage, say)
+
+    def _count_all(self, parts: list[Any], stage: Stage, say: Say) -> None:
+        """Tells what a call used; the parts of a stream are what each chunk added."""
+        known = [part for part in parts if part]
+        if not known:
+            return
+        usage = Usage(
+            stage=stage,
+            model=str(self.spec),
+            input=sum(part.get("input_tokens", 0) for part in known),
+            output=sum(part.get("output_tokens", 0) for part in known),
+            cached=sum(
+                (part.get("input_token_details") or {}).get("cache_read", 0) or 0 for part in known
+            ),
+        )
+        say("usage", **usage.model_dump(mode="json"))
+
+
+async def repeated(
+    call: Callable[[], Awaitable[_T]],
+    spec: Spec,
+    clients: Clients,
+    stage: Stage,
+    say: Say,
+) -> _T:
+    """Calls until it works: again only where that can help, and after a bounded wait.
+
+    A pause that the service asks for is kept to; one that is longer than the setting allows, or
+    that did not help, is not waited for again before it is over.
+
+    Raises:
+        Trouble: the last attempt's, or one whose wait would be too long.
+    """
+    settings, rest = clients.settings, clients.rest(spec, search=stage == "search")
+    if rest.left:
+        raise Trouble("quota", f"{spec}: quota used up (possible again in {rest.left:.0f} s)")
+    attempts = settings.model_attempts
+    for attempt in range(1, attempts + 1):
+        try:
+            async with clients.limiter(spec.provider).turn():
+                return await call()
+        except Trouble as found:
+            wait = BACKOFF * 2 ** (attempt - 1) if found.after is None else found.after
+            over = found.after is not None and found.after > settings.retry_wait
+            last = over or attempt == attempts or not found.again
+            if last and found.after is not None and found.reason == "quota":
+                rest.begin(found.after)
+            if over:
+                message = f"{found.message} (possible again in {wait:g} s)"
+                raise Trouble(found.reason, message, hint=found.hint) from found
+            if last:
+                raise
+            say("waiting", stage=stage, seconds=wait, reason=found.reason, what=str(spec))
+            await asyncio.sleep(wait)
+    raise AssertionError("at least one attempt is made")
+
+
+def no_key(spec: Spec) -> Trouble:
+    """The trouble of a provider whose key or address is not set."""
+    return Trouble("no key", f"{spec} needs {KEYS[spec.provider]}", hint="key")
+
+
+def _messages(prompt: Prompt) -> list[BaseMessage]:
+    return [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+
+
+def _astream(model: Any, prompt: Prompt) -> Any:
+    return model.astream(_messages(prompt), _QUIET)
+
+
+# Reading an answer
+
+
+def _finish(message: AIMessage) -> str:
+    """Why the model stopped, in lower case; "" while it has not."""
+    meta = message.response_metadata
+    return str(meta.get("finish_reason") or meta.get("done_reason") or "").lower()
+
+
+def _spoken(text: str) -> str:
+    """A text without the thoughts before it, which some local models write out between tags."""
+    start = text.strip()
+    if start and "<think>".startswith(start):  # the tag itself is still being written
+        return ""
+    return _THOUGHT.sub("", text)
+
+
+def _whole(message: AIMessage, spec: Spec) -> str:
+    text = _THOUGHT.sub("", str(message.text))
+    if _finish(message) in _CUT and text.strip():
+        return text
+    _judge(message, text, spec)
+    return text
+
+
+def _judge(message: AIMessage, text: str, spec: Spec) -> None:
+    """Raises Trouble unless the message is a whole text."""
+    finish = _finish(message)
+    feedback = message.response_metadata.get("prompt_feedback") or {}
+    refusal = message.additional_kwargs.get("refusal")
+    block = feedback.get("block_reason") if isinstance(feedback, dict) else None
+    if block:
+        raise Trouble("blocked", f"{spec} refused the prompt ({block})")
+    if refusal:
+        raise Trouble("blocked", f"{spec} refused: {refusal}")
+    if finish in _BLOCKED:
+        raise Trouble("blocked", f"{spec} stopped ({finish})")
+    if finish in _CUT:
+        raise Trouble("cut off", f"{spec} reached its limit of output before the first word")
+    if not text.strip():
+        ended = f" ({finish})" if finish else ""
+        raise Trouble("malformed", f"{spec} answered without a text{ended}", again=True)
+
+
+def _bare(text: str) -> str:
+    """JSON without the fence that some models put around it."""
+    fenced = _FENCE.fullmatch(text)
+    return fenced[1] if fenced else text.strip()
+
+
+def _problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(step) for step in first["loc"])
+    return f"{where}: {first['msg']}" if where else first["msg"]
+
+
+# Asking for JSON
+
+
+def _bound(spec: Spec, form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What a request for JSON carries. `extra_body` goes to the server as it is: LangChain's own
+    parameter would turn a cut answer into an exception without the text and the count of tokens.
+    """
+    if form == "words":
+        return {}
+    if spec.provider == "gemini":
+        bound: dict[str, Any] = {"response_mime_type": "application/json"}
+        return {**bound, "response_json_schema": schema} if form == "schema" else bound
+    if spec.provider == "ollama":
+        return {"format": schema if form == "schema" else "json"}
+    if form == "object":
+        return {"extra_body": {"response_format": {"type": "json_object"}}}
+    named = {"name": "answer", "schema": schema, "strict": True}
+    return {"extra_body": {"response_format": {"type": "json_schema", "json_schema": named}}}
+
+
+def _in_words(schema: Mapping[str, Any]) -> str:
+    text = json.dumps(schema, ensure_ascii=False)
+    return (
+        f"\n\nAnswer with one JSON object and nothing else. It has to fit this JSON schema:\n{text}"
+    )
+
+
+def _about_form(found: Trouble) -> bool:
+    """Whether a refusal is about the way in which JSON was asked for."""
+    text = found.message.lower()
+    return found.reason == "refused" and any(
+        word in text for word in ("response_format", "response_schema", "schema", "json")
+    )

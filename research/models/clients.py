@@ -1,0 +1,161 @@
+"""The clients of the providers: made once, shared on the one loop, closed at the end.
+
+The libraries are imported when a client is first made: they are heavy, and a desk without a key
+needs none of them. No sampling parameter is ever sent: current models ignore or refuse them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from research.models.limits import Limiter, Rest
+from research.models.roles import Provider, Spec
+from research.settings import Settings
+
+if TYPE_CHECKING:
+    from google import genai
+    from langchain_core.language_models import BaseChatModel
+
+STREAM = 5  # a whole stream may take this many times as long as one answer
+
+
+class Clients:
+    """One chat model for each name, one google-genai client, one limiter for each provider."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._models: dict[str, BaseChatModel] = {}
+        self._gemini: genai.Client | None = None
+        self._limiters: dict[Provider, Limiter] = {}
+        self._rests: dict[tuple[str, bool], Rest] = {}
+        self._making = asyncio.Lock()
+
+    def limiter(self, provider: Provider) -> Limiter:
+        if provider not in self._limiters:
+            self._limiters[provider] = Limiter(
+                self.settings.model_concurrency, self.settings.requests_per_minute
+            )
+        return self._limiters[provider]
+
+    def rest(self, spec: Spec, search: bool = False) -> Rest:
+        """The pause that a model's quota asks for; searches of a model have a quota of their own."""
+        return self._rests.setdefault((str(spec), search), Rest())
+
+    async def chat(self, spec: Spec) -> BaseChatModel:
+        """The LangChain model of a name."""
+        name = str(spec)
+        if name not in self._models:
+            async with self._making:
+                if name not in self._models:  # importing takes a second: not on the loop
+                    build = _BUILD[spec.provider]
+                    self._models[name] = await asyncio.to_thread(build, spec, self.settings)
+        return self._models[name]
+
+    async def gemini(self) -> genai.Client:
+        """The google-genai client, for what has to come unaltered."""
+        if self._gemini is None:
+            async with self._making:
+                if self._gemini is None:
+                    self._gemini = await asyncio.to_thread(_google, self.settings)
+        return self._gemini
+
+    async def close(self) -> None:
+        for model in self._models.values():
+            await _closed(model)
+        if self._gemini is not None:
+            await self._gemini.aio.aclose()
+            self._gemini.close()
+        self._models.clear()
+        self._gemini = None
+
+
+def _hush() -> None:
+    """google-genai does not await the body of an error response over aiohttp; the text of the
+    error arrives all the same, and an analyst can do nothing about it."""
+    warnings.filterwarnings("ignore", message="coroutine 'ClientResponse.json' was never awaited")
+
+
+def _google(settings: Settings) -> genai.Client:
+    from google import genai
+
+    _hush()
+
+    return genai.Client(
+        api_key=settings.gemini_key.get_secret_value(),
+        vertexai=False,
+        http_options=genai.types.HttpOptions(
+            base_url=settings.gemini_url or None,
+            timeout=int(settings.model_timeout * STREAM * 1000),
+            # Without options the library repeats a lost connection by itself, after up to 10 s.
+            retry_options=genai.types.HttpRetryOptions(attempts=1),
+        ),
+    )
+
+
+def _gemini_chat(spec: Spec, settings: Settings) -> BaseChatModel:
+    from langchain_google_genai import ChatGoogleGenerativeAI
+
+    _hush()
+
+    return ChatGoogleGenerativeAI(
+        model=spec.name,
+        api_key=settings.gemini_key,
+        base_url=settings.gemini_url or None,
+        vertexai=False,
+        timeout=settings.model_timeout * STREAM,
+        max_retries=1,  # attempts: repeating is decided by `Chat`, which knows what was paid for
+    )
+
+
+def _openai_chat(spec: Spec, settings: Settings) -> BaseChatModel:
+    import httpx
+    from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
+
+    return ChatOpenAI(
+        model=spec.name,
+        api_key=settings.openai_key
+        if settings.openai_key.get_secret_value()
+        else SecretStr("none"),
+        base_url=settings.openai_url or None,
+        # Not a number: for those LangChain shares one client in the process, even one that is closed.
+        timeout=httpx.Timeout(settings.model_timeout * STREAM),
+        max_retries=0,
+        stream_usage=True,
+        use_responses_api=False,
+    )
+
+
+def _ollama_chat(spec: Spec, settings: Settings) -> BaseChatModel:
+    from langchain_ollama import ChatOllama
+
+    return ChatOllama(
+        model=spec.name,
+        base_url=settings.ollama_url or "http://127.0.0.1:11434",
+        num_ctx=settings.ollama_context,
+        client_kwargs={"timeout": settings.model_timeout * STREAM},
+    )
+
+
+_BUILD = {"gemini": _gemini_chat, "openai": _openai_chat, "ollama": _ollama_chat}
+
+
+async def _closed(model: Any) -> None:
+    """Closes a chat model's connections, whatever its library calls that."""
+    candidates = (
+        model,
+        getattr(model, "root_async_client", None),
+        getattr(model, "root_client", None),
+        getattr(getattr(model, "_async_client", None), "_client", None),
+        getattr(getattr(model, "_client", None), "_client", None),
+    )
+    for candidate in candidates:
+        close = getattr(candidate, "aclose", None) or getattr(candidate, "close", None)
+        if close is None:
+            continue
+        result = close()
+        if inspect.isawaitable(result):
+            await result

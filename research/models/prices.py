@@ -1,0 +1,60 @@
+"""What usage costs, as an estimate: prices from one dated file, unknown where it has none.
+
+Cost in US dollars = (input - cached) * price of input + cached * price of cached input
++ output (with thinking) * price of output + searches * price of a search. Where the price of cached
+input is not known it counts as input, so that the estimate is never too low for that reason.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from research.records import Usage
+
+_ALIASES = {
+    "gemini:gemini-flash-latest": "gemini:gemini-3.8-flash",
+    "gemini:gemini-flash-lite-latest": "gemini:gemini-3.5-flash-lite",
+}
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = files("research").joinpath("data/prices.json").read_text(encoding="utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+def as_of() -> date:
+    """The day on which the prices were looked up."""
+    return date.fromisoformat(_table()["as_of"])
+
+
+def priced(usage: Usage, day: date) -> Usage:
+    """The usage with its estimated cost on a day; `cost` stays None for a model without a price."""
+    price = _price(usage.model, day)
+    if price is None:
+        return usage
+    long = usage.input > price.get("long_from", float("inf"))
+    into = price["long_input"] if long else price["input"]
+    out = price["long_output"] if long else price["output"]
+    tokens = (
+        (usage.input - usage.cached) * into
+        + usage.cached * price.get("cached", into)
+        + usage.output * out
+    )
+    searches = usage.searches * _table()["search_usd"]
+    return usage.model_copy(update={"cost": tokens / _table()["per_tokens"] + searches})
+
+
+def _price(model: str, day: date) -> dict[str, Any] | None:
+    """The price of a model on a day: of several, the first that has not ended."""
+    periods = _table()["models"].get(_ALIASES.get(model, model), ())
+    for period in periods:
+        if "until" not in period or day <= date.fromisoformat(period["until"]):
+            found: dict[str, Any] = period
+            return found
+    return None

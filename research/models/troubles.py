@@ -1,0 +1,141 @@
+"""The failures of model services as `Trouble`: which class, status and body mean what.
+
+Three libraries and four transports raise errors of their own; they are told apart here and nowhere
+else. Sources: the error tables of the Gemini API, of OpenAI's and of Ollama's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from research.models.roles import KEYS, Spec, gone
+from research.trouble import Trouble, of_status, retry_after
+
+# Names of classes rather than the classes: which transport a client uses depends on what is
+# installed (httpx, its successor, aiohttp), and each has errors of its own.
+_TIMEOUTS = {"TimeoutError", "TimeoutException", "ServerTimeoutError", "APITimeoutError"}
+_CONNECTIONS = {
+    "ConnectionError", "TransportError", "ClientConnectionError", "ClientPayloadError",
+    "APIConnectionError", "ClientError", "OSError",
+}  # fmt: skip
+_OBJECT = re.compile(r"\s*(?:ssl:)?<[^>]*>")
+_BROKEN = {"HttpProcessingError", "ClientPayloadError", "RemoteProtocolError", "ReadError"}
+_UNREADABLE = {
+    "JSONDecodeError", "UnknownApiResponseError", "APIResponseValidationError", "ValidationError",
+    "ContentTypeError", "TypeError", "KeyError", "IndexError", "AttributeError", "ValueError",
+}  # fmt: skip
+
+
+def trouble(error: Exception, spec: Spec) -> Trouble:
+    """What an exception of a client means.
+
+    Exceptions of a kind that no client raises for a bad answer are bugs: they are raised again.
+    """
+    for link in _chain(error):
+        if isinstance(link, Trouble):
+            return link
+        if (status := _status(link)) is not None:
+            return _refusal(status, link, spec)
+    names = [{cls.__name__ for cls in type(link).__mro__} for link in _chain(error)]
+    what = f"{spec}: {type(error).__name__}"
+    if any(found & _TIMEOUTS for found in names):
+        return Trouble("timeout", f"{spec} did not answer in time")
+    if any(found & {"ContentTypeError"} for found in names):
+        return Trouble("malformed", what, again=True)
+    if any(found & _BROKEN for found in names):
+        return Trouble("unreachable", f"{spec} broke off ({type(error).__name__})", again=True)
+    if any(found & _CONNECTIONS for found in names):
+        words = _OBJECT.sub("", str(error))
+        return Trouble("unreachable", f"{what}: {words}", again=True)
+    if any(found & _UNREADABLE for found in names):
+        return Trouble("malformed", f"{spec} answered something that is not its JSON", again=True)
+    raise error
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        link = link.__cause__ or link.__context__
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status that an exception of google-genai, openai or ollama carries.
+
+    A broken transfer is no answer, though aiohttp's errors of that kind have a code 400.
+    """
+    if any(cls.__name__ == "HttpProcessingError" for cls in type(error).__mro__):
+        return None
+    for name in ("status_code", "code"):
+        value = getattr(error, name, None)
+        if isinstance(value, int) and 300 <= value < 600:
+            return value
+    return None
+
+
+def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
+    body = _body(error)
+    message = _message(body) or ("" if status >= 500 else _line(str(error)))
+    text = f"{message} {json.dumps(body, ensure_ascii=False)}".lower()
+    if "api_key_invalid" in text or "api key not valid" in text or status == 401:
+        return Trouble("refused", f"{spec}: {message} ({KEYS[spec.provider]})", hint="key")
+    if status == 400 and "location is not supported" in text:
+        return Trouble("refused", f"{spec}: {message}", hint="location")
+    if status in (400, 413) and ("token count" in text or "context length" in text):
+        return Trouble("refused", f"{spec}: {message}", hint="context")
+    if status == 404:
+        known = gone(spec.name)
+        return Trouble(
+            "refused",
+            f"{spec} is not available; {spec.setting or 'the setting'} names another model"
+            + (f". {known}" if known else ""),
+            hint="model",
+        )
+    after = _delay(body) if status == 429 else None
+    if after is None:
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        after = retry_after(headers.get("retry-after"))
+    found = of_status(status, message, after)
+    return Trouble(
+        found.reason, f"{spec}: {found.message}", hint=found.hint, again=found.again, after=after
+    )
+
+
+def _body(error: BaseException) -> Any:
+    for name in ("details", "body"):
+        if isinstance(value := getattr(error, name, None), dict | list):
+            return value
+    return {}
+
+
+def _message(body: Any) -> str:
+    """The first line of the service's own message; "" if it is a page of HTML."""
+    if isinstance(body, list) and body:
+        body = body[0]
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        text = inner.get("message", "") if isinstance(inner, dict) else inner
+        return _line(str(text or ""))
+    return ""
+
+
+def _line(text: str) -> str:
+    line = text.strip().split("\n")[0]
+    return "" if line.startswith("<") or "<html" in line.lower() else line
+
+
+def _delay(body: Any) -> float | None:
+    """The seconds of google.rpc.RetryInfo in an error's details, e.g. "7s" or "0.5s"."""
+    if isinstance(body, list) and body:
+        body = body[0]
+    inner = body.get("error") if isinstance(body, dict) else None
+    details = inner.get("details") if isinstance(inner, dict) else None
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and str(detail.get("@type", "")).endswith("RetryInfo"):
+            return retry_after(str(detail.get("retryDelay", "")).removesuffix("s"))
+    return None

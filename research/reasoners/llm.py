@@ -1,0 +1,440 @@
+"""The reasoner that asks chat models: one to plan, one to reflect, one to write.
+
+A model's failure is recorded and never replaced by something invented: without a plan the question
+itself is searched, without a reflection the round is the last, and without a text what was found is
+quoted. Whatever a model cites is looked up among the handles it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from research.evidence.markup import parse
+from research.evidence.registry import url_identity
+from research.models.calls import Chat, Prompt, Reply
+from research.models.clients import Clients
+from research.models.roles import KEYS, Spec, roles, usable
+from research.models.roles import parse as parse_model
+from research.reasoners import prompts
+from research.reasoners.prompts import Listing
+from research.records import (
+    Cite,
+    Draft,
+    Evidence,
+    Failure,
+    Finding,
+    Language,
+    Options,
+    Part,
+    Plan,
+    Question,
+    Reflection,
+    Say,
+    Span,
+    Task,
+    normalised,
+)
+from research.settings import Role, SettingError, model_setting
+from research.text import language
+from research.trouble import Trouble
+
+QUOTED = 4  # passages a query that stand in for an answer
+PROPOSED = 200  # queries of a model that are looked at
+_NOTICES: dict[str, dict[Language, str]] = {
+    "direct": {
+        "zh": "模型直接作答，未经检索，没有来源。",
+        "en": "Answered by the model directly, without a search: no source stands behind it.",
+    },
+    "unsearched": {
+        "zh": "检索轮数设为 0：以下来自模型自身的知识，没有来源，可能过时。",
+        "en": "The limit is 0 rounds of search: this is the model's own knowledge, without sources, "
+        "and may be out of date.",
+    },
+    "cut": {
+        "zh": "答案未写完：模型达到了输出上限。",
+        "en": "The answer is incomplete: the model reached its limit of output.",
+    },
+    "broken": {
+        "zh": "答案未写完：连接中断。继续运行即可重写，无需重新检索。",
+        "en": "The answer is incomplete: it broke off. Going on with the run writes it again, "
+        "without another search.",
+    },
+    "uncited": {
+        "zh": "模型的回答没有引用任何来源，无法核对。下面列出检索到的内容。",
+        "en": "The model cited no source, so its text cannot be checked. What the searches found "
+        "follows.",
+    },
+    "stand-in": {
+        "zh": "模型未能写出答案。以下是检索到的内容，原样摘引；继续运行即可重写，无需重新检索。",
+        "en": "The model could not write an answer. What the searches found is quoted below; going "
+        "on with the run writes the answer, without another search.",
+    },
+    "nothing": {
+        "zh": "没有检索到可以引用的内容，因此没有作答。",
+        "en": "Nothing was found that could be cited, so no answer was written.",
+    },
+    "failed": {
+        "zh": "检索失败，因此没有作答；这不表示没有相关内容。",
+        "en": "The searches failed, so no answer was written; that does not mean that nothing exists.",
+    },
+    "no sources": {
+        "zh": "搜索模型给出了文字，但没有标明哪句话出自哪个来源，无法核对：",
+        "en": "The search model gave a text without saying which source supports which sentence, "
+        "so it cannot be checked:",
+    },
+    "named": {
+        "zh": "搜索模型列出的来源，未说明支持哪句话：",
+        "en": "Sources that the search model named for the whole of it: ",
+    },
+    "gap": {"zh": "仍然缺少：", "en": "Still missing: "},
+    "found": {"zh": "检索到的内容", "en": "What was found"},
+}
+_NOTES: dict[str, dict[Language, str]] = {
+    "unplanned": {"zh": "模型未能拟出计划", "en": "the model could not make a plan"},
+    "unreflected": {"zh": "未能反思：", "en": "Could not reflect: "},
+    "covered": {"zh": "资料足以作答。", "en": "The material is sufficient."},
+}
+
+
+class _Json(BaseModel):
+    """What a model was asked for. Bounds are kept by cutting, not by refusing what was paid for."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def strings(self, field: str, items: int, length: int) -> list[str]:
+        value = (self.model_extra or {}).get(field)
+        texts = value if isinstance(value, list) else []
+        clean = [" ".join(text.split())[:length] for text in texts if isinstance(text, str)]
+        unlike: dict[str, str] = {}
+        for text in clean:
+            unlike.setdefault(normalised(text), text)
+        return [text for key, text in unlike.items() if key][:items]
+
+
+class _Plan(_Json):
+    route: str
+    answer: str = ""
+
+
+class _Reflection(_Json):
+    is_sufficient: bool
+    knowledge_gap: str = ""
+
+
+class LLM:
+    """Chat models as a reasoner."""
+
+    def __init__(self, clients: Clients, clock: Callable[[], datetime]) -> None:
+        self._clients = clients
+        self._roles = roles(clients.settings)
+        self._clock = clock
+        self._chats: dict[Spec, Chat] = {}
+
+    def chat(self, role: Role, options: Options | None = None) -> Chat:
+        """The model of a role; a run's own model reflects and writes instead of those set.
+
+        Raises:
+            Trouble: the run's model is no model's name.
+        """
+        spec = self._roles[role]
+        if options and options.model.strip() and role in ("reflect", "write"):
+            try:
+                spec = parse_model(options.model, "REASONING_MODEL")
+            except SettingError as error:
+                raise Trouble("refused", str(error), hint="model") from error
+        if spec not in self._chats:
+            self._chats[spec] = Chat(spec, self._clients)
+        return self._chats[spec]
+
+    def name(self, role: Role) -> str:
+        """The model of a role, as `provider:name`."""
+        return str(self._roles[role])
+
+    def table(self) -> list[tuple[Role, str, str, str]]:
+        """Each role, its setting, its model, and the setting that it lacks, if any."""
+        settings = self._clients.settings
+        return [
+            (
+                role,
+                model_setting(role),
+                str(spec),
+                "" if usable(spec, settings) else KEYS[spec.provider],
+            )
+            for role, spec in self._roles.items()
+        ]
+
+    async def warm(self) -> None:
+        """Makes the client of every model that can be asked."""
+        for role, spec in self._roles.items():
+            if usable(spec, self._clients.settings):
+                await self.chat(role).warm()
+
+    @property
+    def _today(self) -> date:
+        return self._clock().date()
+
+    # Planning
+
+    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+        fields = prompts.query_fields(options.sources, "queries")
+        chat = self.chat("plan")
+        try:
+            made = await chat.json(
+                prompts.plan_prompt(question, fields, options.queries, self._today),
+                prompts.plan_schema(fields, options.queries),
+                _Plan,
+                "plan",
+                say,
+            )
+        except Trouble as trouble:
+            return Plan(
+                notes=(_NOTES["unplanned"][question.language],),
+                failures=(trouble.failure("plan"),),
+            )
+        if made.route == "direct" and made.answer.strip():
+            return Draft(
+                spans=(
+                    Span(kind="notice", text=_NOTICES["direct"][question.language]),
+                    *parse(made.answer, {}, {}),
+                ),
+                author=str(chat.spec),
+            )
+        parts = made.strings("sub_questions", prompts.PARTS, prompts.QUERY)
+        return Plan(
+            parts=tuple(Part(id=f"p{n}", subject="", text=t) for n, t in enumerate(parts, 1)),
+            tasks=_tasks(made, fields, 1),
+        )
+
+    # Reflecting
+
+    async def reflect(
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
+    ) -> Reflection:
+        if findings and all(f.reason not in (None, "empty") for f in findings):
+            note = _NOTICES["failed"][question.language]  # there is nothing to judge
+            return Reflection(round=round_, sufficient=False, note=note)
+        fields = prompts.query_fields(options.sources, "follow_up_queries")
+        try:
+            chat = self.chat("reflect", options)
+            made = await chat.json(
+                prompts.reflection_prompt(
+                    question, plan, findings, fields, options.queries, self._today, chat.room
+                ),
+                prompts.reflection_schema(fields, options.queries),
+                _Reflection,
+                "reflect",
+                say,
+            )
+        except Trouble as trouble:
+            return Reflection(
+                round=round_,
+                sufficient=False,
+                note=_NOTES["unreflected"][question.language] + trouble.message,
+                failures=(trouble.failure("reflect"),),
+            )
+        gap = " ".join(made.knowledge_gap.split())[:600]
+        enough = made.is_sufficient
+        return Reflection(
+            round=round_,
+            sufficient=enough,
+            gap=(gap,) if gap and not enough else (),
+            follow_ups=() if enough else _tasks(made, fields, round_ + 1),
+            note=gap or (_NOTES["covered"][question.language] if enough else ""),
+        )
+
+    # Writing
+
+    async def write(
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        reflections: Sequence[Reflection],
+        options: Options,
+        say: Say,
+    ) -> Draft:
+        tongue = question.language
+        if not options.loops:
+            return await self._unsearched(question, options, say)
+        try:
+            chat = self.chat("write", options)
+        except Trouble as trouble:
+            return _standing_in(tongue, findings, "", trouble)
+        listing = Listing.of(findings, chat.room)
+        if listing.left_out and not listing.handles:
+            full = Trouble(
+                "cut off", f"the material has no room in the prompt of {chat.spec}", hint="context"
+            )
+            return _standing_in(tongue, findings, str(chat.spec), full)
+        if not listing.handles:
+            return Draft(spans=_without_sources(tongue, findings), author=str(chat.spec))
+        say("drafting", handles={h: [c.evidence, c.passage] for h, c in listing.handles.items()})
+        prompt = prompts.answer_prompt(question, plan, findings, reflections, listing, self._today)
+        try:
+            reply = await chat.stream(prompt, "write", say)
+        except Trouble as trouble:
+            return _standing_in(tongue, findings, str(chat.spec), trouble)
+        spans = list(parse(reply.text, listing.handles, _addresses(findings)))
+        return _drafted(spans, reply, tongue, findings, reflections, listing, str(chat.spec))
+
+    async def _unsearched(self, question: Question, options: Options, say: Say) -> Draft:
+        tongue = question.language
+        try:
+            chat = self.chat("write", options)
+            reply = await chat.stream(
+                prompts.unsearched_prompt(question, self._today), "write", say
+            )
+        except Trouble as trouble:
+            return _standing_in(tongue, (), "", trouble)
+        notice = Span(kind="notice", text=_NOTICES["unsearched"][tongue])
+        draft = _ending(reply, tongue)
+        return Draft(
+            spans=(notice, *parse(reply.text, {}, {}), *draft.spans),
+            author=str(chat.spec),
+            failures=draft.failures,
+            unwritten=draft.unwritten,
+        )
+
+    async def summarise(
+        self, query: str, evidence: Sequence[Evidence], say: Say
+    ) -> tuple[Span, ...]:
+        """What the results of one query say about it, cited.
+
+        Raises:
+            Trouble: there is no summary.
+        """
+        chat = self.chat("search")
+        task = Task(id="", source="", query=query)
+        found = Finding(task=task, evidence=tuple(evidence), started=self._clock())
+        listing = Listing.of([found], chat.room)
+        prompt: Prompt = prompts.summary_prompt(query, language(query), listing, self._today)
+        reply = await chat.text(prompt, "summarise", say)
+        return parse(reply.text, listing.handles, _addresses([found]))
+
+
+def _tasks(made: _Json, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:
+    """The queries as tasks, source by source."""
+    queries = [
+        (source, query)
+        for field, source in fields.items()
+        for query in made.strings(field, PROPOSED, prompts.QUERY)
+    ]
+    return tuple(
+        Task(id=f"{round_}.{n}", round=round_, source=source, query=query)
+        for n, (source, query) in enumerate(queries, 1)
+    )
+
+
+def _addresses(findings: Sequence[Finding]) -> dict[str, Cite]:
+    """The gathered addresses: a model that writes one out means that source."""
+    out: dict[str, Cite] = {}
+    for finding in findings:
+        for item in finding.evidence:
+            if item.passages and (identity := url_identity(item.url)):
+                first = item.passages[0]
+                cite = Cite(evidence=item.id, passage=first.id, end=len(first.text))
+                out.setdefault(identity, cite)
+    return out
+
+
+# Drafts
+
+
+def _drafted(
+    spans: list[Span],
+    reply: Reply,
+    tongue: Language,
+    findings: Sequence[Finding],
+    reflections: Sequence[Reflection],
+    listing: Listing,
+    author: str,
+) -> Draft:
+    """A model's text, with what has to be said about it."""
+    ending = _ending(reply, tongue)
+    spans += ending.spans
+    if not any(span.cites for span in spans):
+        spans.insert(0, Span(kind="notice", text=_NOTICES["uncited"][tongue]))
+        spans += _quoted(tongue, findings)
+    last = reflections[-1] if reflections else None
+    if last and not last.sufficient and last.gap and not last.follow_ups:
+        text = _NOTICES["gap"][tongue] + "; ".join(last.gap)
+        spans.append(Span(kind="missing", text=text))
+    failures = list(ending.failures)
+    if listing.left_out:
+        failures.append(
+            Failure(
+                stage="write",
+                reason="cut off",
+                hint="context",
+                message=f"{listing.left_out} passages had no room in the prompt of {author}",
+            )
+        )
+    return Draft(
+        spans=tuple(spans), author=author, failures=tuple(failures), unwritten=ending.unwritten
+    )
+
+
+def _ending(reply: Reply, tongue: Language) -> Draft:
+    """What there is to say about how a text ended; nothing if it is whole."""
+    if reply.trouble:
+        notice = Span(kind="notice", text=_NOTICES["broken"][tongue])
+        failure = reply.trouble.failure("write")
+        return Draft(spans=(notice,), author="", failures=(failure,), unwritten=True)
+    if reply.cut:
+        notice = Span(kind="notice", text=_NOTICES["cut"][tongue])
+        return Draft(
+            spans=(notice,), author="", failures=(Failure(stage="write", reason="cut off"),)
+        )
+    return Draft(spans=(), author="")
+
+
+def _standing_in(
+    tongue: Language, findings: Sequence[Finding], author: str, trouble: Trouble
+) -> Draft:
+    """What was found, instead of an answer that could not be written."""
+    notice = Span(kind="notice", text=_NOTICES["stand-in"][tongue])
+    return Draft(
+        spans=(notice, *_quoted(tongue, findings)),
+        author=author,
+        failures=(trouble.failure("write"),),
+        unwritten=True,
+    )
+
+
+def _quoted(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
+    """The first passages of each finding, verbatim, under its query."""
+    spans: list[Span] = []
+    for finding in findings:
+        pieces = prompts.pieces(finding.evidence)[:QUOTED]
+        if pieces:
+            spans.append(Span(kind="heading", text=finding.task.query))
+        for piece in pieces:
+            spans.append(Span(kind="quote", text=piece.text, cites=piece.cites))
+    return tuple(spans)
+
+
+def _without_sources(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
+    """The answer if nothing can be cited: that it is so, and any text that came without sources."""
+    failed = bool(findings) and all(f.reason not in (None, "empty") for f in findings)
+    spans = [Span(kind="missing", text=_NOTICES["failed" if failed else "nothing"][tongue])]
+    texts = [span for finding in findings for span in finding.summary]
+    if texts:
+        spans.append(Span(kind="notice", text=_NOTICES["no sources"][tongue]))
+        for finding in findings:
+            words = "".join(span.text for span in finding.summary).strip()
+            if words:
+                spans.append(Span(kind="heading", text=finding.task.query))
+                clean = "".join(span.text for span in parse(words, {}, {}))
+                spans.append(Span(kind="text", text=clean, unsourced=True))
+        if named := dict.fromkeys(item.title for f in findings for item in f.evidence):
+            spans.append(Span(kind="notice", text=_NOTICES["named"][tongue] + "; ".join(named)))
+    return tuple(spans)

@@ -1,0 +1,448 @@
+"""Reads pages of the web for the program, safely and with manners.
+
+Only public addresses, each judged where the connection is made, every redirect anew; no proxy, no
+cookies, no log-in. Size and time are bounded whatever a server sends, and what robots.txt does not
+allow is left alone. A page is fetched once, however many searches want it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import socket
+import ssl
+import time
+import zlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import urljoin
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from protego import Protego
+from yarl import URL
+
+from research.evidence.registry import url_identity
+from research.sources.web.addresses import PORTS, Guard, Resolve, system_addresses
+from research.sources.web.reader import Page, passages, read
+from research.trouble import Trouble, of_status, retry_after
+
+__all__ = ["Fetcher", "Page", "passages"]
+
+AGENT = "Sightline/1.0 (research desk; reads single pages that a search has found)"
+READ = ("text/html", "application/xhtml+xml", "text/plain")
+ROBOTS_SIZE = 500 * 1024  # bytes; RFC 9309 asks for at least as many
+FRESH = 3600.0  # seconds that a page and a robots.txt are remembered
+PAUSE = 60.0  # seconds that a site is left alone whose robots.txt could not be had
+PATIENCE = 5.0  # seconds between two pages that a site may ask for
+HOSTS = 500  # that are remembered
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_BARRED = frozenset({401, 402, 403, 407, 451})
+
+
+@dataclass
+class _Flight:
+    """A page on its way, and how many wait for it."""
+
+    task: asyncio.Task[Page]
+    waiting: int = 0
+
+
+@dataclass
+class _Turn:
+    """Whose turn it is at a host, and when the last one ended."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    last: float = -math.inf
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """A site's robots.txt until some time, or why the site is left alone until then."""
+
+    until: float
+    robots: Protego
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What came for one request: a body, or where to ask next."""
+
+    location: str = ""
+    body: bytes = b""
+    kind: str = ""
+    charset: str = ""
+
+
+class _Resolver(AbstractResolver):
+    """Gives the client no address but those that the guard let through."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address),
+                port=port,
+                family=socket.AF_INET6 if address.version == 6 else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+            for address in await self._guard.addresses(host, port)
+        ]
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Fetcher:
+    """Reads pages. Belongs to the loop on which it is first used."""
+
+    def __init__(
+        self,
+        *,
+        agent: str = AGENT,
+        deadline: float = 15.0,
+        size: int = 5_000_000,
+        redirects: int = 5,
+        pages: int = 200,
+        ports: frozenset[int] = PORTS,
+        resolve: Resolve = system_addresses,
+        allowed: frozenset[tuple[str, int]] = frozenset(),
+        tls: ssl.SSLContext | None = None,
+        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+    ) -> None:
+        """`deadline` are the seconds of a whole fetch, waiting for a turn included; `size` counts
+        bytes after unpacking. `tls` is for certificates that the system does not know. `resolve`
+        and `allowed` are for tests, whose servers are on this machine.
+
+        Raises:
+            ValueError: `tls` would take anybody's word for who it is.
+        """
+        if tls and not (tls.verify_mode == ssl.CERT_REQUIRED and tls.check_hostname):
+            raise ValueError("tls has to verify certificates and the names in them")
+        self._agent = agent
+        self._name = agent.split("/")[0].split()[0]
+        self._deadline = deadline
+        self._size = size
+        self._redirects = redirects
+        self._limit = pages
+        self._guard = Guard(resolve, allowed=allowed, ports=ports)
+        self._tls = tls
+        self._today = today
+        self._session: aiohttp.ClientSession | None = None
+        self._pages: OrderedDict[str, tuple[float, Page]] = OrderedDict()
+        self._flights: dict[str, _Flight] = {}
+        self._turns: OrderedDict[str, _Turn] = OrderedDict()
+        self._rules: OrderedDict[str, _Rules] = OrderedDict()
+
+    async def fetch(self, url: str) -> Page:
+        """A page. Whoever wants the same page meanwhile shares the request.
+
+        Raises:
+            Trouble: the page cannot be read, or must not be; the message says why.
+        """
+        target = self._guard.target(url)
+        key = url_identity(str(target)) or str(target)
+        if page := self._known(key):
+            return page
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = _Flight(asyncio.create_task(self._load(target, key)))
+        flight.waiting += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting and self._flights.get(key) is flight:
+                del self._flights[key]
+                flight.task.cancel()  # does nothing to one that has ended
+
+    async def close(self) -> None:
+        """Gives up what is under way and releases the connections."""
+        tasks = [flight.task for flight in self._flights.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._session:
+            await self._session.close()
+            self._session = None
+
+    # Pages
+
+    def _known(self, key: str) -> Page | None:
+        since, page = self._pages.get(key, (-math.inf, None))
+        if page is None or time.monotonic() - since > FRESH:
+            return None
+        self._pages.move_to_end(key)
+        return page
+
+    def _keep(self, page: Page, *keys: str) -> None:
+        for key in keys:
+            self._pages[key] = (time.monotonic(), page)
+            self._pages.move_to_end(key)
+        while len(self._pages) > self._limit:
+            self._pages.popitem(last=False)
+
+    async def _load(self, target: URL, key: str) -> Page:
+        try:
+            async with asyncio.timeout(self._deadline):
+                final, answer = await self._follow(target)
+                page = await asyncio.to_thread(
+                    read,
+                    answer.body,
+                    str(final),
+                    charset=answer.charset,
+                    plain=answer.kind == "text/plain",
+                    latest=self._today() + timedelta(days=1),  # it may be tomorrow elsewhere
+                )
+        except TimeoutError as error:
+            text = f"{target.host} did not deliver the page within {self._deadline:g} s"
+            raise Trouble("timeout", text, again=True) from error
+        self._keep(page, key, url_identity(page.url) or key)
+        return page
+
+    async def _follow(self, target: URL) -> tuple[URL, _Answer]:
+        """The page that an address leads to, and where it is."""
+        for _ in range(self._redirects + 1):
+            answer = await self._visit(target)
+            if not answer.location:
+                return target, answer
+            target = self._next(target, answer.location)
+        raise Trouble("refused", f"{target.host}: more than {self._redirects} redirects")
+
+    def _next(self, current: URL, location: str) -> URL:
+        """Where a redirect leads, if it may be followed."""
+        try:
+            address = urljoin(str(current), location.strip().replace(" ", "%20"))
+            target = self._guard.target(address)
+        except ValueError as error:
+            raise Trouble("malformed", f"{current.host} redirects to no address") from error
+        except Trouble as error:
+            text = f"{current.host} redirects where nothing is read: {error.message}"
+            raise Trouble(error.reason, text) from error
+        if current.scheme == "https" and target.scheme != "https":
+            raise Trouble("refused", f"{current.host} redirects from https to http")
+        return target
+
+    async def _visit(self, target: URL) -> _Answer:
+        """One request for a page, when it is its turn and the site allows it."""
+        turn = self._turn(target.host or "")
+        async with turn.lock:
+            wait = await self._permitted(target)
+            await asyncio.sleep(max(0.0, turn.last + wait - time.monotonic()))
+            try:
+                return await self._page(target)
+            finally:
+                turn.last = time.monotonic()
+
+    def _turn(self, host: str) -> _Turn:
+        turn = self._turns.setdefault(host, _Turn())
+        self._turns.move_to_end(host)
+        if len(self._turns) > HOSTS:
+            idle = (name for name, other in self._turns.items() if not other.lock.locked())
+            self._turns.pop(next(idle))
+        return turn
+
+    async def _page(self, target: URL) -> _Answer:
+        async with self._asking(target) as response:
+            if response.status in _REDIRECTS and "Location" in response.headers:
+                return _Answer(location=response.headers["Location"])
+            if response.status != 200:
+                raise _turned_down(response)
+            kind = response.content_type if "Content-Type" in response.headers else "of no type"
+            if kind not in READ:
+                raise Trouble("refused", f"this is {kind}; only web pages and plain text are read")
+            body = await _body(response, self._size)
+            return _Answer(body=body, kind=kind, charset=response.charset or "")
+
+    # Manners
+
+    async def _permitted(self, target: URL) -> float:
+        """The seconds that a site wants between two pages, if it allows this one to us.
+
+        Raises:
+            Trouble: it does not, or nobody can say.
+        """
+        rules = await self._site(target)
+        if rules.fault:
+            raise Trouble("unavailable", rules.fault, again=True)
+        if not rules.robots.can_fetch(str(target), self._name):
+            text = f"robots.txt of {target.host} does not allow programs to read this page"
+            raise Trouble("blocked", text)
+        wait = rules.robots.crawl_delay(self._name) or 0.0
+        if wait > PATIENCE:
+            text = f"robots.txt of {target.host} wants {wait:g} s between pages: too long to wait"
+            raise Trouble("blocked", text)
+        return wait
+
+    async def _site(self, target: URL) -> _Rules:
+        origin = str(target.origin())
+        rules = self._rules.get(origin)
+        if rules is None or rules.until < time.monotonic():
+            rules = self._rules[origin] = await self._robots(target.origin() / "robots.txt")
+            self._rules.move_to_end(origin)
+            if len(self._rules) > HOSTS:
+                self._rules.popitem(last=False)
+        return rules
+
+    async def _robots(self, first: URL) -> _Rules:
+        """The rules of a site (RFC 9309): without a robots.txt all is allowed, and nothing where
+        it is there and cannot be had.
+        """
+        target, location = first, ""
+        for _ in range(self._redirects + 1):
+            try:
+                async with self._asking(target) as response:
+                    if response.status not in _REDIRECTS or "Location" not in response.headers:
+                        return await _rules(response)
+                    location = response.headers["Location"]
+                target = self._next(target, location)
+            except Trouble as error:
+                if not location and error.reason in ("refused", "unreachable"):
+                    raise
+                return _left_alone(f"robots.txt of {first.host} cannot be read: {error.message}")
+        return _left_alone(f"robots.txt of {first.host} cannot be read: too many redirects")
+
+    # The wire
+
+    @asynccontextmanager
+    async def _asking(self, target: URL) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A response whose body is still to be read.
+
+        Raises:
+            Trouble: there is none, or it broke off.
+        """
+        host = target.host
+        try:
+            async with self._opened().get(target, allow_redirects=False) as response:
+                yield response
+        except (aiohttp.ClientSSLError, ssl.SSLError) as error:
+            raise Trouble("unreachable", f"{host} has no certificate that holds") from error
+        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, zlib.error) as error:
+            raise Trouble("malformed", f"{host} sent what cannot be read") from error
+        except (aiohttp.ClientError, OSError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            why = getattr(error, "strerror", None) or error
+            text = f"{host} could not be reached, or broke off: {why}"
+            raise Trouble("unreachable", text, again=True) from error
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    resolver=_Resolver(self._guard),
+                    use_dns_cache=False,
+                    socket_factory=self._guard.socket,
+                    ssl=self._tls or True,
+                    limit=20,
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,  # a proxy would connect for us, past the guard
+                auto_decompress=False,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+                headers={
+                    "User-Agent": self._agent,
+                    "Accept": "text/html,application/xhtml+xml,text/plain;q=0.8",
+                    "Accept-Encoding": "gzip",
+                },
+            )
+        return self._session
+
+
+async def _rules(response: aiohttp.ClientResponse) -> _Rules:
+    """What an answer to the question for robots.txt means."""
+    if response.status >= 500 or response.status == 429:
+        return _left_alone(
+            f"{response.url.host} answered the request for its robots.txt with "
+            f"HTTP {response.status}, so its pages are left alone for now"
+        )
+    text = ""
+    if response.status == 200:
+        body = await _body(response, ROBOTS_SIZE, cut=True)
+        text = body.decode("utf-8-sig", "replace")
+    robots = await asyncio.to_thread(Protego.parse, text)
+    return _Rules(time.monotonic() + FRESH, robots)
+
+
+def _left_alone(why: str) -> _Rules:
+    return _Rules(time.monotonic() + PAUSE, Protego(), why)
+
+
+def _turned_down(response: aiohttp.ClientResponse) -> Trouble:
+    """What an HTTP status says of a page: there is no key or endpoint to be set right."""
+    host = response.url.host or ""
+    if response.status in _BARRED:
+        return Trouble("blocked", f"HTTP {response.status}: {host}")
+    if response.status < 300:
+        return Trouble("empty", f"HTTP {response.status}: {host}")
+    found = of_status(response.status, host, retry_after(response.headers.get("Retry-After")))
+    found.hint = ""
+    return found
+
+
+# Bodies
+
+_MEMBERS = 100  # parts that one gzip stream may have
+_GZIP = b"\x1f\x8b"
+
+
+class _Unpacker:
+    """Undoes gzip piece by piece, never more than there is room for.
+
+    The client's own would fill the memory first and let us count afterwards.
+    """
+
+    def __init__(self) -> None:
+        self._part = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self._parts = 1
+
+    def __call__(self, data: bytes, room: int) -> bytes:
+        out = self._part.decompress(data, room)
+        while self._part.eof and self._part.unused_data.startswith(_GZIP) and len(out) < room:
+            rest = self._part.unused_data
+            self._parts += 1
+            if self._parts > _MEMBERS:
+                raise zlib.error("too many parts")
+            self._part = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            out += self._part.decompress(rest, room - len(out))
+        return out
+
+    @property
+    def whole(self) -> bool:
+        return self._part.eof
+
+
+async def _body(response: aiohttp.ClientResponse, size: int, *, cut: bool = False) -> bytes:
+    """The body, unpacked, of at most `size` bytes. `cut` keeps that much of a longer one.
+
+    Raises:
+        Trouble: it is longer, or packed in another way than was asked for.
+    """
+    packed = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if packed not in ("", "identity", "gzip", "x-gzip"):
+        raise Trouble("malformed", f"{response.url.host} sent the page packed as {packed[:40]}")
+    too_long = Trouble("refused", f"the page is longer than {size:,} bytes")
+    if not cut and (response.content_length or 0) > size:
+        raise too_long
+    unpack = _Unpacker() if packed.endswith("gzip") else None
+    body, came = bytearray(), 0
+    async for chunk in response.content.iter_any():
+        came += len(chunk)
+        body += unpack(chunk, size + 1 - len(body)) if unpack else chunk
+        if max(came, len(body)) > size:
+            if cut:
+                return bytes(body[:size])
+            raise too_long
+    if unpack and came and not unpack.whole:
+        raise Trouble("malformed", f"{response.url.host} broke off in the middle of the page")
+    return bytes(body)

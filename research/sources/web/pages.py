@@ -1,0 +1,24 @@
+"""Pages as passages: fetched safely, once for all searches that want them."""
+
+from __future__ import annotations
+
+from research.records import Passage
+from research.sources.web.fetch import Fetcher
+from research.sources.web.reader import passages
+
+MOST = 4  # passages a page
+
+
+class PageReader:
+    """Reads pages through one fetcher, which remembers them."""
+
+    def __init__(self, fetcher: Fetcher) -> None:
+        self._fetcher = fetcher
+
+    async def read(self, url: str, query: str) -> tuple[Passage, ...]:
+        """The passages of a page that speak to a query.
+
+        Raises:
+            Trouble: the page cannot be read, or must not be.
+        """
+        return passages(await self._fetcher.fetch(url), query, MOST)

@@ -1,0 +1,315 @@
+"""Wikipedia by the MediaWiki API. Works without a key; asked only if it is enabled.
+
+Its etiquette is kept: one request at a time, under a name that tells who asks. Its text is under
+CC BY-SA 4.0, which the publisher's name says wherever a source is shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import httpx
+
+from research.evidence.registry import canonical_url, evidence_id
+from research.records import Evidence, Failure, Passage, Readiness, Say, fingerprint
+from research.sources.web.provider import Found
+from research.sources.web.results import (
+    KIND,
+    content,
+    legible,
+    reaching,
+    rows,
+    shortened,
+    tidy,
+    trusted,
+    united,
+)
+from research.text import language, telling, tokens
+from research.trouble import Trouble, of_status, retry_after
+
+ATTRIBUTION = "Wikipedia, CC BY-SA 4.0"
+AGENT = f"Sightline/1.0 (research desk) httpx/{httpx.__version__}"
+LONGEST = 300  # characters of a query; the search refuses more
+PASSAGE = 1_200  # characters that a passage has at most
+PASSAGES = 3  # taken from one article
+TITLE_WEIGHT = 0.1  # of a word that is in the title: all of the article is about it
+
+# Articles mix scripts; the wiki turns them into one on request.
+_VARIANTS = {"zh": "zh-cn"}
+_SENTENCE_END = re.compile(r"[.!?][\"')\]]*(?=\s)|[。！？][”’」』）]*")
+_BUSY = ("maxlag", "readonly", "internal_api_error")
+_turns: WeakKeyDictionary[AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+class Wikipedia:
+    """Searches the wiki of the query's language, the others only if that one has nothing.
+
+    The passages are those parts of an article that share most with the query.
+    """
+
+    name = "wikipedia"
+    summarises = False
+
+    def __init__(
+        self,
+        languages: tuple[str, ...] = ("zh", "en"),
+        *,
+        base_url: str = "https://{language}.wikipedia.org",
+        user_agent: str = AGENT,
+        results: int = 4,
+        timeout: float = 30.0,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`timeout` is for each request: an article is one."""
+        self._languages = languages
+        self._base_url = base_url.rstrip("/")
+        self._agent = user_agent
+        self._results = results
+        self._timeout = timeout
+        self._clock = clock
+        self._client: httpx.AsyncClient | None = None
+
+    def ready(self) -> Readiness:
+        return Readiness(state="live")
+
+    async def search(self, query: str, say: Say) -> Found:
+        query = tidy(query)
+        asked = shortened(query, LONGEST)
+        said = [] if asked == query else [f"query shortened to {len(asked)} characters"]
+        evidence: tuple[Evidence, ...] = ()
+        failures: tuple[Failure, ...] = ()
+        for code in self._order(query):
+            retrieved = self._clock()
+            pages, failed = await self._pages(code, asked)
+            failures += failed
+            evidence = await asyncio.to_thread(self._evidence, pages, code, query, retrieved)
+            if evidence:
+                break
+            said.append(f"nothing in Wikipedia ({code})")
+        return Found(
+            evidence=evidence,
+            asked=() if asked == query else (asked,),
+            message="; ".join(said),
+            failures=failures,
+        )
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client:
+            await client.aclose()
+
+    def _order(self, query: str) -> list[str]:
+        own = language(query)
+        return sorted(self._languages, key=lambda code: code != own)
+
+    async def _pages(
+        self, code: str, query: str
+    ) -> tuple[list[dict[str, Any]], tuple[Failure, ...]]:
+        """The articles found, best first, and what failed once some of them were there.
+
+        A response has the text of one article only; the others are asked for in turn.
+        """
+        pages: dict[object, dict[str, Any]] = {}
+        parameters = _parameters(code, query, self._results)
+        failures: tuple[Failure, ...] = ()
+        for _ in range(self._results):
+            try:
+                answer = await self._ask(code, parameters)
+            except Trouble as trouble:
+                if not any("extract" in page for page in pages.values()):
+                    raise
+                failures = (trouble.failure("search", self.name, query),)
+                break
+            for page in rows(_dict(answer.get("query")).get("pages")):
+                pages.setdefault(page.get("pageid"), {}).update(page)
+            rest = _dict(answer.get("continue"))
+            if answer.get("batchcomplete") or not rest:
+                break
+            parameters |= {name: str(value) for name, value in rest.items()}
+        return sorted(pages.values(), key=_rank), failures
+
+    async def _ask(self, code: str, parameters: dict[str, str]) -> dict[str, Any]:
+        address = f"{self._base_url.replace('{language}', code)}/w/api.php"
+        async with _turn(), reaching("Wikipedia", self._timeout):
+            response = await self._shared().get(address, params=parameters)
+        return _answer(response)
+
+    def _shared(self) -> httpx.AsyncClient:
+        """The connections, made at the first search."""
+        if self._client is None:
+            self._client = httpx.AsyncClient(
+                headers={"User-Agent": self._agent}, timeout=self._timeout, verify=trusted()
+            )
+        return self._client
+
+    def _evidence(
+        self, pages: list[dict[str, Any]], code: str, query: str, retrieved: datetime
+    ) -> tuple[Evidence, ...]:
+        weights = telling(query)
+        items = (_article(page, code, weights, retrieved) for page in pages)
+        return united(items, self._results)
+
+
+def _turn() -> asyncio.Lock:
+    """What lets one request out at a time; a lock serves one loop only."""
+    return _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
+
+def _parameters(code: str, query: str, results: int) -> dict[str, str]:
+    """The search and the text of what it finds, in one request."""
+    parameters = {
+        "action": "query",
+        "format": "json",
+        "formatversion": "2",
+        "generator": "search",
+        "gsrsearch": query,
+        "gsrlimit": str(results),
+        "gsrnamespace": "0",
+        "prop": "extracts|info|pageprops",
+        "inprop": "url",
+        "ppprop": "disambiguation",
+        "explaintext": "1",
+        "exsectionformat": "wiki",
+        "exlimit": "1",
+    }
+    return parameters | ({"variant": _VARIANTS[code]} if code in _VARIANTS else {})
+
+
+def _answer(response: httpx.Response) -> dict[str, Any]:
+    """What the API answers.
+
+    Raises:
+        Trouble: it bars this client, cannot serve now or does not understand; its errors come with
+            the status of success.
+    """
+    status, after = response.status_code, retry_after(response.headers.get("retry-after"))
+    if status == 403:
+        raise Trouble("blocked", f"HTTP {status}: Wikipedia bars this client")
+    if status >= 300:
+        raise of_status(status, "Wikipedia", after)
+    answer = content(response, "Wikipedia")
+    error = _dict(answer.get("error"))
+    if error:
+        raise _trouble(str(error.get("code")), legible(error.get("info")), after)
+    if "query" not in answer and "batchcomplete" not in answer:
+        raise Trouble("malformed", "Wikipedia: the JSON has no query", hint="endpoint")
+    return answer
+
+
+def _trouble(code: str, info: str, after: float | None) -> Trouble:
+    text = f"Wikipedia: {code}: {info}"
+    if code == "ratelimited":
+        return Trouble("quota", text, again=True, after=after)
+    if code.startswith(_BUSY):
+        return Trouble("unavailable", text, again=True, after=after)
+    return Trouble("blocked" if "blocked" in code else "refused", text)
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _rank(page: dict[str, Any]) -> float:
+    """Pages come in the order of their ids; the index is the place that the search gave them."""
+    index = page.get("index")
+    return index if isinstance(index, int) else float("inf")
+
+
+# Passages
+
+
+class _Piece(NamedTuple):
+    """A stretch of an article's text within one section."""
+
+    start: int
+    end: int
+    heading: str
+
+
+def _article(
+    page: dict[str, Any], code: str, weights: dict[str, float], retrieved: datetime
+) -> Evidence | None:
+    """An article as evidence; None if it only tells namesakes apart, or has no text or address."""
+    address = canonical_url(legible(page.get("canonicalurl") or page.get("fullurl")))
+    title, text = tidy(page.get("title")), legible(page.get("extract"))
+    named = set(tokens(title))
+    weights = {w: n * TITLE_WEIGHT if w in named else n for w, n in weights.items()}
+    pieces = _best(text, weights)
+    if not address or not pieces or "disambiguation" in _dict(page.get("pageprops")):
+        return None
+    return Evidence(
+        id=evidence_id(KIND, address, address),
+        kind=KIND,
+        title=" ".join(title.split()) or "Wikipedia",
+        publisher=ATTRIBUTION,
+        url=address,
+        language=code,
+        retrieved=retrieved,
+        passages=tuple(
+            Passage(
+                id=fingerprint(address, text[piece.start : piece.end]),
+                text=text[piece.start : piece.end],
+                start=piece.start,
+                end=piece.end,
+                heading=piece.heading,
+            )
+            for piece in pieces
+        ),
+    )
+
+
+def _best(text: str, weights: dict[str, float]) -> list[_Piece]:
+    """The pieces that share most with the query, best first; without any such, the opening."""
+    pieces = list(_pieces(text))
+    scores = {piece: _shared_weight(text, piece, weights) for piece in pieces}
+    sharing = sorted((piece for piece in pieces if scores[piece]), key=lambda p: -scores[p])
+    return sharing[:PASSAGES] or pieces[:1]
+
+
+def _shared_weight(text: str, piece: _Piece, weights: dict[str, float]) -> float:
+    words = set(tokens(f"{piece.heading}\n{text[piece.start : piece.end]}"))
+    return sum(weight for word, weight in weights.items() if word in words)
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """The article cut: paragraphs of a section together as long as they fit into a passage."""
+    heading = ""
+    start = end = 0
+    for line in re.finditer(r"\S[^\n]*", text):
+        title = _title(line.group().rstrip())
+        for a, b in [] if title else _parts(text, line.start(), line.end()):
+            if end and b - start > PASSAGE:
+                yield _Piece(start, end, heading)
+                end = 0
+            start, end = start if end else a, b
+        if title:
+            if end:
+                yield _Piece(start, end, heading)
+            heading, end = title, 0
+    if end:
+        yield _Piece(start, end, heading)
+
+
+def _title(line: str) -> str:
+    """What stands in a line like == History ==; "" of any other line."""
+    return line.strip("= ") if line.startswith("==") and line.endswith("==") else ""
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A paragraph, or as many parts as it takes: cut at a sentence's end, or else at a word's."""
+    end = start + len(text[start:end].rstrip())
+    while end - start > PASSAGE:
+        room = text[start : start + PASSAGE]
+        ends = [match.end() for match in _SENTENCE_END.finditer(room)]
+        size = ends[-1] if ends else len(shortened(text[start : start + PASSAGE + 1], PASSAGE))
+        yield start, start + size
+        start += size
+        while text[start].isspace():
+            start += 1
+    yield start, end

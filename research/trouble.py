@@ -1,0 +1,130 @@
+"""What can go wrong with a service, as an exception that says why in a word of a known kind.
+
+Knows records and the ways of HTTP, no provider. Keys are concealed here: no message that leaves
+this module, and no line of any log, has one in it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import quote
+
+from research.records import Failure, Hint, Reason, Stage
+
+MESSAGE = 300  # characters that a message keeps
+HIDDEN = "•••"
+
+_secrets: set[str] = set()
+_KEYS = re.compile(
+    r"(?i)((?:[?&](?:key|api_?key|access_?token|token)=)|(?:bearer\s+)|(?:x-goog-api-key['\":\s]+))[^\s&'\",}]+"
+)
+_TELLTALE = re.compile(r"\b(?:AIza[\w-]{20,}|sk-[\w-]{16,}|tvly-[\w-]{8,})")
+
+
+class Trouble(Exception):
+    """A call to a service that failed for a reason of a known kind.
+
+    `again` says whether the same call may succeed if it is repeated, `after` how many seconds the
+    service wants to be left alone first.
+    """
+
+    def __init__(
+        self,
+        reason: Reason,
+        message: str = "",
+        *,
+        hint: Hint = "",
+        again: bool = False,
+        after: float | None = None,
+    ) -> None:
+        self.reason = reason
+        self.hint = hint
+        self.again = again
+        self.after = after
+        self.message = concealed(" ".join(message.split()))[:MESSAGE]
+        super().__init__(f"{reason}: {self.message}")
+
+    def failure(self, stage: Stage, source: str = "", query: str = "") -> Failure:
+        """The record of it."""
+        return Failure(
+            stage=stage,
+            source=source,
+            query=query,
+            reason=self.reason,
+            hint=self.hint,
+            message=self.message,
+        )
+
+
+def of_status(status: int, message: str, after: float | None = None) -> Trouble:
+    """The trouble that an HTTP status from 300 on tells of, whatever the service."""
+    text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
+    if status == 401:
+        return Trouble("refused", text, hint="key")
+    if status == 403:
+        return Trouble("refused", text)
+    if status == 404:
+        return Trouble("refused", text, hint="endpoint")
+    if status in (402, 429, 432, 433):
+        return Trouble("quota", text, again=status == 429, after=after)
+    if status == 408:
+        return Trouble("timeout", text, again=True)
+    if status >= 500:
+        return Trouble("unavailable", text, again=True, after=after)
+    return Trouble("refused", text)
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds of a Retry-After header, if it gives seconds."""
+    try:
+        return max(0.0, float(value)) if value else None
+    except ValueError:
+        return None
+
+
+# Keys
+
+
+def conceal(secrets: Iterable[str]) -> None:
+    """From now on these keys are replaced in messages and in every log of the process, also as
+    they look in an address or in JSON.
+    """
+    for secret in secrets:
+        if len(secret) >= 4:
+            _secrets.update({secret, quote(secret, safe=""), json.dumps(secret)[1:-1]})
+    if logging.getLogRecordFactory() is not _record:
+        global _factory
+        _factory = logging.getLogRecordFactory()
+        logging.setLogRecordFactory(_record)
+
+
+def concealed(text: str) -> str:
+    """The text without any key: those that are known, and what looks like one."""
+    for secret in sorted(_secrets, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return _TELLTALE.sub(HIDDEN, _KEYS.sub(rf"\1{HIDDEN}", text))
+
+
+_factory: Callable[..., logging.LogRecord] = logging.LogRecord
+
+
+def _record(*args: Any, **kwargs: Any) -> logging.LogRecord:
+    """A log record whose message and traceback have no key in them."""
+    record = _factory(*args, **kwargs)
+    if record.exc_info and record.exc_info[0] is not None:
+        told = "".join(traceback.format_exception(*record.exc_info)).rstrip()
+        record.exc_text = concealed(told)
+        if record.exc_text != told:  # a handler that formats it by itself would show the key
+            record.exc_info = None
+    try:
+        message = record.getMessage()
+    except Exception:  # noqa: BLE001 - the same mistake is reported where the line is written
+        return record
+    if (clean := concealed(message)) != message:
+        record.msg, record.args = clean, ()
+    return record

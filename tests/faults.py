@@ -1,0 +1,483 @@
+"""What becomes of a run when its model service fails: every fault at every stage of a real run.
+
+`python -m tests.faults` runs the whole matrix against a fake Gemini on this machine and prints it;
+the exit code is 1 if a cell does not hold. A cell holds if the run ends in time with an answer that
+names what failed, or fails with a reason in words, quotes what was found, and is done once it is
+resumed; if no search is lost, repeated or invented; if every citation resolves; and if the key is
+nowhere.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from rich.console import Console
+from rich.table import Table
+
+from research import settings
+from research.evidence.citations import cited, lint
+from research.records import Answer, Failure, Finding, Report, Task
+from research.runs import Desk
+from tests.fakes import until
+from tests.servers import Call
+from tests.servers.brain import Ask, Brain
+from tests.servers.gemini import FakeGemini
+
+KEY = "sentinel-key-0123456789"
+WORKERS = 2
+DEADLINE = 15.0  # seconds that a run may take, timeouts and attempts included
+PAUSE = 1.0  # seconds of a pause that is longer than the settings allow
+SETTINGS = {
+    "GEMINI_API_KEY": KEY,
+    "SIGHTLINE_MODEL_TIMEOUT": "0.9",
+    "SIGHTLINE_SEARCH_TIMEOUT": "3",
+    "SIGHTLINE_RETRY_WAIT": "0.6",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where a fault strikes: requests of a stage whose prompt has the mark."""
+
+    name: str
+    stage: str
+    question: str
+    mark: str
+
+    def strikes(self, task: Task) -> bool:
+        """Whether the search of a task is struck."""
+        return self.stage == "any" or (self.stage == "search" and self.mark in task.query)
+
+
+COLUMNS = (
+    Column("route", "plan", "Hello!", "Hello"),
+    Column("plan", "plan", "How old is the Silver Tower?", "Silver"),
+    Column("search", "search", "雷峰塔是什么时候建成的？", "雷峰塔是什么时候建成的 数据"),
+    Column("reflect", "reflect", "Who built the Golden Gate?", "Golden"),
+    Column("answer", "write", "颐和园的门票多少钱？", "颐和园"),
+    Column("everything", "any", "Where is the Iron Bridge?", "Iron"),
+)
+SEARCHES = ("search", "everything")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault, and the reason that it gives for JSON, for a search and for the answer.
+
+    No reason means that it does no harm there. `told` is what the finding of a struck search says,
+    `rests` how many seconds the service wants to be left alone, `gone` that there is no server.
+    """
+
+    name: str
+    code: str
+    json: str = ""
+    search: str = ""
+    write: str = ""
+    hint: str = ""
+    told: str = ""
+    times: int | None = None
+    rests: float = 0.0
+    gone: bool = False
+    columns: tuple[str, ...] = tuple(column.name for column in COLUMNS)
+
+    def expected(self, column: Column) -> dict[str, str]:
+        """The stages that an answer has to name as failed, each with the reason."""
+        out = dict.fromkeys(self._json(column), self.json)
+        if column.name in SEARCHES and not self._spent(column):
+            out["search"] = self.search
+        if column.name == "answer" or (column.name == "everything" and not self.search):
+            out["write"] = "" if self._spent(column) else self.write
+        return {stage: reason for stage, reason in out.items() if reason}
+
+    def _json(self, column: Column) -> tuple[str, ...]:
+        """The stages that get no JSON. Nothing found is not reflected on."""
+        if column.name == "everything":
+            return ("plan",) if self.search or self._spent(column) else ("plan", "reflect")
+        if column.stage == "plan":  # the same model reflects, within the pause
+            return ("plan", "reflect") if self.rests else ("plan",)
+        return ("reflect",) if column.name == "reflect" else ()
+
+    def _spent(self, column: Column) -> bool:
+        """Whether the fault has struck the plan, and strikes no more."""
+        return bool(self.times) and column.name == "everything"
+
+
+def _all(name: str, code: str, reason: str, hint: str = "", rests: float = 0.0) -> Fault:
+    return Fault(name, code, reason, reason, reason, hint, rests=rests)
+
+
+def _once(name: str, code: str) -> Fault:
+    return Fault(f"{name}, once", code, times=1)
+
+
+def _sources(name: str, code: str, told: str = "") -> Fault:
+    return Fault(name, code, told=told, columns=SEARCHES)
+
+
+_UNPLACED = "could not be placed"
+FAULTS = (
+    _all("hang", "hang", "timeout"),
+    _all("connection reset", "reset", "unreachable"),
+    Fault("refused", "", "unreachable", "unreachable", gone=True, columns=("everything",)),
+    _all("502 with HTML", "html502", "unavailable"),
+    _all("200 with HTML", "html200", "malformed"),
+    _all("half a body", "badjson", "malformed"),
+    _all("400, bad key", "400key", "refused", "key"),
+    _all("400, location", "400location", "refused", "location"),
+    _all("400, too long", "400context", "refused", "context"),
+    _all("400 that repeats the key", "echokey", "refused"),
+    _all("403", "403", "refused"),
+    _all("404, retired model", "404", "refused", "model"),
+    _once("429 with a short pause", "429:0.4"),
+    _all("429 with a long pause", f"429:{PAUSE:g}", "quota", rests=PAUSE),
+    _all("429 without a pause", "429bare", "quota"),
+    _all("500", "500", "unavailable"),
+    _all("503", "503", "unavailable"),
+    _all("empty body", "empty", "malformed"),
+    _all("no candidates", "emptylist", "malformed"),
+    _all("no parts", "noparts", "malformed"),
+    _all("prompt blocked", "promptblock", "blocked"),
+    _all("SAFETY", "safety", "blocked"),
+    _all("RECITATION", "recitation", "blocked"),
+    Fault("MAX_TOKENS", "maxtokens", "cut off", "", "cut off", told="cut off"),
+    _all("MAX_TOKENS, no text", "maxtokensempty", "cut off"),
+    Fault("half an answer", "truncated", "malformed", told=_UNPLACED),
+    Fault("wrong types", "wrongtypes", "malformed"),
+    Fault("other fields", "wrongjson", "malformed", told=_UNPLACED),
+    Fault("fenced", "fenced"),
+    Fault("prose", "prose", "malformed", told=_UNPLACED),
+    _all("cut by a reset", "midreset", "unreachable"),
+    _all("cut by a close", "midclose", "unreachable"),
+    Fault("cut by an end", "midend", "malformed", "malformed", "unreachable"),
+    _all("cut by an error", "miderror", "unavailable"),
+    _all("cut by a hang", "midhang", "timeout"),
+    _all("cut by bad JSON", "midbadjson", "malformed"),
+    _once("connection reset", "reset"),
+    _once("503", "503"),
+    _once("no parts", "noparts"),
+    _once("cut by a reset", "midreset"),
+    Fault("half an answer, once", "truncated", times=1, told=_UNPLACED),
+    _once("wrong types", "wrongtypes"),
+    _sources("no metadata", "gm_none", "no sources"),
+    _sources("empty metadata", "gm_empty", "no sources"),
+    _sources("empty members", "gm_nulls", "no sources"),
+    _sources("queries without chunks", "gm_queries_only", "no sources"),
+    _sources("chunks without supports", "gm_chunks_only", "no sentence is attributed"),
+    _sources("empty chunks", "gm_emptychunks", "no sources"),
+    _sources("bad indices", "gm_badindex", "no sentence is attributed"),
+    _sources("drifted offsets", "gm_drift"),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How one run ended, and what about it does not hold."""
+
+    column: str
+    outcome: str
+    problems: tuple[str, ...] = ()
+
+
+class Remembering(Brain):
+    """Keeps what was said: no other query may be searched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.replies: list[str] = []
+
+    def reply(self, ask: Ask, fault: str = "") -> str:
+        text = super().reply(ask, fault)
+        self.replies.append(text)
+        return text
+
+    def said(self, query: str) -> bool:
+        quoted = json.dumps(query, ensure_ascii=False)
+        return any(quoted in reply for reply in tuple(self.replies))
+
+
+class _Ear(logging.Handler):
+    """Hears what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.heard.append(f"{record.name}: {self.format(record)}")
+
+    def problems(self) -> Iterator[str]:
+        for line in tuple(self.heard):
+            if KEY in line:
+                yield "the key is in the log"
+            if line.startswith("asyncio:"):
+                yield line
+
+
+class Bench:
+    """A desk and the fake Gemini that it asks."""
+
+    def __init__(self, folder: Path) -> None:
+        self._server = FakeGemini().__enter__()
+        env = SETTINGS | {"GOOGLE_GEMINI_BASE_URL": self._server.base_url}
+        self._desk = Desk(settings.load(env, data_dir=folder))
+        self._desk.check()  # makes the clients, which takes a second
+        self._brain = Remembering()
+        self._ear = _Ear()
+        logging.getLogger().addHandler(self._ear)
+
+    def close(self) -> None:
+        logging.getLogger().removeHandler(self._ear)
+        self._desk.close()
+        self._server.close()
+
+    def row(self, fault: Fault) -> list[Cell]:
+        """A fault at every stage at once, each in a run of its own."""
+        self._server.reset()
+        self._server.brain = self._brain = Remembering()
+        self._ear.heard.clear()
+        columns = [column for column in COLUMNS if column.name in fault.columns]
+        if fault.rests:  # a pause holds for all runs
+            return [self._alone(fault, column) for column in columns]
+        if fault.gone:
+            self._server.close()
+        try:
+            ids = [self._struck(fault, column) for column in columns]
+            return [self._judged(fault, c, run) for c, run in zip(columns, ids, strict=True)]
+        finally:
+            if fault.gone:
+                self._server.__enter__()
+
+    def _alone(self, fault: Fault, column: Column) -> Cell:
+        cell = self._judged(fault, column, self._struck(fault, column))
+        self._rest(fault)
+        return cell
+
+    def _struck(self, fault: Fault, column: Column) -> str:
+        """The id of a run that meets the fault."""
+        if not fault.gone:
+            self._server.fail(column.stage, fault.code, times=fault.times, matching=column.mark)
+        return self._desk.runs.start(column.question).id
+
+    def _judged(self, fault: Fault, column: Column, run: str) -> Cell:
+        report = self._over(run)
+        if report is None or report.answer is None:
+            return Cell(column.name, "nothing", ("the run did not end with an answer",))
+        problems = [*_told(report, fault, column), *self._kept(report, fault, column)]
+        problems += _sound(report)
+        words = [report.run.status, *sorted({f.reason for f in report.answer.failures})]
+        if report.run.status == "failed":
+            problems += [*_stands_in(report, report.answer), *self._resumed(report, fault, column)]
+            words.append("resumed")
+        notes = {f.message for f in report.findings if column.strikes(f.task) and not f.reason}
+        words += sorted(notes - {""}) if len(words) == 1 else []
+        problems += [*self._keyless(run), *self._ear.problems()]
+        return Cell(column.name, " · ".join(words), tuple(problems))
+
+    def _over(self, run: str) -> Report | None:
+        """The report of a run that has ended; none if it goes on for too long."""
+        try:
+            until(lambda: not self._active(run), DEADLINE)
+        except AssertionError:
+            return None
+        return self._desk.runs.report(run)
+
+    def _active(self, run: str) -> bool:
+        found = self._desk.runs.get(run)
+        return found is None or found.active
+
+    def _keyless(self, run: str) -> Iterator[str]:
+        report = self._desk.runs.report(run)
+        told = [event.model_dump_json() for event in self._desk.runs.events(run)]
+        if report and KEY in report.model_dump_json():
+            yield "the key is in the report"
+        if any(KEY in line for line in told):
+            yield "the key is in the events"
+
+    def _kept(self, report: Report, fault: Fault, column: Column) -> Iterator[str]:
+        """Every task is one that was proposed, and has one finding; only the struck ones failed."""
+        known = Counter(finding.task.key for finding in report.findings)
+        for task in _tasks(report):
+            if task.query != report.run.question and not self._brain.said(task.query):
+                yield f"invented: {task.query}"
+            if known[task.key] != 1:
+                yield f"{known[task.key]} findings for {task.query}"
+        sound = [f for f in report.findings if f.reason is None and f.passages]
+        for finding in report.findings:
+            struck = column.strikes(finding.task) or (fault.rests and column.name in SEARCHES)
+            if struck:
+                yield from _struck(finding, fault, column, sound)
+            elif finding not in sound:
+                yield f"lost: {finding.task.query} ({finding.reason})"
+
+    def _resumed(self, before: Report, fault: Fault, column: Column) -> Iterator[str]:
+        """Going on writes the answer and searches nothing again."""
+        self._server.fail(column.stage, "ok", matching=column.mark)
+        self._rest(fault)
+        calls = len(self._server.log)
+        self._desk.runs.resume(before.run.id)
+        after = self._over(before.run.id)
+        if after is None or after.answer is None or after.run.status != "done":
+            yield f"resumed: {after.run.status if after else 'no end'}"
+            return
+        later = self._server.log[calls:]
+        for finding in before.findings:
+            if finding not in after.findings:
+                yield f"lost when resumed: {finding.task.query}"
+            if finding.reason is None and _searched(later, finding.task.query):
+                yield f"searched again: {finding.task.query}"
+        if after.answer.unwritten or any(f.stage == "write" for f in after.answer.failures):
+            yield "resumed, but still not written"
+        yield from _sound(after)
+
+    def _rest(self, fault: Fault) -> None:
+        """Lets the pause pass that the service has asked for."""
+        ends = [c.ended for c in self._server.log if c.fault == fault.code and c.ended]
+        until(lambda: time.monotonic() > max(ends, default=0) + fault.rests)
+
+
+# What has to hold
+
+
+def _told(report: Report, fault: Fault, column: Column) -> Iterator[str]:
+    """The answer names what failed, each with its reason, and nothing else."""
+    assert report.answer
+    expected = fault.expected(column)
+    named = {failure.stage: failure.reason for failure in report.answer.failures}
+    if named != expected:
+        yield f"named {named}, expected {expected}"
+    if fault.hint and any(failure.hint != fault.hint for failure in report.answer.failures):
+        yield f"no hint {fault.hint}"
+    yield from (f"{f.stage}: no words" for f in report.answer.failures if not _worded(f))
+    asked = {task.query for task in report.plan.tasks} if report.plan else set()
+    if "plan" in expected and asked != {report.run.question}:
+        yield "without a plan, the question itself is to be searched"
+    failed = "write" in expected and fault.code != "maxtokens"
+    if report.run.status != ("failed" if failed else "done"):
+        yield f"the run is {report.run.status}"
+    if report.answer.unwritten != failed or not report.answer.spans:
+        yield "the answer is not what the run says"
+
+
+def _worded(failure: Failure) -> bool:
+    message = failure.message or failure.reason
+    return len(message) > 5 and "<" not in message and "Traceback" not in message
+
+
+def _stands_in(report: Report, answer: Answer) -> Iterator[str]:
+    """A run that failed says why, can be resumed, and quotes what was found."""
+    reason = next((f.reason for f in answer.failures if f.stage == "write"), "?")
+    if not report.run.error.startswith(f"{reason}: "):
+        yield f"the error is {report.run.error!r}"
+    if not report.run.resumable:
+        yield "it cannot be resumed"
+    if not answer.cites:
+        yield "nothing is quoted"
+
+
+def _sound(report: Report) -> Iterator[str]:
+    """Every citation resolves."""
+    found = cited(report)
+    assert found
+    yield from lint(found)
+    for item in found.spans:
+        if item.span.cites and not item.numbers:
+            yield f"cites nothing that is there: {item.span.text[:40]!r}"
+
+
+def _struck(
+    finding: Finding, fault: Fault, column: Column, sound: Sequence[Finding]
+) -> Iterator[str]:
+    """A struck search says what happened to it; where the fault does no harm, it lacks nothing."""
+    query = finding.task.query
+    harmed = fault.search and not fault.times
+    if harmed and finding.reason != fault.search and not (fault.rests and finding in sound):
+        yield f"{query}: {finding.reason} instead of {fault.search}"
+    if not harmed and finding.reason not in (None, "empty"):
+        yield f"{query}: {finding.reason}"
+    alone = column.name == "search"
+    if fault.told and alone and fault.told not in finding.message:
+        yield f"{query}: {finding.message!r} instead of {fault.told!r}"
+    if not fault.told and not harmed and finding.passages != max(s.passages for s in sound):
+        yield f"{query}: {finding.passages} passages"
+
+
+def _tasks(report: Report) -> list[Task]:
+    follow_ups = [task for reflection in report.reflections for task in reflection.follow_ups]
+    return [*(report.plan.tasks if report.plan else ()), *follow_ups]
+
+
+def _searched(calls: Iterable[Call], query: str) -> int:
+    return sum(call.stage == "search" and call.prompt.endswith(f"\n{query}") for call in calls)
+
+
+# The matrix
+
+
+class Matrix:
+    """Rows that run on some benches at once; in a `with` block."""
+
+    def __init__(self, workers: int = WORKERS) -> None:
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._own = threading.local()
+        self._benches: list[Bench] = []
+        self._pool = ThreadPoolExecutor(workers, "matrix")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        for bench in self._benches:
+            bench.close()
+        self._folder.cleanup()
+
+    def row(self, fault: Fault) -> Future[list[Cell]]:
+        return self._pool.submit(self._run, fault)
+
+    def _run(self, fault: Fault) -> list[Cell]:
+        if not hasattr(self._own, "bench"):
+            name = threading.current_thread().name
+            self._own.bench = Bench(Path(self._folder.name) / name)
+            self._benches.append(self._own.bench)
+        cells: list[Cell] = self._own.bench.row(fault)
+        return cells
+
+
+def main() -> int:
+    """Prints the matrix; 1 if something does not hold."""
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    table = Table("fault", *(column.name for column in COLUMNS), title="faults × stages")
+    start, broken = time.monotonic(), []
+    with Matrix() as matrix:
+        rows = [(fault, matrix.row(fault)) for fault in FAULTS]
+        for fault, row in rows:
+            cells = {cell.column: cell for cell in row.result()}
+            table.add_row(fault.name, *(_shown(cells.get(column.name)) for column in COLUMNS))
+            broken += [(fault, cell) for cell in cells.values() if cell.problems]
+    console.print(table)
+    for fault, cell in broken:
+        console.print(f"[red]{fault.name}, {cell.column}:", "; ".join(cell.problems), markup=True)
+    number, seconds = sum(len(fault.columns) for fault in FAULTS), time.monotonic() - start
+    console.print(f"{number - len(broken)} of {number} cells hold, {seconds:.0f} s")
+    return 1 if broken else 0
+
+
+def _shown(cell: Cell | None) -> str:
+    if cell is None:
+        return "–"
+    return f"[red]{cell.outcome}" if cell.problems else cell.outcome
+
+
+if __name__ == "__main__":
+    sys.exit(main())

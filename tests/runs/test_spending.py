@@ -1,0 +1,165 @@
+"""What was paid for: priced and stored when it is told of, whatever becomes of the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from research.models.prices import priced
+from research.records import (
+    Draft,
+    Finding,
+    Options,
+    Plan,
+    Question,
+    Reflection,
+    Say,
+    Task,
+    Usage,
+)
+from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
+from tests.runs.conftest import QUESTION, WEB, Bench, over, report
+
+LITE = "gemini:gemini-3.5-flash-lite"
+THOUGHT = Usage(stage="plan", model=LITE, input=2_000, output=400)
+JUDGED = Usage(stage="reflect", model=LITE, input=1_000, output=20)
+WRITTEN = Usage(stage="write", model="openai:nobody-knows-it", input=9_000, cached=50, output=700)
+SEARCHED = Usage(stage="search", model="tavily", searches=1)
+TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
+
+
+def tell(say: Say, usage: Usage) -> None:
+    say("usage", **usage.model_dump(mode="json"))
+
+
+def with_prices(*usages: Usage) -> list[Usage]:
+    return [priced(usage, datetime.now(UTC).date()) for usage in usages]
+
+
+class PaidSource(ScriptedSource):
+    """Tells of a paid search each time, before it may hang."""
+
+    async def search(self, task: Task, say: Say) -> Finding:
+        tell(say, SEARCHED)
+        return await super().search(task, say)
+
+
+class PaidReasoner(ScriptedReasoner):
+    """Tells of a paid call at each stage; with `hangs` it never ends its answer."""
+
+    def __init__(self, queries: Sequence[str] = ("a",), *, hangs: bool = False) -> None:
+        super().__init__(queries, lambda round_: [f"after {round_}"])
+        self.hangs = hangs
+
+    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+        tell(say, THOUGHT)
+        return await super().plan(question, options, say)
+
+    async def reflect(
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
+    ) -> Reflection:
+        tell(say, JUDGED)
+        return await super().reflect(question, plan, findings, options, round_, say)
+
+    async def write(
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        reflections: Sequence[Reflection],
+        options: Options,
+        say: Say,
+    ) -> Draft:
+        """As with a stream, what was used is known at its end, however it comes."""
+        try:
+            if self.hangs:
+                say("text", text="The tower")
+                await asyncio.Event().wait()
+        finally:
+            tell(say, WRITTEN)
+        return await super().write(question, plan, findings, reflections, options, say)
+
+
+def test_what_each_stage_and_each_search_used_is_priced_and_in_the_report(bench: Bench) -> None:
+    runs = bench.open(PaidReasoner(), PaidSource())
+    run = runs.start(QUESTION, options=TWO_ROUNDS)
+    assert over(runs, run.id) == "done"
+    expected = with_prices(THOUGHT, SEARCHED, JUDGED, SEARCHED, WRITTEN)
+    used = report(runs, run.id).usage
+    assert list(used) == expected
+    assert used[0].cost == pytest.approx((2_000 * 0.3 + 400 * 2.5) / 1_000_000)
+    assert [usage.cost for usage in used if usage.model != LITE] == [None] * 3
+    told = [event.data for event in runs.events(run.id) if event.kind == "usage"]
+    assert [Usage.model_validate(data) for data in told] == expected
+
+
+def test_calls_at_the_same_time_are_each_counted(bench: Bench) -> None:
+    runs = bench.open(PaidReasoner([f"q{n}" for n in range(10)]), PaidSource())
+    run = runs.start(QUESTION, options=Options(queries=10, loops=1, sources=("web",)))
+    assert over(runs, run.id) == "done"
+    used = report(runs, run.id).usage
+    assert sum(usage.searches for usage in used) == 10
+    assert len(used) == 12
+
+
+def test_what_was_used_is_there_while_the_run_goes_on(bench: Bench) -> None:
+    source = PaidSource(usual=HANGS)
+    runs = bench.open(PaidReasoner(), source)
+    run = runs.start(QUESTION, options=WEB)
+    until(lambda: list(report(runs, run.id).usage) == with_prices(THOUGHT, SEARCHED))
+    runs.stop(run.id)
+
+
+def test_what_a_stopped_run_used_stays_and_is_not_counted_again_when_it_goes_on(
+    bench: Bench,
+) -> None:
+    source = PaidSource(outcomes={"b": HANGS})
+    runs = bench.open(PaidReasoner(["a", "b"]), source)
+    run = runs.start(QUESTION, options=WEB)
+    until(lambda: [task.query for task in source.done] == ["a"] and len(source.calls) == 2)
+    runs.stop(run.id)
+    assert over(runs, run.id) == "stopped"
+    before = with_prices(THOUGHT, SEARCHED, SEARCHED)
+    assert list(report(runs, run.id).usage) == before
+    runs.close()
+
+    again = bench.open(PaidReasoner(["a", "b"]), PaidSource())
+    assert list(report(again, run.id).usage) == before
+    again.resume(run.id)
+    assert over(again, run.id) == "done"
+    assert list(report(again, run.id).usage) == [*before, *with_prices(SEARCHED, WRITTEN)]
+
+
+@pytest.mark.parametrize("ending", ["stopped", "interrupted"])
+def test_what_an_answer_used_until_it_was_cut_off_is_counted(ending: str, bench: Bench) -> None:
+    runs = bench.open(PaidReasoner(hangs=True), PaidSource())
+    run = runs.start(QUESTION, options=WEB)
+    until(lambda: "text" in [event.kind for event in runs.events(run.id)])
+    if ending == "stopped":
+        runs.stop(run.id)
+    else:
+        runs.close()
+        runs = bench.open(PaidReasoner(), PaidSource())
+    assert over(runs, run.id) == ending
+    expected = with_prices(THOUGHT, SEARCHED, WRITTEN)
+    assert list(report(runs, run.id).usage) == expected
+    told = [event.data for event in runs.events(run.id) if event.kind == "usage"]
+    assert [Usage.model_validate(data) for data in told] == expected
+
+
+def test_one_run_does_not_pay_for_another(bench: Bench) -> None:
+    runs = bench.open(PaidReasoner(), PaidSource())
+    first = runs.start(QUESTION, options=WEB)
+    assert over(runs, first.id) == "done"
+    second = runs.start(QUESTION, options=WEB, based_on=first.id)
+    assert over(runs, second.id) == "done"
+    assert list(report(runs, second.id).usage) == with_prices(THOUGHT, WRITTEN)

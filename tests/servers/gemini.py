@@ -1,0 +1,263 @@
+"""A fake Gemini Developer API: generateContent, its stream, and the list of models."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from aiohttp import web
+
+from tests.servers import STREAMS, TRANSPORT, Server, json_bytes, pieces, reply, tokens
+from tests.servers.brain import TEXTS, Ask, spoilt
+
+MODELS = ("gemini-3.8-flash", "gemini-3.5-flash-lite", "gemini-3.1-pro-preview")
+_TYPE = "type.googleapis.com/google.rpc."
+_THOUGHTS = 20
+
+
+def _info(reason: str) -> dict[str, Any]:
+    return {"@type": _TYPE + "ErrorInfo", "reason": reason, "domain": "googleapis.com"}
+
+
+def _quota(seconds: str) -> list[dict[str, Any]]:
+    violation = {
+        "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
+        "quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
+        "quotaValue": "20",
+    }
+    return [
+        {"@type": _TYPE + "Help", "links": [{"url": "https://ai.google.dev/gemini-api/docs/rate-limits"}]},
+        {"@type": _TYPE + "QuotaFailure", "violations": [violation]},
+        {"@type": _TYPE + "RetryInfo", "retryDelay": f"{seconds}s"},
+    ]  # fmt: skip
+
+
+_ERRORS: dict[str, tuple[int, str, str, list[dict[str, Any]]]] = {
+    "nokey": (403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers.", []),
+    "400key": (
+        400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.",
+        [_info("API_KEY_INVALID")],
+    ),
+    "400location": (
+        400, "FAILED_PRECONDITION", "User location is not supported for the API use.", [],
+    ),
+    "400context": (
+        400, "INVALID_ARGUMENT",
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        [],
+    ),
+    "400schema": (
+        400, "INVALID_ARGUMENT",
+        "The specified schema in generation_config.response_schema produces a constraint that has "
+        "too many states for serving.",
+        [],
+    ),
+    "403": (
+        403, "PERMISSION_DENIED", "Generative Language API is disabled in project 1.",
+        [_info("SERVICE_DISABLED")],
+    ),
+    "404": (
+        404, "NOT_FOUND",
+        "models/{model} is not found for API version v1beta, or is not supported for "
+        "generateContent.",
+        [],
+    ),
+    "429": (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota. Please retry in {arg}s.", []),
+    "429bare": (429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota).", []),
+    "500": (500, "INTERNAL", "An internal error has occurred.", []),
+    "503": (503, "UNAVAILABLE", "The model is overloaded. Please try again later.", []),
+    "504": (504, "DEADLINE_EXCEEDED", "Deadline expired before operation could complete.", []),
+    "echokey": (
+        400, "INVALID_ARGUMENT",
+        "Bad request: POST https://example.org/v1beta/models/{model}:generateContent?key={key} "
+        "with header x-goog-api-key: {key}",
+        [],
+    ),
+}  # fmt: skip
+
+
+def _queries_only(metadata: dict[str, Any]) -> dict[str, Any]:
+    return {k: metadata.get(k) for k in ("webSearchQueries", "searchEntryPoint")}
+
+
+def _bad_index(metadata: dict[str, Any]) -> dict[str, Any]:
+    for support in metadata.get("groundingSupports") or ():
+        support["groundingChunkIndices"] = [99, -1]
+    return metadata
+
+
+def _drift(metadata: dict[str, Any]) -> dict[str, Any]:
+    for support in metadata.get("groundingSupports") or ():
+        segment = support["segment"]
+        segment["startIndex"] = segment.get("startIndex", 0) + 1
+        segment["endIndex"] += 1
+    return metadata
+
+
+_METADATA: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
+    "gm_none": lambda metadata: None,
+    "gm_empty": lambda metadata: {},
+    "gm_queries_only": _queries_only,
+    "gm_chunks_only": lambda metadata: {
+        k: v for k, v in metadata.items() if k != "groundingSupports"
+    },
+    "gm_emptychunks": lambda metadata: metadata | {"groundingChunks": [{}, {}]},
+    "gm_badindex": _bad_index,
+    "gm_drift": _drift,
+    "gm_nulls": lambda metadata: dict.fromkeys(metadata),
+}
+
+_BARE: dict[str, dict[str, Any]] = {
+    "empty": {},
+    "emptylist": {"candidates": []},
+    "promptblock": {"promptFeedback": {"blockReason": "SAFETY"}},
+    "noparts": {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]},
+    "safety": {"candidates": [{"finishReason": "SAFETY", "index": 0}]},
+    "recitation": {"candidates": [{"finishReason": "RECITATION", "index": 0}]},
+    "maxtokensempty": {
+        "candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]
+    },
+}
+
+
+class FakeGemini(Server):
+    """Gemini as its own clients see it, with `base_url` for theirs."""
+
+    faults = TRANSPORT | STREAMS | TEXTS | set(_ERRORS) | set(_METADATA) | set(_BARE)
+
+    def route(self, router: web.UrlDispatcher) -> None:
+        router.add_post("/{prefix:.*}/models/{model}:generateContent", self.chat)
+        router.add_post("/{prefix:.*}/models/{model}:streamGenerateContent", self.chat)
+        router.add_get("/{prefix:.*}/models", self.listing)
+        router.add_get("/{prefix:.*}/models/{model}", self.listing)
+
+    def ask(self, request: web.Request, body: Mapping[str, Any]) -> Ask:
+        config = body.get("generationConfig") or {}
+        contents = body.get("contents") or []
+        asked = [content for content in contents if content.get("role", "user") == "user"]
+        schema = config.get("responseJsonSchema") or config.get("responseSchema")
+        return Ask(
+            prompt=_text([body.get("systemInstruction") or {}, *contents]),
+            user=_text(asked[-1:]),
+            model=request.match_info["model"],
+            schema=schema,
+            streamed=request.path.endswith(":streamGenerateContent"),
+            search=any("googleSearch" in tool for tool in body.get("tools") or ()),
+        )
+
+    def key(self, request: web.Request) -> str:
+        return request.headers.get("x-goog-api-key") or request.query.get("key") or ""
+
+    def _accepts(self, key: str) -> bool:
+        return bool(key) and super()._accepts(key)
+
+    def event(self, body: Any) -> bytes:
+        return b"data: " + json_bytes(body) + b"\r\n\r\n"
+
+    def error(
+        self, name: str, arg: str, request: web.Request, ask: Ask | None
+    ) -> web.Response | None:
+        if name not in _ERRORS:
+            return None
+        body = _error(name, arg, request.match_info.get("model", ""), self.key(request))
+        return reply(body, body["error"]["code"])
+
+    def models(self, request: web.Request) -> Any:
+        wanted = request.match_info.get("model")
+        return _model(wanted) if wanted else {"models": [_model(name) for name in MODELS]}
+
+    async def answer(
+        self, request: web.Request, ask: Ask, fault: str, arg: str
+    ) -> web.StreamResponse:
+        if fault == "miderror" and not ask.streamed:
+            return reply(_error("503", "", ask.model, ""), 503)
+        if fault in _BARE:
+            bodies = [_BARE[fault] | self._about(ask, "")]
+        else:
+            bodies = self._bodies(ask, fault)
+        error = _error("503", "", ask.model, "")
+        return await self.send(
+            request, bodies, streamed=ask.streamed, fault=fault, arg=arg, error=error
+        )
+
+    def _bodies(self, ask: Ask, fault: str) -> list[dict[str, Any]]:
+        """The reply as one body, or for a stream as several."""
+        metadata: dict[str, Any] | None = None
+        if ask.search:
+            texts, metadata = self.brain.grounded(ask.query)
+            if fault in TEXTS:
+                texts = [spoilt("".join(texts), fault, ask)]
+        else:
+            texts = [self.brain.reply(ask, fault)]
+        if metadata and fault in _METADATA:
+            metadata = _METADATA[fault](copy.deepcopy(metadata))
+        finish = "MAX_TOKENS" if fault == "maxtokens" else "STOP"
+        if not ask.streamed:
+            return [self._body(ask, texts, "".join(texts), finish, metadata)]
+        return self._pieces(ask, "".join(texts), finish, metadata)
+
+    def _pieces(
+        self, ask: Ask, text: str, finish: str, metadata: dict[str, Any] | None
+    ) -> list[dict[str, Any]]:
+        """The bodies of a stream; usage grows, the finish and the metadata come with the last."""
+        parts, so_far, bodies = pieces(text), "", []
+        for part in parts:
+            so_far += part
+            bodies.append(self._body(ask, [part], so_far, "", {} if ask.search else None))
+        bodies[-1] = self._body(ask, parts[-1:], text, finish, metadata)
+        return bodies
+
+    def _body(
+        self,
+        ask: Ask,
+        texts: Sequence[str],
+        so_far: str,
+        finish: str,
+        metadata: dict[str, Any] | None,
+    ) -> dict[str, Any]:
+        content = {"parts": [{"text": text} for text in texts], "role": "model"}
+        candidate: dict[str, Any] = {"content": content, "index": 0}
+        if finish:
+            candidate["finishReason"] = finish
+        if metadata is not None:
+            candidate["groundingMetadata"] = metadata
+        return {"candidates": [candidate]} | self._about(ask, so_far)
+
+    def _about(self, ask: Ask, text: str) -> dict[str, Any]:
+        prompt, said = tokens(ask.prompt), tokens(text) if text else 0
+        usage = {
+            "promptTokenCount": prompt,
+            "candidatesTokenCount": said,
+            "thoughtsTokenCount": _THOUGHTS,
+            "totalTokenCount": prompt + said + _THOUGHTS,
+        }
+        return {"usageMetadata": usage, "modelVersion": ask.model, "responseId": "fake"}
+
+
+def _text(contents: Sequence[Mapping[str, Any]]) -> str:
+    return "\n".join(
+        str(part["text"])
+        for content in contents
+        for part in content.get("parts") or ()
+        if part.get("text")
+    )
+
+
+def _error(name: str, arg: str, model: str, key: str) -> dict[str, Any]:
+    code, status, message, details = _ERRORS[name]
+    seconds = arg or "1"
+    if name == "429":
+        details = _quota(seconds)
+    message = message.format(model=model, key=key, arg=seconds)
+    return {"error": {"code": code, "message": message, "status": status, "details": details}}
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {
+        "name": f"models/{name}",
+        "displayName": name,
+        "inputTokenLimit": 1_048_576,
+        "outputTokenLimit": 65_536,
+        "supportedGenerationMethods": ["generateContent", "countTokens"],
+    }

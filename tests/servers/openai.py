@@ -1,0 +1,201 @@
+"""A fake server of the OpenAI chat API, as LM Studio, vLLM or llama.cpp offer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aiohttp import web
+
+from tests.servers import STREAMS, TRANSPORT, Server, json_bytes, pieces, reply, tokens
+from tests.servers.brain import TEXTS, Ask, spoilt
+
+MODELS = ("gpt-fake", "qwen3-8b")
+
+_ERRORS: dict[str, tuple[int, str, str | None, str]] = {
+    "nokey": (401, "invalid_request_error", None, "You didn't provide an API key."),
+    "400key": (401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided."),
+    "400context": (
+        400, "invalid_request_error", "context_length_exceeded",
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in "
+        "12000 tokens.",
+    ),
+    "400schema": (
+        400, "invalid_request_error", None, "This response_format type is unavailable now",
+    ),
+    "403": (
+        403, "invalid_request_error", "unsupported_country_region_territory",
+        "Country, region, or territory not supported",
+    ),
+    "404": (
+        404, "invalid_request_error", "model_not_found",
+        "The model `{model}` does not exist or you do not have access to it.",
+    ),
+    "429": (
+        429, "requests", "rate_limit_exceeded",
+        "Rate limit reached for {model}. Please try again in {arg}s.",
+    ),
+    "429bare": (429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota."),
+    "500": (500, "server_error", None, "The server had an error while processing your request."),
+    "503": (503, "server_error", None, "The engine is currently overloaded."),
+    "504": (504, "server_error", None, "The upstream server did not answer in time."),
+    "echokey": (
+        400, "invalid_request_error", None,
+        "Bad request: POST https://example.org/v1/chat/completions?key={key} with header "
+        "authorization: Bearer {key}",
+    ),
+}  # fmt: skip
+
+_MESSAGES = frozenset({"empty", "nullcontent", "refusal", "safety", "maxtokensempty"})
+
+
+class FakeOpenAI(Server):
+    """An OpenAI-compatible server; with `ignores_schemas` it answers JSON of its own shape."""
+
+    faults = TRANSPORT | STREAMS | TEXTS | _MESSAGES | set(_ERRORS)
+    prefix = "/v1"
+
+    def __init__(self, *, port: int = 0, latency: float = 0.0) -> None:
+        super().__init__(port=port, latency=latency)
+        self.ignores_schemas = False
+
+    def reset(self) -> None:
+        super().reset()
+        self.ignores_schemas = False
+
+    def route(self, router: web.UrlDispatcher) -> None:
+        router.add_post("/{prefix:.*}/chat/completions", self.chat)
+        router.add_get("/{prefix:.*}/models", self.listing)
+        router.add_get("/{prefix:.*}/models/{model:.+}", self.listing)
+
+    def ask(self, request: web.Request, body: Mapping[str, Any]) -> Ask:
+        wanted = body.get("response_format") or {}
+        messages = body.get("messages") or []
+        asked = [message for message in messages if message.get("role") == "user"]
+        return Ask(
+            prompt=text_of(messages),
+            user=text_of(asked[-1:]),
+            model=str(body.get("model", "")),
+            schema=(wanted.get("json_schema") or {}).get("schema"),
+            streamed=bool(body.get("stream")),
+            usage=not body.get("stream")
+            or bool((body.get("stream_options") or {}).get("include_usage")),
+        )
+
+    def key(self, request: web.Request) -> str:
+        return request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+
+    def event(self, body: Any) -> bytes:
+        return b"data: " + json_bytes(body) + b"\n\n"
+
+    def end(self) -> bytes:
+        return b"data: [DONE]\n\n"
+
+    def error(
+        self, name: str, arg: str, request: web.Request, ask: Ask | None
+    ) -> web.Response | None:
+        if name not in _ERRORS:
+            return None
+        model = ask.model if ask else request.match_info.get("model", "")
+        headers = {"Retry-After": arg or "1"} if name == "429" else None
+        return reply(_error(name, arg, model, self.key(request)), _ERRORS[name][0], headers)
+
+    def models(self, request: web.Request) -> Any:
+        if wanted := request.match_info.get("model"):
+            return _model(wanted)
+        return {"object": "list", "data": [_model(name) for name in MODELS]}
+
+    async def answer(
+        self, request: web.Request, ask: Ask, fault: str, arg: str
+    ) -> web.StreamResponse:
+        error = _error("503", "", ask.model, "")
+        if fault == "miderror" and not ask.streamed:
+            return reply(error, 503)
+        if self.ignores_schemas and ask.schema and fault not in TEXTS:
+            text = spoilt("", "othershape", ask)
+        else:
+            text = self.brain.reply(ask, fault)
+        make = _chunks if ask.streamed else _completion
+        return await self.send(
+            request,
+            make(ask, text, fault),
+            streamed=ask.streamed,
+            fault=fault,
+            arg=arg,
+            error=error,
+        )
+
+
+def text_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The texts of chat messages, whether a message is a string or a list of parts."""
+    texts: list[str] = []
+    for message in messages:
+        content = message.get("content") or ""
+        if isinstance(content, str):
+            texts.append(content)
+        else:
+            texts += [str(part["text"]) for part in content if part.get("text")]
+    return "\n".join(texts)
+
+
+def _message(text: str, fault: str) -> tuple[dict[str, Any], str]:
+    """What is said and why it ends there."""
+    if fault in ("nullcontent", "safety", "maxtokensempty"):
+        ends = {"nullcontent": "stop", "safety": "content_filter", "maxtokensempty": "length"}
+        return {"content": None}, ends[fault]
+    if fault == "refusal":
+        return {"content": None, "refusal": "I'm sorry, I can't help with that."}, "stop"
+    return {"content": text}, "length" if fault == "maxtokens" else "stop"
+
+
+def _usage(ask: Ask, text: str) -> dict[str, int]:
+    prompt, said = tokens(ask.prompt), tokens(text) if text else 0
+    return {"prompt_tokens": prompt, "completion_tokens": said, "total_tokens": prompt + said}
+
+
+def _completion(ask: Ask, text: str, fault: str) -> list[dict[str, Any]]:
+    message, finish = _message(text, fault)
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "refusal": None} | message,
+        "logprobs": None,
+        "finish_reason": finish,
+    }
+    said = str(message.get("content") or "")
+    choices = [] if fault == "empty" else [choice]
+    return [_frame(ask, "chat.completion") | {"choices": choices, "usage": _usage(ask, said)}]
+
+
+def _chunks(ask: Ask, text: str, fault: str) -> list[dict[str, Any]]:
+    """A stream: the role, the pieces, why it ends, and the usage if that was asked for."""
+    message, finish = _message(text, fault)
+    said = message["content"] or ""
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": piece} for piece in pieces(said)] if said else []
+    if "refusal" in message:
+        deltas.append({"refusal": message["refusal"]})
+    frame = _frame(ask, "chat.completion.chunk") | ({"usage": None} if ask.usage else {})
+    chunks = [
+        frame | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        for delta in deltas
+    ]
+    chunks.append(frame | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    if fault == "empty":
+        chunks = [chunk | {"choices": []} for chunk in chunks[:1]]
+    if ask.usage:
+        chunks.append(frame | {"choices": [], "usage": _usage(ask, said)})
+    return chunks
+
+
+def _frame(ask: Ask, kind: str) -> dict[str, Any]:
+    return {"id": "chatcmpl-fake", "object": kind, "created": 1_767_323_045, "model": ask.model}
+
+
+def _error(name: str, arg: str, model: str, key: str) -> dict[str, Any]:
+    _, kind, code, message = _ERRORS[name]
+    message = message.format(model=model, key=key, arg=arg or "1")
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 1_767_323_045, "owned_by": "fake"}
