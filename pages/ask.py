@@ -7,7 +7,17 @@ import streamlit as st
 from pages.parts import answer, downloads, plan, progress, sources, trouble, usage
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, lang, local_time, number, t
-from research import MAX_QUESTION, Options, Plan, QuestionError, Run, StoreError, cited, drafted, runs
+from research import (
+    MAX_QUESTION,
+    Options,
+    Plan,
+    QuestionError,
+    Run,
+    StoreError,
+    cited,
+    drafted,
+    runs,
+)
 
 POLL = 0.5  # seconds between looks at a run under way
 POLL_TEXT = 0.2  # the same while its answer is being written
@@ -276,7 +286,9 @@ def failures(failed: tuple) -> None:  # type: ignore[type-arg]
     lines = []
     for f in failed:
         source = f"source.{f.source}"
-        where = t(source) if source in WORDS else plain(f.source) or t(f"stage.{f.stage}")
+        where = t(source) if source in WORDS else plain(f.source)
+        if f.stage != "search" or not where:
+            where = " · ".join(filter(None, [where, t(f"stage.{f.stage}")]))
         what = f"{plain(f.query)} — {where}" if f.query else where
         hint = f" — {t(f'hint.{f.hint}')}" if f.hint else ""
         message = f" ({plain(f.message)})" if f.message else ""

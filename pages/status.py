@@ -20,15 +20,24 @@ if desk.models is None:
 else:
     st.markdown(t("status.models_text"))
     roles = [
-        (t(f"role.{role}"), setting, model, t("status.needs", setting=needs) if needs else t("status.set"))
+        (
+            t(f"role.{role}"),
+            setting,
+            model,
+            t("status.needs", setting=needs) if needs else t("status.set"),
+        )
         for role, setting, model, needs in desk.models.table()
     ]
-    names = ["role", "setting", "model", "state"]
     st.dataframe(
-        pd.DataFrame(roles, columns=names),
+        pd.DataFrame(roles, columns=["role", "setting", "model", "state"]),
         hide_index=True,
         alt=t("status.models_alt"),
-        column_config={name: st.column_config.TextColumn(t(f"status.{name}")) for name in names},
+        column_config={
+            "role": st.column_config.TextColumn(t("status.role")),
+            "setting": st.column_config.TextColumn(t("status.setting")),
+            "model": st.column_config.TextColumn(t("status.model")),
+            "state": st.column_config.TextColumn(t("status.state")),
+        },
     )
     st.caption(t("status.prices", date=prices_as_of().isoformat()))
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -50,17 +59,23 @@ if test:
             else:
                 st.badge(t(f"reason.{failure.reason}"), color="red")
         words = [t(f"hint.{failure.hint}")] if failure and failure.hint else []
-        words += [plain(text) for text in (failure.message if failure else "", check.warning) if text]
+        words += [
+            plain(text) for text in (failure.message if failure else "", check.warning) if text
+        ]
         if words:
             st.caption(" · ".join(words))
 
 st.markdown(f"#### {t('status.sources')}")
 for name, ready in runs.readiness().items():
+    empty = name == "library" and ready.state == "missing"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{t(f'source.{name}')}**", width="content")
-        st.badge(t(f"status.{ready.state}"), color=COLORS[ready.state])
+        st.badge(t("status.empty" if empty else f"status.{ready.state}"), color=COLORS[ready.state])
     if name == "web":
-        words = {"live": plain(ready.detail), "missing": t("status.web_missing", names=ready.detail)}
+        words = {
+            "live": plain(ready.detail),
+            "missing": t("status.web_missing", names=ready.detail),
+        }
         st.caption(words[ready.state])
     if name == "library":
         entries = desk.library.entries()

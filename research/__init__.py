@@ -12,6 +12,7 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 from research import runs
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
 from research.evidence.drafts import drafted
+from research.evidence.markup import tree as answer_tree
 from research.export.data import report_json
 from research.export.markdown import file_name, report_markdown
 from research.library.documents import SUFFIXES
@@ -72,6 +73,7 @@ __all__ = [
     "StoreError",
     "Task",
     "Usage",
+    "answer_tree",
     "cited",
     "drafted",
     "edited_plan",

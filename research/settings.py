@@ -14,7 +14,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from research.records import Options
 
@@ -49,10 +49,10 @@ class Settings(BaseModel):
     passages_per_search: int = 8
 
     gemini_key: SecretStr = _NO_KEY
-    gemini_url: str = ""
+    gemini_url: str = Field(default="", repr=False)
     openai_key: SecretStr = _NO_KEY
-    openai_url: str = ""
-    ollama_url: str = ""
+    openai_url: str = Field(default="", repr=False)
+    ollama_url: str = Field(default="", repr=False)
     ollama_context: int = 32_768
     plan_model: str = ""
     reflect_model: str = ""
@@ -66,8 +66,8 @@ class Settings(BaseModel):
 
     web_search: str = "auto"
     tavily_key: SecretStr = _NO_KEY
-    tavily_url: str = ""
-    searxng_url: str = ""
+    tavily_url: str = Field(default="", repr=False)
+    searxng_url: str = Field(default="", repr=False)
     wikipedia_url: str = "https://{language}.wikipedia.org"
     results_per_search: int = 8
     pages_per_search: int = 0
@@ -91,7 +91,11 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
         keys = (self.gemini_key, self.openai_key, self.tavily_key)
-        return tuple(key.get_secret_value() for key in keys if key.get_secret_value())
+        urls = (self.gemini_url, self.openai_url, self.ollama_url, self.tavily_url,
+                self.searxng_url, self.wikipedia_url)  # fmt: skip
+        found = [key.get_secret_value() for key in keys]
+        found += [urlsplit(url).password or "" for url in urls]
+        return tuple(filter(None, found))
 
     def shown(self) -> list[tuple[str, str]]:
         """Every setting by its name with its value as text; of a key only "set", or "" without."""
@@ -100,15 +104,15 @@ class Settings(BaseModel):
             ("MAX_RESEARCH_LOOPS", str(self.loops)),
             *((model_setting(role), self.model(role)) for role in ROLES),
             ("GEMINI_API_KEY", "set" if self.gemini_key.get_secret_value() else ""),
-            ("GOOGLE_GEMINI_BASE_URL", self.gemini_url),
+            ("GOOGLE_GEMINI_BASE_URL", _open(self.gemini_url)),
             ("OPENAI_API_KEY", "set" if self.openai_key.get_secret_value() else ""),
-            ("OPENAI_BASE_URL", self.openai_url),
-            ("OLLAMA_BASE_URL", self.ollama_url),
+            ("OPENAI_BASE_URL", _open(self.openai_url)),
+            ("OLLAMA_BASE_URL", _open(self.ollama_url)),
             ("OLLAMA_CONTEXT_LENGTH", str(self.ollama_context)),
             ("WEB_SEARCH", self.web_search),
             ("TAVILY_API_KEY", "set" if self.tavily_key.get_secret_value() else ""),
-            ("TAVILY_BASE_URL", self.tavily_url),
-            ("SEARXNG_URL", self.searxng_url),
+            ("TAVILY_BASE_URL", _open(self.tavily_url)),
+            ("SEARXNG_URL", _open(self.searxng_url)),
             ("WIKIPEDIA_URL", self.wikipedia_url),
             ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
@@ -138,6 +142,12 @@ def model_setting(role: Role) -> str:
     return _ROLE_SETTINGS[role]
 
 
+def _open(url: str) -> str:
+    """An address without the name and password that it may hold."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
 def _number(env: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
     raw = env.get(name, "").strip()
     if not raw:
@@ -148,8 +158,8 @@ def _number(env: Mapping[str, str], name: str, default: float, low: float, high:
         value = float("nan")
     if not low <= value <= high:
         raise SettingError(
-            f"{name} is {raw!r}; it must be a number from {low:g} to {high:g}. "
-            f"Correct it or remove it to use the default, {default:g}."
+            f"{name} is {raw!r}; it must be a number from {low:.12g} to {high:.12g}. "
+            f"Correct it or remove it to use the default, {default:.12g}."
         )
     return value
 
@@ -182,8 +192,12 @@ def _key(env: Mapping[str, str], *names: str) -> SecretStr:
 
 def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
     value = env.get(name, "").strip() or default
-    parts = urlsplit(value)
-    if value and (parts.scheme not in ("http", "https") or not parts.hostname):
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:  # half of an IPv6 address
+        usable = False
+    if value and not usable:
         raise SettingError(
             f"{name} is {value!r}; it must be an address such as https://example.org. "
             "Correct it or remove it."
@@ -205,7 +219,7 @@ def _providers(env: Mapping[str, str]) -> str:
     value = env.get("WEB_SEARCH", "").strip().lower() or "auto"
     names = [name.strip() for name in value.split(",") if name.strip()]
     known = {("auto",), ("off",)}
-    if tuple(names) not in known and not set(names) <= set(PROVIDERS):
+    if tuple(names) not in known and (not names or not set(names) <= set(PROVIDERS)):
         wrong = next((name for name in names if name not in PROVIDERS), value)
         raise SettingError(
             f"WEB_SEARCH is {value!r}: there is no {wrong!r}. Name one or several of "

@@ -9,6 +9,7 @@ nowhere.
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import sys
@@ -16,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,6 @@ from research.evidence.citations import cited, lint
 from research.records import Answer, Failure, Finding, Report, Task
 from research.runs import Desk
 from tests.fakes import until
-from tests.servers import Call
 from tests.servers.brain import Ask, Brain
 from tests.servers.gemini import FakeGemini
 
@@ -319,6 +319,11 @@ class Bench:
                 yield from _struck(finding, fault, column, sound)
             elif finding not in sound:
                 yield f"lost: {finding.task.query} ({finding.reason})"
+            elif (times := self._searched(finding.task.query)) != 1:
+                yield f"searched {times} times: {finding.task.query}"
+
+    def _searched(self, query: str) -> int:
+        return sum(c.stage == "search" and query in c.prompt for c in self._server.log)
 
     def _resumed(self, before: Report, fault: Fault, column: Column) -> Iterator[str]:
         """Going on writes the answer and searches nothing again."""
@@ -330,12 +335,10 @@ class Bench:
         if after is None or after.answer is None or after.run.status != "done":
             yield f"resumed: {after.run.status if after else 'no end'}"
             return
-        later = self._server.log[calls:]
-        for finding in before.findings:
-            if finding not in after.findings:
-                yield f"lost when resumed: {finding.task.query}"
-            if finding.reason is None and _searched(later, finding.task.query):
-                yield f"searched again: {finding.task.query}"
+        if others := [c.stage for c in self._server.log[calls:] if c.stage != "write"]:
+            yield f"asked again when resumed: {', '.join(others)}"
+        if lost := [f.task.query for f in before.findings if f not in after.findings]:
+            yield f"lost when resumed: {', '.join(lost)}"
         if after.answer.unwritten or any(f.stage == "write" for f in after.answer.failures):
             yield "resumed, but still not written"
         yield from _sound(after)
@@ -417,10 +420,6 @@ def _tasks(report: Report) -> list[Task]:
     return [*(report.plan.tasks if report.plan else ()), *follow_ups]
 
 
-def _searched(calls: Iterable[Call], query: str) -> int:
-    return sum(call.stage == "search" and call.prompt.endswith(f"\n{query}") for call in calls)
-
-
 # The matrix
 
 
@@ -441,6 +440,7 @@ class Matrix:
         for bench in self._benches:
             bench.close()
         self._folder.cleanup()
+        gc.collect()  # what hundreds of errors hold on to would be complained of at the very end
 
     def row(self, fault: Fault) -> Future[list[Cell]]:
         return self._pool.submit(self._run, fault)

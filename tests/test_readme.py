@@ -30,7 +30,9 @@ def test_the_defaults_in_the_readme_are_those_of_the_code(tmp_path):
 
 
 def test_every_setting_is_shown_but_no_key():
-    keys = {name: f"sentinel-{name}" for name in ("GEMINI_API_KEY", "OPENAI_API_KEY", "TAVILY_API_KEY")}
+    keys = {
+        name: f"sentinel-{name}" for name in ("GEMINI_API_KEY", "OPENAI_API_KEY", "TAVILY_API_KEY")
+    }
     loaded = settings.load(keys)
     assert {name for name, _ in loaded.shown()} | {"GOOGLE_API_KEY"} == set(
         re.findall(r"^\| `([A-Z_]+)` \|", README, re.M)
@@ -49,7 +51,9 @@ def test_every_path_of_the_tree_exists():
         paths = [folders[indent] / name for name in first.group(1).split()]
         if first.group(1).rstrip().endswith("/"):
             folders[indent + 2] = paths[-1]
-            paths += [paths[-1] / name for name in re.findall(r"\b[a-z_]+\.py", line[first.end() :])]
+            paths += [
+                paths[-1] / name for name in re.findall(r"\b[a-z_]+\.py", line[first.end() :])
+            ]
         missing += [str(path.relative_to(ROOT)) for path in paths if not path.exists()]
     assert missing == []
 

@@ -189,7 +189,8 @@ def test_a_bad_value_is_refused_with_its_name_itself_and_what_was_expected(
 
 @pytest.mark.parametrize("name", [*ADDRESSES, "WIKIPEDIA_URL"])
 @pytest.mark.parametrize(
-    "raw", ["localhost:8000", "127.0.0.1:8000/v1", "example.org", "ftp://example.org", "http://", "x"]
+    "raw",
+    ["localhost:8000", "127.0.0.1:8000/v1", "example.org", "ftp://example.org", "http://", "x"],
 )
 def test_an_address_that_is_none_is_refused_with_its_name_itself_and_an_example(
     name: str, raw: str
@@ -206,7 +207,9 @@ def test_an_address_of_wikipedia_without_a_place_for_the_language_is_refused() -
     with pytest.raises(SettingError) as caught:
         load({"WIKIPEDIA_URL": "https://en.wikipedia.org"})
     message = str(caught.value)
-    assert message.startswith("WIKIPEDIA_URL is 'https://en.wikipedia.org'; it must have {language}")
+    assert message.startswith(
+        "WIKIPEDIA_URL is 'https://en.wikipedia.org'; it must have {language}"
+    )
     assert message.endswith(f"as in {WIKIPEDIA}. Correct it or remove it.")
 
 
@@ -227,7 +230,9 @@ def test_a_search_service_that_there_is_not_is_refused_with_those_that_there_are
 
 
 @pytest.mark.parametrize("name", KEYS)
-@pytest.mark.parametrize("raw", ["sentinel key", "“sentinel”", "sentinel\x00", "sentinel\r\nX-Y: z"])
+@pytest.mark.parametrize(
+    "raw", ["sentinel key", "“sentinel”", "sentinel\x00", "sentinel\r\nX-Y: z"]
+)
 def test_what_cannot_be_a_key_is_refused_by_name_and_is_not_repeated(name: str, raw: str) -> None:
     with pytest.raises(SettingError) as caught:
         load({name: raw})
@@ -501,7 +506,8 @@ def test_with_the_search_of_the_web_off_nobody_is_asked_and_the_library_is_usual
     assert one(report).task.source == "library"
     explicit = Options(queries=1, loops=1, sources=("web",))
     _, report = research(explicit, WEB_SEARCH="off")
-    assert (one(report).reason, one(report).hint) == ("no key", "key")
+    assert (one(report).reason, one(report).hint) == ("no key", "")
+    assert "turned off (WEB_SEARCH)" in one(report).message
     assert asked(services) == set()
 
 

@@ -68,8 +68,6 @@ def blocks(cited: CitedAnswer) -> list[dict[str, Any]]:
     """
     sources = {source.number: source.evidence for source in cited.sources}
     out: list[dict[str, Any]] = []
-    if cited.answer.unwritten:
-        out.append({"kind": "notice", "text": t("answer.unwritten"), "cites": []})
     for is_text, group in groupby(enumerate(cited.spans), key=lambda at: at[1].span.kind == "text"):
         run = list(group)
         if is_text:

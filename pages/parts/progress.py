@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import streamlit as st
@@ -167,7 +167,7 @@ class View:
             self.cost += data["cost"]
 
     def _on_answer(self, data: dict[str, Any], _: datetime) -> None:
-        self.cites = data["cites"]
+        self.cites = data.get("cites", data["quotes"])  # runs of earlier versions have quotes alone
 
 
 def summary(view: View, run: Run) -> str:
@@ -180,31 +180,37 @@ def summary(view: View, run: Run) -> str:
         seconds(view.elapsed(end)),
     ]
     if view.tokens or view.paid:
-        facts.append(spent(view.tokens, view.cost, view.unpriced))
+        facts.append(spent(view))
     return " · ".join(facts)
 
 
-def spent(tokens: int, cost: float, unpriced: bool) -> str:
-    """Tokens and estimated money; money is left out where no price is known."""
-    words = counted("run.token1", "run.tokens", tokens)
-    if unpriced and not cost:
+def spent(view: View) -> str:
+    """Tokens, or searches without any, and estimated money where a price is known."""
+    words = (
+        counted("run.token1", "run.tokens", view.tokens)
+        if view.tokens
+        else counted("run.billed1", "run.billed", view.paid)
+    )
+    if view.unpriced and not view.cost:
         return f"{words} · {t('run.cost_unknown')}"
-    return f"{words} · {t('run.cost_part' if unpriced else 'run.cost', cost=f'{cost:.4f}')}"
+    cost = f"{view.cost:.4f}"
+    return f"{words} · {t('run.cost_part' if view.unpriced else 'run.cost', cost=cost)}"
 
 
 def draw(view: View, run: Run) -> None:
     """The steps of a run as a timeline: the plan, each round, the answer."""
     _draw_plan(view, run)
-    for number_ in sorted(view.rounds):
+    for number_ in sorted(view.rounds) if run.options.loops else ():
         _draw_round(view.rounds[number_], run, last=number_ == max(view.rounds))
     if view.cites is not None:
         _step(run, "answer", t("step.answered", n=view.cites), ":material/task_alt:")
     elif view.writing and run.active:
         _step(run, "answer", t("step.writing"), "spinner")
     if view.waiting and run.active:
-        what, reason, wait, _ = view.waiting
-        words = t(f"reason.{reason}")
-        st.caption(t("step.again", what=plain(what), why=words, wait=seconds(wait)))
+        what, reason, wait, since = view.waiting
+        if datetime.now(UTC) < since + timedelta(seconds=wait):
+            words = t(f"reason.{reason}")
+            st.caption(t("step.again", what=plain(what), why=words, wait=seconds(wait)))
 
 
 def _step(run: Run, name: str, label: str, icon: str, *, open_: bool = False) -> Any:

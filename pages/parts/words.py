@@ -60,8 +60,8 @@ WORDS: dict[str, tuple[str, str]] = {
         "It reflects and writes; empty means the models that are set. For example openai:deepseek-chat.",
     ),
     "ask.no_web": (
-        "网络搜索尚未配置：请设置 {names} 之一。",
-        "Web search is not configured: set one of {names}.",
+        "网络搜索未启用，请设置：{names}",
+        "Web search is not available. Set: {names}",
     ),
     "ask.keyless": (
         "当前没有使用模型：答案由规则从资料库中摘引原文。",
@@ -121,6 +121,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "run.seconds": ("{n} 秒", "{n} s"),
     "run.tokens": ("{n} 个 token", "{n} tokens"),
     "run.token1": ("1 个 token", "1 token"),
+    "run.billed": ("{n} 次计费搜索", "{n} billed searches"),
+    "run.billed1": ("1 次计费搜索", "1 billed search"),
     "run.cost": ("约 ${cost}（估算）", "about ${cost} (estimate)"),
     "run.cost_part": ("约 ${cost}（估算，部分价格未知）", "about ${cost} (estimate, some prices unknown)"),
     "run.cost_unknown": ("价格未知", "price unknown"),
@@ -168,7 +170,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "hint.endpoint": ("地址有回应，但不是这项服务", "the address answers, but it is not this service"),
     # answer
     "answer.by": ("作者", "Written by"),
-    "answer.failures": ("{n} 次查询失败", "{n} look-ups failed"),
+    "answer.failures": ("失败的步骤（{n}）", "What failed ({n})"),
     "answer.open": ("打开第 {n} 条引文的原文", "Open the passage behind citation {n}"),
     "answer.visit": ("打开来源页面", "Open the source page"),
     "answer.page": ("第 {n} 页", "page {n}"),
@@ -183,10 +185,6 @@ WORDS: dict[str, tuple[str, str]] = {
         "The search model's wording, as Google Search attributes it to this source; not the page's own.",
     ),
     "answer.expires": ("此链接约 30 天后失效", "this link expires after about 30 days"),
-    "answer.unwritten": (
-        "未能写出答案。以下是已经找到的资料。",
-        "The answer could not be written. What follows is the evidence that was found.",
-    ),
     "answer.table": ("表格", "Table"),
     "answer.suggestions": ("Google 搜索建议", "Google Search suggestions"),
     "sources.title": ("来源", "Sources"),
@@ -305,7 +303,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "status.checking": ("正在测试……", "Testing…"),
     "status.ok": ("正常，{seconds}", "works, {seconds}"),
     "status.nothing_to_check": ("没有配置任何模型或网络搜索。", "No model and no web search is configured."),
-    "status.web_missing": ("请设置 {names} 之一。", "Set one of {names}."),
+    "status.web_missing": ("请设置：{names}", "Set: {names}"),
     "status.prices": (
         "费用为估算，价格截至 {date}；未列出的模型显示为未知。",
         "Costs are estimates, with prices of {date}; models that are not listed show as unknown.",
@@ -319,6 +317,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "status.offline": ("离线", "offline"),
     "status.sample": ("仅有示例资料", "sample only"),
     "status.missing": ("未配置", "not configured"),
+    "status.empty": ("没有资料", "nothing in it"),
     "status.library": ("资料库：自有 {own} 篇，示例 {sample} 篇", "Library: {own} own documents, {sample} sample documents"),
     "status.library_add": (
         "在“资料库”页添加自己的文件。",

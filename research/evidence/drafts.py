@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from research.evidence.citations import CitedAnswer, number
 from research.evidence.markup import parse
-from research.evidence.registry import gather
+from research.evidence.registry import addresses, gather
 from research.records import Answer, Cite, Report
 from research.text import language
 
@@ -19,7 +19,7 @@ def drafted(report: Report, text: str, handles: Mapping[str, Sequence[str]]) -> 
         title=report.run.question,
         language=language(report.run.question),
         author="",
-        spans=parse(text, cites, {}, partial=True),
+        spans=parse(text, cites, addresses(report.evidence), partial=True),
         made=datetime.now(UTC),
     )
     return number(answer, gather(report.findings))

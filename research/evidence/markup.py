@@ -113,6 +113,8 @@ def _reader() -> MarkdownIt:
 
 _READER = _reader()
 _BLOCKS = _reader().disable(["inline", "text_join"])
+for _each in (_READER, _BLOCKS):
+    _each.parse("*")  # a reader puts its rules in order at first use, which threads must not share
 
 
 # --- From a model's text to spans -----------------------------------------------------------------
@@ -151,6 +153,7 @@ _PRETENCE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 200  # characters; what brackets hold beyond that is no citation
+_DEEPEST = 30  # brackets within brackets
 
 
 def parse(
@@ -215,6 +218,7 @@ class _Scan:
             at = match.end()
             if match["open"]:
                 opened.append(len(out))
+                del opened[:-_DEEPEST]
                 out.append(match["open"])
             elif match["close"]:
                 at = self._closed(match["close"], out, opened, text, at)
@@ -431,6 +435,7 @@ _UNFINISHED = re.compile(
     r"|[*_~`]+)\Z"
 )
 
+_FENCES = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
 _TAIL = 2_500  # characters; a link that is longer shows while it is written
 
 
@@ -445,7 +450,7 @@ def _steady(text: str) -> str:
         rows += 1
     if rows == 1:  # a table shows as one from its second line on
         text = "\n".join(lines[:-1])
-    if text.rpartition("\n")[2].count("**") % 2:
+    if text.rpartition("\n")[2].count("**") % 2 and not len(_FENCES.findall(text)) % 2:
         text = text.rstrip() + "**"
     return text
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from urllib.parse import SplitResult, quote, unquote_plus, urlsplit
 
-from research.records import Evidence, EvidenceKind, Finding, Passage, fingerprint
+from research.records import Cite, Evidence, EvidenceKind, Finding, Passage, fingerprint
 
 # Parameters that say where a click came from, never what the page shows.
 TRACKING_PREFIXES = ("utm_",)
@@ -207,6 +207,18 @@ def _merged(first: Evidence, later: Evidence) -> Evidence:
             "passages": _united((*first.passages, *later.passages)),
         }
     )
+
+
+def addresses(evidence: Iterable[Evidence]) -> dict[str, Cite]:
+    """What to cite for each gathered address (its `url_identity`): a source's first passage."""
+    out: dict[str, Cite] = {}
+    for item in evidence:
+        identity = url_identity(item.url)
+        if item.passages and identity:
+            first = item.passages[0]
+            cite = Cite(evidence=item.id, passage=first.id, end=len(first.text))
+            out.setdefault(identity, cite)
+    return out
 
 
 def gather(findings: Iterable[Finding]) -> Registry:

@@ -311,8 +311,6 @@ def answer_markdown(cited: CitedAnswer) -> str:
 
 
 def _answer(report: Report, cited: CitedAnswer, say: Say) -> Iterator[str]:
-    if cited.answer.unwritten:
-        yield f"**{say('unwritten')}**"
     title = escape(cited.answer.title)
     if title and title != escape(report.run.question):
         yield f"**{title}**"

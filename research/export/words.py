@@ -27,10 +27,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "not found": ("所查资料中未找到", "Not found in the sources searched"),
     "stop": ("。", "."),
     "nothing cited": ("回答没有引用任何来源。", "The answer cites no source."),
-    "unwritten": (
-        "未能写出回答。以下是已经找到的资料。",
-        "The answer could not be written. What follows is the evidence that was found.",
-    ),
     "no answer": (
         "尚无回答。本次运行的状态：{status}。下面列出计划和已经找到的资料。",
         "There is no answer. The run's status is: {status}. "

@@ -13,6 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -268,7 +269,7 @@ async def repeated(
     """
     settings, rest = clients.settings, clients.rest(spec, search=stage == "search")
     if rest.left:
-        raise Trouble("quota", f"{spec}: quota used up (possible again in {rest.left:.0f} s)")
+        raise Trouble("quota", f"{spec}: quota used up (possible again in {ceil(rest.left)} s)")
     attempts = settings.model_attempts
     for attempt in range(1, attempts + 1):
         try:
@@ -335,13 +336,15 @@ def _judge(message: AIMessage, text: str, spec: Spec) -> None:
     refusal = message.additional_kwargs.get("refusal")
     block = feedback.get("block_reason") if isinstance(feedback, dict) else None
     if block:
-        raise Trouble("blocked", f"{spec} refused the prompt ({block})")
+        raise Trouble("blocked", f"{spec} refused the prompt ({getattr(block, 'name', block)})")
     if refusal:
         raise Trouble("blocked", f"{spec} refused: {refusal}")
     if finish in _BLOCKED:
         raise Trouble("blocked", f"{spec} stopped ({finish})")
     if finish in _CUT:
         raise Trouble("cut off", f"{spec} reached its limit of output before the first word")
+    if text.strip() and not finish and spec.provider == "ollama":  # the last of its lines says why
+        raise Trouble("unreachable", f"{spec} broke off", again=True)
     if not text.strip():
         ended = f" ({finish})" if finish else ""
         raise Trouble("malformed", f"{spec} answered without a text{ended}", again=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from research.models.limits import Limiter, Rest
 from research.models.roles import Provider, Spec
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from google import genai
     from langchain_core.language_models import BaseChatModel
 
+_T = TypeVar("_T")
 STREAM = 5  # a whole stream may take this many times as long as one answer
 
 
@@ -51,7 +54,7 @@ class Clients:
             async with self._making:
                 if name not in self._models:  # importing takes a second: not on the loop
                     build = _BUILD[spec.provider]
-                    self._models[name] = await asyncio.to_thread(build, spec, self.settings)
+                    self._models[name] = await asyncio.to_thread(_made, build, spec, self.settings)
         return self._models[name]
 
     async def gemini(self) -> genai.Client:
@@ -59,7 +62,7 @@ class Clients:
         if self._gemini is None:
             async with self._making:
                 if self._gemini is None:
-                    self._gemini = await asyncio.to_thread(_google, self.settings)
+                    self._gemini = await asyncio.to_thread(_made, _google, self.settings)
         return self._gemini
 
     async def close(self) -> None:
@@ -70,6 +73,16 @@ class Clients:
             self._gemini.close()
         self._models.clear()
         self._gemini = None
+
+
+_imports = threading.Lock()
+
+
+def _made(build: Callable[..., _T], *args: Any) -> _T:
+    """Builds one client at a time: libraries that import themselves in a circle break when two
+    threads import them at once."""
+    with _imports:
+        return build(*args)
 
 
 def _hush() -> None:
@@ -106,6 +119,7 @@ def _gemini_chat(spec: Spec, settings: Settings) -> BaseChatModel:
         base_url=settings.gemini_url or None,
         vertexai=False,
         timeout=settings.model_timeout * STREAM,
+        temperature=None,
         max_retries=1,  # attempts: repeating is decided by `Chat`, which knows what was paid for
     )
 

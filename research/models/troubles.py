@@ -16,17 +16,22 @@ from research.trouble import Trouble, of_status, retry_after
 
 # Names of classes rather than the classes: which transport a client uses depends on what is
 # installed (httpx, its successor, aiohttp), and each has errors of its own.
+_SPOKEN = {"APIError", "ResponseError"}
 _TIMEOUTS = {"TimeoutError", "TimeoutException", "ServerTimeoutError", "APITimeoutError"}
 _CONNECTIONS = {
     "ConnectionError", "TransportError", "ClientConnectionError", "ClientPayloadError",
     "APIConnectionError", "ClientError", "OSError",
 }  # fmt: skip
+_WHERE = {"openai": " (OPENAI_BASE_URL)", "ollama": " (OLLAMA_BASE_URL)"}  # they name no host
 _OBJECT = re.compile(r"\s*(?:ssl:)?<[^>]*>")
 _BROKEN = {"HttpProcessingError", "ClientPayloadError", "RemoteProtocolError", "ReadError"}
 _UNREADABLE = {
     "JSONDecodeError", "UnknownApiResponseError", "APIResponseValidationError", "ValidationError",
     "ContentTypeError", "TypeError", "KeyError", "IndexError", "AttributeError", "ValueError",
 }  # fmt: skip
+
+
+_REGION = ("location is not supported", "country, region, or territory not supported")
 
 
 def trouble(error: Exception, spec: Spec) -> Trouble:
@@ -48,10 +53,12 @@ def trouble(error: Exception, spec: Spec) -> Trouble:
     if any(found & _BROKEN for found in names):
         return Trouble("unreachable", f"{spec} broke off ({type(error).__name__})", again=True)
     if any(found & _CONNECTIONS for found in names):
-        words = _OBJECT.sub("", str(error))
+        words = _OBJECT.sub("", str(error)) + _WHERE.get(spec.provider, "")
         return Trouble("unreachable", f"{what}: {words}", again=True)
     if any(found & _UNREADABLE for found in names):
         return Trouble("malformed", f"{spec} answered something that is not its JSON", again=True)
+    if any(found & _SPOKEN for found in names):  # an error in the middle of an answer
+        return Trouble("unavailable", f"{spec}: {_message(_body(error))}", again=True)
     raise error
 
 
@@ -84,7 +91,7 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
     text = f"{message} {json.dumps(body, ensure_ascii=False)}".lower()
     if "api_key_invalid" in text or "api key not valid" in text or status == 401:
         return Trouble("refused", f"{spec}: {message} ({KEYS[spec.provider]})", hint="key")
-    if status == 400 and "location is not supported" in text:
+    if status in (400, 403) and any(words in text for words in _REGION):
         return Trouble("refused", f"{spec}: {message}", hint="location")
     if status in (400, 413) and ("token count" in text or "context length" in text):
         return Trouble("refused", f"{spec}: {message}", hint="context")
@@ -92,8 +99,8 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
         known = gone(spec.name)
         return Trouble(
             "refused",
-            f"{spec} is not available; {spec.setting or 'the setting'} names another model"
-            + (f". {known}" if known else ""),
+            f"{spec} is not available; {f'set {spec.setting} to' if spec.setting else 'choose'} "
+            f"another model" + (f". {known}" if known else ""),
             hint="model",
         )
     after = _delay(body) if status == 429 else None
@@ -110,7 +117,8 @@ def _body(error: BaseException) -> Any:
     for name in ("details", "body"):
         if isinstance(value := getattr(error, name, None), dict | list):
             return value
-    return {}
+    said = getattr(error, "error", "")  # Ollama's, which is a text
+    return {"error": said} if isinstance(said, str) else {}
 
 
 def _message(body: Any) -> str:

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from pydantic import BaseModel, ConfigDict
 
 from research.evidence.markup import parse
-from research.evidence.registry import url_identity
+from research.evidence.registry import addresses
 from research.models.calls import Chat, Prompt, Reply
 from research.models.clients import Clients
 from research.models.roles import KEYS, Spec, roles, usable
@@ -21,7 +21,6 @@ from research.models.roles import parse as parse_model
 from research.reasoners import prompts
 from research.reasoners.prompts import Listing
 from research.records import (
-    Cite,
     Draft,
     Evidence,
     Failure,
@@ -179,6 +178,8 @@ class LLM:
     # Planning
 
     async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+        if not options.loops:  # nothing will be searched: the answer is the only call
+            return Plan()
         fields = prompts.query_fields(options.sources, "queries")
         chat = self.chat("plan")
         try:
@@ -283,7 +284,13 @@ class LLM:
             reply = await chat.stream(prompt, "write", say)
         except Trouble as trouble:
             return _standing_in(tongue, findings, str(chat.spec), trouble)
-        spans = list(parse(reply.text, listing.handles, _addresses(findings)))
+        spans = list(
+            parse(
+                reply.text,
+                listing.handles,
+                addresses(item for found in findings for item in found.evidence),
+            )
+        )
         return _drafted(spans, reply, tongue, findings, reflections, listing, str(chat.spec))
 
     async def _unsearched(self, question: Question, options: Options, say: Say) -> Draft:
@@ -318,7 +325,7 @@ class LLM:
         listing = Listing.of([found], chat.room)
         prompt: Prompt = prompts.summary_prompt(query, language(query), listing, self._today)
         reply = await chat.text(prompt, "summarise", say)
-        return parse(reply.text, listing.handles, _addresses([found]))
+        return parse(reply.text, listing.handles, addresses(evidence))
 
 
 def _tasks(made: _Json, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:
@@ -332,18 +339,6 @@ def _tasks(made: _Json, fields: Mapping[str, str], round_: int) -> tuple[Task, .
         Task(id=f"{round_}.{n}", round=round_, source=source, query=query)
         for n, (source, query) in enumerate(queries, 1)
     )
-
-
-def _addresses(findings: Sequence[Finding]) -> dict[str, Cite]:
-    """The gathered addresses: a model that writes one out means that source."""
-    out: dict[str, Cite] = {}
-    for finding in findings:
-        for item in finding.evidence:
-            if item.passages and (identity := url_identity(item.url)):
-                first = item.passages[0]
-                cite = Cite(evidence=item.id, passage=first.id, end=len(first.text))
-                out.setdefault(identity, cite)
-    return out
 
 
 # Drafts

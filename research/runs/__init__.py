@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from research import settings as _settings
 from research.library.index import Library
@@ -27,9 +28,7 @@ from research.settings import Settings
 from research.sources import Source
 from research.sources.library import LibrarySource
 from research.sources.web import WebSource
-from research.sources.web.fetch import Fetcher
 from research.sources.web.gemini import GeminiSearch
-from research.sources.web.pages import PageReader
 from research.sources.web.provider import Provider
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
@@ -37,9 +36,20 @@ from research.sources.web.wikipedia import Wikipedia
 from research.storage import StoreError
 from research.trouble import conceal
 
+if TYPE_CHECKING:
+    from research.sources.web.pages import PageReader
+
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _reader() -> PageReader:
+    """What reads pages, loaded only where that is turned on."""
+    from research.sources.web.fetch import Fetcher
+    from research.sources.web.pages import PageReader
+
+    return PageReader(Fetcher())
 
 
 class Desk:
@@ -52,7 +62,7 @@ class Desk:
         self.library = Library(settings.data_dir / "library.db")
         self.clients = Clients(settings)
         self.models = LLM(self.clients, _now) if available(settings) else None
-        self._fetcher = Fetcher()
+        self._reader = _reader() if settings.pages_per_search else None
         self._web = self._web_source()
         self.sources: dict[str, Source] = {
             source.name: source
@@ -84,7 +94,7 @@ class Desk:
             [self._provider(name) for name in settings.web_providers],
             deadline=settings.search_timeout,
             summarise=models.summarise if models else None,
-            reader=PageReader(self._fetcher),
+            reader=self._reader,
             pages=settings.pages_per_search,
             clock=_now,
         )
@@ -119,7 +129,8 @@ class Desk:
 
     async def _closing(self) -> None:
         await self._web.close()
-        await self._fetcher.close()
+        if self._reader:
+            await self._reader.close()
         await self.clients.close()
 
     def close(self) -> None:

@@ -234,6 +234,7 @@ def test_the_text_as_a_whole_reads_the_same_once_it_is_written() -> None:
     assert short(WHOLE, partial=True) == short(WHOLE)
     assert short("x [@3f") == [("x [@3f", "")]
     assert short("x [@3fa9]", partial=True) == [("x", "a")]
+    assert short("```\nf(**a", partial=True) == [("```\nf(**a", "")]
 
 
 # --- From spans to a tree
@@ -386,6 +387,7 @@ def test_any_spans_keep_every_citation(spans: list[NumberedSpan]) -> None:
 REPEATED = [
     " " * 40_000, "\n" * 20_000, "[" * 20_000, "[](" * 8_000, "[@3fa9]" * 3_000, "(@3fa9" * 5_000,
     "`" * 9_000, "a` " * 9_000, "> " * 9_000, "**a" * 9_000, "| " * 9_000 + "[@3fa9]",
+    "【]" * 9_000, "[" * 9_000 + "1" + "]" * 9_000,
 ]  # fmt: skip
 
 

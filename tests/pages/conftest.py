@@ -9,15 +9,11 @@ from pathlib import Path
 import pytest
 
 from research import Library, runs
+from tests.pages.serving import SETTINGS
 from tests.pages.visitor import Visitor
+from tests.servers.openai import FakeOpenAI
 
-SETTINGS = (
-    "NUMBER_OF_INITIAL_QUERIES",
-    "MAX_RESEARCH_LOOPS",
-    "SIGHTLINE_SEARCH_TIMEOUT",
-    "SIGHTLINE_SEARCH_DELAY",
-    "SIGHTLINE_PASSAGES_PER_SEARCH",
-)
+KEY = "sk-sentinel-0123456789abcdef"
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +36,19 @@ def folder(tmp_path: Path, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> It
     runs.close()
     yield folder
     runs.close()
+
+
+@pytest.fixture
+def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
+    """A model for every role, which is asked once for each thing; it knows no key but its own."""
+    with FakeOpenAI() as fake:
+        fake.keys = {KEY}
+        monkeypatch.setenv("ANSWER_MODEL", "openai:gpt-fake")
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("SIGHTLINE_MODEL_ATTEMPTS", "1")
+        yield fake
+        runs.close()
 
 
 @pytest.fixture

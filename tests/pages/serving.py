@@ -15,7 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from research.settings import load
+
 ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = ("GOOGLE_API_KEY", *(name for name, _ in load({}).shown()))  # none may come from outside
 STARTED = 40.0  # seconds that a server may take to answer
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
@@ -46,8 +49,10 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        own = ("SIGHTLINE_", "STREAMLIT_", "NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS")
-        self._env = {k: v for k, v in os.environ.items() if not k.startswith(own)}
+        own = ("SIGHTLINE_", "STREAMLIT_")
+        self._env = {
+            k: v for k, v in os.environ.items() if not k.startswith(own) and k not in SETTINGS
+        }
         self._env |= {"SIGHTLINE_DATA_DIR": str(folder), **settings}
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 
 from pages.parts.words import WORDS
 from research import MAX_QUESTION, Options, Run, runs
-from tests.pages.visitor import Visitor
+from tests.pages.conftest import KEY
+from tests.pages.visitor import Visitor, shown
+from tests.servers.openai import FakeOpenAI
+from tests.servers.search import FakeSearXNG
 
 Visit = Callable[..., Visitor]
 EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
@@ -27,8 +31,8 @@ HOSTILE = {
 }
 
 
-def english(key: str) -> str:
-    return WORDS[key][1]
+def english(key: str, **values: object) -> str:
+    return WORDS[key][1].format(**values)
 
 
 # Refusals
@@ -130,6 +134,198 @@ def test_the_settings_are_the_effort_unless_it_is_chosen(
     monkeypatch.setenv("MAX_RESEARCH_LOOPS", "4")
     visit().ask(EN).wait()
     assert runs.list()[0].options == Options(queries=7, loops=4)
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("web", [False, True])
+def test_the_sources_are_those_where_there_is_something_unless_they_are_chosen(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch, web: bool, own: bool
+) -> None:
+    if web:
+        monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
+    if own:
+        list(runs.desk().library.add([("a.md", b"# Tower\n\nThe tower is open all day.")]))
+    expected = {
+        (False, False): ["library"],  # the sample
+        (False, True): ["library"],
+        (True, False): ["web"],
+        (True, True): ["web", "library"],
+    }[web, own]
+    visitor = visit()
+    assert runs.desk().usual().sources == tuple(expected)
+    assert visitor.at.button_group(key="sources").value == expected
+    names = "GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL"
+    assert (english("ask.no_web", names=names) in visitor.words) == (not web)
+
+
+def test_the_sources_chosen_hold_for_the_run_and_for_the_next_question(visit: Visit) -> None:
+    visitor = visit()
+    visitor.at.button_group(key="sources").set_value(["web", "library"])
+    visitor.ask(EN).wait()
+    assert runs.list()[0].options.sources == ("web", "library")
+    assert visitor.press("new").at.button_group(key="sources").value == ["web", "library"]
+
+
+def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visit: Visit) -> None:
+    visitor = visit()
+    visitor.at.slider(key="loops").set_value(0)
+    visitor.ask(EN).wait()
+    (run,) = runs.list()
+    assert (run.options.loops, run.status) == (0, "done")
+    told = {block["text"] for block in visitor.blocks("missing")}
+    assert told == {"Nothing was searched for this, which says nothing about the sources."}
+    assert runs.desk().runs.store.searches(run.id) == []
+    assert "0 rounds · 0 searches" in visitor.words
+    assert "Round 1" not in visitor.words
+
+
+# Models
+
+
+def fields(visitor: Visitor) -> list[str]:
+    return [field.key or "" for field in visitor.at.text_input]
+
+
+def test_without_a_model_the_form_offers_none_and_says_that_none_is_used(visit: Visit) -> None:
+    visitor = visit()
+    assert fields(visitor) == []
+    assert english("ask.keyless") in visitor.words
+    visitor.ask(EN).wait()
+    assert runs.list()[0].options.model == ""
+
+
+def test_with_models_the_form_offers_another_one_and_says_who_writes(
+    visit: Visit, server: FakeOpenAI
+) -> None:
+    visitor = visit()
+    assert fields(visitor) == ["model"]
+    assert english("ask.models", write="openai:gpt-fake") in visitor.words
+    assert english("ask.keyless") not in visitor.words
+    assert server.calls() == 0
+
+
+def test_a_model_answers_in_text_whose_citations_open_passages(
+    visit: Visit, server: FakeOpenAI
+) -> None:
+    visitor = visit().ask(EN).wait()
+    cites = [
+        cite for b in visitor.blocks("text") for s in b["spans"].values() for cite in s["cites"]
+    ]
+    assert cites
+    assert all(cite["before"] + cite["quote"] + cite["after"] for cite in cites)
+    assert not visitor.answer or not visitor.answer["draft"]
+    assert "openai:gpt-fake" in visitor.words
+    assert re.search(r"[\d,]+ tokens · price unknown", visitor.words)
+    assert set(visitor.table("calls")["stage"]) == {
+        english(f"stage.{stage}") for stage in ("plan", "reflect", "write")
+    }
+
+
+def test_the_model_chosen_writes_and_is_there_for_the_next_question(
+    visit: Visit, server: FakeOpenAI
+) -> None:
+    visitor = visit()
+    visitor.at.text_input(key="model").set_value("  openai:qwen3-8b ")
+    visitor.ask(EN).wait()
+    assert runs.list()[0].options.model == "openai:qwen3-8b"
+    assert f"{english('answer.by')}: openai:qwen3-8b" in visitor.words
+    assert visitor.press("new").at.text_input(key="model").value == "openai:qwen3-8b"
+
+
+def test_an_answer_is_on_the_page_while_it_is_written(visit: Visit, server: FakeOpenAI) -> None:
+    server.fail("write", "slow:0.5")
+    visitor = visit().ask(EN).until(english("step.writing"))
+    stop = f"stop_{visitor.run_id[:8]}"
+    while visitor.answer is None:
+        assert stop in visitor.buttons
+        visitor.look()
+    assert visitor.answer["draft"]
+    assert visitor.blocks("text")
+    visitor.press(stop).wait()
+    assert english("run.stopped_help") in visitor.words
+
+
+def test_a_wait_that_a_model_asks_for_is_told_with_its_reason(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_MODEL_ATTEMPTS", "2")
+    server.fail("plan", "429:25")
+    quota, wait = english("reason.quota"), english("run.seconds", n=25)
+    told = english("step.again", what="openai:gpt-fake", why=quota, wait=wait)
+    visitor = visit().ask(EN).until(told)
+    visitor.press(f"stop_{visitor.run_id[:8]}").wait()
+    assert told not in visitor.words
+
+
+def test_an_answer_that_cannot_be_written_leaves_what_was_found_and_is_written_on_request(
+    visit: Visit, server: FakeOpenAI
+) -> None:
+    server.fail("write", "503")
+    visitor = visit().ask(EN).wait()
+    (run,) = runs.list()
+    assert run.status == "failed"
+    (error,) = visitor.errors
+    assert error.startswith("The run failed: unavailable: openai:gpt-fake: ")
+    assert "could not write an answer" in visitor.blocks("notice")[0]["text"]
+    assert visitor.blocks("quote")
+    before = runs.desk().runs.store.searches(run.id)
+    server.fail("write", "ok")
+    visitor.press(f"resume_{run.id[:8]}").wait()
+    assert visitor.blocks("text")
+    assert visitor.errors == []
+    assert runs.desk().runs.store.searches(run.id) == before
+    assert server.calls("plan") == 1
+
+
+# Failures
+
+
+def test_what_fails_at_any_stage_is_listed_with_its_reason_and_what_helps(
+    visit: Visit, server: FakeOpenAI
+) -> None:
+    server.fail("plan", "404")
+    server.fail("reflect", "400context")
+    server.fail("write", "400key")
+    visitor = visit()
+    visitor.at.button_group(key="sources").set_value(["web", "library"])
+    visitor.ask(EN).wait()
+    (warning,) = (shown(item.value) for item in visitor.at.warning)
+    refused, unset = english("reason.refused"), english("reason.no key")
+    assert english("answer.failures", n=4) in warning
+    for told in (
+        f"{english('stage.plan')}: {refused} — {english('hint.model')} (openai:gpt-fake",
+        f"{EN} — {english('source.web')}: {unset} — {english('hint.key')} (",
+        f"{english('stage.reflect')}: {refused} — {english('hint.context')} (openai:gpt-fake",
+        f"{english('stage.write')}: {refused} — {english('hint.key')} (openai:gpt-fake",
+    ):
+        assert told in warning
+    assert KEY not in warning
+
+
+def test_a_summary_that_fails_is_not_taken_for_a_search_that_failed(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.fail("summarise", "503")
+    row = {"title": "Tickets", "url": "https://example.org/a", "content": "A ticket costs 60 yuan."}
+    with FakeSearXNG(results=[row]) as searxng:
+        monkeypatch.setenv("SEARXNG_URL", searxng.base_url)
+        visitor = visit()
+        visitor.at.slider(key="queries").set_value(1)
+        visitor.at.slider(key="loops").set_value(1)
+        visitor.ask(EN).wait()
+    (warning,) = (shown(item.value) for item in visitor.at.warning)
+    where = f"{english('source.web')} · {english('stage.summarise')}"
+    assert f" — {where}: {english('reason.unavailable')} (" in warning
+    assert f"{english('source.web')} ({english('source.searxng')})" in visitor.words
+    assert visitor.blocks("text")
+
+
+def test_failures_are_told_in_chinese_too(visit: Visit, server: FakeOpenAI) -> None:
+    server.fail("write", "400key")
+    visitor = visit(lang="zh").ask(ZH).wait()
+    (warning,) = (shown(item.value) for item in visitor.at.warning)
+    told = [WORDS[key][0] for key in ("stage.write", "reason.refused", "hint.key")]
+    assert f"{told[0]}: {told[1]} — {told[2]} (" in warning
 
 
 # The plan first

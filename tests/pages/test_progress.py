@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,11 @@ def found(id_: str, round_: int = 1, **more: Any) -> dict[str, Any]:
 def plan(*ids: str) -> dict[str, Any]:
     parts = [{"id": "p1", "subject": "Tower", "text": "ticket"}]
     return {"plan": {"parts": parts, "tasks": [task(i) for i in ids], "edited": False, "notes": []}}
+
+
+def used(stage: str, input_: int = 0, output: int = 0, **more: Any) -> dict[str, Any]:
+    return {"stage": stage, "model": "openai:m", "calls": 1, "input": input_, "cached": 0,
+            "output": output, "searches": 0, "cost": None, **more}  # fmt: skip
 
 
 def events(*told: tuple[str, dict[str, Any]], step: float = 1.0) -> list[Event]:
@@ -60,7 +66,14 @@ WHOLE = events(
     ("found", found("2.1", 2)),
     ("reflection", {"round": 2, "skipped": True}),
     ("writing", {}),
-    ("answer", {"quotes": 3, "failures": 0}),
+    ("usage", used("plan", 900, 100, cost=0.0021)),
+    ("usage", used("search", searches=1)),
+    ("drafting", {"handles": {"ab12": ["e1", "p1"]}}),
+    ("text", {"text": "The to"}),
+    ("waiting", {"stage": "write", "seconds": 4.0, "reason": "unavailable", "what": "openai:m"}),
+    ("text", {"text": "A tower", "restart": True}),
+    ("text", {"text": " stands."}),
+    ("answer", {"quotes": 2, "cites": 3, "failures": 0}),
     ("status", {"status": "done", "error": ""}),
 )  # fmt: skip
 
@@ -102,7 +115,7 @@ def test_a_whole_run_is_told_by_rounds() -> None:
     assert (first.reflected, first.skipped, first.follow_ups) == (True, False, ["query 2.1"])
     assert second.searches["2.1"].why == "synonyms"
     assert (second.reflected, second.skipped) == (True, True)
-    assert view.quotes == 3
+    assert view.cites == 3
 
 
 def test_a_finished_search_that_begins_again_stays_finished() -> None:
@@ -112,8 +125,8 @@ def test_a_finished_search_that_begins_again_stays_finished() -> None:
 
 
 def test_elapsed_time_leaves_out_the_pauses_between_stop_and_resume() -> None:
-    # Running from second 0 to 6 and from 7 to 19.
-    assert View().add(WHOLE).elapsed(START + timedelta(days=1)) == 18
+    # Running from second 0 to 6 and from 7 to 26.
+    assert View().add(WHOLE).elapsed(START + timedelta(days=1)) == 25
     assert View().add(WHOLE[:7]).elapsed(START + timedelta(days=1)) == 6
     assert View().add(WHOLE[:9]).elapsed(START + timedelta(seconds=9)) == 8
     assert View().elapsed(START) == 0
@@ -127,9 +140,66 @@ def test_a_run_that_was_killed_counts_until_it_was_found_dead() -> None:
 
 
 def test_the_summary_counts_rounds_searches_and_seconds() -> None:
-    assert summary(View().add(WHOLE), run()) == "2 rounds · 3 searches · 18 s"
+    assert summary(View().add(WHOLE), run()).startswith("2 rounds · 3 searches · 25 s · ")
     assert summary(View().add(WHOLE[:6]), run("interrupted")).startswith("1 round · 1 search · ")
     assert summary(View(), run("queued")).startswith("0 rounds · 0 searches · ")
+
+
+def test_what_a_run_uses_is_added_up_and_told() -> None:
+    view = View().add(WHOLE)
+    assert (view.tokens, view.paid, view.unpriced) == (1_000, 1, True)
+    told = "25 s · 1,000 tokens · about $0.0021 (estimate, some prices unknown)"
+    assert summary(view, run()).endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("usage", "words"),
+    [
+        ([used("plan", 1, cost=0.5)], "1 token · about $0.5000 (estimate)"),
+        ([used("plan", 20, 5), used("write", 1)], "26 tokens · price unknown"),
+        ([used("search", searches=1)], "1 billed search · price unknown"),
+        ([used("search", searches=1, cost=0.014)] * 2, "2 billed searches · about $0.0280 (estimate)"),
+    ],
+)  # fmt: skip
+def test_tokens_or_else_searches_are_told_with_the_money_as_far_as_it_is_known(
+    usage: list[dict[str, Any]], words: str
+) -> None:
+    view = View().add(events(*(("usage", data) for data in usage)))
+    assert summary(view, run()).endswith(f" s · {words}")
+
+
+def test_without_anything_that_is_paid_for_no_money_is_mentioned() -> None:
+    assert summary(View().add(WHOLE[:18]), run()) == "2 rounds · 3 searches · 16 s"
+
+
+def test_the_text_grows_as_it_is_written_and_begins_anew_where_the_model_does() -> None:
+    texts = [View().add(WHOLE[:n]).text for n in range(20, 26)]
+    assert texts == ["", "", "The to", "The to", "A tower", "A tower stands."]
+    assert View().add(WHOLE).handles == {"ab12": ["e1", "p1"]}
+
+
+def test_a_run_that_goes_on_writes_its_text_from_the_beginning() -> None:
+    again = events(*((e.kind, e.data) for e in WHOLE[:-2]), ("writing", {}))
+    assert View().add(again).text == ""
+
+
+def test_a_wait_is_known_until_something_comes_of_it() -> None:
+    waits = [View().add(WHOLE[:n]).waiting for n in range(22, 26)]
+    what = ("openai:m", "unavailable", 4.0, START + timedelta(seconds=22))
+    assert waits == [None, what, None, None]
+
+
+def test_the_events_of_an_earlier_version_are_still_understood() -> None:
+    """It had no hints, no providers and no count of citations."""
+    told = events(
+        ("status", {"status": "running"}), ("plan", plan("1.1")), ("search", {"task": task("1.1")}),
+        ("found", found("1.1")), ("writing", {}), ("answer", {"quotes": 4, "failures": 0}),
+        ("status", {"status": "done", "error": ""}),
+    )  # fmt: skip
+    view = View().add(told)
+    assert (view.cites, view.text, view.tokens) == (4, "", 0)
+    (search,) = view.rounds[1].searches.values()
+    assert (search.state, search.hint, search.provider) == ("found", "", "")
 
 
 def test_each_failure_of_a_search_keeps_its_reason_and_message() -> None:
@@ -138,8 +208,17 @@ def test_each_failure_of_a_search_keeps_its_reason_and_message() -> None:
         ("search", {"task": task("1.1")}),
         (
             "found",
-            found("1.1", reason="timeout", message="no answer within 30 s", passages=0, titles=[]),
+            found(
+                "1.1",
+                reason="timeout",
+                message="no answer within 30 s",
+                passages=0,
+                titles=[],
+                hint="endpoint",
+                provider="tavily",
+            ),
         ),
     )
     (search,) = View().add(told).rounds[1].searches.values()
     assert (search.state, search.message, search.over) == ("timeout", "no answer within 30 s", True)
+    assert (search.hint, search.provider) == ("endpoint", "tavily")

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from pages.parts.words import WORDS
-from research import runs
+from research import prices_as_of, runs
 from tests.pages.visitor import Visitor
+from tests.servers.openai import FakeOpenAI
+from tests.servers.search import FakeTavily
 
 Visit = Callable[..., Visitor]
 PAGES = ["", "library", "history", "status"]
@@ -36,10 +38,11 @@ def test_an_empty_library_is_missing_and_own_documents_are_live(visit: Visit) ->
     library = runs.desk().library
     library.use_sample(False)
     visitor = visit("status")
-    assert english("status.missing") in visitor.words
+    assert english("status.empty") in visitor.words
     assert english("status.library_add") in visitor.words
     list(library.add([("tower.md", b"# Tower\n\nThe tower is open all day.")]))
     assert english("status.live") in visitor.look().words
+    assert english("status.empty") not in visitor.words
     assert english("status.library_add") not in visitor.words
 
 
@@ -48,6 +51,107 @@ def test_the_settings_are_shown_as_they_are(visit: Visit, monkeypatch: pytest.Mo
     table = visit("status").table("value").set_index("name")["value"]
     assert table["MAX_RESEARCH_LOOPS"] == "7"
     assert table["NUMBER_OF_INITIAL_QUERIES"] == "3"
+
+
+def test_without_a_key_no_role_is_listed_and_no_key_is_set(visit: Visit) -> None:
+    visitor = visit("status")
+    assert not any("role" in table.value.columns for table in visitor.at.dataframe)
+    table = visitor.table("value").set_index("name")["value"]
+    keys = [name for name in table.index if name.endswith("_KEY")]
+    assert keys == ["GEMINI_API_KEY", "OPENAI_API_KEY", "TAVILY_API_KEY"]
+    assert {table[name] for name in keys} == {english("status.unset")}
+
+
+# Models and web search
+
+
+def test_each_role_is_shown_with_its_setting_and_its_model(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REFLECTION_MODEL", "ollama:qwen3")
+    monkeypatch.setenv("QUERY_GENERATOR_MODEL", "gemini-3.8-flash")
+    visitor = visit("status")
+    assert english("status.models_text") in visitor.words
+    assert english("status.reasoner_text") not in visitor.words
+    assert english("status.prices", date=prices_as_of().isoformat()) in visitor.words
+    ready, missing = english("status.set"), english("status.needs", setting="GEMINI_API_KEY")
+    assert visitor.table("role").to_numpy().tolist() == [
+        [english("role.plan"), "QUERY_GENERATOR_MODEL", "gemini:gemini-3.8-flash", missing],
+        [english("role.reflect"), "REFLECTION_MODEL", "ollama:qwen3", ready],
+        [english("role.write"), "ANSWER_MODEL", "openai:gpt-fake", ready],
+        [english("role.search"), "WEB_SEARCH_MODEL", "openai:gpt-fake", ready],
+    ]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_key_is_shown_as_set_and_never_itself(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, lang: str
+) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-sentinel-0123456789")
+    visitor = visit("status", lang=lang).press("check")
+    table = visitor.table("value").set_index("name")["value"]
+    chosen = {"zh": 0, "en": 1}[lang]
+    assert table["OPENAI_API_KEY"] == table["TAVILY_API_KEY"] == WORDS["status.set"][chosen]
+    assert table["GEMINI_API_KEY"] == WORDS["status.unset"][chosen]
+    assert table["OPENAI_BASE_URL"] == server.base_url
+    tables = [frame.value.to_csv() for frame in visitor.at.dataframe]
+    assert "sentinel" not in visitor.words + str(tables)
+
+
+def test_the_web_is_live_with_those_who_search_it(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert english("status.web_missing", names="GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL") in (
+        visit("status").words
+    )
+    runs.close()
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
+    monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
+    words = visit("status").words
+    assert english("status.live") in words
+    assert "tavily, searxng" in words
+
+
+def test_a_test_of_the_connections_says_of_each_model_that_it_works(
+    visit: Visit, server: FakeOpenAI
+) -> None:
+    visitor = visit("status")
+    assert server.calls() == 0
+    words = visitor.press("check").words
+    assert server.calls("check") == server.calls() == 4
+    for role in ("plan", "reflect", "write", "search"):
+        assert f"{english(f'role.{role}')}  · openai:gpt-fake" in words
+    assert words.count(english("status.ok", seconds="").strip()) == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason", "hint"),
+    [("400key", "refused", "key"), ("404", "refused", "model"),
+     ("400context", "refused", "context"), ("503", "unavailable", "")],
+)  # fmt: skip
+def test_a_connection_that_fails_is_told_with_its_reason_and_what_helps(
+    visit: Visit, server: FakeOpenAI, fault: str, reason: str, hint: str
+) -> None:
+    server.fail("check", fault)
+    words = visit("status").press("check").words
+    assert words.count(english(f"reason.{reason}")) == 4
+    assert not hint or words.count(english(f"hint.{hint}")) == 4
+
+
+def test_a_search_that_fails_its_test_is_told_beside_models_that_work(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeTavily(status=401) as tavily:
+        monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
+        monkeypatch.setenv("TAVILY_BASE_URL", tavily.base_url)
+        words = visit("status").press("check").words
+    assert english("source.tavily") in words
+    assert words.count(english("status.ok", seconds="").strip()) == 4
+    assert words.count(english("reason.refused")) == words.count(english("hint.key")) == 1
+
+
+def test_where_nothing_is_configured_there_is_nothing_to_test(visit: Visit) -> None:
+    assert english("status.nothing_to_check") in visit("status").press("check").words
 
 
 # Trouble
@@ -140,6 +244,8 @@ def test_a_file_that_is_damaged_while_the_program_runs_is_told_too(
         ("MAX_RESEARCH_LOOPS", "ten"),
         ("NUMBER_OF_INITIAL_QUERIES", "0"),
         ("SIGHTLINE_SEARCH_DELAY", "$x$"),
+        ("WEB_SEARCH", "google"),
+        ("OPENAI_BASE_URL", "localhost"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named_with_its_value(

@@ -14,6 +14,7 @@ import pytest
 from pages.parts.words import WORDS, size
 from research import records
 from research.library.prepare import Added
+from research.settings import ROLES
 from research.storage import Trouble
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +22,9 @@ FILES = sorted((ROOT / "pages").rglob("*.py"))
 # Keys that are put together from a record's value, and the values that the record may have.
 FAMILIES = {
     "reason.": get_args(records.Reason),
+    "hint.": tuple(filter(None, get_args(records.Hint))),
+    "stage.": get_args(records.Stage),
+    "role.": ROLES,
     "kind.": (*get_args(records.EvidenceKind), "sample"),
     "added.": get_args(get_type_hints(Added)["outcome"]),
     "problem.": ("empty", "too long", "no words"),

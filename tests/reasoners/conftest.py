@@ -116,9 +116,7 @@ async def digest(library: Library, text: str, loops: int = 3, queries: int = 10)
         findings += [await source.search(task, silent) for task in reflections[-1].follow_ups]
     draft = await reasoner.write(question, plan, findings, reflections, options, silent)
     assert not draft.unwritten
-    return Digested(
-        question, plan, tuple(findings), tuple(reflections), draft.spans, draft.author
-    )
+    return Digested(question, plan, tuple(findings), tuple(reflections), draft.spans, draft.author)
 
 
 async def planned(reasoner: Digest, text: str, options: Options | None = None) -> Plan:

@@ -116,9 +116,7 @@ def test_exactly_as_many_rounds_are_searched_as_the_limit_says(loops: int, bench
 
 
 @pytest.mark.parametrize("queries", range(1, 11))
-def test_each_round_searches_as_many_queries_as_the_limit_says(
-    queries: int, bench: Bench
-) -> None:
+def test_each_round_searches_as_many_queries_as_the_limit_says(queries: int, bench: Bench) -> None:
     source = ScriptedSource()
     reasoner = ScriptedReasoner(
         [f"q{n}" for n in range(12)], lambda round_: [f"r{round_}-{n}" for n in range(12)]
@@ -239,7 +237,11 @@ def test_a_query_that_ran_before_is_not_run_again_however_it_is_spelled(bench: B
         (HANGS, "timeout", "no answer within 0.1 s"),
         (Outcome(reason="quota", message="used up until noon"), "quota", "used up until noon"),
         (Outcome(reason="no key"), "no key", ""),
-        (Outcome(raises=Trouble("blocked", "not for robots", hint="location")), "blocked", "robots"),
+        (
+            Outcome(raises=Trouble("blocked", "not for robots", hint="location")),
+            "blocked",
+            "robots",
+        ),
     ],
 )
 def test_one_failing_search_of_three_costs_only_itself_and_is_listed(

@@ -158,6 +158,14 @@ def test_the_plan_of_a_question_can_be_had_without_searching(bench: Bench) -> No
     assert (source.calls, runs.list()) == ([], [])
 
 
+def test_the_plan_of_a_question_that_needs_no_search_is_the_question_itself(bench: Bench) -> None:
+    runs = bench.open(ScriptedReasoner(direct="Hello."))
+    plan = runs.plan("Hello?", options=Options(sources=("web", "library")))
+    assert [(task.source, task.query) for task in plan.tasks] == [
+        ("web", "Hello?"), ("library", "Hello?"),
+    ]  # fmt: skip
+
+
 def test_runs_are_listed_newest_first(bench: Bench) -> None:
     runs = bench.open()
     ids = [runs.start(QUESTION, options=WEB).id for _ in range(3)]

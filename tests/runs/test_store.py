@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from research.records import (
     Run,
     Span,
     Task,
+    Usage,
 )
 from research.runs.ledger import RunLedger
 from research.runs.store import Store
@@ -34,18 +36,36 @@ TASK = Task(id="1.1", source="web", query="塔 “tower”", part="p1", subject=
 PASSAGE = Passage(
     id="q", text="塔高 72 米。\n", start=3, end=11, heading="Height", page=2, title="塔"
 )
+WORDING = Passage(id="g", origin="grounding", text="The tower is 72 m high.", end=23)
 EVIDENCE = Evidence(
     id="e1", kind="web", title="塔", url="https://example.org/a", locator="a", language="zh",
-    retrieved=NOW, published=date(2025, 12, 31), sample=True, passages=(PASSAGE,),
+    retrieved=NOW, published=date(2025, 12, 31), sample=True, expires=True,
+    passages=(PASSAGE, WORDING),
 )  # fmt: skip
-FINDING = Finding(task=TASK, evidence=(EVIDENCE,), started=NOW, seconds=0.5)
-PLAN = Plan(parts=(Part(id="p1", subject="塔", text="高度"),), tasks=(TASK,), notes=("n",))
-REFLECTION = Reflection(round=1, sufficient=False, gap=("高度",), follow_ups=(TASK,), note="…")
+FAILURE = Failure(
+    stage="summarise", source="web", query="q", reason="cut off", hint="context", message="…"
+)
+FINDING = Finding(
+    task=TASK, evidence=(EVIDENCE,), started=NOW, seconds=0.5, message="shortened", provider="gemini",
+    summary=(Span(kind="text", text="72 m.", cites=(Cite(evidence="e1", passage="g", end=4),)),),
+    asked=("tower height", "塔高"), suggestions="<b>塔</b>", failures=(FAILURE,),
+)  # fmt: skip
+PLAN = Plan(
+    parts=(Part(id="p1", subject="塔", text="高度"),), tasks=(TASK,), notes=("n",),
+    failures=(FAILURE,),
+)  # fmt: skip
+REFLECTION = Reflection(
+    round=1, sufficient=False, gap=("高度",), follow_ups=(TASK,), note="…", failures=(FAILURE,)
+)
 ANSWER = Answer(
     title="塔？", language="zh", author="Scripted", made=NOW,
     spans=(Span(kind="quote", text="塔高 72 米。", cites=(Cite(evidence="e1", passage="q", end=8),)),),
-    failures=(Failure(source="web", query="q", reason="quota", message="used up"),),
+    failures=(Failure(source="web", query="q", reason="quota", message="used up"), FAILURE),
+    unwritten=True, suggestions=("<b>塔</b>",),
 )  # fmt: skip
+USAGE = Usage(
+    stage="write", model="gemini:m", input=900, cached=100, output=70, searches=2, cost=0.0123
+)
 
 
 def run(run_id: str = "one", **more: object) -> Run:
@@ -178,6 +198,51 @@ def test_runs_of_an_owner_are_listed_newest_first(store: Store) -> None:
     assert store.runs("carl") == []
 
 
+def test_what_the_calls_of_a_run_used_comes_back_in_order(store: Store) -> None:
+    for run_id in ("one", "two"):
+        store.add(run(run_id), None, "engine")
+    unpriced = USAGE.model_copy(update={"cost": None, "stage": "check"})
+    for usage in (USAGE, unpriced, USAGE):
+        store.append("one", [(NOW, "usage", usage.model_dump(mode="json")), (NOW, "text", {})])
+    assert store.report(run()).usage == (USAGE, unpriced, USAGE)
+    assert store.report(run("two")).usage == ()
+
+
+def test_what_an_earlier_version_stored_is_read(store: Store, tmp_path: Path) -> None:
+    """It knew no models: no hints, no stages of failures, no summaries and no usage."""
+    store.add(run(), None, "engine")
+    task = (
+        '{"id":"1.1","round":1,"source":"library","query":"塔","part":"p1","subject":[],"why":""}'
+    )
+    failure = '{"source":"library","query":"塔","reason":"timeout","message":"no answer"}'
+    span = '{"kind":"quote","text":"塔","cites":[{"evidence":"e","passage":"q","start":0,"end":1}],"part":"p1","unsourced":false}'
+    answer = (
+        '{"title":"塔？","language":"zh","author":"摘录","spans":[' + span + '],"failures":['
+        + failure + '],"sample":true,"made":"2026-01-02T03:04:05Z"}'
+    )  # fmt: skip
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as db, db:
+        db.execute("update run set options=?", ('{"queries":3,"loops":2,"sources":["library"]}',))
+        db.execute(
+            "insert into answer values('one', ?, '[]', ?, ?)",
+            (
+                '{"parts":[],"tasks":[' + task + '],"edited":false,"notes":[]}',
+                answer,
+                NOW.isoformat(),
+            ),
+        )
+    found = store.run("one")
+    assert found is not None
+    assert found.options == Options(sources=("library",))
+    shown = store.report(found)
+    assert shown.answer is not None
+    assert shown.answer.quotes == shown.answer.cites == 1
+    assert shown.answer.failures == (
+        Failure(source="library", query="塔", reason="timeout", message="no answer"),
+    )
+    assert shown.plan is not None
+    assert shown.plan.failures == ()
+
+
 # Searches
 
 
@@ -211,7 +276,7 @@ def test_evidence_of_one_address_is_one_piece_in_a_conversation(store: Store) ->
     search(store)
     search(store, FINDING.model_copy(update={"evidence": (other,)}))
     found = store.evidence("talk")
-    assert [[p.id for p in item.passages] for item in found] == [["q", "r"]]
+    assert [[p.id for p in item.passages] for item in found] == [["q", "g", "r"]]
     assert store.evidence("another talk") == []
 
 

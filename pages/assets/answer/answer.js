@@ -228,18 +228,12 @@ const ISOLATED =
   "<meta name='color-scheme' content='light dark'><meta name='referrer' content='no-referrer'>" +
   "<base target='_blank'><style>body{margin:0;padding:1px}</style>";
 
-const suggestion = (html, dark, words) => {
+const suggestion = (html, words) => {
   const frame = make("iframe", "sl-suggestion");
   frame.setAttribute("sandbox", "allow-popups allow-popups-to-escape-sandbox");
   frame.title = words.suggestions;
-  frame.style.colorScheme = dark ? "dark" : "light";
   frame.srcdoc = ISOLATED + html;
   return frame;
-};
-
-const isDark = (root) => {
-  const [r, g, b] = (getComputedStyle(root).color.match(/[\d.]+/g) ?? [0, 0, 0]).map(Number);
-  return r * 0.3 + g * 0.59 + b * 0.11 > 128; // light letters
 };
 
 // A block that says the same is kept: nothing moves, and a frame does not load again.
@@ -281,10 +275,9 @@ export default function ({ parentElement, data }) {
   root.setAttribute("aria-busy", String(data.draft));
   caret(root, false);
   if (state.root !== root) Object.assign(state, { root, kept: [] });
-  const dark = isDark(root);
   state.kept = update(root, state.kept, [
     ...data.blocks.map((item) => ({ json: JSON.stringify(item) + said, draw: () => block(item, view) })),
-    ...data.suggestions.map((html) => ({ json: `${dark}${said}${html}`, draw: () => suggestion(html, dark, words) })),
+    ...data.suggestions.map((html) => ({ json: said + html, draw: () => suggestion(html, words) })),
   ]);
   caret(root, data.draft);
 }

@@ -85,7 +85,10 @@ class WebSource:
         end = asyncio.get_running_loop().time() + self._deadline * PUNCTUAL
         live = self.providers
         if not live:
-            raise Trouble("no key", f"web search needs one of {self.ready().detail}", hint="key")
+            needed = self.ready().detail
+            if needed == SWITCH:
+                raise Trouble("no key", f"web search is turned off ({SWITCH})")
+            raise Trouble("no key", f"web search needs one of {needed}", hint="key")
         provider, found, failures = await self._first(live, task.query, end, say)
         if provider is None:
             return self._lost(task, started, failures)

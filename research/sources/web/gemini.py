@@ -73,9 +73,9 @@ class GeminiSearch:
         Raises:
             Trouble: there is no text.
         """
-        from google.genai import types
-
         client = await self._clients.gemini()
+        from google.genai import types  # imported by now, in a thread
+
         config = types.GenerateContentConfig(
             system_instruction=_SYSTEM,
             tools=[types.Tool(google_search=types.GoogleSearch())],

@@ -22,3 +22,7 @@ class PageReader:
             Trouble: the page cannot be read, or must not be.
         """
         return passages(await self._fetcher.fetch(url), query, MOST)
+
+    async def close(self) -> None:
+        """Releases the connections."""
+        await self._fetcher.close()

@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -156,20 +157,16 @@ def test_thoughts_and_tools_between_the_parts_of_a_text_do_not_count(pieces: int
 
 @pytest.mark.parametrize("pieces", range(1, 6))
 def test_with_a_part_index_offsets_are_those_of_the_part(pieces: int) -> None:
-    stretches: list[Stretch] = [(f"前言{n}：", ()) for n in range(pieces)]
     said: list[Json] = [{"text": "hm", "thought": True}]
+    told: list[Stretch] = []
     found: list[Json] = []
-    for n, (words, _) in enumerate(list(stretches)):
+    for n in range(pieces):
         segment = {"partIndex": len(said), "endIndex": sized("事实。"), "text": "事实。"}
         found.append({"segment": segment, "groundingChunkIndices": [n % 3]})
-        said += [{"text": f"事实。{words}"}, {"toolResponse": {}}]
+        said += [{"text": f"事实。说明{n}："}, {"toolResponse": {}}]
+        told += [("事实。", (n % 3,)), (f"说明{n}：", ())]
     grounded = read(said, metadata([]) | {"groundingSupports": found}, NOW)
-    facts = [
-        stretch
-        for n, (words, _) in enumerate(stretches)
-        for stretch in (("事实。", (n % 3,)), (words, ()))
-    ]
-    assert cited(grounded) == ends(facts)
+    assert cited(grounded) == ends(told)
     assert grounded.unplaced == 0
 
 
@@ -205,7 +202,7 @@ def test_whatever_the_text_each_segment_with_right_offsets_is_placed(
 ) -> None:
     text = joined(stretches)
     at = sorted({0, len(text), *(place for place in cuts if place < len(text))})
-    said = parts(*(text[a:b] for a, b in zip(at, at[1:], strict=False)))
+    said = parts(*(text[a:b] for a, b in pairwise(at)))
     grounded = read(said, metadata(stretches, 5), NOW)
     assert cited(grounded) == ends(stretches)
     assert (grounded.text, grounded.unplaced) == (text, 0)

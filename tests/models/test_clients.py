@@ -1,0 +1,89 @@
+"""Clients are made once, belong to one loop, and are closed without a trace."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+import pytest
+
+from research.models.calls import Chat
+from research.models.clients import Clients
+from research.models.roles import parse
+from research.records import silent
+from research.sources.web.gemini import GeminiSearch
+from tests.fakes import RETRIEVED
+from tests.models.conftest import ADDRESSES, FAKES, PROMPT, Wire, loaded
+from tests.servers import Server
+
+
+async def _used(servers: dict[str, Server]) -> None:
+    """Asks every provider, and closes the clients."""
+    clients = Clients(loaded({ADDRESSES[name]: servers[name].base_url for name in servers}))
+    for name in servers:
+        assert (await Chat(parse(f"{name}:m"), clients).text(PROMPT, "write", silent)).text
+    assert (await GeminiSearch(clients, lambda: RETRIEVED).search("tower", silent)).evidence
+    await clients.close()
+    await clients.close()
+
+
+def test_clients_close_without_a_warning_and_can_be_made_again_on_another_loop() -> None:
+    with FAKES["gemini"]() as one, FAKES["openai"]() as two, FAKES["ollama"]() as three:
+        servers = {"gemini": one, "openai": two, "ollama": three}
+        for _ in range(2):
+            asyncio.run(_used(servers))
+            gc.collect()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_two_sets_of_clients_of_one_server_do_not_close_each_other(wire: Wire) -> None:
+    first = Clients(loaded({ADDRESSES[wire.name]: wire.server.base_url}))
+    chat = Chat(parse(f"{wire.name}:m"), first)
+    await chat.text(PROMPT, "write", silent)
+    second = Clients(first.settings)
+    await Chat(chat.spec, second).text(PROMPT, "write", silent)
+    await second.close()
+    assert (await chat.text(PROMPT, "write", silent)).text
+    await first.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_roles_with_one_model_share_its_client(openai: Wire) -> None:
+    clients = openai.clients()
+    specs = [parse("openai:shared", setting) for setting in ("ANSWER_MODEL", "REFLECTION_MODEL")]
+    made = await asyncio.gather(*(clients.chat(spec) for spec in specs * 3))
+    assert len({id(model) for model in made}) == 1
+    assert await clients.chat(parse("openai:other")) is not made[0]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_key_goes_only_to_the_address_that_is_set(wire: Wire) -> None:
+    key = "sentinel-of-openai"
+    chat = wire.chat(OPENAI_API_KEY=key)
+    await chat.text(PROMPT, "write", silent)
+    [call] = wire.server.log
+    assert (key in call.headers.get("authorization", "")) == (wire.name == "openai")
+    assert ("x-goog-api-key" in call.headers) == (wire.name == "gemini")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_local_server_needs_no_key(openai: Wire) -> None:
+    await openai.chat().text(PROMPT, "write", silent)
+    assert openai.server.log[0].headers["authorization"] == "Bearer none"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_ollama_is_told_how_much_context_it_has_to_hold(ollama: Wire) -> None:
+    for tokens in ("8192", "65536"):
+        ollama.server.log.clear()
+        await ollama.chat(OLLAMA_CONTEXT_LENGTH=tokens).text(PROMPT, "write", silent)
+        assert ollama.server.log[0].body["options"]["num_ctx"] == int(tokens)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("tokens", [2_048, 4_096, 8_192, 131_072])
+async def test_a_prompt_for_ollama_leaves_room_and_never_none_for_the_material(
+    ollama: Wire, tokens: int
+) -> None:
+    room = ollama.chat(OLLAMA_CONTEXT_LENGTH=str(tokens)).room
+    assert tokens // 4 <= room < tokens

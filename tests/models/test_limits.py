@@ -1,0 +1,85 @@
+"""How many requests run at once and how many begin in a minute, here one of half a second."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from research.models.clients import Clients
+from research.models.limits import Limiter, Rest
+from tests.fakes import until
+from tests.models.conftest import loaded
+
+MINUTE = 0.5
+
+
+class Watched:
+    """Requests that take turns, and when each began."""
+
+    def __init__(self, limiter: Limiter, lasts: float = 0.0) -> None:
+        self._limiter, self._lasts = limiter, lasts
+        self.begun: list[float] = []
+        self._inside = 0
+        self.together = 0
+
+    async def one(self) -> None:
+        async with self._limiter.turn():
+            self.begun.append(time.monotonic())
+            self._inside += 1
+            self.together = max(self.together, self._inside)
+            await asyncio.sleep(self._lasts)
+            self._inside -= 1
+
+
+async def test_as_many_run_at_once_as_are_allowed() -> None:
+    watched = Watched(Limiter(3), lasts=0.02)
+    await asyncio.gather(*(watched.one() for _ in range(10)))
+    assert (watched.together, len(watched.begun)) == (3, 10)
+
+
+async def test_no_minute_sees_more_requests_begin_than_are_allowed() -> None:
+    watched = Watched(Limiter(100, 3, minute=MINUTE))
+    await asyncio.gather(*(watched.one() for _ in range(8)))
+    gaps = [later - first for first, later in zip(watched.begun, watched.begun[3:], strict=False)]
+    assert len(gaps) == 5
+    assert min(gaps) >= MINUTE - 0.01
+    assert watched.begun[-1] - watched.begun[0] < 2 * MINUTE + 0.4
+
+
+async def test_requests_within_the_allowance_do_not_wait() -> None:
+    watched = Watched(Limiter(100, 3, minute=60))
+    start = time.monotonic()
+    await asyncio.gather(*(watched.one() for _ in range(3)))
+    assert time.monotonic() - start < 1
+
+
+async def test_a_turn_is_given_back_by_a_request_that_fails_or_is_cancelled() -> None:
+    limiter = Limiter(1)
+    with pytest.raises(ZeroDivisionError):
+        async with limiter.turn():
+            _ = 1 / 0
+    waiting = asyncio.create_task(Watched(limiter, lasts=60).one())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    await asyncio.wait_for(Watched(limiter).one(), 1)
+
+
+async def test_each_provider_has_a_limiter_of_its_own_and_only_one() -> None:
+    clients = Clients(loaded({"SIGHTLINE_MODEL_CONCURRENCY": "1"}))
+    assert clients.limiter("gemini") is clients.limiter("gemini")
+    async with clients.limiter("gemini").turn(), clients.limiter("openai").turn():
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(Watched(clients.limiter("gemini")).one(), 0.05)
+
+
+async def test_a_rest_is_over_when_it_has_lasted() -> None:
+    rest = Rest()
+    assert rest.left == 0
+    rest.begin(0.2)
+    assert 0 < rest.left <= 0.2
+    end = time.monotonic() + 0.25
+    await asyncio.to_thread(until, lambda: time.monotonic() > end)
+    assert rest.left == 0

@@ -1,0 +1,75 @@
+"""What usage is estimated to cost, worked out by hand from the prices per million tokens."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from importlib.resources import files
+
+import pytest
+
+from research.models.prices import as_of, priced
+from research.models.roles import DEFAULTS
+from research.records import Usage
+
+THEN = date(2026, 12, 31)  # the last day of the promotion
+LATER = THEN + timedelta(days=1)
+TABLE = json.loads(files("research").joinpath("data/prices.json").read_text(encoding="utf-8"))
+
+
+def cost(model: str, day: date = THEN, **used: int) -> float | None:
+    return priced(Usage(stage="write", model=model, **used), day).cost
+
+
+@pytest.mark.parametrize(("day", "dollars"), [(THEN, 0.75 + 3.75), (LATER, 1.5 + 7.5)])
+def test_a_price_holds_until_its_day(day: date, dollars: float) -> None:
+    used = {"input": 1_000_000, "output": 1_000_000}
+    assert cost("gemini:gemini-3.8-flash", day, **used) == pytest.approx(dollars)
+
+
+def test_tokens_and_searches_add_up() -> None:
+    used = {"input": 10_000, "output": 2_000, "searches": 3}
+    dollars = 0.01 * 0.75 + 0.002 * 3.75 + 3 * 0.014
+    assert cost("gemini:gemini-3.8-flash", **used) == pytest.approx(dollars)
+
+
+def test_cached_input_costs_less_where_that_price_is_known() -> None:
+    used = {"input": 1_000_000, "cached": 400_000}
+    assert cost("gemini:gemini-3.8-flash", **used) == pytest.approx(0.6 * 0.75 + 0.4 * 0.075)
+    assert cost("gemini:gemini-3.5-flash-lite", **used) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("tokens", "into", "out"), [(200_000, 2, 12), (200_001, 4, 18)])
+def test_a_long_prompt_has_prices_of_its_own(tokens: int, into: float, out: float) -> None:
+    used = {"input": tokens, "output": 1_000}
+    dollars = (tokens * into + 1_000 * out) / 1_000_000
+    assert cost("gemini:gemini-3.1-pro-preview", **used) == pytest.approx(dollars)
+
+
+def test_an_alias_costs_what_it_stands_for() -> None:
+    used = {"input": 5_000, "output": 500}
+    assert cost("gemini:gemini-flash-latest", **used) == cost("gemini:gemini-3.8-flash", **used)
+
+
+@pytest.mark.parametrize("model", ["gemini:gemini-9", "openai:gpt-fake", "ollama:qwen3:8b", ""])
+def test_the_cost_of_a_model_without_a_price_is_unknown(model: str) -> None:
+    assert cost(model, input=1_000, output=1_000, searches=1) is None
+
+
+def test_every_default_model_has_a_price_on_every_day() -> None:
+    for name in DEFAULTS.values():
+        for day in (as_of(), THEN, LATER, date(2030, 1, 1)):
+            assert cost(f"gemini:{name}", day, input=1)
+
+
+def test_periods_follow_each_other_and_the_last_has_no_end() -> None:
+    for model, periods in TABLE["models"].items():
+        ends = [period.get("until", "") for period in periods]
+        assert ends[-1] == "", model
+        assert ends[:-1] == sorted(ends[:-1]), model
+        assert all(period["input"] < period["output"] for period in periods), model
+
+
+def test_nothing_but_the_cost_is_changed() -> None:
+    usage = Usage(stage="plan", model="gemini:gemini-3.8-flash", input=7, output=1)
+    assert priced(usage, THEN).model_copy(update={"cost": None}) == usage

@@ -1,0 +1,600 @@
+"""The web as one source: who is asked, who takes over, what is read and summed up, and what is said."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from research import Report, cited, report_json, report_markdown
+from research.models.clients import Clients
+from research.reasoners.llm import LLM
+from research.records import (
+    Evidence,
+    Finding,
+    Options,
+    Readiness,
+    Say,
+    Task,
+    silent,
+)
+from research.runs import Desk
+from research.settings import Settings
+from research.sources.web import WebSource
+from research.sources.web.fetch import Fetcher
+from research.sources.web.gemini import GeminiSearch
+from research.sources.web.pages import PageReader
+from research.sources.web.provider import Found
+from research.sources.web.searxng import SearXNG
+from research.sources.web.tavily import Tavily
+from research.stages.search import look_up
+from research.trouble import Trouble
+from tests.fakes import until
+from tests.servers.gemini import FakeGemini
+from tests.servers.search import FakeSearXNG, FakeTavily, nowhere
+from tests.servers.site import Reply, Site, page
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+TASK = Task(id="1.1", source="web", query="雷峰塔 门票")
+ROWS = [
+    {"title": f"Page {n}", "url": f"https://site{n}.example.org/", "content": f"Tickets cost {n}0 yuan."}
+    for n in (1, 2, 3)
+]  # fmt: skip
+REASONS = {
+    "429:40": ("quota", "billing"),
+    "429bare": ("quota", "billing"),
+    "400key": ("refused", "key"),
+    "400location": ("refused", "location"),
+    "404": ("refused", "model"),
+    "403": ("refused", ""),
+    "500": ("unavailable", ""),
+    "html502": ("unavailable", ""),
+    "html200": ("malformed", ""),
+    "badjson": ("malformed", ""),
+    "reset": ("unreachable", ""),
+    "safety": ("blocked", ""),
+    "promptblock": ("blocked", ""),
+    "noparts": ("malformed", ""),
+    "maxtokensempty": ("cut off", ""),
+    "hang": ("timeout", ""),
+}
+
+
+@pytest.fixture(scope="module")
+def serving() -> Iterator[FakeGemini]:
+    with FakeGemini() as server:
+        yield server
+
+
+@pytest.fixture
+def gemini(serving: FakeGemini) -> FakeGemini:
+    serving.reset()
+    return serving
+
+
+@pytest.fixture
+def tavily() -> Iterator[FakeTavily]:
+    with FakeTavily(results=ROWS) as server:
+        yield server
+
+
+@pytest.fixture
+def searxng() -> Iterator[FakeSearXNG]:
+    with FakeSearXNG(results=ROWS) as server:
+        yield server
+
+
+class Web:
+    """A web source over real providers, and what they need."""
+
+    def __init__(self, gemini: FakeGemini, **settings: Any) -> None:
+        given = {
+            "data_dir": Path("unused"),
+            "gemini_key": SecretStr("k"),
+            "gemini_url": gemini.base_url,
+            "model_attempts": 1,
+            **settings,
+        }
+        self.clients = Clients(Settings.model_validate(given))
+        self.models = LLM(self.clients, lambda: NOW)
+        self.google = GeminiSearch(self.clients, lambda: NOW)
+
+    def source(self, *providers: Any, deadline: float = 10.0, **more: Any) -> WebSource:
+        return WebSource(providers, deadline=deadline, clock=lambda: NOW, **more)
+
+
+@pytest.fixture
+async def web(gemini: FakeGemini) -> AsyncIterator[Web]:
+    made = Web(gemini)
+    yield made
+    await made.clients.close()
+
+
+@contextlib.asynccontextmanager
+async def by_tavily(server: FakeTavily) -> AsyncIterator[Tavily]:
+    provider = Tavily("tvly-k", base_url=server.base_url, timeout=5, clock=lambda: NOW)
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
+
+def told(finding: Finding) -> list[tuple[str, str]]:
+    return [(failure.source, failure.reason) for failure in finding.failures]
+
+
+# Who is asked
+
+
+async def test_the_first_choice_answers_and_nobody_else_is_asked(
+    web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    async with by_tavily(tavily) as other:
+        finding = await web.source(web.google, other).search(TASK, silent)
+    assert (finding.provider, finding.reason, finding.failures) == ("gemini", None, ())
+    assert (gemini.calls("search"), tavily.log) == (1, [])
+    assert (finding.task, finding.started) == (TASK, NOW)
+
+
+async def test_the_order_is_the_one_given(web: Web, gemini: FakeGemini, tavily: FakeTavily) -> None:
+    async with by_tavily(tavily) as other:
+        source = web.source(other, web.google)
+        finding = await source.search(TASK, silent)
+    assert (finding.provider, gemini.log) == ("tavily", [])
+    assert [provider.name for provider in source.providers] == ["tavily", "gemini"]
+    assert (source.ready().state, source.ready().detail) == ("live", "tavily, gemini")
+
+
+async def test_those_that_are_not_configured_are_left_out(
+    gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    web = Web(gemini, gemini_key=SecretStr(""))
+    async with by_tavily(tavily) as other:
+        source = web.source(web.google, SearXNG(""), other)
+        finding = await source.search(TASK, silent)
+    assert (finding.provider, finding.failures, gemini.log) == ("tavily", (), [])
+
+
+async def test_with_nobody_configured_the_settings_are_named(gemini: FakeGemini) -> None:
+    web = Web(gemini, gemini_key=SecretStr(""))
+    source = web.source(web.google, Tavily(""), SearXNG(""))
+    ready = source.ready()
+    assert (ready.state, ready.detail) == ("missing", "GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL")
+    with pytest.raises(Trouble, match="GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL") as caught:
+        await source.search(TASK, silent)
+    assert (caught.value.reason, caught.value.hint) == ("no key", "key")
+    assert web.source().ready().detail == "WEB_SEARCH"
+
+
+# Who takes over
+
+
+@pytest.mark.parametrize("fault", REASONS)
+async def test_whatever_fails_is_named_beside_who_took_over(
+    fault: str, web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    gemini.fail("search", fault)
+    async with by_tavily(tavily) as other:
+        deadline = 2.0 if fault == "hang" else 10.0
+        finding = await web.source(web.google, other, deadline=deadline).search(TASK, silent)
+    assert (finding.provider, finding.reason, len(finding.evidence)) == ("tavily", None, 3)
+    (failure,) = finding.failures
+    assert (failure.stage, failure.source, failure.query) == ("search", "gemini", TASK.query)
+    assert (failure.reason, failure.hint) == REASONS[fault]
+    assert failure.message
+
+
+async def test_a_provider_that_hangs_leaves_time_for_the_next(
+    web: Web, gemini: FakeGemini, tavily: FakeTavily, searxng: FakeSearXNG
+) -> None:
+    gemini.fail("search", "hang")
+    tavily.fault = "hangs"
+    last = SearXNG(searxng.base_url, timeout=60, clock=lambda: NOW)
+    start = time.monotonic()
+    async with by_tavily(tavily) as second:
+        source = web.source(web.google, second, last, deadline=3.0)
+        finding = await source.search(TASK, silent)
+    await last.close()
+    assert time.monotonic() - start < 3.0
+    assert (finding.provider, len(finding.evidence)) == ("searxng", 3)
+    assert told(finding) == [("gemini", "timeout"), ("tavily", "timeout")]
+    await asyncio.to_thread(until, lambda: gemini.log[0].left)
+
+
+async def test_time_that_one_did_not_need_is_left_to_the_others(
+    web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    gemini.fail("search", "500")
+    tavily.waits = 1.3
+    async with by_tavily(tavily) as other:
+        finding = await web.source(web.google, other, deadline=2.4).search(TASK, silent)
+    assert finding.provider == "tavily"
+
+
+async def test_if_all_fail_the_reason_is_the_first_ones_and_each_is_named(
+    web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    gemini.fail("search", "429:40")
+    tavily.status, tavily.error = 401, {"detail": {"error": "Unauthorized: wrong key"}}
+    async with by_tavily(tavily) as second:
+        last = SearXNG(nowhere(), clock=lambda: NOW)
+        finding = await web.source(web.google, second, last).search(TASK, silent)
+        await last.close()
+    assert (finding.reason, finding.hint, finding.provider) == ("quota", "billing", "gemini")
+    assert finding.message.startswith("gemini")
+    assert (finding.evidence, finding.task) == ((), TASK)
+    assert told(finding) == [("tavily", "refused"), ("searxng", "unreachable")]
+    assert finding.failures[0].hint == "key"
+
+
+async def test_a_lone_failure_tells_whose_it_is(web: Web, tavily: FakeTavily) -> None:
+    tavily.status, tavily.error = 432, {"detail": {"error": "used up"}}
+    async with by_tavily(tavily) as only:
+        finding = await web.source(only).search(TASK, silent)
+    assert (finding.reason, finding.provider, finding.failures) == ("quota", "tavily", ())
+    assert "tavily" in finding.message and "used up" in finding.message
+
+
+async def test_nothing_found_is_an_answer_and_nobody_takes_over(
+    web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    tavily.results = []
+    async with by_tavily(tavily) as other:
+        finding = await web.source(other, web.google).search(TASK, silent)
+    assert (finding.reason, finding.provider, finding.failures) == ("empty", "tavily", ())
+    assert gemini.log == []
+
+
+class Stored:
+    """A provider whose results were there before anybody asked."""
+
+    name, summarises = "stored", False
+
+    def __init__(self, *evidence: Evidence) -> None:
+        self._evidence = evidence
+
+    def ready(self) -> Readiness:
+        return Readiness(state="live")
+
+    async def search(self, query: str, say: Say) -> Found:
+        return Found(evidence=self._evidence)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+# What Gemini brings
+
+
+async def test_a_text_without_sources_is_kept_and_said_to_have_none(
+    web: Web, gemini: FakeGemini
+) -> None:
+    gemini.fail("search", "gm_none")
+    finding = await web.source(web.google).search(TASK, silent)
+    assert (finding.reason, finding.message) == ("empty", "no sources returned")
+    assert "1925年" in "".join(span.text for span in finding.summary)
+    assert not any(span.cites for span in finding.summary)
+
+
+async def test_the_queries_that_were_run_and_the_suggestions_come_along(web: Web) -> None:
+    finding = await web.source(web.google).search(TASK, silent)
+    assert finding.asked == (TASK.query, f"{TASK.query} 历史")
+    assert TASK.query in finding.suggestions and "chip" in finding.suggestions
+
+
+async def test_citations_that_could_not_be_placed_are_counted(web: Web, gemini: FakeGemini) -> None:
+    metadata = {
+        "groundingChunks": [{"web": {"uri": "https://a.example.org/", "title": "a"}}],
+        "groundingSupports": [
+            {"segment": {"endIndex": 900, "text": text}, "groundingChunkIndices": [0]}
+            for text in ("The tower is old.", "This is said nowhere.")
+        ],
+    }
+    gemini.brain.grounded = lambda query: (["The tower is old."], metadata)
+    finding = await web.source(web.google).search(TASK, silent)
+    assert finding.message == "1 citations could not be placed"
+    assert [len(span.cites) for span in finding.summary] == [1]
+
+
+async def test_a_search_that_sums_up_itself_is_neither_summed_up_nor_read_again(
+    web: Web, gemini: FakeGemini
+) -> None:
+    with Site() as site:
+        uri = f"http://127.0.0.1:{site.port}/grounding-api-redirect/x"
+        gemini.brain.grounded = lambda query: (
+            ["The tower is old."],
+            {
+                "groundingChunks": [{"web": {"uri": uri, "title": "site.example"}}],
+                "groundingSupports": [{"segment": {"endIndex": 17}, "groundingChunkIndices": [0]}],
+            },
+        )
+        async with reading(site) as reader:
+            source = web.source(web.google, summarise=web.models.summarise, reader=reader, pages=3)
+            finding = await source.search(TASK, silent)
+        assert [item.url for item in finding.evidence] == [uri]
+        assert (site.requests, site.connections) == ([], 0)
+    assert gemini.calls() == gemini.calls("search") == 1
+
+
+# Results without a summary of their own
+
+
+@contextlib.asynccontextmanager
+async def reading(site: Site, deadline: float = 15.0) -> AsyncIterator[PageReader]:
+    async def names(host: str, port: int) -> list[Any]:
+        return [ip_address("127.0.0.1")]
+
+    fetcher = Fetcher(
+        resolve=names,
+        ports=frozenset({site.port}),
+        allowed=frozenset({site.endpoint}),
+        deadline=deadline,
+    )
+    try:
+        yield PageReader(fetcher)
+    finally:
+        await fetcher.close()
+
+
+TOWER = Reply(
+    page(
+        "".join(
+            f"<p>Paragraph {n}: tickets for the tower, 门票, cost {n}5 yuan in the year 200{n}, and "
+            "children below the height of one metre and twenty go in for nothing.</p>"
+            for n in range(1, 6)
+        ),
+        title="The tower",
+    )
+)
+
+
+def rows(site: Site, *paths: str) -> list[dict[str, str]]:
+    return [
+        {"title": path, "url": f"http://site.example:{site.port}{path}", "content": f"Snippet of {path}."}
+        for path in paths
+    ]  # fmt: skip
+
+
+async def test_results_are_summed_up_with_a_citation_for_each_sentence(
+    web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    async with by_tavily(tavily) as only:
+        finding = await web.source(only, summarise=web.models.summarise).search(TASK, silent)
+    passages = {p.id: p for item in finding.evidence for p in item.passages}
+    cites = [cite for span in finding.summary for cite in span.cites]
+    assert cites and {cite.passage for cite in cites} == set(passages)
+    assert not any(span.unsourced for span in finding.summary)
+    (call,) = gemini.log
+    assert call.stage == "summarise"
+    assert all(passage.text in call.prompt for passage in passages.values())
+
+
+@pytest.mark.parametrize("fault", ["500", "429:40", "hang", "safety", "empty", "html200"])
+async def test_a_summary_that_fails_costs_only_the_summary(
+    fault: str, web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    gemini.fail("summarise", fault)
+    async with by_tavily(tavily) as only:
+        source = web.source(
+            only, summarise=web.models.summarise, deadline=2.0 if fault == "hang" else 10.0
+        )
+        finding = await source.search(TASK, silent)
+    assert (finding.reason, len(finding.evidence), finding.summary) == (None, 3, ())
+    (failure,) = finding.failures
+    assert (failure.stage, failure.source, failure.query) == ("summarise", "web", TASK.query)
+    assert fault != "hang" or failure.reason == "timeout"
+
+
+class NoLedger:
+    """Remembers nothing."""
+
+    def recall(self, task: Task) -> None:
+        return None
+
+    def begin(self, task: Task) -> int:
+        return 1
+
+    def finish(self, search: int, finding: Finding) -> None:
+        """Nothing is kept."""
+
+
+async def test_what_was_found_outlasts_the_deadline_of_the_stage(
+    web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    gemini.fail("summarise", "hang")
+    async with by_tavily(tavily) as only:
+        source = web.source(only, summarise=web.models.summarise, deadline=2.0)
+        finding = await look_up(TASK, source, NoLedger(), silent, deadline=2.0)
+    assert (finding.reason, len(finding.evidence)) == (None, 3)
+
+
+async def test_pages_are_read_only_if_that_is_turned_on(web: Web, tavily: FakeTavily) -> None:
+    with Site({f"/{n}": TOWER for n in range(4)}) as site:
+        tavily.results = rows(site, "/0", "/1", "/2", "/3")
+        for pages in (0, 2):
+            async with reading(site) as reader, by_tavily(tavily) as only:
+                finding = await web.source(only, reader=reader, pages=pages).search(TASK, silent)
+            assert site.paths == [f"/{n}" for n in range(pages)]
+            assert len(finding.evidence) == 4
+            assert finding.failures == ()
+
+
+async def test_what_a_page_says_stands_before_the_snippet_of_it(
+    web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    with Site({"/tower": TOWER}) as site:
+        tavily.results = rows(site, "/tower")
+        async with reading(site) as reader, by_tavily(tavily) as only:
+            source = web.source(only, reader=reader, pages=1, summarise=web.models.summarise)
+            (item,) = (await source.search(TASK, silent)).evidence
+    assert len(item.passages) >= 2
+    assert "Paragraph 1" in item.passages[0].text
+    assert item.passages[-1].text == "Snippet of /tower."
+    assert "Paragraph 1" in gemini.log[-1].prompt
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [(Reply(b"", 404), "refused"), (Reply(b"", 403), "blocked"), (Reply(b"", 500), "unavailable"),
+     (Reply(b"%PDF", type="application/pdf"), "refused"), (Reply(b"", waits=60), "timeout")],
+)  # fmt: skip
+async def test_a_page_that_cannot_be_read_is_named_and_its_snippet_stays(
+    reply: Reply, reason: str, web: Web, tavily: FakeTavily
+) -> None:
+    with Site({"/good": TOWER, "/bad": reply}) as site:
+        tavily.results = rows(site, "/good", "/bad")
+        async with reading(site) as reader, by_tavily(tavily) as only:
+            source = web.source(only, reader=reader, pages=2, deadline=2.0)
+            finding = await source.search(TASK, silent)
+    good, bad = finding.evidence
+    (failure,) = finding.failures
+    assert (failure.stage, failure.source, failure.query) == ("search", "page", bad.url)
+    assert failure.reason == reason
+    assert (len(good.passages) > 1, [p.text for p in bad.passages]) == (True, ["Snippet of /bad."])
+
+
+async def test_a_page_that_two_searches_want_is_fetched_once_and_serves_both(
+    web: Web, tavily: FakeTavily
+) -> None:
+    with Site({"/tower": TOWER}) as site:
+        tavily.results = rows(site, "/tower")
+        async with reading(site) as reader, by_tavily(tavily) as only:
+            source = web.source(only, reader=reader, pages=1)
+            tasks = [Task(id=f"1.{n}", source="web", query=f"门票 {n}") for n in range(3)]
+            findings = await asyncio.gather(*(source.search(task, silent) for task in tasks))
+            findings.append(await source.search(TASK, silent))
+        assert site.paths == ["/tower"]
+    assert all(len(finding.evidence[0].passages) > 1 for finding in findings)
+
+
+async def test_a_reader_is_never_given_an_address_that_only_redirects(
+    web: Web, tavily: FakeTavily
+) -> None:
+    with Site({"/0": TOWER, "/1": TOWER}) as site:
+        tavily.results = rows(site, "/0", "/1")
+        async with reading(site) as reader, by_tavily(tavily) as other:
+            first, second = (await other.search("x", silent)).evidence
+            stored = Stored(first.model_copy(update={"expires": True}), second)
+            await web.source(stored, reader=reader, pages=2).search(TASK, silent)
+        assert site.paths == ["/1"]
+
+
+# On a whole run
+
+
+def asked(desk: Desk, question: str = "雷峰塔的门票多少钱？", **options: Any) -> Report:
+    given = Options.model_validate({"sources": ("web",), "loops": 1, "queries": 2} | options)
+    run = desk.runs.start(question, options=given)
+    for _ in desk.runs.follow(run.id):
+        pass
+    report = desk.runs.report(run.id)
+    assert report is not None and report.run.status == "done"
+    return report
+
+
+@contextlib.contextmanager
+def desk(folder: Path, gemini: FakeGemini, **settings: Any) -> Iterator[Desk]:
+    given = {
+        "data_dir": folder,
+        "gemini_key": SecretStr("k"),
+        "gemini_url": gemini.base_url,
+        "model_attempts": 1,
+        **settings,
+    }
+    made = Desk(Settings.model_validate(given))
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def test_the_report_says_who_took_over_and_from_whom(
+    tmp_path: Path, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    gemini.fail("search", "429:40")
+    key = SecretStr("tvly-k")
+    with desk(tmp_path, gemini, tavily_key=key, tavily_url=tavily.base_url) as made:
+        report = asked(made)
+    answer = cited(report)
+    assert answer is not None and len(answer.sources) == 3
+    assert {finding.provider for finding in report.findings} == {"tavily"}
+    assert [(f.source, f.reason, f.hint) for f in answer.answer.failures] == [
+        ("gemini", "quota", "billing")
+    ] * 2
+    text = report_markdown(report, answer)
+    assert "Tavily" in text and "Gemini" in text
+    assert all(line in text for line in ("“雷峰塔的门票多少钱 历史”", "“雷峰塔的门票多少钱 现状”"))
+    assert '"hint": "billing"' in report_json(report, answer)
+
+
+def test_suggestions_reach_the_answer_once_each(tmp_path: Path, gemini: FakeGemini) -> None:
+    with desk(tmp_path, gemini) as made:
+        different = asked(made)
+        usual = gemini.brain.grounded
+
+        def alike(query: str) -> tuple[list[str], dict[str, Any] | None]:
+            texts, metadata = usual(query)
+            return texts, {**(metadata or {}), "searchEntryPoint": {"renderedContent": "<p>x</p>"}}
+
+        gemini.brain.grounded = alike
+        same = asked(made, "Another question about the tower?")
+    assert different.answer is not None and same.answer is not None
+    assert [finding.suggestions for finding in different.findings] == [
+        *different.answer.suggestions
+    ]
+    assert len(set(different.answer.suggestions)) == 2
+    assert same.answer.suggestions == ("<p>x</p>",)
+
+
+def test_no_link_of_a_search_is_ever_followed_by_a_run_or_an_export(
+    tmp_path: Path, gemini: FakeGemini
+) -> None:
+    with Site() as site:
+        uri = f"http://127.0.0.1:{site.port}/grounding-api-redirect/"
+        usual = gemini.brain.grounded
+
+        def local(query: str) -> tuple[list[str], dict[str, Any] | None]:
+            texts, metadata = usual(query)
+            chunks = [{"web": {"uri": f"{uri}{n}", "title": "site.example"}} for n in range(3)]
+            return texts, {**(metadata or {}), "groundingChunks": chunks}
+
+        gemini.brain.grounded = local
+        with desk(tmp_path, gemini, pages_per_search=5) as made:
+            report = asked(made, loops=3)
+        answer = cited(report)
+        assert uri in report_markdown(report, answer) and uri in report_json(report, answer)
+        assert (site.requests, site.connections) == ([], 0)
+
+
+def test_a_redirect_is_shown_with_its_domain_and_said_to_expire(
+    tmp_path: Path, gemini: FakeGemini
+) -> None:
+    with desk(tmp_path, gemini) as made:
+        report = asked(made)
+    answer = cited(report)
+    assert answer is not None and answer.sources
+    assert all(source.evidence.expires for source in answer.sources)
+    text = report_markdown(report, answer)
+    assert "museum.example.org" in text and "链接约 30 天后失效" in text
+
+
+def test_a_search_that_failed_for_all_lists_each_of_them(
+    tmp_path: Path, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    gemini.fail("search", "429:40", matching="历史")
+    tavily.status = 401
+    key = SecretStr("tvly-k")
+    with desk(tmp_path, gemini, tavily_key=key, tavily_url=tavily.base_url) as made:
+        report = asked(made)
+    assert report.answer is not None
+    lost = [(f.source, f.reason) for f in report.answer.failures]
+    assert lost == [("tavily", "refused"), ("web", "quota")]
+    assert [finding.reason for finding in report.findings] == ["quota", None]
