@@ -275,11 +275,13 @@ class Bench:
             return Cell(column.name, "nothing", ("the run did not end with an answer",))
         problems = [*_told(report, fault, column), *self._kept(report, fault, column)]
         problems += _sound(report)
-        words = [report.run.status, *sorted({f.reason for f in report.answer.failures})]
+        words: list[str] = [report.run.status, *sorted({f.reason for f in report.answer.failures})]
         if report.run.status == "failed":
             problems += [*_stands_in(report, report.answer), *self._resumed(report, fault, column)]
             words.append("resumed")
-        notes = {f.message for f in report.findings if column.strikes(f.task) and not f.reason}
+        notes: set[str] = {
+            f.message for f in report.findings if column.strikes(f.task) and not f.reason
+        }
         words += sorted(notes - {""}) if len(words) == 1 else []
         problems += [*self._keyless(run), *self._ear.problems()]
         return Cell(column.name, " · ".join(words), tuple(problems))
@@ -335,7 +337,8 @@ class Bench:
         if after is None or after.answer is None or after.run.status != "done":
             yield f"resumed: {after.run.status if after else 'no end'}"
             return
-        if others := [c.stage for c in self._server.log[calls:] if c.stage != "write"]:
+        later = [call for call in self._server.log[calls:] if column.mark in call.prompt]
+        if others := [call.stage for call in later if call.stage != "write"]:
             yield f"asked again when resumed: {', '.join(others)}"
         if lost := [f.task.query for f in before.findings if f not in after.findings]:
             yield f"lost when resumed: {', '.join(lost)}"

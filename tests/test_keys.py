@@ -27,7 +27,7 @@ from research.trouble import Trouble, conceal, concealed
 from tests.pages.visitor import Visitor
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
-from tests.servers.search import FakeTavily, nowhere
+from tests.servers.search import FakeSearXNG, FakeTavily, nowhere
 from tests.servers.site import Reply, Site, page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -306,6 +306,20 @@ def test_a_wrong_address_gets_the_key_in_a_header_and_gives_it_to_nobody(
                 if n not in ("x-goog-api-key", "authorization")
             }
             holds("request", f"{asked.path} {headers}", keys)
+    holds("log", logs.text, keys)
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_a_password_in_an_address_is_a_key_as_well(
+    status: int, tmp_path: Path, logs: Logs, gemini: FakeGemini
+) -> None:
+    keys = Keys(gemini="sentinel-0123456789", openai="hunter-sentinel-42", tavily="unused-" * 3)
+    with FakeSearXNG(status=status) as server:
+        url = server.base_url.replace("//", f"//analyst:{keys.openai}@")
+        report = ask(
+            tmp_path, keys, gemini_url=gemini.base_url, searxng_url=url, web_search="searxng"
+        )
+        assert server.log and {finding.provider for finding in report.findings} == {"searxng"}
     holds("log", logs.text, keys)
 
 

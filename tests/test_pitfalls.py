@@ -498,9 +498,7 @@ def test_of_thirty_sources_none_is_taken_for_another(shared: Desk, gemini: FakeG
         assert [sources[number].url for number in span.numbers] == [f"https://site{n}.example.org/"]
 
 
-@pytest.mark.parametrize(
-    "mark", ["[@beef]", "[id/9-9]", "[1]", "https://made.up.example/a"]
-)
+@pytest.mark.parametrize("mark", ["[@beef]", "[id/9-9]", "[1]", "https://made.up.example/a"])
 def test_what_the_model_invents_is_shown_as_no_source(
     shared: Desk, gemini: FakeGemini, mark: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date, timedelta
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -17,37 +18,37 @@ LATER = THEN + timedelta(days=1)
 TABLE = json.loads(files("research").joinpath("data/prices.json").read_text(encoding="utf-8"))
 
 
-def cost(model: str, day: date = THEN, **used: int) -> float | None:
+def cost(model: str, day: date = THEN, /, **used: Any) -> float | None:
     return priced(Usage(stage="write", model=model, **used), day).cost
 
 
 @pytest.mark.parametrize(("day", "dollars"), [(THEN, 0.75 + 3.75), (LATER, 1.5 + 7.5)])
 def test_a_price_holds_until_its_day(day: date, dollars: float) -> None:
-    used = {"input": 1_000_000, "output": 1_000_000}
+    used: dict[str, Any] = {"input": 1_000_000, "output": 1_000_000}
     assert cost("gemini:gemini-3.8-flash", day, **used) == pytest.approx(dollars)
 
 
 def test_tokens_and_searches_add_up() -> None:
-    used = {"input": 10_000, "output": 2_000, "searches": 3}
+    used: dict[str, Any] = {"input": 10_000, "output": 2_000, "searches": 3}
     dollars = 0.01 * 0.75 + 0.002 * 3.75 + 3 * 0.014
     assert cost("gemini:gemini-3.8-flash", **used) == pytest.approx(dollars)
 
 
 def test_cached_input_costs_less_where_that_price_is_known() -> None:
-    used = {"input": 1_000_000, "cached": 400_000}
+    used: dict[str, Any] = {"input": 1_000_000, "cached": 400_000}
     assert cost("gemini:gemini-3.8-flash", **used) == pytest.approx(0.6 * 0.75 + 0.4 * 0.075)
     assert cost("gemini:gemini-3.5-flash-lite", **used) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("tokens", "into", "out"), [(200_000, 2, 12), (200_001, 4, 18)])
 def test_a_long_prompt_has_prices_of_its_own(tokens: int, into: float, out: float) -> None:
-    used = {"input": tokens, "output": 1_000}
+    used: dict[str, Any] = {"input": tokens, "output": 1_000}
     dollars = (tokens * into + 1_000 * out) / 1_000_000
     assert cost("gemini:gemini-3.1-pro-preview", **used) == pytest.approx(dollars)
 
 
 def test_an_alias_costs_what_it_stands_for() -> None:
-    used = {"input": 5_000, "output": 500}
+    used: dict[str, Any] = {"input": 5_000, "output": 500}
     assert cost("gemini:gemini-flash-latest", **used) == cost("gemini:gemini-3.8-flash", **used)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from research.models.roles import DEFAULTS, RETIRED, ROUTED, Spec, available, gone, parse, roles
 from research.models.roles import usable as is_usable
-from research.settings import ROLES, SettingError, model_setting
+from research.settings import ROLES, Role, SettingError, model_setting
 from research.trouble import Trouble
 from tests.models.conftest import PROMPT, Heard, Wire, loaded
 
@@ -51,14 +51,14 @@ def test_a_blank_setting_is_not_set(blank: str) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_has_a_setting_of_its_own(role: str) -> None:
+def test_each_role_has_a_setting_of_its_own(role: Role) -> None:
     changed = chosen(**{SETTINGS[role]: "openai:other"})
     assert {name for name, model in changed.items() if model != chosen()[name]} == {role}
     assert roles(loaded({SETTINGS[role]: "x"}))[role] == Spec("gemini", "x", SETTINGS[role])
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_without_a_gemini_key_one_local_model_serves_every_role(role: str) -> None:
+def test_without_a_gemini_key_one_local_model_serves_every_role(role: Role) -> None:
     env = {"GEMINI_API_KEY": "", SETTINGS[role]: "ollama:qwen3:8b"}
     assert set(chosen(**env).values()) == {"ollama:qwen3:8b"}
     assert available(loaded(env))

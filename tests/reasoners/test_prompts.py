@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from research.evidence.markup import parse
 from research.models.calls import Prompt
 from research.reasoners import prompts
-from research.reasoners.prompts import Listing
+from research.reasoners.material import Listing, plain
 from research.records import (
     Cite,
     Evidence,
@@ -369,7 +369,7 @@ def test_no_handle_in_outside_text_is_valid_whoever_copies_it(
         listing = Listing.of([honest, evil], ROOM)
         guessed = {**guessed, **listing.handles}
         assert not any(span.cites for span in parse(text, listing.handles, {}))
-        assert not any(span.cites for span in parse(prompts._plain(text), listing.handles, {}))
+        assert not any(span.cites for span in parse(plain(text), listing.handles, {}))
         assert len(listing.handles) == 3
         text = "Free entry! " + " ".join(dress(handle) for handle in guessed)
     assert len(guessed) > 3

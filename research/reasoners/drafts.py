@@ -1,0 +1,155 @@
+"""What becomes of a model's text: an answer with all that has to be said about it, or what stands in
+for one that could not be written. Asks no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from research.evidence.markup import parse
+from research.models.calls import Reply
+from research.reasoners.material import Listing, pieces
+from research.records import Draft, Failure, Finding, Language, Reflection, Span
+from research.trouble import Trouble
+
+QUOTED = 4  # passages a query that stand in for an answer
+NOTICES: dict[str, dict[Language, str]] = {
+    "direct": {
+        "zh": "模型直接作答，未经检索，没有来源。",
+        "en": "Answered by the model directly, without a search: no source stands behind it.",
+    },
+    "unsearched": {
+        "zh": "检索轮数设为 0：以下来自模型自身的知识，没有来源，可能过时。",
+        "en": "The limit is 0 rounds of search: this is the model's own knowledge, without sources, "
+        "and may be out of date.",
+    },
+    "cut": {
+        "zh": "答案未写完：模型达到了输出上限。",
+        "en": "The answer is incomplete: the model reached its limit of output.",
+    },
+    "broken": {
+        "zh": "答案未写完：连接中断。继续运行即可重写，无需重新检索。",
+        "en": "The answer is incomplete: it broke off. Going on with the run writes it again, "
+        "without another search.",
+    },
+    "uncited": {
+        "zh": "模型的回答没有引用任何来源，无法核对。下面列出检索到的内容。",
+        "en": "The model cited no source, so its text cannot be checked. What the searches found "
+        "follows.",
+    },
+    "stand-in": {
+        "zh": "模型未能写出答案。以下是检索到的内容，原样摘引；继续运行即可重写，无需重新检索。",
+        "en": "The model could not write an answer. What the searches found is quoted below; going "
+        "on with the run writes the answer, without another search.",
+    },
+    "nothing": {
+        "zh": "没有检索到可以引用的内容，因此没有作答。",
+        "en": "Nothing was found that could be cited, so no answer was written.",
+    },
+    "failed": {
+        "zh": "检索失败，因此没有作答；这不表示没有相关内容。",
+        "en": "The searches failed, so no answer was written; that does not mean that nothing exists.",
+    },
+    "no sources": {
+        "zh": "搜索模型给出了文字，但没有标明哪句话出自哪个来源，无法核对：",
+        "en": "The search model gave a text without saying which source supports which sentence, "
+        "so it cannot be checked:",
+    },
+    "named": {
+        "zh": "搜索模型列出的来源，未说明支持哪句话：",
+        "en": "Sources that the search model named for the whole of it: ",
+    },
+    "gap": {"zh": "仍然缺少：", "en": "Still missing: "},
+    "found": {"zh": "检索到的内容", "en": "What was found"},
+}
+
+
+def drafted(
+    spans: list[Span],
+    reply: Reply,
+    tongue: Language,
+    findings: Sequence[Finding],
+    reflections: Sequence[Reflection],
+    listing: Listing,
+    author: str,
+) -> Draft:
+    """A model's text, with what has to be said about it."""
+    end = ending(reply, tongue)
+    spans += end.spans
+    if not any(span.cites for span in spans):
+        spans.insert(0, Span(kind="notice", text=NOTICES["uncited"][tongue]))
+        spans += _quoted(tongue, findings)
+    last = reflections[-1] if reflections else None
+    if last and not last.sufficient and last.gap and not last.follow_ups:
+        text = NOTICES["gap"][tongue] + "; ".join(last.gap)
+        spans.append(Span(kind="missing", text=text))
+    failures = list(end.failures)
+    if listing.left_out:
+        failures.append(
+            Failure(
+                stage="write",
+                reason="cut off",
+                hint="context",
+                message=f"{listing.left_out} passages had no room in the prompt of {author}",
+            )
+        )
+    return Draft(
+        spans=tuple(spans), author=author, failures=tuple(failures), unwritten=end.unwritten
+    )
+
+
+def ending(reply: Reply, tongue: Language) -> Draft:
+    """What there is to say about how a text ended; nothing if it is whole."""
+    if reply.trouble:
+        notice = Span(kind="notice", text=NOTICES["broken"][tongue])
+        failure = reply.trouble.failure("write")
+        return Draft(spans=(notice,), author="", failures=(failure,), unwritten=True)
+    if reply.cut:
+        notice = Span(kind="notice", text=NOTICES["cut"][tongue])
+        return Draft(
+            spans=(notice,), author="", failures=(Failure(stage="write", reason="cut off"),)
+        )
+    return Draft(spans=(), author="")
+
+
+def standing_in(
+    tongue: Language, findings: Sequence[Finding], author: str, trouble: Trouble
+) -> Draft:
+    """What was found, instead of an answer that could not be written."""
+    notice = Span(kind="notice", text=NOTICES["stand-in"][tongue])
+    return Draft(
+        spans=(notice, *_quoted(tongue, findings)),
+        author=author,
+        failures=(trouble.failure("write"),),
+        unwritten=True,
+    )
+
+
+def _quoted(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
+    """The first passages of each finding, verbatim, under its query."""
+    spans: list[Span] = []
+    for finding in findings:
+        first = pieces(finding.evidence)[:QUOTED]
+        if first:
+            spans.append(Span(kind="heading", text=finding.task.query))
+        for piece in first:
+            spans.append(Span(kind="quote", text=piece.text, cites=piece.cites))
+    return tuple(spans)
+
+
+def without_sources(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
+    """The answer if nothing can be cited: that it is so, and any text that came without sources."""
+    failed = bool(findings) and all(f.reason not in (None, "empty") for f in findings)
+    spans = [Span(kind="missing", text=NOTICES["failed" if failed else "nothing"][tongue])]
+    texts = [span for finding in findings for span in finding.summary]
+    if texts:
+        spans.append(Span(kind="notice", text=NOTICES["no sources"][tongue]))
+        for finding in findings:
+            words = "".join(span.text for span in finding.summary).strip()
+            if words:
+                spans.append(Span(kind="heading", text=finding.task.query))
+                clean = "".join(span.text for span in parse(words, {}, {}))
+                spans.append(Span(kind="text", text=clean, unsourced=True))
+        if named := dict.fromkeys(item.title for f in findings for item in f.evidence):
+            spans.append(Span(kind="notice", text=NOTICES["named"][tongue] + "; ".join(named)))
+    return tuple(spans)
