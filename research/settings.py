@@ -8,6 +8,7 @@ or traceback of a setting shows them.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -29,6 +30,7 @@ _ROLE_SETTINGS: dict[Role, str] = {
     "search": "WEB_SEARCH_MODEL",
 }
 
+_NAME_AND_PASSWORD = re.compile(r"//[^/]*@")
 _NO_KEY = SecretStr("")
 
 
@@ -199,7 +201,7 @@ def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
         usable = False
     if value and not usable:
         raise SettingError(
-            f"{name} is {value!r}; it must be an address such as https://example.org. "
+            f"{name} is {_NAME_AND_PASSWORD.sub('//', value)!r}; it must be an address such as https://example.org. "
             "Correct it or remove it."
         )
     return value.rstrip("/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -262,7 +263,7 @@ def test_a_question_that_needs_no_search_is_one_call(
 @pytest.mark.parametrize(
     ("loops", "calls"),
     [
-        (0, {"plan": 1, "write": 1}),
+        (0, {"write": 1}),
         (1, {"plan": 1, "search": 3, "write": 1}),
         (2, {"plan": 1, "search": 4, "reflect": 1, "write": 1}),
         (3, {"plan": 1, "search": 5, "reflect": 2, "write": 1}),
@@ -384,13 +385,15 @@ def test_the_requests_per_minute_hold_the_others_back(gemini: Offer, desks: Open
     assert run(desks(gemini.env), loops=1).run.status == "done"
     assert sum(gemini.calls().values()) == 5
     gemini.server.log.clear()
-    desk = desks(gemini.env, SIGHTLINE_REQUESTS_PER_MINUTE="2", SIGHTLINE_SEARCH_TIMEOUT="2")
+    desk = desks(gemini.env, SIGHTLINE_REQUESTS_PER_MINUTE="2")
     limits = desk.usual().model_copy(update={"loops": 1})
     started = desk.runs.start(QUESTION, options=limits)
-    until(lambda: len(desk.runs.report(started.id).findings) == 3)
+    until(lambda: len(gemini.server.log) == 2)
+    later = time.monotonic() + 0.5  # the other run has long been over by then
+    until(lambda: time.monotonic() > later)
     assert gemini.calls() == {"plan": 1, "search": 1}
     desk.runs.stop(started.id)
-    until(lambda: desk.runs.get(started.id).status == "stopped")
+    until(lambda: not desk.runs.get(started.id).active)
 
 
 def test_the_length_of_the_context_is_what_a_prompt_has_room_in(

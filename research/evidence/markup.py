@@ -280,7 +280,8 @@ class _Scan:
         target = None if "\\" in opener else target
         meant = self._meant(inside)
         if target:
-            new, at = self._linked(opener, inside, meant, target), target.end()
+            more = re.match(r"[ \t]*[^\W_]", text[target.end() : target.end() + 40])
+            new, at = self._linked(opener, inside, meant, target, bool(more)), target.end()
         elif meant:
             new = opener[: opener.startswith("!")] + self._put(meant)
             line = text[text.rfind("\n", 0, at) + 1 : at]
@@ -295,15 +296,19 @@ class _Scan:
         return at
 
     def _linked(
-        self, opener: str, inside: str, meant: list[Cite | None], target: re.Match[str]
+        self, opener: str, inside: str, meant: list[Cite | None], target: re.Match[str], more: bool
     ) -> str:
-        """A link without its address; an image as the words that describe it."""
+        """A link without its address; an image as the words that describe it.
+
+        A number as the text of a link is a citation, unless the sentence goes on with a word
+        (`more`): then it may be what the sentence counts.
+        """
         handles = [cite for cite in meant if cite]
         if opener == "![" and not handles:
             return inside
         address = html.unescape(target["angled"] or target["plain"] or "").strip()
         cite = self._urls.get(url_identity(address))
-        if handles or _MARKER.fullmatch(_content(inside)):
+        if handles or (meant and not more) or _MARKER.fullmatch(_content(inside)):
             return opener[:-1] + self._put(handles or [cite])
         if cite:  # the link names its source: nothing that stood in its text was without one
             taken = {mark: self._taken[ord(mark) - _FIRST] for mark in re.findall(_MARK, inside)}

@@ -318,11 +318,22 @@ def _spoken(text: str) -> str:
     start = text.strip()
     if start and "<think>".startswith(start):  # the tag itself is still being written
         return ""
-    return _THOUGHT.sub("", text)
+    return _THOUGHT.sub("", sound(text))
+
+
+def sound(text: str) -> str:
+    """Text without halves of surrogate pairs, which JSON can smuggle in and nothing can store: those
+    that belong together are joined, others become U+FFFD, and one at the very end is waited for.
+    """
+    if text.isascii():
+        return text
+    if "\ud800" <= text[-1] <= "\udbff":
+        text = text[:-1]
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _whole(message: AIMessage, spec: Spec) -> str:
-    text = _THOUGHT.sub("", str(message.text))
+    text = _THOUGHT.sub("", sound(str(message.text)))
     if _finish(message) in _CUT and text.strip():
         return text
     _judge(message, text, spec)

@@ -13,6 +13,10 @@ from research.records import Draft, Failure, Finding, Language, Reflection, Span
 from research.trouble import Trouble
 
 QUOTED = 4  # passages a query that stand in for an answer
+NOBODY: dict[Language, str] = {
+    "zh": "检索内容摘引（没有模型撰写）",
+    "en": "Quotes of what was found; no model wrote this",
+}
 NOTICES: dict[str, dict[Language, str]] = {
     "direct": {
         "zh": "模型直接作答，未经检索，没有来源。",
@@ -64,6 +68,9 @@ NOTICES: dict[str, dict[Language, str]] = {
 }
 
 
+_CUT = Failure(stage="write", reason="cut off", message="the model reached its limit of output")
+
+
 def drafted(
     spans: list[Span],
     reply: Reply,
@@ -83,6 +90,7 @@ def drafted(
     if last and not last.sufficient and last.gap and not last.follow_ups:
         text = NOTICES["gap"][tongue] + "; ".join(last.gap)
         spans.append(Span(kind="missing", text=text))
+    spans += _unattributed(tongue, findings)
     failures = list(end.failures)
     if listing.left_out:
         failures.append(
@@ -106,20 +114,16 @@ def ending(reply: Reply, tongue: Language) -> Draft:
         return Draft(spans=(notice,), author="", failures=(failure,), unwritten=True)
     if reply.cut:
         notice = Span(kind="notice", text=NOTICES["cut"][tongue])
-        return Draft(
-            spans=(notice,), author="", failures=(Failure(stage="write", reason="cut off"),)
-        )
+        return Draft(spans=(notice,), author="", failures=(_CUT,))
     return Draft(spans=(), author="")
 
 
-def standing_in(
-    tongue: Language, findings: Sequence[Finding], author: str, trouble: Trouble
-) -> Draft:
+def standing_in(tongue: Language, findings: Sequence[Finding], trouble: Trouble) -> Draft:
     """What was found, instead of an answer that could not be written."""
     notice = Span(kind="notice", text=NOTICES["stand-in"][tongue])
     return Draft(
-        spans=(notice, *_quoted(tongue, findings)),
-        author=author,
+        spans=(notice, *_quoted(tongue, findings), *_unattributed(tongue, findings)),
+        author=NOBODY[tongue],
         failures=(trouble.failure("write"),),
         unwritten=True,
     )
@@ -141,15 +145,22 @@ def without_sources(tongue: Language, findings: Sequence[Finding]) -> tuple[Span
     """The answer if nothing can be cited: that it is so, and any text that came without sources."""
     failed = bool(findings) and all(f.reason not in (None, "empty") for f in findings)
     spans = [Span(kind="missing", text=NOTICES["failed" if failed else "nothing"][tongue])]
-    texts = [span for finding in findings for span in finding.summary]
-    if texts:
-        spans.append(Span(kind="notice", text=NOTICES["no sources"][tongue]))
-        for finding in findings:
-            words = "".join(span.text for span in finding.summary).strip()
-            if words:
-                spans.append(Span(kind="heading", text=finding.task.query))
-                clean = "".join(span.text for span in parse(words, {}, {}))
-                spans.append(Span(kind="text", text=clean, unsourced=True))
-        if named := dict.fromkeys(item.title for f in findings for item in f.evidence):
-            spans.append(Span(kind="notice", text=NOTICES["named"][tongue] + "; ".join(named)))
+    return (*spans, *_unattributed(tongue, findings))
+
+
+def _unattributed(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
+    """Texts of a search model that came without a source for any sentence: kept, and said to be."""
+    loose = [f for f in findings if f.summary and not any(span.cites for span in f.summary)]
+    spans: list[Span] = []
+    for finding in loose:
+        words = "".join(span.text for span in finding.summary).strip()
+        if words:
+            spans.append(Span(kind="heading", text=finding.task.query))
+            clean = "".join(span.text for span in parse(words, {}, {}))
+            spans.append(Span(kind="text", text=clean, unsourced=True))
+    if not spans:
+        return ()
+    spans.insert(0, Span(kind="notice", text=NOTICES["no sources"][tongue]))
+    if named := dict.fromkeys(item.title for f in loose for item in f.evidence):
+        spans.append(Span(kind="notice", text=NOTICES["named"][tongue] + "; ".join(named)))
     return tuple(spans)

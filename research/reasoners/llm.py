@@ -19,7 +19,7 @@ from research.models.clients import Clients
 from research.models.roles import KEYS, Spec, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
-from research.reasoners.drafts import NOTICES, drafted, ending, standing_in, without_sources
+from research.reasoners.drafts import NOBODY, NOTICES, drafted, ending, standing_in, without_sources
 from research.reasoners.material import Listing
 from research.records import (
     Draft,
@@ -91,7 +91,7 @@ class LLM:
         spec = self._roles[role]
         if options and options.model.strip() and role in ("reflect", "write"):
             try:
-                spec = parse_model(options.model, "REASONING_MODEL")
+                spec = parse_model(options.model)
             except SettingError as error:
                 raise Trouble("refused", str(error), hint="model") from error
         if spec not in self._chats:
@@ -219,26 +219,27 @@ class LLM:
         try:
             chat = self.chat("write", options)
         except Trouble as trouble:
-            return standing_in(tongue, findings, "", trouble)
+            return standing_in(tongue, findings, trouble)
         listing = Listing.of(findings, chat.room)
         if listing.left_out and not listing.handles:
             full = Trouble(
                 "cut off", f"the material has no room in the prompt of {chat.spec}", hint="context"
             )
-            return standing_in(tongue, findings, str(chat.spec), full)
+            return standing_in(tongue, findings, full)
         if not listing.handles:
-            return Draft(spans=without_sources(tongue, findings), author=str(chat.spec))
+            return Draft(spans=without_sources(tongue, findings), author=NOBODY[tongue])
         say("drafting", handles={h: [c.evidence, c.passage] for h, c in listing.handles.items()})
         prompt = prompts.answer_prompt(question, plan, findings, reflections, listing, self._today)
         try:
             reply = await chat.stream(prompt, "write", say)
         except Trouble as trouble:
-            return standing_in(tongue, findings, str(chat.spec), trouble)
+            return standing_in(tongue, findings, trouble)
         spans = list(
             parse(
                 reply.text,
                 listing.handles,
                 addresses(item for found in findings for item in found.evidence),
+                partial=bool(reply.cut or reply.trouble),  # half a handle may stand at the end
             )
         )
         return drafted(spans, reply, tongue, findings, reflections, listing, str(chat.spec))
@@ -251,7 +252,7 @@ class LLM:
                 prompts.unsearched_prompt(question, self._today), "write", say
             )
         except Trouble as trouble:
-            return standing_in(tongue, (), "", trouble)
+            return standing_in(tongue, (), trouble)
         notice = Span(kind="notice", text=NOTICES["unsearched"][tongue])
         draft = ending(reply, tongue)
         return Draft(

@@ -170,7 +170,7 @@ class Store:
                 ).fetchone()[0]
             )
             rows = [
-                (run_id, last + n, time.isoformat(), kind, json.dumps(data, ensure_ascii=False))
+                (run_id, last + n, time.isoformat(), kind, _json(data))
                 for n, (time, kind, data) in enumerate(events, 1)
             ]
             db.executemany("insert into event values(?,?,?,?,?)", rows)
@@ -318,6 +318,11 @@ class Store:
 
     def close(self) -> None:
         self._db.close()
+
+
+def _json(data: dict[str, Any]) -> str:
+    """JSON that can be stored: half of a surrogate pair, which a model can send, becomes a "?"."""
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def _run(row: Sequence[Any]) -> Run:

@@ -20,6 +20,8 @@ from research.records import (
     Say,
 )
 
+SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
+
 
 class Unwritten(Exception):
     """The answer could not be written; `answer` stands in for it with the evidence there is."""
@@ -71,7 +73,7 @@ def answered(
         spans=draft.spans,
         failures=(*earlier, *draft.failures),
         unwritten=draft.unwritten,
-        suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions)),
+        suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions))[:SHOWN],
         made=made,
     )
     sources = number(answer, gather(findings)).sources

@@ -157,6 +157,8 @@ def test_what_is_no_citation_stays_as_it_is(text: str) -> None:
         ("x [@3fa9](https://evil.example/)", [("x", "a")]),
         ("x [@beef](https://example.org/a)", [("x", "a")]),
         ("[56](https://example.org/a) groups", [("56", "a"), (" groups", "")]),
+        ("Built in 1925 [1](https://example.org/a).", [("Built in 1925.", "a")]),
+        ("建于1925年[1](https://example.org/a)，后扩建", [("建于1925年，", "a"), ("后扩建", "")]),
         (f"[text]({BAD}) on", [("text", "?"), (" on", "")]),
         (f"[text](<{BAD}>)", [("text", "?")]),
         (f"[{BAD}]({BAD})", [("", "?")]),

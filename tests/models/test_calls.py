@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from research.models.calls import Chat, Prompt
+from research.models.calls import Chat, Prompt, sound
 from research.models.clients import STREAM
 from research.models.roles import parse
 from research.trouble import Trouble
@@ -483,3 +483,19 @@ async def test_no_request_has_a_sampling_parameter_and_every_prompt_ends_with_th
         turns = call.body.get("messages") or call.body["contents"]
         assert turns[-1]["role"] == "user"
         assert PROMPT.user in call.prompt or ASKED.user in call.prompt
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("plain", "plain"),
+        ("颐和园", "颐和园"),
+        ("\ud83c\udfdb", "🏛"),
+        ("a\udc00b", "a\ufffdb"),
+        ("a\ud800b", "a\ufffdb"),
+        ("wait \ud83c", "wait "),
+    ],
+)
+async def test_halves_of_surrogate_pairs_never_leave_a_model_s_text(text: str, clean: str) -> None:
+    assert sound(text) == clean
+    sound(text).encode("utf-8")

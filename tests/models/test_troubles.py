@@ -58,6 +58,7 @@ GEMINI: dict[str, tuple[str, str, bool]] = {
     "midend": ("malformed", "", True),
 }
 OPENAI = {
+    "403": ("refused", "location", False),  # its body says so
     "safety": ("blocked", "", False),
     "nullcontent": ("malformed", "", True),
     "midend": ("malformed", "", True),
