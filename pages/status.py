@@ -72,11 +72,10 @@ for name, ready in runs.readiness().items():
         st.markdown(f"**{t(f'source.{name}')}**", width="content")
         st.badge(t("status.empty" if empty else f"status.{ready.state}"), color=COLORS[ready.state])
     if name == "web":
-        words = {
-            "live": plain(ready.detail),
-            "missing": t("status.web_missing", names=ready.detail),
-        }
-        st.caption(words[ready.state])
+        if ready.state == "live":
+            st.caption(", ".join(t(f"source.{who}") for who in ready.detail.split(", ")))
+        else:
+            st.caption(t("status.web_missing", names=ready.detail))
     if name == "library":
         entries = desk.library.entries()
         own = sum(not entry.sample for entry in entries)

@@ -22,8 +22,8 @@ WORDS: dict[str, tuple[str, str]] = {
     # ask
     "ask.title": ("想查证什么？", "What do you want to find out?"),
     "ask.lead": (
-        "答案逐字引用资料，每个引文编号都能打开原文段落。",
-        "Answers quote your sources word for word, and every citation opens its passage.",
+        "答案里的每个引文编号都能打开支持它的段落。",
+        "Every citation in an answer opens the passage that supports it.",
     ),
     "ask.question": ("问题", "Question"),
     "ask.placeholder": (

@@ -109,7 +109,7 @@ def test_the_web_is_live_with_those_who_search_it(
     monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
     words = visit("status").words
     assert english("status.live") in words
-    assert "tavily, searxng" in words
+    assert f"{english('source.tavily')}, {english('source.searxng')}" in words
 
 
 def test_a_test_of_the_connections_says_of_each_model_that_it_works(
