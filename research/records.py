@@ -91,6 +91,28 @@ class Passage(Record):
     title: str = ""
 
 
+class Place(Record):
+    """A point with a name. `lng` and `lat` are WGS-84 degrees, whatever system it came in."""
+
+    id: str
+    name: str
+    lng: float
+    lat: float
+    provider: str  # amap, offline
+    category: str = ""  # food, sight, family, shop, hotel, transport, culture, other
+    type: str = ""  # the provider's own words for what it is
+    address: str = ""
+    district: str = ""
+    city: str = ""
+    distance: int | None = None  # metres from the centre that was searched around
+    rating: float | None = None  # of 5
+    cost: float | None = None  # yuan a person
+    hours: str = ""
+    phone: str = ""
+    photos: tuple[str, ...] = ()
+    sample: bool = False
+
+
 class Evidence(Record):
     """Something that can be cited. One canonical URL (or one document) is one evidence id."""
 
@@ -107,6 +129,7 @@ class Evidence(Record):
     expires: bool = False  # its address is a redirect that works for some weeks only
     opening: str = ""  # how it begins, which tells what it is about
     passages: tuple[Passage, ...] = ()
+    place: Place | None = None
 
 
 class Question(Record):

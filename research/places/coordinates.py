@@ -1,0 +1,81 @@
+"""From the coordinates of Chinese maps to those of the world, and back.
+
+GCJ-02 is the system that maps of mainland China have to use: WGS-84 shifted by some hundred metres,
+differently at each point. Which system a point is in is declared with it and never guessed from
+where it lies: a box around China holds Seoul and Bangkok, which nobody shifts.
+
+All coordinates are degrees, longitude first. Source of the shift: the published open-source
+reconstructions of the transform (as in eviltransform, MIT), on the Krasovsky 1940 ellipsoid.
+"""
+
+from __future__ import annotations
+
+from math import asin, cos, pi, radians, sin, sqrt
+from typing import Literal, NamedTuple
+
+System = Literal["wgs84", "gcj02"]
+
+AXIS = 6_378_245.0  # metres: the ellipsoid's semi-major axis
+ECCENTRICITY = 0.00669342162296594323  # its first eccentricity, squared
+EXACT = 1e-9  # degrees, a tenth of a millimetre: where the search for the inverse ends
+EARTH = 6_371_008.8  # metres: the mean radius, for distances
+STEPS = 20
+
+
+class Point(NamedTuple):
+    """Degrees, longitude first as in GeoJSON and in Amap's texts."""
+
+    lng: float
+    lat: float
+
+
+def to_wgs84(point: Point, system: System) -> Point:
+    """A point of a declared system in WGS-84."""
+    return point if system == "wgs84" else from_gcj02(point)
+
+
+def to_gcj02(point: Point) -> Point:
+    """A WGS-84 point as a Chinese map shows it."""
+    east, north = _shift(point)
+    return Point(point.lng + east, point.lat + north)
+
+
+def from_gcj02(point: Point) -> Point:
+    """The WGS-84 point that a Chinese map shows at `point`.
+
+    The shift has no closed inverse; it changes so slowly that correcting a guess by its own error
+    comes to well below a millimetre in a few steps.
+    """
+    guess = point
+    for _ in range(STEPS):
+        shown = to_gcj02(guess)
+        off = Point(shown.lng - point.lng, shown.lat - point.lat)
+        guess = Point(guess.lng - off.lng, guess.lat - off.lat)
+        if abs(off.lng) < EXACT and abs(off.lat) < EXACT:
+            break
+    return guess
+
+
+def _shift(point: Point) -> tuple[float, float]:
+    """By how much GCJ-02 moves a WGS-84 point, in degrees to the east and to the north."""
+    x, y = point.lng - 105.0, point.lat - 35.0
+    common = 20 * sin(6 * pi * x) + 20 * sin(2 * pi * x)
+    root = sqrt(abs(x))
+    north = -100 + 2 * x + 3 * y + 0.2 * y * y + 0.1 * x * y + 0.2 * root
+    north += (common + 20 * sin(pi * y) + 40 * sin(pi * y / 3)) * 2 / 3
+    north += (160 * sin(pi * y / 12) + 320 * sin(pi * y / 30)) * 2 / 3
+    east = 300 + x + 2 * y + 0.1 * x * x + 0.1 * x * y + 0.1 * root
+    east += (common + 20 * sin(pi * x) + 40 * sin(pi * x / 3)) * 2 / 3
+    east += (150 * sin(pi * x / 12) + 300 * sin(pi * x / 30)) * 2 / 3
+    latitude = radians(point.lat)
+    bulge = 1 - ECCENTRICITY * sin(latitude) ** 2
+    across = AXIS / sqrt(bulge) * cos(latitude)  # metres in a radian of longitude
+    along = AXIS * (1 - ECCENTRICITY) / bulge**1.5  # metres in a radian of latitude
+    return east * 180 / (across * pi), north * 180 / (along * pi)
+
+
+def metres(a: Point, b: Point) -> float:
+    """The distance of two WGS-84 points along a great circle (haversine)."""
+    half_lat, half_lng = radians(b.lat - a.lat) / 2, radians(b.lng - a.lng) / 2
+    square = sin(half_lat) ** 2 + cos(radians(a.lat)) * cos(radians(b.lat)) * sin(half_lng) ** 2
+    return 2 * EARTH * asin(min(1.0, sqrt(square)))
