@@ -71,6 +71,8 @@ class Settings(BaseModel):
     tavily_url: str = Field(default="", repr=False)
     searxng_url: str = Field(default="", repr=False)
     wikipedia_url: str = "https://{language}.wikipedia.org"
+    amap_key: SecretStr = _NO_KEY
+    amap_url: str = Field(default="", repr=False)
     results_per_search: int = 8
     pages_per_search: int = 0
 
@@ -92,9 +94,9 @@ class Settings(BaseModel):
     @property
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
-        keys = (self.gemini_key, self.openai_key, self.tavily_key)
+        keys = (self.gemini_key, self.openai_key, self.tavily_key, self.amap_key)
         urls = (self.gemini_url, self.openai_url, self.ollama_url, self.tavily_url,
-                self.searxng_url, self.wikipedia_url)  # fmt: skip
+                self.searxng_url, self.wikipedia_url, self.amap_url)  # fmt: skip
         found = [key.get_secret_value() for key in keys]
         found += [urlsplit(url).password or "" for url in urls]
         return tuple(filter(None, found))
@@ -116,6 +118,8 @@ class Settings(BaseModel):
             ("TAVILY_BASE_URL", _open(self.tavily_url)),
             ("SEARXNG_URL", _open(self.searxng_url)),
             ("WIKIPEDIA_URL", self.wikipedia_url),
+            ("AMAP_MAPS_API_KEY", "set" if self.amap_key.get_secret_value() else ""),
+            ("AMAP_BASE_URL", _open(self.amap_url)),
             ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
             ("SIGHTLINE_SEARCH_DELAY", f"{self.search_delay:g} s"),
@@ -267,6 +271,8 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         tavily_url=_address(env, "TAVILY_BASE_URL"),
         searxng_url=_address(env, "SEARXNG_URL"),
         wikipedia_url=_wikipedia(env),
+        amap_key=_key(env, "AMAP_MAPS_API_KEY"),
+        amap_url=_address(env, "AMAP_BASE_URL"),
         results_per_search=_whole(env, "SIGHTLINE_RESULTS_PER_SEARCH", 8, 1, 20),
         pages_per_search=_whole(env, "SIGHTLINE_PAGES_PER_SEARCH", 0, 0, 10),
     )

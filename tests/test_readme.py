@@ -96,6 +96,7 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
         "langgraph": "langgraph",
         "lxml": "lxml",
         "markdown_it": "markdown-it-py",
+        "mcp": "mcp",
         "openpyxl": "openpyxl",
         "pandas": "pandas",
         "platformdirs": "platformdirs",

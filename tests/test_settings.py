@@ -48,6 +48,7 @@ ADDRESSES = {
     "OPENAI_BASE_URL": "openai_url",
     "OLLAMA_BASE_URL": "ollama_url",
     "TAVILY_BASE_URL": "tavily_url",
+    "AMAP_BASE_URL": "amap_url",
     "SEARXNG_URL": "searxng_url",
 }
 KEYS = {
@@ -55,6 +56,7 @@ KEYS = {
     "GOOGLE_API_KEY": "gemini_key",
     "OPENAI_API_KEY": "openai_key",
     "TAVILY_API_KEY": "tavily_key",
+    "AMAP_MAPS_API_KEY": "amap_key",
 }
 WIKIPEDIA = "https://{language}.wikipedia.org"
 VALUES: dict[str, tuple[str, object, str, object]] = {
@@ -257,13 +259,13 @@ def test_a_key_is_nowhere_in_what_is_printed_logged_or_written(
         ]  # fmt: skip
         assert [text for text in told if "sentinel" in text] == []
         shown = dict(settings.shown())
-        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 3
+        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 4
         assert set(settings.secrets) == set(env.values())
 
 
 def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
     shown = dict(load(dict.fromkeys(KEYS, " ")).shown())
-    assert [shown[name] for name in KEYS if name in shown] == [""] * 3
+    assert [shown[name] for name in KEYS if name in shown] == [""] * 4
     assert load({}).secrets == ()
 
 

@@ -1,0 +1,103 @@
+"""Which questions want places on a map, where, and what for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from research.reasoners.places import BESIDE, NEAR, WITHIN, purposes, wanted
+from tests.benchmarks.places import TARGET, figures, questions
+
+
+def test_the_labelled_questions_are_told_apart_and_read() -> None:
+    missed = [f"{f.name} {f.measured:.3f}: {f.note}" for f in figures() if f.measured < TARGET]
+    assert not missed
+
+
+def test_the_labelled_set_has_traps_and_wishes_in_both_languages() -> None:
+    asked = questions()
+    assert len({q.question for q in asked}) == len(asked) >= 160
+    for language in ("zh", "en"):
+        wishes = [q.wanted for q in asked if q.language == language]
+        assert 0.4 <= sum(wishes) / len(wishes) <= 0.6
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("我想在三里屯找一家日料", "三里屯"),
+        ("静安寺附近，哪里喝咖啡好？", "静安寺"),
+        ("离北京南站最近的酒店", "北京南站"),
+        ("coffee near the Bund in Shanghai", "Bund, Shanghai"),
+        ("cocktail bars in the Sanlitun area", "Sanlitun"),
+        ("Does Chengdu have any good teahouses?", "Chengdu"),
+    ],
+)
+def test_the_place_is_the_name_without_the_words_around_it(question: str, place: str) -> None:
+    wish = wanted(question)
+    assert wish is not None
+    assert wish.place == place
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["附近有什么好吃的", "这附近有厕所吗", "pharmacy near me", "Is there an ATM nearby?"],
+)
+def test_a_wish_without_a_named_place_is_still_a_wish(question: str) -> None:
+    wish = wanted(question)
+    assert wish is not None
+    assert wish.place == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "radius"),
+    [
+        ("王府井附近的书店", NEAR),
+        ("王府井旁边的书店", BESIDE),
+        ("杭州有哪些书店", WITHIN),
+        ("王府井3公里内的书店", 3000),
+        ("外滩步行10分钟以内的早餐店", 800),
+        ("bookshops within 500 m of Wangfujing", 500),
+        ("bookshops next to Wangfujing", BESIDE),
+        ("三里屯900公里内的加油站", 50_000),
+    ],
+)
+def test_the_radius_is_what_the_words_say(question: str, radius: int) -> None:
+    wish = wanted(question)
+    assert wish is not None
+    assert wish.radius == radius
+
+
+def test_the_kind_of_place_goes_before_whom_it_is_for() -> None:
+    museums = wanted("杭州有哪些博物馆适合带孩子")
+    anything = wanted("王府井附近适合遛娃的好去处")
+    assert museums is not None
+    assert anything is not None
+    assert museums.keywords[0] == "博物馆"
+    assert anything.keywords[0] == "亲子乐园"
+    assert anything.purpose == "适合遛娃的好去处"
+
+
+def test_the_table_has_words_in_both_languages_and_keywords() -> None:
+    assert len(purposes()) >= 60
+    for purpose in purposes():
+        assert all(purpose.zh) and all(purpose.en) and all(purpose.keywords)
+        assert purpose.kind in ("venue", "named", "food", "deed", "for", "any")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["王府井", "附近", "在", "有什么", "咖啡馆", "的", " ", "，", "?", "near ", "the Bund", "in ",
+             "coffee ", "Best ", "where", "离", "近", "\ue000", "\ue001", "ﬀ", "İ", "3公里内", "'s "]
+        ),
+        max_size=10,
+    ).map("".join)
+)  # fmt: skip
+@settings(max_examples=200, deadline=None)
+def test_any_question_is_read_without_trouble(question: str) -> None:
+    wish = wanted(question)
+    if wish is not None:
+        assert wish.purpose and wish.keywords
+        assert 100 <= wish.radius <= 50_000
