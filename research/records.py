@@ -28,6 +28,7 @@ Reason = Literal[
     "malformed",  # it answered something that cannot be read
     "unavailable",  # it answered that it cannot serve now
     "cut off",  # it reached its own limit of output
+    "unclear",  # it has to be said more exactly what is meant; the message asks
     "internal",  # our own fault; the log has the details
 ]
 RunStatus = Literal["queued", "running", "done", "stopped", "interrupted", "failed"]
@@ -113,6 +114,27 @@ class Place(Record):
     sample: bool = False
 
 
+class Centre(Record):
+    """What was searched around: a point in WGS-84 degrees and a radius in metres, 0 for an area that
+    was searched as a whole, such as a city."""
+
+    name: str
+    lng: float
+    lat: float
+    radius: int = 0
+
+
+class Leg(Record):
+    """The way from one place to the next, in metres and seconds; `means` says how it was measured,
+    and a straight line has no time."""
+
+    origin: str  # ids of places
+    destination: str
+    metres: int
+    seconds: int | None = None
+    means: Literal["walking", "driving", "straight"]
+
+
 class Evidence(Record):
     """Something that can be cited. One canonical URL (or one document) is one evidence id."""
 
@@ -130,6 +152,25 @@ class Evidence(Record):
     opening: str = ""  # how it begins, which tells what it is about
     passages: tuple[Passage, ...] = ()
     place: Place | None = None
+
+
+class Sighting(Record):
+    """A place and the runs that found it, the newest first; none if it was looked up by itself."""
+
+    place: Place
+    url: str = ""
+    retrieved: datetime
+    runs: tuple[str, ...] = ()  # ids
+    questions: tuple[str, ...] = ()
+
+
+class Route(Record):
+    """Places in the order of a day, and the way from each to the next. `failure` says why the ways
+    were measured as straight lines, if they had to be."""
+
+    places: tuple[Place, ...]
+    legs: tuple[Leg, ...] = ()
+    failure: Failure | None = None
 
 
 class Question(Record):
@@ -228,11 +269,16 @@ class Finding(Record):
     summary: tuple[Span, ...] = ()
     asked: tuple[str, ...] = ()
     suggestions: str = ""
+    centre: Centre | None = None  # of a search for places
     failures: tuple[Failure, ...] = ()  # what failed beside it: another provider, a page, a summary
 
     @property
     def passages(self) -> int:
         return sum(len(item.passages) for item in self.evidence)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return tuple(item.place for item in self.evidence if item.place)
 
 
 class Reflection(Record):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -20,6 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from research.records import Options
 
 APP_NAME = "sightline"
+SERVERS = ("memory", "stdio", "npm", "hosted")  # of Amap's tools, by MCP
+TILES = ("osm", "off")
 PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")  # who can search the web
 Role = Literal["plan", "reflect", "write", "search"]
 ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
@@ -30,6 +32,11 @@ _ROLE_SETTINGS: dict[Role, str] = {
     "search": "WEB_SEARCH_MODEL",
 }
 
+# What a process that serves tools may need of our environment to reach the internet.
+_CHILD = re.compile(
+    r"(?:https?|no|all)_proxy|node_options|node_extra_ca_certs|ssl_cert_(?:file|dir)|npm_config_\w+",
+    re.I,
+)
 _NAME_AND_PASSWORD = re.compile(r"//[^/]*@")
 _NO_KEY = SecretStr("")
 
@@ -73,6 +80,14 @@ class Settings(BaseModel):
     wikipedia_url: str = "https://{language}.wikipedia.org"
     amap_key: SecretStr = _NO_KEY
     amap_url: str = Field(default="", repr=False)
+    amap_mcp: str = Field(default="memory", repr=False)
+    amap_daily: int = 100
+    amap_details: int = 10
+    amap_calls: int = 8
+    amap_timeout: float = 15.0
+    amap_cache: float = 24.0
+    map_tiles: str = "osm"
+    child_env: tuple[tuple[str, SecretStr], ...] = ()  # for processes that serve tools
     results_per_search: int = 8
     pages_per_search: int = 0
 
@@ -96,9 +111,10 @@ class Settings(BaseModel):
         """The keys themselves, to be kept out of everything."""
         keys = (self.gemini_key, self.openai_key, self.tavily_key, self.amap_key)
         urls = (self.gemini_url, self.openai_url, self.ollama_url, self.tavily_url,
-                self.searxng_url, self.wikipedia_url, self.amap_url)  # fmt: skip
+                self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp)  # fmt: skip
         found = [key.get_secret_value() for key in keys]
-        found += [urlsplit(url).password or "" for url in urls]
+        urls += tuple(value.get_secret_value() for _, value in self.child_env)
+        found += [_password(url) for url in urls]
         return tuple(filter(None, found))
 
     def shown(self) -> list[tuple[str, str]]:
@@ -120,6 +136,13 @@ class Settings(BaseModel):
             ("WIKIPEDIA_URL", self.wikipedia_url),
             ("AMAP_MAPS_API_KEY", "set" if self.amap_key.get_secret_value() else ""),
             ("AMAP_BASE_URL", _open(self.amap_url)),
+            ("AMAP_MCP", _open(self.amap_mcp)),
+            ("AMAP_DAILY_SEARCHES", str(self.amap_daily)),
+            ("AMAP_DETAIL_CALLS", str(self.amap_details)),
+            ("AMAP_TOOL_CALLS", str(self.amap_calls)),
+            ("AMAP_TIMEOUT", f"{self.amap_timeout:g} s"),
+            ("AMAP_CACHE_HOURS", f"{self.amap_cache:g}"),
+            ("MAP_TILES", self.map_tiles),
             ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
             ("SIGHTLINE_SEARCH_DELAY", f"{self.search_delay:g} s"),
@@ -146,6 +169,13 @@ class Settings(BaseModel):
 def model_setting(role: Role) -> str:
     """The name of the setting for a role's model."""
     return _ROLE_SETTINGS[role]
+
+
+def _password(url: str) -> str:
+    try:
+        return urlsplit(url).password or ""
+    except ValueError:  # no address
+        return ""
 
 
 def _open(url: str) -> str:
@@ -211,6 +241,25 @@ def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
     return value.rstrip("/")
 
 
+def _server(env: Mapping[str, str]) -> str:
+    """Who serves Amap's tools: one of `SERVERS`, or the address of a server."""
+    value = env.get("AMAP_MCP", "").strip()
+    if "://" in value:
+        return _address(env, "AMAP_MCP")
+    return _one(env, "AMAP_MCP", SERVERS, " or the address of a server (Streamable HTTP)")
+
+
+def _one(env: Mapping[str, str], name: str, known: Sequence[str], more: str = "") -> str:
+    """One of some words; the first if nothing is set."""
+    value = env.get(name, "").strip().lower() or known[0]
+    if value not in known:
+        raise SettingError(
+            f"{name} is {env[name]!r}; it must be one of {', '.join(known)}{more}. "
+            f"Correct it or remove it to use the default, {known[0]}."
+        )
+    return value
+
+
 def _wikipedia(env: Mapping[str, str]) -> str:
     value = _address(env, "WIKIPEDIA_URL", "https://{language}.wikipedia.org")
     if "{language}" not in value:
@@ -273,6 +322,16 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         wikipedia_url=_wikipedia(env),
         amap_key=_key(env, "AMAP_MAPS_API_KEY"),
         amap_url=_address(env, "AMAP_BASE_URL"),
+        amap_mcp=_server(env),
+        amap_daily=_whole(env, "AMAP_DAILY_SEARCHES", 100, 0, 10_000_000),
+        amap_details=_whole(env, "AMAP_DETAIL_CALLS", 10, 0, 25),
+        amap_calls=_whole(env, "AMAP_TOOL_CALLS", 8, 1, 40),
+        amap_timeout=_number(env, "AMAP_TIMEOUT", 15, 0.05, 120),
+        amap_cache=_number(env, "AMAP_CACHE_HOURS", 24, 0, 720),
+        map_tiles=_one(env, "MAP_TILES", TILES),
+        child_env=tuple(
+            (name, SecretStr(value)) for name, value in env.items() if _CHILD.fullmatch(name)
+        ),
         results_per_search=_whole(env, "SIGHTLINE_RESULTS_PER_SEARCH", 8, 1, 20),
         pages_per_search=_whole(env, "SIGHTLINE_PAGES_PER_SEARCH", 0, 0, 10),
     )

@@ -35,6 +35,11 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "SIGHTLINE_MODEL_CONCURRENCY": ("model_concurrency", 200, "3", 3),
     "SIGHTLINE_REQUESTS_PER_MINUTE": ("requests_per_minute", 0, "15", 15),
     "SIGHTLINE_RESULTS_PER_SEARCH": ("results_per_search", 8, "20", 20),
+    "AMAP_DAILY_SEARCHES": ("amap_daily", 100, "5000", 5_000),
+    "AMAP_DETAIL_CALLS": ("amap_details", 10, "3", 3),
+    "AMAP_TOOL_CALLS": ("amap_calls", 8, "12", 12),
+    "AMAP_TIMEOUT": ("amap_timeout", 15.0, "2.5", 2.5),
+    "AMAP_CACHE_HOURS": ("amap_cache", 24.0, "1.5", 1.5),
     "SIGHTLINE_PAGES_PER_SEARCH": ("pages_per_search", 0, "3", 3),
 }
 MODELS = {
@@ -64,6 +69,8 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     **{name: (field, "", "openai:deepseek-chat", "openai:deepseek-chat") for name, field in MODELS.items()},
     **{name: (field, "", "http://127.0.0.1:8/v1/", "http://127.0.0.1:8/v1") for name, field in ADDRESSES.items()},
     "WIKIPEDIA_URL": ("wikipedia_url", WIKIPEDIA, "http://w.test/{language}/", "http://w.test/{language}"),
+    "AMAP_MCP": ("amap_mcp", "memory", " NPM", "npm"),
+    "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
     "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
     **{name: (field, SecretStr(""), "k-0123", SecretStr("k-0123")) for name, field in KEYS.items()},
 }  # fmt: skip
@@ -84,7 +91,7 @@ def test_the_environment_beats_the_default_and_a_blank_value_is_unset(name: str)
 
 
 def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) -> None:
-    fields = {field for field, *_ in VALUES.values()} | {"data_dir"}
+    fields = {field for field, *_ in VALUES.values()} | {"data_dir", "child_env"}
     assert fields == set(Settings.model_fields)
     shown = [name for name, _ in load({}, data_dir=tmp_path).shown()]
     assert sorted(shown) == sorted({*VALUES, "SIGHTLINE_DATA_DIR"} - {"GOOGLE_API_KEY"})

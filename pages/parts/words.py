@@ -156,6 +156,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "reason.internal": ("程序内部错误", "internal error"),
     "reason.unavailable": ("服务暂不可用", "service unavailable"),
     "reason.cut off": ("达到输出上限", "cut off at its limit"),
+    "reason.unclear": ("需要说得更具体", "has to be said more exactly"),
     "hint.key": ("请检查密钥", "check the key"),
     "hint.billing": (
         "用 Gemini 搜索需要已开通付费的密钥，免费密钥没有此功能",
@@ -209,6 +210,9 @@ WORDS: dict[str, tuple[str, str]] = {
     "source.tavily": ("Tavily 搜索", "Tavily search"),
     "source.searxng": ("SearXNG 搜索", "SearXNG search"),
     "source.wikipedia": ("维基百科", "Wikipedia"),
+    "source.places": ("地点", "Places"),
+    "source.amap": ("高德地图", "Amap"),
+    "source.offline": ("离线示例地点", "offline sample places"),
     "source.page": ("网页", "page"),
     "stage.plan": ("拟定计划", "planning"),
     "stage.search": ("搜索", "search"),

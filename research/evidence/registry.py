@@ -204,6 +204,8 @@ def _merged(first: Evidence, later: Evidence) -> Evidence:
             "retrieved": min(first.retrieved, later.retrieved),
             "published": later.published if first.published is None else first.published,
             "sample": first.sample or later.sample,
+            "opening": first.opening or later.opening,
+            "place": first.place or later.place,
             "passages": _united((*first.passages, *later.passages)),
         }
     )

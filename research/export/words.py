@@ -115,6 +115,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "reason.malformed": ("答复无法读取", "the reply could not be read"),
     "reason.unavailable": ("服务暂时不可用", "the service cannot serve now"),
     "reason.cut off": ("达到长度上限而中断", "cut off at its limit of length"),
+    "reason.unclear": ("需要说得更具体", "it has to be said more exactly what is meant"),
     "reason.internal": ("内部错误", "an internal error"),
     # what could help
     "hint.key": ("密钥有误或缺失", "the key is wrong or missing"),
@@ -140,6 +141,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "source.tavily": ("Tavily", "Tavily"),
     "source.searxng": ("SearXNG", "SearXNG"),
     "source.wikipedia": ("维基百科", "Wikipedia"),
+    "source.amap": ("高德地图", "Amap"),
+    "source.offline": ("离线示例地点", "offline sample places"),
     "source.page": ("网页正文", "page"),
     # punctuation
     "comma": ("，", ", "),
