@@ -1,53 +1,67 @@
 """Sightline's engine: from a question to an answer whose citations open the passages.
 
 Importing it needs no key and no network, makes no file and prints nothing. It knows nothing of the
-pages that draw it.
+pages that draw it. Each public name is loaded when it is first asked for, so that who needs a record
+or a server of a tool does not wait for the graph.
 """
 
 import os
+import threading
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 # Before langgraph is imported: checkpoints may then hold only types that are named as safe.
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 
-from research import runs
-from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
-from research.evidence.drafts import drafted
-from research.evidence.markup import tree as answer_tree
-from research.export.data import report_json
-from research.export.markdown import file_name, report_markdown
-from research.library.documents import SUFFIXES
-from research.library.index import Entry, Hit, Library
-from research.library.prepare import Added
-from research.models.prices import as_of as prices_as_of
-from research.records import (
-    MAX_QUESTION,
-    Answer,
-    Check,
-    Event,
-    Evidence,
-    Finding,
-    Options,
-    Part,
-    Passage,
-    Plan,
-    Readiness,
-    Reflection,
-    Report,
-    Run,
-    Span,
-    Task,
-    Usage,
-)
-from research.settings import SettingError, Settings
-from research.stages.plan import edited_plan
-from research.stages.question import QuestionError
-from research.storage import StoreError
+if TYPE_CHECKING:
+    from research import runs
+    from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
+    from research.evidence.drafts import drafted
+    from research.evidence.markup import tree as answer_tree
+    from research.export.data import report_json
+    from research.export.geo import csv as places_csv
+    from research.export.geo import geojson, kml, located
+    from research.export.markdown import file_name, report_markdown
+    from research.library.documents import SUFFIXES
+    from research.library.index import Entry, Hit, Library
+    from research.library.prepare import Added
+    from research.models.prices import as_of as prices_as_of
+    from research.places.coordinates import Point, to_gcj02
+    from research.records import (
+        MAX_QUESTION,
+        Answer,
+        Centre,
+        Check,
+        Event,
+        Evidence,
+        Finding,
+        Leg,
+        Options,
+        Part,
+        Passage,
+        Place,
+        Plan,
+        Readiness,
+        Reflection,
+        Report,
+        Route,
+        Run,
+        Sighting,
+        Span,
+        Task,
+        Usage,
+    )
+    from research.settings import SettingError, Settings
+    from research.stages.plan import edited_plan
+    from research.stages.question import QuestionError
+    from research.storage import StoreError
 
 __all__ = [
     "MAX_QUESTION",
     "SUFFIXES",
     "Added",
     "Answer",
+    "Centre",
     "Check",
     "CitedAnswer",
     "CitedSource",
@@ -56,19 +70,24 @@ __all__ = [
     "Evidence",
     "Finding",
     "Hit",
+    "Leg",
     "Library",
     "NumberedSpan",
     "Options",
     "Part",
     "Passage",
+    "Place",
     "Plan",
+    "Point",
     "QuestionError",
     "Readiness",
     "Reflection",
     "Report",
+    "Route",
     "Run",
     "SettingError",
     "Settings",
+    "Sighting",
     "Span",
     "StoreError",
     "Task",
@@ -78,8 +97,62 @@ __all__ = [
     "drafted",
     "edited_plan",
     "file_name",
+    "geojson",
+    "kml",
+    "located",
+    "places_csv",
     "prices_as_of",
     "report_json",
     "report_markdown",
     "runs",
+    "to_gcj02",
 ]
+
+# Where a public name lives, unless it is a record; and what it is called there, if that differs.
+_HOMES = {
+    "SUFFIXES": "library.documents",
+    "Added": "library.prepare",
+    "CitedAnswer": "evidence.citations",
+    "CitedSource": "evidence.citations",
+    "Entry": "library.index",
+    "Hit": "library.index",
+    "Library": "library.index",
+    "NumberedSpan": "evidence.citations",
+    "Point": "places.coordinates",
+    "QuestionError": "stages.question",
+    "SettingError": "settings",
+    "Settings": "settings",
+    "StoreError": "storage",
+    "answer_tree": "evidence.markup",
+    "cited": "evidence.citations",
+    "drafted": "evidence.drafts",
+    "edited_plan": "stages.plan",
+    "file_name": "export.markdown",
+    "geojson": "export.geo",
+    "kml": "export.geo",
+    "located": "export.geo",
+    "places_csv": "export.geo",
+    "prices_as_of": "models.prices",
+    "report_json": "export.data",
+    "report_markdown": "export.markdown",
+    "to_gcj02": "places.coordinates",
+}
+_OWN_NAMES = {"answer_tree": "tree", "places_csv": "csv", "prices_as_of": "as_of"}
+
+# Libraries that import themselves in a circle break when two threads import them at once.
+_loading = threading.RLock()
+
+if not TYPE_CHECKING:  # or any name would pass for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        with _loading:
+            if name == "runs":
+                return import_module("research.runs")
+            home = import_module(f"research.{_HOMES.get(name, 'records')}")
+            found = globals()[name] = getattr(home, _OWN_NAMES.get(name, name))
+            return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -31,6 +31,7 @@ from research import (
     Run,
     SettingError,
     StoreError,
+    Task,
     cited,
     report_json,
     report_markdown,
@@ -495,6 +496,16 @@ def _told_waiting(event: Event) -> Lines:
     return [(f"  {data['what']}: {data['reason']}, again in {data['seconds']:g} s", "yellow")]
 
 
+def _told_queued(event: Event) -> Lines:
+    over = event.data["over"]
+    return [] if over else [(f"  {event.data['what']}: waits for its turn", "dim")]
+
+
+def _told_tool(event: Event) -> Lines:
+    said = " ".join(str(value) for value in event.data["arguments"].values())
+    return [(f"  {event.data['tool']} {_cut(plain(said))}", "dim")]
+
+
 def _told_status(event: Event) -> Lines:
     return [(event.data["status"], "dim")]
 
@@ -504,9 +515,11 @@ _TELL: dict[str, Callable[[Event], Lines]] = {
     "plan": _told_plan,
     "search": _told_search,
     "found": _told_found,
+    "tool": _told_tool,
     "reflection": _told_reflection,
     "writing": lambda _: [("writing", "dim")],
     "waiting": _told_waiting,
+    "queued": _told_queued,
     "answer": _told_answer,
 }
 
@@ -522,13 +535,16 @@ def _plan(args: argparse.Namespace) -> int:
     lines = []
     for part in plan.parts:
         lines.append(plain(_part(part.subject, part.text)))
-        for task in plan.tasks:
-            if task.part == part.id:
-                names = f"; about {' / '.join(task.subject)}" if task.subject else ""
-                lines.append(plain(f"- {task.query} [{task.source}]{names}"))
+        lines += [_planned(task) for task in plan.tasks if task.part == part.id]
+    lines += [_planned(task) for task in plan.tasks if not task.part]
     lines += [plain(note) for note in plan.notes]
     _put("\n".join(lines) + "\n")
     return ANSWERED
+
+
+def _planned(task: Task) -> str:
+    names = f"; about {' / '.join(task.subject)}" if task.subject else ""
+    return plain(f"- {task.query} [{task.source}]{names}")
 
 
 def _check(args: argparse.Namespace) -> int:

@@ -69,7 +69,8 @@ class Say(Protocol):
     """How a stage, a reasoner or a source tells what happens while it happens."""
 
     def __call__(self, kind: str, /, **data: Any) -> None:
-        """`data` has to survive JSON. Kinds: text, waiting, usage and those of the graph."""
+        """`data` has to survive JSON. Kinds: text, waiting, queued (for a turn of our
+        own), tool, usage and those of the graph."""
 
 
 def silent(kind: str, /, **data: Any) -> None:

@@ -110,10 +110,10 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
         keys = (self.gemini_key, self.openai_key, self.tavily_key, self.amap_key)
-        urls = (self.gemini_url, self.openai_url, self.ollama_url, self.tavily_url,
-                self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp)  # fmt: skip
+        urls = [self.gemini_url, self.openai_url, self.ollama_url, self.tavily_url,
+                self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp]  # fmt: skip
         found = [key.get_secret_value() for key in keys]
-        urls += tuple(value.get_secret_value() for _, value in self.child_env)
+        urls += [value.get_secret_value() for _, value in self.child_env]
         found += [_password(url) for url in urls]
         return tuple(filter(None, found))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.machinery
-import os
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import pytest
 import research
 
 ROOT = Path(__file__).resolve().parent.parent
-NEUTRAL = {"records", "settings", "text", "storage", "trouble"}
+NEUTRAL = {"records", "settings", "text", "storage", "trouble", "deadlines"}
 PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
 FOLDERS = {"evidence", "export", "library", "models", "news", "database", "places"}
 MODULES = sorted((ROOT / "research").rglob("*.py"))
@@ -164,21 +164,88 @@ def test_pages_and_the_terminal_use_only_the_public_names() -> None:
     assert wrong == []
 
 
-def test_the_public_names_are_sorted_and_complete() -> None:
+def promised() -> dict[str, tuple[str, str]]:
+    """What the public face imports for those who check types: where each name lives, and as what."""
     tree = ast.parse((ROOT / "research" / "__init__.py").read_text(encoding="utf-8"))
-    imported = [
-        alias.asname or alias.name
-        for node in tree.body
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and "not" not in ast.unparse(node.test))  # fmt: skip
+    return {
+        alias.asname or alias.name: (node.module or "", alias.name)
+        for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-    ]
+    }
 
+
+def test_the_public_names_are_sorted_and_complete() -> None:
     def rank(name: str) -> tuple[int, str]:
         """Constants, then classes, then the rest: the order that ruff keeps."""
         return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
 
-    assert research.__all__ == sorted(imported, key=rank)
-    assert all(hasattr(research, name) for name in research.__all__)
+    assert research.__all__ == sorted(promised(), key=rank)
+    assert set(research.__all__) <= set(dir(research))
+    assert not hasattr(research, "Nothing")
+    with pytest.raises(ImportError, match="Nothing"):
+        from research import Nothing  # type: ignore[attr-defined]  # noqa: F401
+
+
+@pytest.mark.parametrize("name", research.__all__)
+def test_a_public_name_is_what_the_checker_of_types_takes_it_for(name: str) -> None:
+    module, own = promised()[name]
+    home = importlib.import_module(module)
+    there = importlib.import_module("research.runs") if name == "runs" else getattr(home, own)
+    assert getattr(research, name) is there
+
+
+def test_no_public_name_but_that_of_a_module_hides_a_module() -> None:
+    modules = {dotted(file).split(".")[1] for file in MODULES if dotted(file) != "research"}
+    assert set(research.__all__) & modules == {"runs"}
+    assert isinstance(research.runs, types.ModuleType)
+
+
+def loads(statement: str) -> set[str]:
+    """The top-level modules that a new process has loaded after a statement."""
+    script = f"{statement}\nimport sys; print(*{{name.split('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", script],
+        env={},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+HEAVY = {"langgraph", "langchain_core", "numpy", "lxml", "httpx", "mcp", "pydantic", "streamlit"}
+
+
+def test_importing_alone_loads_nothing_heavy() -> None:
+    assert loads("import research") & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    ("statement", "needed"),
+    [
+        ("import research.places.server", {"httpx", "mcp", "pydantic"}),
+        ("from research import Event, Run, StoreError", {"pydantic"}),
+    ],
+)
+def test_who_needs_little_loads_neither_the_graph_nor_the_models(
+    statement: str, needed: set[str]
+) -> None:
+    assert loads(statement) & HEAVY == needed
+
+
+STRICT = "assert __import__('langgraph.checkpoint.serde._msgpack', fromlist=['x']).STRICT_MSGPACK_ENABLED"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import research.graph", "from research import runs", "import research.runs.local"],
+)
+def test_whoever_comes_first_the_checkpoints_are_bound_to_known_types(statement: str) -> None:
+    assert "langgraph" in loads(f"{statement}\n{STRICT}")
 
 
 # urllib3, which comes with langgraph, asks the system once whether it has IPv6 by binding ::1.
@@ -199,6 +266,8 @@ def hook(event, args):
 sys.addaudithook(hook)
 before = dict(os.environ)
 import research
+for name in research.__all__:
+    getattr(research, name)
 assert "streamlit" not in sys.modules
 changed = {k: v for k, v in os.environ.items() if before.get(k) != v}
 assert changed == {"LANGGRAPH_STRICT_MSGPACK": "true"}, changed
@@ -219,10 +288,6 @@ def test_importing_makes_no_file_prints_nothing_reaches_nobody_and_needs_no_key(
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_importing_the_engine_binds_the_checkpoints_to_known_types() -> None:
-    assert os.environ["LANGGRAPH_STRICT_MSGPACK"] == "true"
 
 
 def test_no_page_has_the_name_of_an_importable_module() -> None:

@@ -171,7 +171,7 @@ def test_a_command_word_can_be_asked(folder: Path) -> None:
 def test_the_limits_can_be_set(folder: Path) -> None:
     _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1")
     assert report["run"]["options"] == {
-        "queries": 1, "loops": 1, "sources": ["library"], "model": "",
+        "queries": 1, "loops": 1, "sources": ["places", "library"], "model": "",
     }  # fmt: skip
 
 
@@ -220,7 +220,7 @@ def test_a_source_that_there_is_not_ends_with_2_and_names_those_that_there_are(
 ) -> None:
     done = terminal(folder, CHINESE, "--sources", names)
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
-    assert done.stderr == f"--sources {names!r}: there are only web, library.\n"
+    assert done.stderr == f"--sources {names!r}: there are only web, places, library.\n"
 
 
 def test_the_data_folder_of_the_command_line_beats_the_environment(

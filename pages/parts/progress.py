@@ -65,6 +65,7 @@ class View:
     text: str = ""
     handles: dict[str, list[str]] = field(default_factory=dict)
     waiting: tuple[str, str, float, datetime] | None = None
+    queued: list[str] = field(default_factory=list)
     cites: int | None = None
     tokens: int = 0
     paid: int = 0
@@ -104,6 +105,7 @@ class View:
         )
 
     def _on_status(self, data: dict[str, Any], time: datetime) -> None:
+        self.queued = []  # what a stop has cut off has left its queue unheard
         if data["status"] == "running":
             self.spans.append((time, None))
         elif self.spans and self.spans[-1][1] is None:
@@ -156,6 +158,12 @@ class View:
 
     def _on_waiting(self, data: dict[str, Any], time: datetime) -> None:
         self.waiting = (data["what"], data["reason"], data["seconds"], time)
+
+    def _on_queued(self, data: dict[str, Any], _: datetime) -> None:
+        if not data["over"]:
+            self.queued.append(data["what"])
+        elif data["what"] in self.queued:
+            self.queued.remove(data["what"])
 
     def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
         self.tokens += data["input"] + data["output"]
@@ -211,6 +219,9 @@ def draw(view: View, run: Run) -> None:
         if datetime.now(UTC) < since + timedelta(seconds=wait):
             words = t(f"reason.{reason}")
             st.caption(t("step.again", what=plain(what), why=words, wait=seconds(wait)))
+    if view.queued and run.active:
+        names = plain(", ".join(dict.fromkeys(view.queued)))
+        st.caption(t("step.queued", what=names, n=number(len(view.queued))))
 
 
 def _step(run: Run, name: str, label: str, icon: str, *, open_: bool = False) -> Any:

@@ -1,6 +1,6 @@
 """A report as JSON for programs: enough to judge the run by, with the numbers of the Markdown.
 
-The schema `sightline-report/2`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
+The schema `sightline-report/3`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
 field without a value is "", [], 0, false or null.
 
 - `schema`, `language` (zh or en: of the answer, else of the question)
@@ -18,15 +18,20 @@ field without a value is "", [], 0, false or null.
 - `sources`: what is cited. `number`, the fields of an evidence, `times` (pieces that cite it), and of
   the `passages` those that are cited
 - `evidence`: everything that was found, each source once: id, kind, title, publisher, url, locator,
-  published, retrieved, sample, `expires` (its address works for some weeks only), and `passages` with
-  id, `origin` (source: the text is the document's own; grounding: it is the wording of a search model
+  published, retrieved, sample, `expires` (its address works for some weeks only), `place` and
+  `passages`. A place (null for anything else) has id, name, `lng` and `lat` in degrees of WGS-84 (null
+  if they are no numbers), provider, `category` (food, sight, family, shop, hotel, transport, culture, other), `type` (what the
+  provider calls it), address, district, city, `distance` (metres from what was searched around, or
+  null), `rating` (of 5, or null), `cost` (yuan a person, or null), hours, phone, photos, sample. A
+  passage has id, `origin` (source: the text is the document's own; grounding: it is the wording of a search model
   that names this source), text, start, end, heading, page, title
 - `plan`: parts, tasks, edited, notes, failures; null if there was none
 - `rounds`: for each its number `round`, `findings`, `not_run` (planned tasks that were not looked up)
   and `reflections` (sufficient, gap, follow_ups, note, failures). A finding has its task, provider,
   `asked` (the queries that the search engine ran), reason (null unless it brought back nothing), hint,
   message, started, seconds, reused, `passages` (how many), `evidence` (ids), `summary` (pieces as in
-  `blocks`, whose citations have no numbers) and failures
+  `blocks`, whose citations have no numbers), `centre` (what was searched around for places: name,
+  lng and lat in degrees of WGS-84, `radius` in metres, 0 for an area as a whole; or null) and failures
 - `failures`: what failed at any stage: stage, source, query, reason, hint, message
 - `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost) and their `total`, with
   `complete`: whether the price of every call is known. Costs are estimates in US dollars
@@ -38,14 +43,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from math import isfinite
 from typing import Any
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
 from research.evidence.markup import encodable
-from research.evidence.registry import Registry, canonical_url, gather
+from research.evidence.registry import Registry, canonical_url
 from research.export.markdown import (
     answer_markdown,
     failed,
+    gathered,
     language_of,
     quoted_passage,
     rounds,
@@ -55,10 +62,10 @@ from research.export.markdown import (
 )
 from research.records import Cite, Evidence, Finding, Report, Span
 
-SCHEMA = "sightline-report/2"
+SCHEMA = "sightline-report/3"
 _EVIDENCE = (
     "id", "kind", "title", "publisher", "url", "locator", "published", "retrieved", "sample",
-    "expires", "passages",
+    "expires", "place", "passages",
 )  # fmt: skip
 _FINDING = {
     "task", "provider", "asked", "reason", "hint", "message", "started", "seconds", "reused",
@@ -67,12 +74,12 @@ _FINDING = {
 
 
 def report_json(report: Report, cited: CitedAnswer | None) -> str:
-    """The report as JSON (schema `sightline-report/2`), with the same numbers as the Markdown.
+    """The report as JSON (schema `sightline-report/3`), with the same numbers as the Markdown.
 
     It leaves out who asked and in which conversation: the file may travel.
     """
     run, answer = report.run, cited.answer if cited else None
-    registry = _gathered(report)
+    registry = gathered(report)
     content = {
         "schema": SCHEMA,
         "language": language_of(report, cited),
@@ -99,14 +106,6 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
         },
     }
     return encodable(json.dumps(content, ensure_ascii=False, indent=2)) + "\n"
-
-
-def _gathered(report: Report) -> Registry:
-    """Every source of the findings once, and any other that the report knows."""
-    registry = gather(report.findings)
-    for item in report.evidence:
-        registry.add(item)
-    return registry
 
 
 # The answer
@@ -168,7 +167,16 @@ def _source(source: CitedSource) -> dict[str, Any]:
 def _evidence(evidence: Evidence) -> dict[str, Any]:
     data = evidence.model_dump(mode="json")
     data["url"] = canonical_url(evidence.url)
+    data["place"] = _finite(data["place"])
     return {name: data[name] for name in _EVIDENCE}
+
+
+def _finite(data: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The fields of something on the map; JSON has no word for a number that is none."""
+    return data and {
+        key: None if isinstance(value, float) and not isfinite(value) else value
+        for key, value in data.items()
+    }
 
 
 def _round(report: Report, number: int, registry: Registry) -> dict[str, Any]:
@@ -186,6 +194,7 @@ def _finding(finding: Finding, registry: Registry) -> dict[str, Any]:
     found = (registry.get(item.id) for item in finding.evidence)
     return {
         **finding.model_dump(mode="json", include=_FINDING),
+        "centre": _finite(finding.centre.model_dump() if finding.centre else None),
         "passages": finding.passages,
         "evidence": list(dict.fromkeys(item.id for item in found if item)),
         "summary": _summary(finding.summary, registry),

@@ -12,20 +12,23 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
+from math import isfinite
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
 from research.evidence.markup import Node, encodable, punctuation, tree
-from research.evidence.registry import canonical_url
+from research.evidence.registry import Registry, canonical_url, gather
 from research.export.words import WORDS, Say, speaker
 from research.records import (
+    Centre,
     Evidence,
     Failure,
     Finding,
     Hint,
     Language,
     Passage,
+    Place,
     Reason,
     Reflection,
     Report,
@@ -36,6 +39,7 @@ from research.records import (
 from research.text import language
 
 TITLE_LENGTH = 80  # characters
+PLACES = 200  # rows of the table of places
 
 # What acts wherever it stands. "~" is among them: GitHub strikes out from one "~" to the next, and
 # 3~5天，10~20元 is ordinary Chinese. "!" is not: it acts only before a bracket, and none is left.
@@ -273,6 +277,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
         f"## {say('answer')}",
         *(_answer(report, cited, say) if cited else _no_answer(report, say)),
         *(_sources(cited, say) if cited else ()),
+        *_places(report, cited, say),
         *_failures(report, cited, say),
         *_plan(report, say, with_evidence=cited is None),
         *_usage(report, say),
@@ -419,11 +424,29 @@ def _name(evidence: Evidence, say: Say) -> str:
 
 def _source(evidence: Evidence, say: Say) -> str:
     """One source: its title, linked if it has an address, and what is known of it."""
+    facts = _of_map(evidence, say) if evidence.kind == "place" else _of_source(evidence, say)
+    known = say("comma").join(fact for fact in facts if fact)
+    return f"{_link(_name(evidence, say), evidence.url)} — {known}"
+
+
+def _of_map(evidence: Evidence, say: Say) -> Iterator[str]:
+    """What is known of a place, or of what else a map service says: a way, the weather."""
+    place = evidence.place
+    sample = place is not None and place.provider == "offline"  # its name says that it is a sample
+    if place and not sample:
+        yield say("poi", service=_where_looked(place.provider, say))
+    else:
+        yield say("source.offline") if sample else escape(evidence.publisher) or say("kind.place")
+    yield say("looked up", date=utc(evidence.retrieved).date().isoformat())
+    yield say("sample") if evidence.sample and not sample else ""
+
+
+def _of_source(evidence: Evidence, say: Say) -> list[str]:
     retrieved = say("retrieved", date=utc(evidence.retrieved).date().isoformat())
     published = evidence.published
     dated = say("published", date=published.isoformat()) if published else retrieved
     host = "" if evidence.expires else urlsplit(canonical_url(evidence.url)).hostname or ""
-    facts = [
+    return [
         say(f"kind.{evidence.kind}"),
         escape(evidence.publisher) or escape(host),
         dated,
@@ -431,8 +454,102 @@ def _source(evidence: Evidence, say: Say) -> str:
         say("sample") if evidence.sample else "",
         say("expires") if evidence.expires else "",
     ]
-    known = say("comma").join(fact for fact in facts if fact)
-    return f"{_link(_name(evidence, say), evidence.url)} — {known}"
+
+
+# --- Where it is
+
+
+def gathered(report: Report) -> Registry:
+    """Every source of the findings once, and any other that the report knows."""
+    registry = gather(report.findings)
+    for item in report.evidence:
+        registry.add(item)
+    return registry
+
+
+def _places(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
+    """The places as a table, those that are cited first."""
+    registry = gathered(report)
+    numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}
+    items = [source.evidence for source in cited.sources] if cited else []
+    items += [item for item in registry if item.id not in numbers]
+    found = [(item, item.place) for item in items if item.place]
+    if not found:
+        return
+    near = _centres(report, registry)
+    centres = dict.fromkeys(near.values())
+    several = len({centre.name for centre in centres}) > 1
+    yield f"## {say('places')}"
+    yield from _bullets(_centre(centre, say) for centre in centres)
+    head = [say(f"place.{column}") for column in _COLUMNS]
+    rows = [head, ["---"] * len(head)]
+    for item, place in found[:PLACES]:
+        number = f"[{numbers[item.id]}]" if item.id in numbers else "—"
+        centre = near.get(item.id) if several else None
+        rows.append([number, *_row(item, place, centre, say)])
+    yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    if len(found) > PLACES:
+        yield say("places left out", count=len(found) - PLACES)
+
+
+_COLUMNS = (
+    "number", "name", "category", "address", "distance", "rating", "cost", "hours", "coordinates",
+)  # fmt: skip
+
+
+def _centres(report: Report, registry: Registry) -> dict[str, Centre]:
+    """What each place was searched around: as it is known from where it was found first."""
+    near: dict[str, Centre] = {}
+    for finding in report.findings:
+        for item in finding.evidence:
+            known = registry.get(item.id)
+            if finding.centre and item.place and known:
+                near.setdefault(known.id, finding.centre)
+    return near
+
+
+def _centre(centre: Centre, say: Say) -> str:
+    where = _position(centre)
+    radius = say("radius", far=_far(centre.radius, say)) if centre.radius > 0 else ""
+    facts = [escape(centre.name) or say("untitled"), where, radius]
+    return say("centre", what=say("comma").join(fact for fact in facts if fact))
+
+
+def _row(item: Evidence, place: Place, centre: Centre | None, say: Say) -> Iterator[str]:
+    """The cells of a place behind its number; `centre` if it has to be said which one it was."""
+    name = _link(place.name.strip() or _name(item, say), item.url)
+    yield f"{name} · {say('sample')}" if place.sample else name
+    category = f"category.{place.category}"
+    yield say(category) if category in WORDS else escape(place.category)
+    yield escape(" ".join(dict.fromkeys([place.city, place.district, place.address])))
+    away = "" if place.distance is None else _far(place.distance, say)
+    yield f"{away} · {escape(centre.name)}" if away and centre and centre.name.strip() else away
+    yield _figure(place.rating)
+    yield _figure(place.cost)
+    yield escape(place.hours)
+    yield _position(place)
+
+
+def _position(point: Place | Centre) -> str:
+    known = abs(point.lng) <= 180 and abs(point.lat) <= 90
+    return f"{point.lat:z.6f}, {point.lng:z.6f}" if known else "—"
+
+
+def _far(metres: int, say: Say) -> str:
+    """A distance as people say it."""
+    if metres < 1_000:
+        return say("metres", count=metres)
+    return say("kilometres", count=f"{metres / 1_000:,.1f}")
+
+
+def _figure(value: float | None) -> str:
+    """A number as people write it: 60, not 60.00."""
+    if value is None or not isfinite(value):
+        return ""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+# --- What went wrong
 
 
 def failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
@@ -483,6 +600,9 @@ def _failure(failure: Failure, say: Say) -> str:
 
 def _because(reason: Reason | None, hint: Hint, message: str, say: Say) -> Iterator[str]:
     """A reason in words, what could help, and what was said by whoever failed."""
+    if reason == "unclear" and message.strip():  # it asks back
+        yield say("reason.unclear") + say("colon") + escape(message)
+        return
     yield say(f"reason.{reason}") if reason else ""
     yield say(f"hint.{hint}") if hint else ""
     yield escape(message)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from math import ceil
@@ -146,6 +146,30 @@ class Chat:
                 return best
             raise
 
+    async def act(
+        self,
+        messages: Sequence[BaseMessage],
+        tools: Sequence[Mapping[str, Any]],
+        stage: Stage,
+        say: Say,
+    ) -> AIMessage:
+        """The model's next message where it may call tools; one without calls is its last.
+
+        Raises:
+            Trouble: there is none.
+        """
+
+        async def ask() -> AIMessage:
+            message = await self._invoke(list(messages), {}, stage, say, tools)
+            finish = _finish(message)
+            if finish.startswith("malformed"):
+                raise Trouble("malformed", f"{self.spec} stopped ({finish})", again=True)
+            if finish in _BLOCKED:
+                raise Trouble("blocked", f"{self.spec} stopped ({finish})")
+            return message
+
+        return await self._repeated(ask, stage, say)
+
     # One attempt
 
     async def _object(
@@ -170,9 +194,15 @@ class Chat:
             return text
 
     async def _invoke(
-        self, messages: list[BaseMessage], bound: dict[str, Any], stage: Stage, say: Say
+        self,
+        messages: list[BaseMessage],
+        bound: dict[str, Any],
+        stage: Stage,
+        say: Say,
+        tools: Sequence[Mapping[str, Any]] = (),
     ) -> AIMessage:
         model = await self._model()
+        model = model.bind_tools(list(tools)) if tools else model
         try:
             async with asyncio.timeout(self._settings.model_timeout):
                 message: AIMessage = await model.ainvoke(messages, _QUIET, **bound)
@@ -264,16 +294,23 @@ async def repeated(
     A pause that the service asks for is kept to; one that is longer than the setting allows, or
     that did not help, is not waited for again before it is over.
 
+    A call that our own limits hold back says so, and again when it has its turn; no deadline runs
+    meanwhile.
+
     Raises:
         Trouble: the last attempt's, or one whose wait would be too long.
     """
     settings, rest = clients.settings, clients.rest(spec, search=stage == "search")
     if rest.left:
         raise Trouble("quota", f"{spec}: quota used up (possible again in {ceil(rest.left)} s)")
+
+    def queued(waits: bool) -> None:
+        say("queued", stage=stage, what=str(spec), over=not waits)
+
     attempts = settings.model_attempts
     for attempt in range(1, attempts + 1):
         try:
-            async with clients.limiter(spec.provider).turn():
+            async with clients.limiter(spec.provider).turn(queued):
                 return await call()
         except Trouble as found:
             wait = BACKOFF * 2 ** (attempt - 1) if found.after is None else found.after

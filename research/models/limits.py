@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from research.deadlines import uncounted
 
 
 class Rest:
@@ -37,16 +39,33 @@ class Limiter:
         self._next = asyncio.Lock()
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """A turn, as soon as there is one."""
-        async with self._turns:
-            if self._begun.maxlen:
-                await self._begin()
+    async def turn(self, tell: Callable[[bool], None] = lambda waits: None) -> AsyncIterator[None]:
+        """A turn, as soon as there is one. Waiting for it counts against no deadline.
+
+        `tell` hears True when there is none yet and False when it has come.
+        """
+        async with AsyncExitStack() as held:
+            if waits := self._busy():
+                tell(True)
+            with uncounted():
+                await held.enter_async_context(self._turns)
+                if self._begun.maxlen:
+                    await self._begin()
+            if waits:
+                tell(False)
             yield
 
+    def _busy(self) -> bool:
+        return self._turns.locked() or self._next.locked() or self._pause() > 0
+
+    def _pause(self) -> float:
+        """Seconds until one more may begin."""
+        if not self._begun or len(self._begun) < (self._begun.maxlen or 0):
+            return 0.0
+        return self._begun[0] + self._minute - asyncio.get_running_loop().time()
+
     async def _begin(self) -> None:
-        now = asyncio.get_running_loop().time
         async with self._next:
-            if len(self._begun) == self._begun.maxlen:
-                await asyncio.sleep(self._begun[0] + self._minute - now())
-            self._begun.append(now())
+            if (pause := self._pause()) > 0:
+                await asyncio.sleep(pause)
+            self._begun.append(asyncio.get_running_loop().time())

@@ -13,14 +13,16 @@ import asyncio
 import ipaddress
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Annotated, Any, Protocol
 
 from mcp.server.fastmcp import FastMCP
 from mcp.server.fastmcp.exceptions import ToolError
+from mcp.server.fastmcp.tools import Tool
 from mcp.types import ContentBlock, ToolAnnotations
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from research.places.amap import BASE_URL, Amap
 from research.places.offline import Offline
@@ -287,6 +289,58 @@ def _tools(backend: Backend) -> Sequence[Any]:
     )
 
 
+def checked(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call as they are to be sent, without those that the tool does not have.
+
+    Raises:
+        Trouble: there is no such tool, or an argument is missing or wrong.
+    """
+    model = _arguments().get(tool)
+    if model is None:
+        raise Trouble("refused", f"there is no tool {tool!r}")
+    try:
+        found = model.model_validate(dict(arguments))
+    except ValidationError as error:
+        raise Trouble("refused", "; ".join(_wrong(error))) from None
+    return found.model_dump()
+
+
+@lru_cache(1)
+def specifications() -> tuple[dict[str, Any], ...]:
+    """The tools as chat models are told of them: name, description and JSON schema."""
+    return tuple(
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": _brief(tool.parameters),
+            },
+        }
+        for tool in _described()
+    )
+
+
+def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema of an object with no more than every model's API understands."""
+    fields = {
+        name: {key: field[key] for key in ("type", "description") if key in field}
+        for name, field in schema["properties"].items()
+    }
+    return {"type": "object", "properties": fields, "required": list(schema.get("required", ()))}
+
+
+@lru_cache(1)
+def _arguments() -> dict[str, type[BaseModel]]:
+    return {tool.name: tool.fn_metadata.arg_model for tool in _described()}
+
+
+@lru_cache(1)
+def _described() -> tuple[Tool, ...]:
+    """The tools as they are described, over nothing that could answer."""
+    return tuple(Tool.from_function(tool) for tool in _tools(Offline()))
+
+
 @contextmanager
 def _root_logger_kept() -> Iterator[None]:
     """The SDK gives the root logger a handler and a level, which are the application's to choose."""
@@ -302,7 +356,8 @@ def _root_logger_kept() -> Iterator[None]:
 def backend_of(settings: Settings) -> Backend:
     """Amap where there is a key, else the table."""
     if key := settings.amap_key.get_secret_value():
-        return Amap(key, base_url=settings.amap_url or BASE_URL)
+        timeout = settings.amap_timeout
+        return Amap(key, base_url=settings.amap_url or BASE_URL, timeout=timeout)
     return Offline()
 
 

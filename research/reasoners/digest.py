@@ -14,6 +14,7 @@ from itertools import islice, zip_longest
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, matches
 from research.reasoners.parts import keywords, read
+from research.reasoners.places import wanted
 from research.reasoners.quotes import Quote, select
 from research.records import (
     Cite,
@@ -32,6 +33,8 @@ from research.records import (
 )
 from research.text import has_han
 
+MAP = "places"  # the source that is asked for places, and for nothing else
+PLACES = 10  # in the answer; a map shows all
 ATTEMPTS = 2  # new tasks a part and round
 FORMS = 8  # synonyms a query
 
@@ -63,6 +66,16 @@ _SAMPLE = {
     "en": "Some quotes come from the sample library that ships with Sightline, for demonstration; "
     "turn it off on the Library page.",
 }
+_SAMPLE_PLACES: dict[Language, str] = {
+    "zh": "地点来自随程序附带的离线示例，只有王府井、外滩、西湖一带，位置约准到一百米；设置 AMAP_MAPS_API_KEY 可查询高德地图。",
+    "en": "The places come from the offline sample that ships with Sightline, which knows the areas of "
+    "Wangfujing, the Bund and West Lake, to about a hundred metres; set AMAP_MAPS_API_KEY to ask Amap.",
+}
+_NOT_OFFLINE: dict[Language, str] = {
+    "zh": "离线示例里没有这样的地点：它只有王府井、外滩、西湖一带。设置 AMAP_MAPS_API_KEY 可查询高德地图。",
+    "en": "The offline sample has no such place: it knows the areas of Wangfujing, the Bund and West "
+    "Lake only. Set AMAP_MAPS_API_KEY to ask Amap.",
+}
 _GENERAL = {"zh": "概况", "en": "Overview"}
 _COVERED = {
     "zh": "每个部分都有引文；引文是否充分由读者判断。",
@@ -89,10 +102,11 @@ class Digest:
                 text = text or _GENERAL[question.language]
                 if all((p.subject, p.text) != (subject, text) for p in parts):
                     parts.append(Part(id=f"p{len(parts) + 1}", subject=subject, text=text))
-        tasks: list[Task] = []
+        tasks = list(_on_a_map(question, parts, options))
         for group in _groups(parts, options.queries):
             for source in options.sources:
-                tasks.append(self._task(question, group, source, len(tasks) + 1))
+                if source != MAP:
+                    tasks.append(self._task(question, group, source, len(tasks) + 1))
         return Plan(parts=tuple(parts), tasks=tuple(tasks))
 
     def _askable(self, question: Question) -> bool:
@@ -132,7 +146,11 @@ class Digest:
         round_: int,
         say: Say,
     ) -> Reflection:
-        missing = [part for part in plan.parts if not self._quotes(question, part, findings)]
+        missing = [
+            part
+            for part in plan.parts
+            if not self._quotes(question, part, findings) and not _on_map(part, findings)
+        ]
         if not missing:
             note = _COVERED[question.language]
             return Reflection(round=round_, sufficient=True, note=note)
@@ -166,7 +184,7 @@ class Digest:
         for variant in self._variants(question, part):
             if tried and not variant.why:
                 continue
-            for source in dict.fromkeys(task.source for task in plan.tasks):
+            for source in dict.fromkeys(task.source for task in plan.tasks if task.source != MAP):
                 task = variant.model_copy(update={"source": source})
                 if task.key not in known:
                     yield task
@@ -209,20 +227,30 @@ class Digest:
         say: Say,
     ) -> Draft:
         spans: list[Span] = []
-        sampled = {e.id for f in findings for e in f.evidence if e.sample}
-        quoted: set[str] = set()
         for part in plan.parts:
             spans.append(Span(kind="heading", text=_label(part, plan), part=part.id))
-            quotes = self._quotes(question, part, findings)
-            if not quotes:
-                words = self._lacking(question, part, findings)
-                spans.append(Span(kind="missing", text=words[question.language], part=part.id))
-            for quote in quotes:
-                quoted.add(quote.evidence)
-                spans.append(_span(quote, part))
-        if quoted & sampled:
-            spans.insert(0, Span(kind="notice", text=_SAMPLE[question.language]))
+            spans += self._written(question, part, findings)
+        quoted = {cite.evidence for span in spans for cite in span.cites}
+        sampled = [e for f in findings for e in f.evidence if e.sample and e.id in quoted]
+        for kind in dict.fromkeys(item.kind == "place" for item in sampled):
+            words = _SAMPLE_PLACES if kind else _SAMPLE
+            spans.insert(0, Span(kind="notice", text=words[question.language]))
         return Draft(spans=tuple(spans), author=_AUTHOR[question.language])
+
+    def _written(
+        self, question: Question, part: Part, findings: Sequence[Finding]
+    ) -> Iterator[Span]:
+        """What there is on a part: places, quotes, what has to be asked back, or that there is none."""
+        yield from (places := list(_listed(part, findings)))
+        quotes = self._quotes(question, part, findings)
+        yield from (_span(quote, part) for quote in quotes)
+        back = [f.message for f in findings if f.task.part == part.id and f.reason == "unclear"]
+        for text in dict.fromkeys(back):
+            yield Span(kind="missing", text=text, part=part.id)
+        if not (places or quotes or back):
+            offline = any(_unknown_offline(f) for f in findings if f.task.part == part.id)
+            words = _NOT_OFFLINE if offline else self._lacking(question, part, findings)
+            yield Span(kind="missing", text=words[question.language], part=part.id)
 
     def _lacking(
         self, question: Question, part: Part, findings: Sequence[Finding]
@@ -238,7 +266,41 @@ class Digest:
     ) -> tuple[Quote, ...]:
         names = self._names(part.subject, question.text)
         text = "" if part.text in _GENERAL.values() else part.text
-        return select(text, names or (part.subject,), bool(names), findings, self._corpus)
+        documents = [finding for finding in findings if finding.task.source != MAP]
+        return select(text, names or (part.subject,), bool(names), documents, self._corpus)
+
+
+def _on_a_map(question: Question, parts: Sequence[Part], options: Options) -> Iterator[Task]:
+    """The task for the map, if the question looks for places or the map alone may be asked."""
+    if MAP not in options.sources:
+        return
+    if wanted(question.text) is None and set(options.sources) != {MAP}:
+        return
+    own = [part for part in parts if wanted(part.text)]
+    part = own[0] if own else parts[0]
+    wish = wanted(part.text)
+    query = part.text if wish and wish.place else question.text
+    yield Task(id="1.1", source=MAP, query=query, part=part.id)
+
+
+def _on_map(part: Part, findings: Sequence[Finding]) -> list[Finding]:
+    """The searches of the map for a part that have found something."""
+    own = (f for f in findings if f.task.source == MAP and f.task.part == part.id)
+    return [finding for finding in own if finding.evidence]
+
+
+def _unknown_offline(finding: Finding) -> bool:
+    """Whether the table of places that is there without a key does not know what was asked for."""
+    return finding.task.source == MAP and finding.provider == "offline" and not finding.evidence
+
+
+def _listed(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
+    """The best places for a part, each as the map service describes it."""
+    items = [item for finding in _on_map(part, findings) for item in finding.evidence]
+    for item in items[:PLACES]:
+        passage = item.passages[0]
+        cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
+        yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id)
 
 
 def _failed(part: Part, findings: Sequence[Finding]) -> bool:

@@ -144,7 +144,10 @@ def _quoted(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
 def without_sources(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
     """The answer if nothing can be cited: that it is so, and any text that came without sources."""
     failed = bool(findings) and all(f.reason not in (None, "empty") for f in findings)
-    spans = [Span(kind="missing", text=NOTICES["failed" if failed else "nothing"][tongue])]
+    back = dict.fromkeys(f.message for f in findings if f.reason == "unclear")
+    spans = [Span(kind="missing", text=text) for text in back]
+    if not back or not all(f.reason == "unclear" for f in findings):
+        spans.append(Span(kind="missing", text=NOTICES["failed" if failed else "nothing"][tongue]))
     return (*spans, *_unattributed(tongue, findings))
 
 

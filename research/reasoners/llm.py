@@ -7,8 +7,9 @@ quoted. Whatever a model cites is looked up among the handles it was given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,7 +21,9 @@ from research.models.roles import KEYS, Spec, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
 from research.reasoners.drafts import NOBODY, NOTICES, drafted, ending, standing_in, without_sources
+from research.reasoners.explore import explore
 from research.reasoners.material import Listing
+from research.reasoners.places import wanted
 from research.records import (
     Draft,
     Evidence,
@@ -142,6 +145,7 @@ class LLM:
             )
         except Trouble as trouble:
             return Plan(
+                tasks=_on_a_map(question, options),
                 notes=(_NOTES["unplanned"][question.language],),
                 failures=(trouble.failure("plan"),),
             )
@@ -277,6 +281,31 @@ class LLM:
         prompt: Prompt = prompts.summary_prompt(query, language(query), listing, self._today)
         reply = await chat.text(prompt, "summarise", say)
         return parse(reply.text, listing.handles, addresses(evidence))
+
+    async def explore(
+        self,
+        query: str,
+        tools: Sequence[Mapping[str, Any]],
+        call: Callable[[str, Mapping[str, Any]], Awaitable[str]],
+        budget: int,
+        say: Say,
+    ) -> None:
+        """Lets the model that searches call tools for a query.
+
+        Raises:
+            Trouble: the model cannot be asked.
+        """
+        await explore(self.chat("search"), query, tools, call, budget, self._today, say)
+
+
+def _on_a_map(question: Question, options: Options) -> tuple[Task, ...]:
+    """The question itself as a task for each source, if it looks for places and nobody can plan."""
+    if "places" not in options.sources or wanted(question.text) is None:
+        return ()
+    return tuple(
+        Task(id=f"1.{n}", source=source, query=question.text)
+        for n, source in enumerate(options.sources, 1)
+    )
 
 
 def _tasks(made: _Json, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:

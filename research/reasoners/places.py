@@ -59,6 +59,13 @@ def wanted(question: str) -> Wish | None:
     return _chinese(text) if has_han(text) else _english(text)
 
 
+def kinds(text: str) -> tuple[str, ...]:
+    """The keywords of a map search for what a text looks for; its own words if no table knows them."""
+    found = _find(text, "zh" if has_han(text) else "en")
+    own = dict.fromkeys(word for word in re.split(r"[\s|,，、;；]+", text) if word)
+    return _keywords(found) or tuple(own)
+
+
 @lru_cache(1)
 def purposes() -> tuple[Purpose, ...]:
     """All purposes that ship with the package."""

@@ -40,7 +40,10 @@ _SOURCES = {
     "web": "the web",
     "library": "the analyst's own documents",
     "news": "news archives",
-    "places": "a map service, for places",
+    "places": "a map service that knows places in mainland China: where something is, what of a kind "
+    "is near or in a place, opening hours, ratings, the way between two places, the weather; one "
+    "sentence that names the place and what is looked for, in Chinese; empty unless the question "
+    "wants such places",
     "database": "a database",
 }
 
@@ -179,10 +182,36 @@ def _material(listing: Listing) -> str:
 
 
 def _ran(findings: Sequence[Finding]) -> str:
-    return "\n".join(
-        f"- {finding.task.query}" + (f" (failed: {finding.reason})" if finding.reason else "")
-        for finding in findings
-    )
+    return "\n".join(f"- {finding.task.query}" + _went(finding) for finding in findings)
+
+
+def _went(finding: Finding) -> str:
+    """How a query went, if not well. What has to be asked back is said."""
+    if finding.reason == "unclear":
+        return f" (not searched; to be asked back: {finding.message})"
+    return f" (failed: {finding.reason})" if finding.reason else ""
+
+
+# Tools
+
+
+def tools_prompt(query: str, budget: int, today: date) -> Prompt:
+    """What a model may do with the tools of a map service."""
+    system = f"""{_DESK}
+
+Find on the map what the query looks for, with the tools that you have and at most {budget} calls.
+- Places are taken from what the tools say. You need not repeat them: when they have been found, \
+answer "done".
+- Points are "longitude,latitude" as the tools give them; never make one up. Find the point of a named \
+place with maps_geo first, and give it the city if the query names one.
+- Look around a point with maps_around_search: keywords are kinds of places in Chinese, several of \
+them parted by | in one call (for children: 亲子乐园|儿童乐园|博物馆|公园). In a whole city use \
+maps_text_search. Every search counts against a small daily allowance: two or three good ones are \
+enough.
+- Ask for ways, distances or the weather only if the query wants them.
+- If a tool says that a place is too large or could be several, end: somebody will be asked."""
+    user = f"Today is {today.isoformat()}.\n\nQuery:\n{fenced('query', query)}"
+    return Prompt(system, user)
 
 
 # Writing
@@ -209,7 +238,8 @@ footnotes, no addresses, no list of sources at the end. A sentence of the materi
 has no source: use it only to understand the rest.
 - Where pieces contradict each other, say so and cite both. Where something changes with time, give \
 its date.
-- Say plainly what the material does not answer.
+- Say plainly what the material does not answer. Where a query is to be asked back, put its \
+question to the analyst at the end.
 - Begin with the answer itself. The length follows the material: a simple question gets a few \
 sentences; use Markdown headings, lists and tables where they help to read.
 {_language(question.language)}"""

@@ -18,23 +18,45 @@ from research import settings as _settings
 from research.library.index import Library
 from research.models.clients import Clients
 from research.models.roles import available
+from research.places import route
+from research.places.coordinates import Point
+from research.places.service import Service
 from research.reasoners import Reasoner
 from research.reasoners.digest import Digest
 from research.reasoners.llm import LLM
-from research.records import Check, Event, Options, Plan, Readiness, Report, Run
+from research.reasoners.places import kinds, wanted
+from research.records import (
+    Check,
+    Event,
+    Finding,
+    Options,
+    Place,
+    Plan,
+    Readiness,
+    Report,
+    Route,
+    Run,
+    Sighting,
+    Task,
+    silent,
+)
 from research.runs.check import connections
-from research.runs.local import LocalRuns
+from research.runs.local import STORE, LocalRuns
+from research.runs.store import Store
 from research.settings import Settings
 from research.sources import Source
 from research.sources.library import LibrarySource
+from research.sources.places import PlacesSource
 from research.sources.web import WebSource
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.provider import Provider
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
 from research.sources.web.wikipedia import Wikipedia
+from research.stages.search import failed
 from research.storage import StoreError
-from research.trouble import conceal
+from research.text import language
+from research.trouble import Trouble, conceal
 
 if TYPE_CHECKING:
     from research.sources.web.pages import PageReader
@@ -64,12 +86,15 @@ class Desk:
         self.models = LLM(self.clients, _now) if available(settings) else None
         self._reader = _reader() if settings.pages_per_search else None
         self._web = self._web_source()
+        store = Store(settings.data_dir / STORE)
+        self.map = Service(settings, store, _now)
+        self._places = self._places_source()
+        library = LibrarySource(self.library, settings.passages_per_search)
         self.sources: dict[str, Source] = {
-            source.name: source
-            for source in (self._web, LibrarySource(self.library, settings.passages_per_search))
+            source.name: source for source in (self._web, self._places, library)
         }
         reasoner: Reasoner = self.models or Digest(self.library)
-        self.runs = LocalRuns(settings, reasoner, self.sources, self.usual, self._closing)
+        self.runs = LocalRuns(settings, reasoner, self.sources, self.usual, self._closing, store)
 
     def usual(self) -> Options:
         """The limits of a run that brings none: it looks wherever there is something to be found.
@@ -78,7 +103,9 @@ class Desk:
         """
         own = self._has_documents()
         web = self._web.ready().state == "live"
-        names = [name for name, there in (("web", web), ("library", own or not web)) if there]
+        places = self._places.ready().state != "missing"
+        there = {"web": web, "places": places, "library": own or not web}
+        names = [name for name, is_there in there.items() if is_there]
         return self.settings.options.model_copy(update={"sources": tuple(names)})
 
     def _has_documents(self) -> bool:
@@ -98,6 +125,33 @@ class Desk:
             pages=settings.pages_per_search,
             clock=_now,
         )
+
+    def _places_source(self) -> PlacesSource:
+        settings, models = self.settings, self.models
+        return PlacesSource(
+            self.map,
+            deadline=settings.search_timeout,
+            wanted=wanted,
+            explore=models.explore if models else None,
+            budget=settings.amap_calls,
+            clock=_now,
+        )
+
+    def nearby(
+        self, where: str | tuple[float, float], keywords: str, radius: int, owner: str
+    ) -> Finding:
+        """Places around a named place or a WGS-84 point; what is found is kept."""
+        place = Point(*where) if isinstance(where, tuple) else where
+        words = kinds(keywords)
+        tongue = language(" ".join([keywords, where if isinstance(where, str) else ""]))
+        named = where if isinstance(where, str) else ""
+        try:
+            found = self.runs.do(self._places.around(place, words, radius, tongue, silent))
+        except Trouble as trouble:
+            task = Task(id="", source="places", query=" ".join([named, *words]).strip())
+            return failed(task, trouble)
+        self.runs.store.register(self.runs.store.look_ups(owner), found.evidence)
+        return found
 
     def _provider(self, name: str) -> Provider:
         settings = self.settings
@@ -129,6 +183,7 @@ class Desk:
 
     async def _closing(self) -> None:
         await self._web.close()
+        await self._places.close()
         if self._reader:
             await self._reader.close()
         await self.clients.close()
@@ -225,6 +280,30 @@ def report(run_id: str, *, owner: str = "local") -> Report | None:
 def readiness() -> dict[str, Readiness]:
     """What each source can do now, by name."""
     return {name: source.ready() for name, source in desk().sources.items()}
+
+
+def places(*, owner: str = "local") -> Sequence[Sighting]:
+    """Every place that an owner's runs and look-ups have found, the latest found first."""
+    return desk().runs.store.sightings(owner)
+
+
+def nearby(
+    where: str | tuple[float, float], keywords: str, radius: int, *, owner: str = "local"
+) -> Finding:
+    """Searches the map around a named place or a WGS-84 point (longitude, latitude), within `radius`
+    metres, without a run. A search that fails is a finding with a reason."""
+    return desk().nearby(where, keywords, radius, owner)
+
+
+def day(places: Sequence[Place], *, owner: str = "local") -> Route:
+    """The places in the order of a day that begins at the first, and the ways between them."""
+    here = desk()
+    return here.runs.do(route.day(here.map, places))
+
+
+def quota() -> tuple[int, int] | None:
+    """How many searches for places are left today, and of how many; None if they are not limited."""
+    return desk().map.left()
 
 
 def settle() -> None:

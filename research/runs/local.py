@@ -51,6 +51,7 @@ from research.storage import StoreError, explained
 
 log = logging.getLogger(__name__)
 
+STORE = "runs.db"
 FLUSH = 0.02  # seconds that events are collected before they are written together
 FLUSH_TEXT = 0.1  # the same for a text that is being written
 WATCH = 0.5  # seconds between looks at what other processes ask for
@@ -86,8 +87,9 @@ class LocalRuns:
         sources: Mapping[str, Source],
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
+        store: Store | None = None,
     ) -> None:
-        """Opens the store and starts the loop.
+        """Opens the store, unless it is given an open one, and starts the loop.
 
         `usual` tells the limits of a run that brings none; `closing` is awaited on the loop at the
         end, for what the reasoner and the sources hold open there.
@@ -99,7 +101,7 @@ class LocalRuns:
         self._usual = usual or (lambda: settings.options)
         self._closing = closing
         self._settings, self._reasoner, self._sources = settings, reasoner, dict(sources)
-        self.store = Store(folder / "runs.db")
+        self.store = store or Store(folder / STORE)
         self._engine = Engine(folder / "engines")
         self._live: dict[str, _Live] = {}
         self._unsaved: dict[str, tuple[_Live, RunStatus, str]] = {}

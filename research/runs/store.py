@@ -7,8 +7,8 @@ paid for twice in its run. Knows records and SQLite; knows nothing of graphs or 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,13 @@ from research.records import (
     Evidence,
     Finding,
     Options,
+    Place,
     Plan,
     Reflection,
     Report,
     Run,
     RunStatus,
+    Sighting,
     Task,
     Usage,
 )
@@ -55,7 +57,15 @@ _MIGRATIONS = (
         run text primary key references run on delete cascade, plan text, reflections text not null,
         answer text, made text not null) without rowid;
     """,
+    """
+    create table lookup(
+        key text primary key, answer text not null, made text not null) without rowid;
+    create table account(
+        name text not null, day text not null, n integer not null,
+        primary key(name, day)) without rowid;
+    """,
 )
+LOOKUPS = timedelta(days=31)  # that answers of services are kept, at the longest
 
 _RUN = "id, conversation, owner, question, options, status, created, finished, error, based_on"
 
@@ -264,6 +274,80 @@ class Store:
             "select record from evidence where conversation=? order by id", (conversation,)
         )
         return [Evidence.model_validate_json(str(row[0])) for row in rows]
+
+    # Places
+
+    def look_ups(self, owner: str) -> str:
+        """The registry of what an owner looked up by itself, without a run."""
+        return f"places of {owner}"
+
+    def register(self, registry: str, evidence: Iterable[Evidence]) -> None:
+        """Adds evidence to a registry: a conversation's, or that of `look_ups`."""
+        with self._db.write() as db:
+            for item in evidence:
+                self._register(db, registry, item)
+
+    def sightings(self, owner: str) -> list[Sighting]:
+        """Every place that an owner's runs and look-ups have found, the latest found first."""
+        rows: list[Any] = self._db.read(
+            "select e.id, json_extract(e.record, '$.place'), e.url, "
+            "json_extract(e.record, '$.retrieved'), r.id, r.question from evidence e "
+            "left join run r on r.conversation = e.conversation and r.owner = ?1 "
+            "where e.kind = 'place' and (r.id is not null or e.conversation = ?2) "
+            "order by r.created desc",
+            (owner, self.look_ups(owner)),
+        )
+        found: dict[str, tuple[str, str, str]] = {}
+        asked: dict[str, dict[str, str]] = {}
+        for key, place, url, retrieved, run_id, question in rows:
+            if place is None:  # a fact about places, such as a route
+                continue
+            if key not in found or retrieved > found[key][2]:
+                found[key] = (place, url, retrieved)
+            asked.setdefault(key, {}).update({run_id: question} if run_id else {})
+        latest = sorted(found.items(), key=lambda item: item[1][2], reverse=True)
+        return [
+            Sighting(
+                place=Place.model_validate_json(place),
+                url=url,
+                retrieved=datetime.fromisoformat(retrieved),
+                runs=tuple(asked[key]),
+                questions=tuple(asked[key].values()),
+            )
+            for key, (place, url, retrieved) in latest
+        ]
+
+    def recall(self, key: str, since: datetime) -> tuple[dict[str, Any], datetime] | None:
+        """An answer of a service that is not older than `since`, and when it was made."""
+        rows = self._db.read(
+            "select answer, made from lookup where key=? and made>=?",
+            (key, since.astimezone(UTC).isoformat()),
+        )
+        if not rows:
+            return None
+        return json.loads(str(rows[0][0])), datetime.fromisoformat(str(rows[0][1]))
+
+    def remember(self, key: str, answer: Mapping[str, Any], made: datetime) -> None:
+        """Keeps an answer of a service; those that are too old to be used go."""
+        with self._db.write() as db:
+            old = (made - LOOKUPS).astimezone(UTC).isoformat()
+            db.execute("delete from lookup where made<?", (old,))
+            db.execute(
+                "insert or replace into lookup values(?,?,?)",
+                (key, _json(dict(answer)), made.astimezone(UTC).isoformat()),
+            )
+
+    def count(self, name: str, day: str) -> None:
+        """Adds one to an account of a day."""
+        with self._db.write() as db:
+            db.execute(
+                "insert into account values(?,?,1) on conflict do update set n=n+1", (name, day)
+            )
+
+    def counted(self, name: str, day: str) -> int:
+        """What an account of a day has come to."""
+        rows = self._db.read("select n from account where name=? and day=?", (name, day))
+        return int(str(rows[0][0])) if rows else 0
 
     # Answers
 

@@ -39,9 +39,11 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
     if len(tasks) < len(plan.tasks):
         notes.append(_CUT[question.language].format(n=len(plan.tasks) - len(tasks)))
     if not tasks:
+        # A map knows nothing of most questions: whoever plans has to want it.
+        sources = [name for name in options.sources if name != "places"] or options.sources
         tasks = tuple(
             Task(id=f"1.{n}", source=source, query=question.text)
-            for n, source in enumerate(options.sources, 1)
+            for n, source in enumerate(sources, 1)
         )
         notes.append(_OWN_WORDS[question.language])
     parts = plan.parts or (Part(id="p1", subject="", text=question.text),)

@@ -8,6 +8,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
+from research import deadlines
 from research.records import Finding, Say, Task
 from research.sources import Source
 from research.trouble import Trouble
@@ -33,7 +34,8 @@ async def look_up(
 ) -> Finding:
     """What the ledger knows, else a search: after `delay` seconds and for at most `deadline` seconds.
 
-    Whatever goes wrong in the source costs this task only: it becomes a finding with a reason.
+    What the search waits for its own turn does not count. Whatever goes wrong in the source costs
+    this task only: it becomes a finding with a reason.
     """
     if (known := ledger.recall(task)) is not None:
         return known
@@ -41,7 +43,7 @@ async def look_up(
         await asyncio.sleep(delay)
     search, started = ledger.begin(task), time.monotonic()
     try:
-        async with asyncio.timeout(deadline):
+        async with deadlines.deadline(deadline):
             finding = await source.search(task, say)
     except TimeoutError:
         finding = failed(task, Trouble("timeout", f"no answer within {deadline:g} s"))

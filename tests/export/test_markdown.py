@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,9 +16,10 @@ from research.evidence.citations import CitedAnswer, NumberedSpan, lint, number
 from research.evidence.markup import tree
 from research.evidence.registry import evidence_id, gather, url_identity
 from research.export.data import report_json
-from research.export.markdown import escape, file_name, markdown, report_markdown
+from research.export.markdown import PLACES, escape, file_name, markdown, report_markdown
 from research.records import (
     Answer,
+    Centre,
     Cite,
     Evidence,
     Failure,
@@ -26,6 +28,7 @@ from research.records import (
     Options,
     Part,
     Passage,
+    Place,
     Plan,
     Reflection,
     Report,
@@ -693,7 +696,7 @@ FIELDS = [
 ]  # fmt: skip
 EVIDENCE = [
     "id", "kind", "title", "publisher", "url", "locator", "published", "retrieved", "sample",
-    "expires", "passages",
+    "expires", "place", "passages",
 ]  # fmt: skip
 
 
@@ -704,7 +707,7 @@ def test_the_json_has_what_the_report_has_and_no_owner() -> None:
     assert "secret" not in exported_json
     assert "suggested" not in exported_json
     data = json.loads(exported_json)
-    assert data["schema"] == "sightline-report/2"
+    assert data["schema"] == "sightline-report/3"
     assert list(data) == FIELDS
     assert [item["id"] for item in data["evidence"]] == [item["id"] for item in data["sources"]]
     assert list(data["evidence"][0]) == EVIDENCE
@@ -769,6 +772,215 @@ def test_a_file_name_comes_from_time_and_run_alone() -> None:
     east = NOW.astimezone(timezone(timedelta(hours=8)))
     odd = Report(run=made.run.model_copy(update={"id": "../é", "created": east}))
     assert file_name(odd, "md") == "sightline-20250301-0805-run.md"
+
+
+# --- Places
+
+LAKE = Centre(name="西湖", lng=120.148, lat=30.2425, radius=2000)
+STATION = Centre(name="杭州东站", lng=120.2126, lat=30.2907)
+PALACE = Place(
+    id="B000A8UIN8", name="故宫博物院", lng=116.397029, lat=39.917839, provider="amap",
+    category="sight", type="风景名胜;博物馆", address="景山前街4号", district="东城区",
+    city="北京市", distance=1234, rating=4.9, cost=60.0, hours="08:30-17:00",
+)  # fmt: skip
+BARE = Place(id="o1", name="湖畔小馆", lng=-0.0, lat=0.5, provider="offline", sample=True)
+
+
+def poi(place: Place) -> Evidence:
+    url = f"https://www.amap.com/place/{place.id}" if place.provider == "amap" else ""
+    publisher = {"amap": "高德地图", "offline": "Sightline 离线示例"}[place.provider]
+    text = f"{place.name}：博物馆；地址：{place.address}"
+    return Evidence(
+        id=place.id, kind="place", title=place.name, publisher=publisher, url=url,
+        locator=f"{place.provider}:{place.id}", retrieved=NOW, sample=place.sample, place=place,
+        passages=(Passage(id="p", text=text, end=len(text)),),
+    )  # fmt: skip
+
+
+def surveyed(
+    *found: tuple[Centre | None, list[Place]],
+    cites: tuple[str, ...] = (),
+    language: Language = "zh",
+) -> Report:
+    """A report of a search for places around each centre, whose answer cites some of them."""
+    findings = tuple(
+        Finding(
+            task=Task(id=str(at), source="places", query="附近的博物馆"),
+            evidence=tuple(poi(place) for place in places),
+            started=NOW,
+            provider="amap",
+            centre=centre,
+        )
+        for at, (centre, places) in enumerate(found)
+    )
+    spans = tuple(text("可去。", name) for name in cites)
+    answer = Answer(title="", language=language, author="digest", spans=spans, made=NOW)
+    return Report(run=run("附近？"), findings=findings, answer=answer)
+
+
+def table(markdown: str) -> list[list[str]]:
+    """What the cells of the only table of a document read as, the head included."""
+    tokens = MARKDOWN.parse(markdown)
+    assert [token.type for token in tokens].count("table_open") == 1
+    rows: list[list[str]] = []
+    for before, token in pairwise(tokens):
+        if token.type == "tr_open":
+            rows.append([])
+        if before.type in ("th_open", "td_open"):
+            rows[-1].append("".join(child.content for child in token.children or []))
+    assert {len(row) for row in rows} == {9}
+    return rows
+
+
+def test_places_are_a_table_with_the_cited_ones_first() -> None:
+    made = surveyed((LAKE, [BARE, PALACE]), cites=(PALACE.id,))
+    markdown = exported(made)
+    assert section(markdown, "地点") == CHINESE_PLACES
+    assert table(markdown)[1:] == [
+        ["[1]", "故宫博物院", "景点", "北京市 东城区 景山前街4号", "1.2 公里", "4.9", "60",
+         "08:30-17:00", "39.917839, 116.397029"],
+        ["—", "湖畔小馆 · 示例数据", "", "", "", "", "", "", "0.500000, 0.000000"],
+    ]  # fmt: skip
+    headings = re.findall(r"^## (.*)$", markdown, flags=re.M)
+    assert headings[2:5] == ["来源", "地点", "计划与各轮检索"]
+
+
+CHINESE_PLACES = """
+
+- 检索中心：西湖，30.242500, 120.148000，半径 2.0 公里
+
+| 来源 | 名称 | 类别 | 地址 | 距离 | 评分（满分 5） | 人均（元） | 营业时间 | 坐标（WGS-84：纬度, 经度） |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| [1] | [故宫博物院](https://www.amap.com/place/B000A8UIN8) | 景点 | 北京市 东城区 景山前街4号 \
+| 1.2 公里 | 4.9 | 60 | 08:30-17:00 | 39.917839, 116.397029 |
+| — | 湖畔小馆 · 示例数据 |  |  |  |  |  |  | 0.500000, 0.000000 |
+
+"""
+
+
+def test_places_in_english_have_english_words() -> None:
+    near = PALACE.model_copy(update={"distance": 820, "cost": 45.5, "category": "unheard-of"})
+    markdown = exported(surveyed((LAKE, [near]), language="en"))
+    head, row = table(markdown)
+    assert head == [
+        "Source", "Name", "Category", "Address", "Distance", "Rating (of 5)", "Yuan a person",
+        "Hours", "Coordinates (WGS-84: lat, lng)",
+    ]  # fmt: skip
+    assert (row[0], row[2], row[4], row[6]) == ("—", "unheard-of", "820 m", "45.5")
+    assert "- Searched around: 西湖, 30.242500, 120.148000, radius 2.0 km" in markdown
+
+
+def test_where_there_are_several_centres_a_distance_says_from_which() -> None:
+    other = PALACE.model_copy(update={"id": "B0FFFAB6J2", "distance": 90})
+    again = PALACE.model_copy(update={"distance": 5})
+    made = surveyed((LAKE, [PALACE]), (STATION, [other, again]), (None, [BARE]))
+    markdown = exported(made)
+    assert [row[4] for row in table(markdown)[1:]] == ["1.2 公里 · 西湖", "90 米 · 杭州东站", ""]
+    assert "- 检索中心：杭州东站，30.290700, 120.212600\n" in markdown
+
+
+def test_a_report_without_places_has_no_section_of_them() -> None:
+    assert "## Places" not in exported(report("x"))
+    assert "## 地点" not in exported(surveyed((LAKE, [])))
+
+
+def test_a_place_among_the_sources_says_whose_it_is_and_when_it_was_looked_up() -> None:
+    made = surveyed((LAKE, [PALACE, BARE]), cites=(PALACE.id, BARE.id))
+    assert section(exported(made), "来源").split("\n")[2:4] == [
+        "1. [故宫博物院](https://www.amap.com/place/B000A8UIN8) — POI 高德地图，检索于 2025-03-01",
+        "2. 湖畔小馆 — 离线示例地点，检索于 2025-03-01",
+    ]
+    way = poi(BARE).model_copy(update={"place": None, "title": "步行"})
+    finding = made.findings[0].model_copy(update={"evidence": (way,)})
+    listed = report_markdown(made.model_copy(update={"findings": (finding,), "answer": None}), None)
+    assert "  - 步行 — Sightline 离线示例，检索于 2025-03-01，示例数据\n" in listed
+
+
+def test_places_are_listed_without_an_answer_too() -> None:
+    made = surveyed((LAKE, [PALACE, BARE])).model_copy(update={"answer": None})
+    assert [row[0] for row in table(report_markdown(made, None))[1:]] == ["—", "—"]
+
+
+def test_of_very_many_places_it_says_how_many_more_there_are() -> None:
+    places = [PALACE.model_copy(update={"id": f"B{n:09}"}) for n in range(PLACES + 3)]
+    cites = tuple(place.id for place in places[-2:])
+    markdown = exported(surveyed((LAKE, places), cites=cites))
+    numbers = [row[0] for row in table(markdown)[1:]]
+    assert numbers == ["[1]", "[2]", *["—"] * (PLACES - 2)]
+    assert "\n\n另有 3 处未列出。\n\n" in markdown
+    assert "未列出" not in exported(surveyed((LAKE, places[:PLACES]), cites=cites[:0]))
+
+
+def named(words: str) -> Report:
+    """Places with outside text wherever there can be any."""
+    fields = ("name", "category", "type", "address", "district", "city", "hours", "phone")
+    place = PALACE.model_copy(update=dict.fromkeys(fields, words))
+    centre = LAKE.model_copy(update={"name": words})
+    return surveyed((centre, [place, BARE]), (LAKE, []), cites=(PALACE.id,), language="en")
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_a_hostile_place_breaks_no_table_and_reads_as_itself(words: str) -> None:
+    benign, hostile = exported(named("plain")), exported(named(words))
+    assert shape(hostile) == shape(benign)
+    assert links(hostile) == links(benign) == {"https://www.amap.com/place/B000A8UIN8"}
+    row = table(hostile)[1]
+    assert (row[0], row[1], row[2], row[3]) == ("[1]", flat(words), flat(words), flat(words))
+    assert row[7] == flat(words)
+
+
+@given(TEXT)
+@settings(max_examples=200, deadline=None)
+def test_whatever_a_place_is_called_the_table_has_its_rows(words: str) -> None:
+    rows = table(exported(named(words)))
+    assert [row[0] for row in rows] == ["Source", "[1]", "—"]
+    assert rows[1][1] == (flat(words) or "https://www.amap.com/place/B000A8UIN8")
+    assert [row[8] for row in rows[1:]] == ["39.917839, 116.397029", "0.500000, 0.000000"]
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), 181.0])
+def test_a_place_that_is_nowhere_has_no_coordinates_and_breaks_no_file(wrong: float) -> None:
+    figures = dict.fromkeys(("lng", "rating", "cost"), wrong)
+    lost = PALACE.model_copy(update=figures)
+    centre = LAKE.model_copy(update={"lng": wrong})
+    made = surveyed((centre, [lost]))
+    assert table(exported(made))[1][8] == "—"
+    assert "- 检索中心：西湖，—，半径 2.0 公里" in exported(made)
+
+    def refused(name: str) -> None:
+        raise AssertionError(f"JSON has no {name}")
+
+    data = json.loads(report_json(made, numbered(made)), parse_constant=refused)
+    (item,) = data["evidence"]
+    assert item["place"]["lng"] == (181 if wrong == 181 else None)
+    assert item["place"]["lat"] == 39.917839
+
+
+def test_the_json_has_the_places_and_what_was_searched_around() -> None:
+    made = surveyed((LAKE, [PALACE]), (None, []), cites=(PALACE.id,))
+    data = json.loads(report_json(made, numbered(made)))
+    (cited,), (found,) = data["sources"], data["evidence"]
+    assert Place.model_validate(cited["place"]) == Place.model_validate(found["place"]) == PALACE
+    near, nowhere = (finding["centre"] for finding in data["rounds"][0]["findings"])
+    assert (Centre.model_validate(near), nowhere) == (LAKE, None)
+    other = report("x")
+    assert {item["place"] for item in json.loads(report_json(other, None))["evidence"]} == {None}
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("zh", "- “附近？” — 地点；需要说得更具体：哪座城市的附近？"),
+        (
+            "en",
+            "- “附近？” — places; it has to be said more exactly what is meant: 哪座城市的附近？",
+        ),
+    ],
+)
+def test_a_question_that_is_asked_back_reads_as_one(language: Language, line: str) -> None:
+    failure = Failure(source="places", query="附近？", reason="unclear", message="哪座城市的附近？")
+    made = answered(report("x", language=language), failures=(failure,))
+    assert line in exported(made).splitlines()
 
 
 # --- Any report

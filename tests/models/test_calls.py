@@ -6,13 +6,16 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from research.models import clients
 from research.models.calls import Chat, Prompt, sound
 from research.models.clients import STREAM
+from research.models.limits import Limiter
 from research.models.roles import parse
 from research.trouble import Trouble
 from tests.fakes import until
@@ -419,6 +422,22 @@ async def test_a_call_ends_with_its_deadline_and_the_server_is_left(wire: Wire) 
         f"{wire.name}:some-model did not answer within 0.3 s",
     )
     await asyncio.to_thread(until, lambda: wire.server.log[0].left)
+
+
+async def test_a_call_that_waits_for_its_turn_says_so_and_is_not_late(
+    openai: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "Limiter", partial(Limiter, minute=0.6))
+    limits = {"SIGHTLINE_REQUESTS_PER_MINUTE": "1", "SIGHTLINE_MODEL_TIMEOUT": "1"}
+    chat = openai.chat(**limits)
+    await chat.warm()
+    colours = await asyncio.gather(*(openai.colour(chat) for _ in range(3)))
+    assert [colour.colour for colour in colours] == ["green"] * 3
+    queued = {"stage": "check", "what": "openai:some-model"}
+    told = [kind for kind, _ in openai.heard.told if kind in ("queued", "usage")]
+    assert told == ["queued", "queued", "usage", "queued", "usage", "queued", "usage"]
+    overs = (False, False, True, True)
+    assert openai.heard.of("queued") == [{**queued, "over": over} for over in overs]
 
 
 async def test_a_reply_that_trickles_in_is_over_with_the_deadline(openai: Wire) -> None:

@@ -55,6 +55,22 @@ async def test_requests_within_the_allowance_do_not_wait() -> None:
     assert time.monotonic() - start < 1
 
 
+@pytest.mark.parametrize(("limits", "told"), [((1, 0), 2), ((9, 2), 1), ((9, 3), 0)])
+async def test_who_has_to_wait_is_told_so_and_when_it_is_over(
+    limits: tuple[int, int], told: int
+) -> None:
+    limiter = Limiter(*limits, minute=0.1)
+    heard: list[bool] = []
+
+    async def one() -> None:
+        async with limiter.turn(heard.append):
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(one() for _ in range(3)))
+    assert heard[:told] == [True] * told
+    assert sorted(heard) == [False] * told + [True] * told
+
+
 async def test_a_turn_is_given_back_by_a_request_that_fails_or_is_cancelled() -> None:
     limiter = Limiter(1)
     with pytest.raises(ZeroDivisionError):

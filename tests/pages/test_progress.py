@@ -189,6 +189,20 @@ def test_a_wait_is_known_until_something_comes_of_it() -> None:
     assert waits == [None, what, None, None]
 
 
+def test_calls_that_our_own_limits_hold_back_are_known_until_they_have_their_turn() -> None:
+    def queued(what: str, over: bool) -> tuple[str, dict[str, Any]]:
+        return "queued", {"stage": "search", "what": what, "over": over}
+
+    running = ("status", {"status": "running"})
+    told = [
+        running, queued("a", False), queued("a", False), queued("b", False), queued("a", True),
+        queued("b", True), running, queued("c", True),
+    ]  # fmt: skip
+    waits = [View().add(events(*told[:n])).queued for n in range(1, 9)]
+    expected = [[], ["a"], ["a", "a"], ["a", "a", "b"], ["a", "b"], ["a"], [], []]
+    assert waits == expected
+
+
 def test_the_events_of_an_earlier_version_are_still_understood() -> None:
     """It had no hints, no providers and no count of citations."""
     told = events(

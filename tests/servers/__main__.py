@@ -1,4 +1,4 @@
-"""Runs one of the fake servers: python -m tests.servers gemini|openai|ollama."""
+"""Runs one of the fake servers: python -m tests.servers amap|gemini|openai|ollama."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ import contextlib
 import importlib
 import threading
 
-_SERVERS = {"gemini": "FakeGemini", "openai": "FakeOpenAI", "ollama": "FakeOllama"}
+_SERVERS = {
+    "amap": "FakeAmap",
+    "gemini": "FakeGemini",
+    "openai": "FakeOpenAI",
+    "ollama": "FakeOllama",
+}
 
 
 def main() -> None:
@@ -17,7 +22,12 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before every reply")
     given = parser.parse_args()
     module = importlib.import_module(f"tests.servers.{given.server}")
-    server = getattr(module, _SERVERS[given.server])(port=given.port, latency=given.latency)
+    how = {"port": given.port, "latency": given.latency}
+    if given.server == "amap":
+        if given.port:
+            parser.error("amap takes any free port")
+        how = {"waits": given.latency}
+    server = getattr(module, _SERVERS[given.server])(**how)
     with server, contextlib.suppress(KeyboardInterrupt):
         print(server.base_url, flush=True)
         threading.Event().wait()

@@ -332,12 +332,15 @@ def _transit(query: Mapping[str, str]) -> dict[str, Any]:
     }
     line = {"name": "地铁1号线", "type": "地铁线路", "distance": "852", "duration": "120"}
     stops = {"departure_stop": {"name": "王府井"}, "arrival_stop": {"name": "天安门东"}}
+    doors = {"name": "王府井地铁站A口", "location": start}
+    none = {"entrance": EMPTY, "exit": EMPTY, "railway": EMPTY, "taxi": EMPTY}
     segments = [
-        {"walking": walk, "bus": {"buslines": [line | stops]}, "taxi": EMPTY},
-        {"walking": EMPTY, "bus": {"buslines": EMPTY}, "taxi": EMPTY},
+        none | {"walking": walk, "bus": {"buslines": [line | stops]}, "entrance": doors},
+        none | {"walking": EMPTY, "bus": {"buslines": EMPTY}},
     ]
     transit = {"cost": "3.0", "duration": "1080", "walking_distance": "840", "segments": segments}
-    return _success(count="1", route={"origin": start, "destination": end, "transits": [transit]})
+    route = {"origin": start, "destination": end, "distance": _digits(_metres(start, end) * 1.2)}
+    return _success(count="1", route=route | {"transits": [transit]})
 
 
 def _distance(query: Mapping[str, str]) -> dict[str, Any]:

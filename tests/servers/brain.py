@@ -1,6 +1,7 @@
 """What a fake model says, whatever the wire it is asked over.
 
 It knows a request by its schema: a plan has a route, a reflection says whether it is sufficient.
+A request with tools is one for places, and is answered as a competent model would use a map.
 All it says follows from what it was asked, so that two runs of a test are the same.
 """
 
@@ -12,7 +13,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +23,9 @@ Grounded = tuple[list[str], dict[str, Any] | None]
 REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 _STAGES = {"is_sufficient": "reflect", "route": "plan", "colour": "check"}
 TEXTS = frozenset({"fenced", "wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"})
+TOOLS = frozenset({"nocall", "badargs", "loop", "invent", "parallel"})
 _HANDLE = re.compile(r"\[@([0-9a-f]{4,8})\]")
+_NEAR = re.compile(r"附近|周边|哪里有|(?i:\b(?:near|around)\b)")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _ROUND = r"(?i)%s[^\n]*?(?:补充资料|more details) (\d+)[. ]\d+"
 _LABEL = (
@@ -31,6 +34,9 @@ _LABEL = (
 )
 _FENCE = r"<<<%s (\w+)\n(.*?)\n\1 %s>>>"
 _WORDS = {"question": "question|问题|用户问题", "query": "query|查询|搜索"}
+_BEFORE = re.compile(r"(\S.*?)\s*的?\s*(?:附近|周边)")
+_AFTER = re.compile(r"\b(?:near|around)\s+([^,，.。?？!！]+)", re.I)
+_KEYWORDS = {"遛娃|亲子|kids|children": "亲子乐园|儿童乐园|博物馆|公园", "咖啡|coffee": "咖啡厅"}
 _GREETING = re.compile(
     r"(?:你好|您好|嗨|谢谢|hello|hi|hey|thanks|thank you)(?:[ ,，]*there)?[\s!！。.~～?？]*", re.I
 )
@@ -52,11 +58,26 @@ _REFLECTION: Schema = {
 
 
 @dataclass(frozen=True)
+class ToolCall:
+    """A call that a model asks for, and the text that came of it once it was made."""
+
+    name: str
+    args: Mapping[str, Any]
+    id: str = ""
+    result: str | None = None
+
+
+Round = tuple[ToolCall, ...]  # what one message asked for
+
+
+@dataclass(frozen=True)
 class Ask:
     """A request without its wire: all of its text, the user's last words, and what is wanted.
 
     A request without a schema is known by the field names in its text. `usage` is whether a count
-    of tokens is wanted, `context` how many tokens there is room for.
+    of tokens is wanted, `context` how many tokens there is room for. `tools` are the names of what
+    may be called, `rounds` the calls so far, and `problem` is why the wire's own server would
+    refuse those.
     """
 
     prompt: str
@@ -67,6 +88,9 @@ class Ask:
     search: bool = False
     usage: bool = True
     context: int = 0
+    tools: tuple[str, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    problem: str = ""
 
     @cached_property
     def question(self) -> str:
@@ -92,7 +116,8 @@ class Brain:
     `sufficient_after` is the reflection of a question that is content, `follow_ups` the number of
     queries that each of the others asks for. `answer` is what is written instead of the usual, or
     what makes it of the prompt; `grounded` makes text and metadata of a search query. `values`
-    replaces fields of a stage's JSON, as in `brain.values["plan"] = {"route": "direct"}`.
+    replaces fields of a stage's JSON, as in `brain.values["plan"] = {"route": "direct"}`. `caller`
+    says which tools are called instead of the usual ones; without any, the reply is a text.
     """
 
     def __init__(self) -> None:
@@ -101,6 +126,7 @@ class Brain:
         self.answer: str | Callable[[str], str | None] | None = None
         self.grounded: Callable[[str], Grounded] = grounded
         self.values: dict[str, dict[str, Any]] = {}
+        self.caller: Callable[[Ask], Sequence[ToolCall]] | None = None
         self._reflected: dict[str, list[str]] = {}
 
     def stage(self, ask: Ask) -> str:
@@ -112,13 +138,30 @@ class Brain:
                 return stage
         if ask.schema:
             return "other"
+        if ask.tools:
+            return "tools"
         return "write" if ask.streamed else "summarise"
+
+    def calls(self, ask: Ask, fault: str = "") -> list[ToolCall]:
+        """The tools that a reply asks for; if there are none it is a text.
+
+        Faults are a text at once ("nocall"), arguments and a tool that do not exist ("badargs"),
+        a call whatever was found ("loop"), several searches in one message ("parallel"), and a
+        last text with a place that no tool named ("invent").
+        """
+        if self.stage(ask) != "tools" or fault in TEXTS | {"nocall"}:
+            return []
+        made = self.caller(ask) if self.caller else _steps(ask, fault)
+        number = len(ask.rounds) + 1
+        return [replace(call, id=f"call_{number}_{n}") for n, call in enumerate(made, 1)]
 
     def reply(self, ask: Ask, fault: str = "") -> str:
         """The text of a reply, with a fault that is the model's own.
 
-        Searches are answered by `grounded` instead.
+        Searches are answered by `grounded` instead, and tools are asked for by `calls`.
         """
+        if self.stage(ask) == "tools":
+            return spoilt(_last_words(ask, fault), fault, ask)
         if fault not in TEXTS - {"fenced"}:
             return spoilt(self._said(ask), fault, ask)
         before = copy.deepcopy(self._reflected)
@@ -150,7 +193,8 @@ class Brain:
         for at, (name, part) in enumerate(_query_lists(schema)):
             count = int(_bound(part, "maxItems", 3))
             limit = int(_bound(part.get("items") or {}, "maxLength", 200))
-            lists[name] = _queries(question, count, limit, at * 3)
+            asks = [question[:limit]] if _NEAR.search(question) else []
+            lists[name] = asks if _for_a_map(name) else _queries(question, count, limit, at * 3)
         return {"route": "search", "answer": ""} | lists
 
     def _reflect(self, ask: Ask, schema: Schema) -> dict[str, Any]:
@@ -162,6 +206,9 @@ class Brain:
         lists: dict[str, Any] = {}
         number = 0
         for name, part in _query_lists(schema):
+            if _for_a_map(name):
+                lists[name] = []
+                continue
             limit = int(_bound(part.get("items") or {}, "maxLength", 200))
             count = min(self.follow_ups, int(_bound(part, "maxItems", self.follow_ups)))
             word = "补充资料" if zh else "more details"
@@ -301,6 +348,11 @@ def _queries(question: str, count: int, limit: int, skip: int) -> list[str]:
     return [_joined(_topic(question), end, limit) for end in ends]
 
 
+def _for_a_map(field: str) -> bool:
+    """Whether a field's queries are for a map, which only some questions want."""
+    return field.startswith("places_")
+
+
 def _joined(topic: str, end: str, limit: int) -> str:
     return f"{topic[: max(0, limit - len(end) - 1)].rstrip()} {end}".strip()[-limit:]
 
@@ -326,6 +378,81 @@ def _labelled(name: str, text: str) -> str:
 def utf8(text: str) -> bytes:
     """The bytes of a text, even of one with half a surrogate pair, which JSON can carry."""
     return text.encode("utf-8", "replace")
+
+
+# Tools
+
+
+def _steps(ask: Ask, fault: str) -> list[ToolCall]:
+    """What to call next: where the place is, what is around it, and where that is."""
+    place = place_of(ask.query)
+    if fault == "loop":
+        return [ToolCall("maps_text_search", {"keywords": f"{place} {len(ask.rounds) + 1}"})]
+    if fault == "badargs" and not ask.rounds:
+        asked = {"location": "somewhere", "radius": "2000", "keywords": keywords_of(ask.query)}
+        return [ToolCall("maps_around_search", asked), ToolCall("maps_teleport", {"to": place})]
+    calls = _found_out(ask, fault) if ask.rounds else [ToolCall("maps_geo", {"address": place})]
+    return [call for call in calls if call.name in ask.tools]
+
+
+def _found_out(ask: Ask, fault: str) -> list[ToolCall]:
+    """What the last results lead to; nothing if one of them is an error."""
+    last = ask.rounds[-1]
+    values = [_object_of(call.result) for call in last]
+    if not all(values):
+        return []
+    if last[0].name == "maps_geo":
+        point = next(filter(None, (row.get("location") for row in _rows(values[:1]))), None)
+        return _around(str(point), keywords_of(ask.query), fault) if point else []
+    rows = [row for row in _rows(values) if row.get("id")]
+    if last[0].name != "maps_around_search" or any(row.get("location") for row in rows):
+        return []
+    ids = dict.fromkeys(str(row["id"]) for row in rows)
+    return [ToolCall("maps_search_detail", {"id": id}) for id in list(ids)[:3]]
+
+
+def _around(point: str, keywords: str, fault: str) -> list[ToolCall]:
+    wanted = [keywords]
+    if fault == "parallel":
+        wanted = keywords.split("|") if "|" in keywords else [keywords, "公园"]
+    where = {"location": point, "radius": "2000"}
+    return [ToolCall("maps_around_search", where | {"keywords": words}) for words in wanted]
+
+
+def place_of(query: str) -> str:
+    """The place that a query is about: what is before 附近 or 周边, or after near or around."""
+    found = _BEFORE.search(query) or _AFTER.search(query)
+    return (found[1] if found else query).strip()
+
+
+def keywords_of(query: str) -> str:
+    """What a map is searched for."""
+    hits = (words for asked, words in _KEYWORDS.items() if re.search(asked, query, re.I))
+    return next(hits, "景点")
+
+
+def _last_words(ask: Ask, fault: str) -> str:
+    if fault == "invent":
+        return "月球乐园 is the best of them: 116.400000,39.900000, rated 5.0, open all night."
+    return "I know this area well enough without a map." if fault == "nocall" else "done"
+
+
+def _object_of(result: str | None) -> dict[str, Any] | None:
+    """The JSON object that a tool answered; None if it failed."""
+    try:
+        value = json.loads(result or "")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and not value.get("error") else None
+
+
+def _rows(values: Sequence[dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """The rows of several results, by whichever name a server has for them."""
+    names = ("return", "results", "geocodes", "pois")
+    lists = ((value or {}).get(name) for value in values for name in names)
+    return [
+        row for rows in lists if isinstance(rows, list) for row in rows if isinstance(row, dict)
+    ]
 
 
 # Schemas

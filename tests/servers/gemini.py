@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import copy
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
 from tests.servers import STREAMS, TRANSPORT, Server, json_bytes, pieces, reply, tokens
-from tests.servers.brain import TEXTS, Ask, spoilt
+from tests.servers.brain import TEXTS, TOOLS, Ask, Round, ToolCall, spoilt, utf8
 
 MODELS = ("gemini-3.8-flash", "gemini-3.5-flash-lite", "gemini-3.1-pro-preview")
 _TYPE = "type.googleapis.com/google.rpc."
 _THOUGHTS = 20
+_URL_SAFE = str.maketrans("+/", "-_")  # how google-genai writes base64
+BYPASS = "skip_thought_signature_validator"  # which Gemini takes for a signature
 
 
 def _info(reason: str) -> dict[str, Any]:
@@ -53,6 +59,8 @@ _ERRORS: dict[str, tuple[int, str, str, list[dict[str, Any]]]] = {
         "too many states for serving.",
         [],
     ),
+    "400tools": (400, "INVALID_ARGUMENT", "Function calling is not enabled for this model", []),
+    "400calls": (400, "INVALID_ARGUMENT", "{arg}", []),
     "403": (
         403, "PERMISSION_DENIED", "Generative Language API is disabled in project 1.",
         [_info("SERVICE_DISABLED")],
@@ -115,6 +123,9 @@ _BARE: dict[str, dict[str, Any]] = {
     "noparts": {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]},
     "safety": {"candidates": [{"finishReason": "SAFETY", "index": 0}]},
     "recitation": {"candidates": [{"finishReason": "RECITATION", "index": 0}]},
+    "malformedcall": {
+        "candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]
+    },
     "maxtokensempty": {
         "candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]
     },
@@ -122,9 +133,21 @@ _BARE: dict[str, dict[str, Any]] = {
 
 
 class FakeGemini(Server):
-    """Gemini as its own clients see it, with `base_url` for theirs."""
+    """Gemini as its own clients see it, with `base_url` for theirs.
 
-    faults = TRANSPORT | STREAMS | TEXTS | set(_ERRORS) | set(_METADATA) | set(_BARE)
+    As Gemini 3 it signs the first call of each message, and refuses a request in which that came
+    back without its signature. `signatures` are those that came back with each request.
+    """
+
+    faults = TRANSPORT | STREAMS | TEXTS | TOOLS | set(_ERRORS) | set(_METADATA) | set(_BARE)
+
+    def __init__(self, *, port: int = 0, latency: float = 0.0) -> None:
+        super().__init__(port=port, latency=latency)
+        self.signatures: list[list[str]] = []
+
+    def reset(self) -> None:
+        super().reset()
+        self.signatures = []
 
     def route(self, router: web.UrlDispatcher) -> None:
         router.add_post("/{prefix:.*}/models/{model}:generateContent", self.chat)
@@ -135,15 +158,25 @@ class FakeGemini(Server):
     def ask(self, request: web.Request, body: Mapping[str, Any]) -> Ask:
         config = body.get("generationConfig") or {}
         contents = body.get("contents") or []
-        asked = [content for content in contents if content.get("role", "user") == "user"]
+        asked = [
+            content
+            for content in contents
+            if content.get("role", "user") == "user" and _text([content])
+        ]
         schema = config.get("responseJsonSchema") or config.get("responseSchema")
+        self.signatures.append([part.get("thoughtSignature", "") for part in _firsts(contents)])
+        rounds = _rounds(contents)
+        results = [call.result for calls in rounds for call in calls if call.result]
         return Ask(
-            prompt=_text([body.get("systemInstruction") or {}, *contents]),
+            prompt="\n".join([_text([body.get("systemInstruction") or {}, *contents]), *results]),
             user=_text(asked[-1:]),
             model=request.match_info["model"],
             schema=schema,
             streamed=request.path.endswith(":streamGenerateContent"),
             search=any("googleSearch" in tool for tool in body.get("tools") or ()),
+            tools=_tools(body),
+            rounds=rounds,
+            problem=_problem(contents, rounds),
         )
 
     def key(self, request: web.Request) -> str:
@@ -172,6 +205,8 @@ class FakeGemini(Server):
     ) -> web.StreamResponse:
         if fault == "miderror" and not ask.streamed:
             return reply(_error("503", "", ask.model, ""), 503)
+        if ask.problem:
+            return reply(_error("400calls", ask.problem, ask.model, ""), 400)
         if fault in _BARE:
             bodies = [_BARE[fault] | self._about(ask, "")]
         else:
@@ -183,6 +218,8 @@ class FakeGemini(Server):
 
     def _bodies(self, ask: Ask, fault: str) -> list[dict[str, Any]]:
         """The reply as one body, or for a stream as several."""
+        if calls := self.brain.calls(ask, fault):
+            return [self._calling(ask, calls)]
         metadata: dict[str, Any] | None = None
         if ask.search:
             texts, metadata = self.brain.grounded(ask.query)
@@ -224,6 +261,15 @@ class FakeGemini(Server):
             candidate["groundingMetadata"] = metadata
         return {"candidates": [candidate]} | self._about(ask, so_far)
 
+    def _calling(self, ask: Ask, calls: Sequence[ToolCall]) -> dict[str, Any]:
+        parts: list[dict[str, Any]] = [
+            {"functionCall": {"name": call.name, "args": call.args, "id": call.id}}
+            for call in calls
+        ]
+        parts[0]["thoughtSignature"] = _signature(calls[0])
+        candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}
+        return {"candidates": [candidate | {"index": 0}]} | self._about(ask, str(parts))
+
     def _about(self, ask: Ask, text: str) -> dict[str, Any]:
         prompt, said = tokens(ask.prompt), tokens(text) if text else 0
         usage = {
@@ -242,6 +288,87 @@ def _text(contents: Sequence[Mapping[str, Any]]) -> str:
         for part in content.get("parts") or ()
         if part.get("text")
     )
+
+
+def _tools(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the functions that may be called."""
+    mode = ((body.get("toolConfig") or {}).get("functionCallingConfig") or {}).get("mode")
+    if mode == "NONE":
+        return ()
+    declared = (tool.get("functionDeclarations") or () for tool in body.get("tools") or ())
+    return tuple(str(function["name"]) for functions in declared for function in functions)
+
+
+def _parts(content: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [part for part in content.get("parts") or () if kind in part]
+
+
+def _firsts(contents: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The first call of each message that has any, which is the one with a signature."""
+    calling = (_parts(content, "functionCall") for content in contents)
+    return (parts[0] for parts in calling if parts)
+
+
+def _rounds(contents: Sequence[Mapping[str, Any]]) -> tuple[Round, ...]:
+    """The calls of each message that has any, with what the functions answered.
+
+    LangChain sends no ids: without one a result belongs to the first call of its name.
+    """
+    rounds: list[list[ToolCall]] = []
+    for content in contents:
+        if calling := _parts(content, "functionCall"):
+            rounds.append([_made(part["functionCall"]) for part in calling])
+        for part in _parts(content, "functionResponse") if rounds else ():
+            _answered(rounds[-1], part["functionResponse"])
+    return tuple(map(tuple, rounds))
+
+
+def _made(call: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(str(call["name"]), call.get("args") or {}, str(call.get("id") or ""))
+
+
+def _answered(calls: list[ToolCall], response: Mapping[str, Any]) -> None:
+    id = response.get("id")
+    for n, call in enumerate(calls):
+        same = id == call.id if id else response["name"] == call.name
+        if same and call.result is None:
+            calls[n] = replace(call, result=_result(response.get("response") or {}))
+            return
+
+
+def _result(response: Mapping[str, Any]) -> str:
+    """The text of a function's answer, which LangChain wraps unless it is a JSON object."""
+    told = response.get("output") if response.keys() == {"output"} else response
+    if isinstance(told, list) and all(isinstance(part, dict) for part in told):
+        return "\n".join(str(part.get("text", "")) for part in told)
+    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+
+
+def _signature(call: ToolCall) -> str:
+    """What Gemini thought before a call: a text that fits this call alone."""
+    made = json.dumps([call.name, call.args], ensure_ascii=False, sort_keys=True)
+    return base64.b64encode(hashlib.sha256(utf8(made)).digest()).decode()
+
+
+def _problem(contents: Sequence[Mapping[str, Any]], rounds: Sequence[Round]) -> str:
+    """What Gemini says of calls that came back without their signature or a response."""
+    for part, calls in zip(_firsts(contents), rounds, strict=True):
+        given = part.get("thoughtSignature", "")
+        if not given:
+            return (
+                "Function call is missing a thought_signature in functionCall parts. This is "
+                "required for tools to work correctly. Additional data, function call "
+                f"`default_api:{calls[0].name}`."
+            )
+        own = _signature(calls[0]).translate(_URL_SAFE)
+        if given != BYPASS and given.translate(_URL_SAFE) != own:
+            return "Thought signature is not valid."
+    if any(call.result is None for calls in rounds for call in calls):
+        return (
+            "Please ensure that the number of function response parts is equal to the number of "
+            "function call parts of the function call turn."
+        )
+    return ""
 
 
 def _error(name: str, arg: str, model: str, key: str) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
 
 from tests.servers import STREAMS, TRANSPORT, Server, json_bytes, pieces, reply, tokens
-from tests.servers.brain import TEXTS, Ask
-from tests.servers.openai import text_of
+from tests.servers.brain import TEXTS, TOOLS, Ask, ToolCall
+from tests.servers.openai import rounds_of, text_of, tools_of
 
 MODELS = ("qwen3:8b", "llama3.2:3b")
 _MADE = "2026-01-02T03:04:05.000000Z"
@@ -20,6 +20,7 @@ _ERRORS: dict[str, tuple[int, str]] = {
     "400key": (401, "unauthorized"),
     "400context": (400, "the input length exceeds the context length"),
     "400schema": (400, "invalid JSON schema in format"),
+    "400tools": (400, "registry.ollama.ai/library/{model} does not support tools"),
     "403": (403, "this model requires a subscription"),
     "404": (404, "model '{model}' not found"),
     "429": (429, "too many requests, try again in {arg}s"),
@@ -35,7 +36,7 @@ _MESSAGES = frozenset({"empty", "nothing", "load", "maxtokensempty"})
 class FakeOllama(Server):
     """Ollama on its own API. It counts no more of a prompt than `num_ctx` allows, as the real one."""
 
-    faults = TRANSPORT | STREAMS | TEXTS | _MESSAGES | set(_ERRORS)
+    faults = TRANSPORT | STREAMS | TEXTS | TOOLS | _MESSAGES | set(_ERRORS)
     streams_as = "application/x-ndjson"
 
     def route(self, router: web.UrlDispatcher) -> None:
@@ -54,6 +55,8 @@ class FakeOllama(Server):
             schema=wanted if isinstance(wanted, dict) else None,
             streamed=body.get("stream") is not False,
             context=int((body.get("options") or {}).get("num_ctx") or _CONTEXT),
+            tools=tools_of(body),
+            rounds=rounds_of(messages),
         )
 
     def key(self, request: web.Request) -> str:
@@ -87,10 +90,11 @@ class FakeOllama(Server):
         error = {"error": "an error was encountered while running the model"}
         if fault == "miderror" and not ask.streamed:
             return reply(error, 500)
-        text = "" if fault in _MESSAGES else self.brain.reply(ask, fault)
+        calls = [] if fault in _MESSAGES else self.brain.calls(ask, fault)
+        text = "" if calls or fault in _MESSAGES else self.brain.reply(ask, fault)
         return await self.send(
             request,
-            _lines(ask, text, fault),
+            _lines(ask, text, calls, fault),
             streamed=ask.streamed,
             fault=fault,
             arg=arg,
@@ -98,7 +102,7 @@ class FakeOllama(Server):
         )
 
 
-def _lines(ask: Ask, text: str, fault: str) -> list[dict[str, Any]]:
+def _lines(ask: Ask, text: str, calls: Sequence[ToolCall], fault: str) -> list[dict[str, Any]]:
     """The pieces of a reply and the line that ends it; without a stream all is in the last."""
     frame = {"model": ask.model, "created_at": _MADE}
     ends = {"maxtokens": "length", "maxtokensempty": "length", "load": "load"}
@@ -116,11 +120,20 @@ def _lines(ask: Ask, text: str, fault: str) -> list[dict[str, Any]]:
         return [] if ask.streamed else [{}]
     said = pieces(text) if ask.streamed else []
     lines = [frame | _said(piece) | {"done": False} for piece in said if piece]
-    return [*lines, frame | _said("" if ask.streamed else text) | last]
+    if not ask.streamed:
+        return [frame | _said(text, calls) | last]
+    lines += [frame | _said("", [call]) | {"done": False} for call in calls]
+    return [*lines, frame | _said("") | last]
 
 
-def _said(text: str) -> dict[str, Any]:
-    return {"message": {"role": "assistant", "content": text}}
+def _said(text: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [
+            {"id": call.id, "function": {"name": call.name, "arguments": call.args}}
+            for call in calls
+        ]
+    return {"message": message}
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
 from tests.servers import STREAMS, TRANSPORT, Server, json_bytes, pieces, reply, tokens
-from tests.servers.brain import TEXTS, Ask, spoilt
+from tests.servers.brain import TEXTS, TOOLS, Ask, Round, ToolCall, spoilt
 
 MODELS = ("gpt-fake", "qwen3-8b")
 
@@ -23,6 +25,11 @@ _ERRORS: dict[str, tuple[int, str, str | None, str]] = {
     "400schema": (
         400, "invalid_request_error", None, "This response_format type is unavailable now",
     ),
+    "400tools": (
+        400, "BadRequestError", None,
+        '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    ),
+    "400calls": (400, "invalid_request_error", None, "{arg}"),
     "403": (
         403, "invalid_request_error", "unsupported_country_region_territory",
         "Country, region, or territory not supported",
@@ -47,12 +54,19 @@ _ERRORS: dict[str, tuple[int, str, str | None, str]] = {
 }  # fmt: skip
 
 _MESSAGES = frozenset({"empty", "nullcontent", "refusal", "safety", "maxtokensempty"})
+_UNANSWERED = (
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+    "'tool_call_id'. The following tool_call_ids did not have response messages: "
+)
 
 
 class FakeOpenAI(Server):
-    """An OpenAI-compatible server; with `ignores_schemas` it answers JSON of its own shape."""
+    """An OpenAI-compatible server; with `ignores_schemas` it answers JSON of its own shape.
 
-    faults = TRANSPORT | STREAMS | TEXTS | _MESSAGES | set(_ERRORS)
+    The fault "cutargs" breaks off the arguments of each tool call.
+    """
+
+    faults = TRANSPORT | STREAMS | TEXTS | TOOLS | _MESSAGES | set(_ERRORS) | {"cutargs"}
     prefix = "/v1"
 
     def __init__(self, *, port: int = 0, latency: float = 0.0) -> None:
@@ -72,6 +86,7 @@ class FakeOpenAI(Server):
         wanted = body.get("response_format") or {}
         messages = body.get("messages") or []
         asked = [message for message in messages if message.get("role") == "user"]
+        rounds = rounds_of(messages)
         return Ask(
             prompt=text_of(messages),
             user=text_of(asked[-1:]),
@@ -80,6 +95,9 @@ class FakeOpenAI(Server):
             streamed=bool(body.get("stream")),
             usage=not body.get("stream")
             or bool((body.get("stream_options") or {}).get("include_usage")),
+            tools=tools_of(body),
+            rounds=rounds,
+            problem=_problem(rounds),
         )
 
     def key(self, request: web.Request) -> str:
@@ -111,14 +129,17 @@ class FakeOpenAI(Server):
         error = _error("503", "", ask.model, "")
         if fault == "miderror" and not ask.streamed:
             return reply(error, 503)
+        if ask.problem:
+            return reply(_error("400calls", ask.problem, ask.model, ""), 400)
+        calls = [] if fault in _MESSAGES else self.brain.calls(ask, fault)
         if self.ignores_schemas and ask.schema and fault not in TEXTS:
             text = spoilt("", "othershape", ask)
         else:
-            text = self.brain.reply(ask, fault)
+            text = "" if calls else self.brain.reply(ask, fault)
         make = _chunks if ask.streamed else _completion
         return await self.send(
             request,
-            make(ask, text, fault),
+            make(ask, text, calls, fault),
             streamed=ask.streamed,
             fault=fault,
             arg=arg,
@@ -138,8 +159,57 @@ def text_of(messages: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(texts)
 
 
-def _message(text: str, fault: str) -> tuple[dict[str, Any], str]:
+def tools_of(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the functions that may be called."""
+    if body.get("tool_choice") == "none":
+        return ()
+    return tuple(str(tool["function"]["name"]) for tool in body.get("tools") or ())
+
+
+def rounds_of(messages: Sequence[Mapping[str, Any]]) -> tuple[Round, ...]:
+    """The calls of each message that has any, with what the tools answered.
+
+    A result belongs to the call with its id; without an id, to the first one that has none yet.
+    """
+    rounds: list[list[ToolCall]] = []
+    for message in messages:
+        if made := message.get("tool_calls"):
+            rounds.append([_made(call) for call in made])
+        elif message.get("role") == "tool" and rounds:
+            id, calls = message.get("tool_call_id"), rounds[-1]
+            at = (
+                n for n, call in enumerate(calls) if call.result is None and id in (None, call.id)
+            )
+            if (n := next(at, None)) is not None:
+                calls[n] = replace(calls[n], result=text_of([message]))
+    return tuple(map(tuple, rounds))
+
+
+def _made(call: Mapping[str, Any]) -> ToolCall:
+    given = call["function"]["arguments"]
+    try:
+        args = json.loads(given) if isinstance(given, str) else given
+    except ValueError:  # as broken as this server may have sent them
+        args = {}
+    return ToolCall(str(call["function"]["name"]), args, str(call.get("id") or ""))
+
+
+def _problem(rounds: Sequence[Round]) -> str:
+    """What the API says of calls to which nobody replied."""
+    lost = [call.id for calls in rounds for call in calls if call.result is None]
+    return _UNANSWERED + ", ".join(lost) if lost else ""
+
+
+def _function(call: ToolCall, fault: str) -> dict[str, Any]:
+    args = json.dumps(call.args, ensure_ascii=False)
+    args = args[: len(args) // 2] if fault == "cutargs" else args
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": args}}
+
+
+def _message(text: str, calls: Sequence[ToolCall], fault: str) -> tuple[dict[str, Any], str]:
     """What is said and why it ends there."""
+    if calls:
+        return {"content": None, "tool_calls": [_function(c, fault) for c in calls]}, "tool_calls"
     if fault in ("nullcontent", "safety", "maxtokensempty"):
         ends = {"nullcontent": "stop", "safety": "content_filter", "maxtokensempty": "length"}
         return {"content": None}, ends[fault]
@@ -153,8 +223,8 @@ def _usage(ask: Ask, text: str) -> dict[str, int]:
     return {"prompt_tokens": prompt, "completion_tokens": said, "total_tokens": prompt + said}
 
 
-def _completion(ask: Ask, text: str, fault: str) -> list[dict[str, Any]]:
-    message, finish = _message(text, fault)
+def _completion(ask: Ask, text: str, calls: Sequence[ToolCall], fault: str) -> list[dict[str, Any]]:
+    message, finish = _message(text, calls, fault)
     choice = {
         "index": 0,
         "message": {"role": "assistant", "refusal": None} | message,
@@ -166,12 +236,14 @@ def _completion(ask: Ask, text: str, fault: str) -> list[dict[str, Any]]:
     return [_frame(ask, "chat.completion") | {"choices": choices, "usage": _usage(ask, said)}]
 
 
-def _chunks(ask: Ask, text: str, fault: str) -> list[dict[str, Any]]:
+def _chunks(ask: Ask, text: str, calls: Sequence[ToolCall], fault: str) -> list[dict[str, Any]]:
     """A stream: the role, the pieces, why it ends, and the usage if that was asked for."""
-    message, finish = _message(text, fault)
+    message, finish = _message(text, calls, fault)
     said = message["content"] or ""
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": piece} for piece in pieces(said)] if said else []
+    for at, call in enumerate(message.get("tool_calls") or ()):
+        deltas += _call_deltas(at, call)
     if "refusal" in message:
         deltas.append({"refusal": message["refusal"]})
     frame = _frame(ask, "chat.completion.chunk") | ({"usage": None} if ask.usage else {})
@@ -185,6 +257,14 @@ def _chunks(ask: Ask, text: str, fault: str) -> list[dict[str, Any]]:
     if ask.usage:
         chunks.append(frame | {"choices": [], "usage": _usage(ask, said)})
     return chunks
+
+
+def _call_deltas(at: int, call: dict[str, Any]) -> list[dict[str, Any]]:
+    """A call as a stream brings it: its name, then its arguments in pieces."""
+    named = call | {"index": at, "function": call["function"] | {"arguments": ""}}
+    parts = pieces(call["function"]["arguments"])
+    rest = [{"index": at, "function": {"arguments": part}} for part in parts]
+    return [{"tool_calls": [part]} for part in [named, *rest]]
 
 
 def _frame(ask: Ask, kind: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ import pytest
 import pytest_asyncio
 from google import genai
 from google.genai import errors, types
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.tools import StructuredTool
 from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
@@ -23,8 +26,8 @@ from pydantic import BaseModel, Field
 
 from tests.fakes import until
 from tests.servers import refused_url
-from tests.servers.brain import Ask, Brain
-from tests.servers.gemini import FakeGemini
+from tests.servers.brain import Ask, Brain, ToolCall, keywords_of, place_of
+from tests.servers.gemini import BYPASS, FakeGemini
 from tests.servers.ollama import FakeOllama
 from tests.servers.openai import FakeOpenAI
 
@@ -569,17 +572,290 @@ async def test_ollama_tells_of_its_models(ollama: FakeOllama) -> None:
         assert (await http.get("/api/tags")).status_code == 503
 
 
+# Tools
+
+TRIP = "Find places.\nSearch query:\n<<<query a1\n王府井附近遛娃\na1 query>>>"
+FAMILY = "亲子乐园|儿童乐园|博物馆|公园"
+GEO = {"return": [{"location": "116.41,39.91", "level": "热点商圈"}], "crs": "gcj02"}
+AROUND = {"pois": [{"id": f"B{n}", "name": "公园", "location": "116.4,39.9"} for n in range(5)]}
+BARE = {"pois": [{"id": f"B{n}", "name": "公园"} for n in range(5)]}  # as Amap's own server says it
+DETAIL = {"id": "B0", "name": "公园", "location": "116.4,39.9"}
+ANSWERS = {
+    "maps_geo": GEO,
+    "maps_around_search": AROUND,
+    "maps_search_detail": DETAIL,
+    "maps_text_search": AROUND,
+}
+
+
+def _tool(name: str, *fields: str) -> StructuredTool:
+    text = {"type": "string"}
+    schema = {"type": "object", "properties": dict.fromkeys(fields, text)}
+    return StructuredTool(name=name, description="A tool.", args_schema=schema, func=print)
+
+
+MAP = [
+    _tool("maps_geo", "address", "city"),
+    _tool("maps_around_search", "location", "radius", "keywords"),
+    _tool("maps_text_search", "keywords", "city"),
+    _tool("maps_search_detail", "id"),
+]
+
+
+async def talk(
+    model: Any,
+    answers: dict[str, Any] = ANSWERS,
+    *,
+    question: str = TRIP,
+    most: int = 6,
+    streamed: bool = False,
+) -> list[BaseMessage]:
+    """A conversation until the model says something, or has called `most` times."""
+    bound, messages = model.bind_tools(MAP), [HumanMessage(question)]
+    for _ in range(most):
+        message = await (_streamed(bound, messages) if streamed else bound.ainvoke(messages))
+        messages.append(message)
+        if not message.tool_calls:
+            break
+        for call in message.tool_calls:
+            said = answers.get(call["name"], "refused: there is no such tool")
+            text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+            messages.append(ToolMessage(text, tool_call_id=call["id"]))
+    return messages
+
+
+async def _streamed(bound: Any, messages: list[BaseMessage]) -> AIMessage:
+    chunks = [chunk async for chunk in bound.astream(messages)]
+    whole = chunks[0]
+    for chunk in chunks[1:]:
+        whole += chunk
+    return whole
+
+
+def called(messages: list[BaseMessage]) -> list[list[tuple[str, dict[str, Any]]]]:
+    """What each message of the model called."""
+    said = [message for message in messages if isinstance(message, AIMessage)]
+    return [[(call["name"], call["args"]) for call in message.tool_calls] for message in said]
+
+
+def names(messages: list[BaseMessage]) -> list[list[str]]:
+    return [[name for name, _ in calls] for calls in called(messages)]
+
+
+@pytest.fixture(params=["google", "newest", "chat", "local"])
+def model(
+    request: pytest.FixtureRequest,
+    google: ChatGoogleGenerativeAI,
+    newest: ChatGoogleGenerativeAI,
+    chat: ChatOpenAI,
+    local: ChatOllama,
+) -> Any:
+    return {"google": google, "newest": newest, "chat": chat, "local": local}[request.param]
+
+
+@shared
+async def newest(gemini: FakeGemini) -> AsyncIterator[ChatGoogleGenerativeAI]:
+    """One whose name LangChain knows for a Gemini 3, which it speaks to in another way."""
+    made = ChatGoogleGenerativeAI(
+        model="gemini-3.8-flash", api_key="k", base_url=gemini.base_url, timeout=5, max_retries=1
+    )
+    yield made
+    await made.aclose()
+
+
+@pytest.fixture
+def server(
+    request: pytest.FixtureRequest, gemini: FakeGemini, openai: FakeOpenAI, ollama: FakeOllama
+) -> Any:
+    named = request.node.callspec.params["model"]
+    return {"chat": openai, "local": ollama}.get(named, gemini)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_model_finds_the_place_and_then_what_is_around_it(
+    model: Any, server: Any, streamed: bool
+) -> None:
+    messages = await talk(model, streamed=streamed)
+    assert called(messages) == [
+        [("maps_geo", {"address": "王府井"})],
+        [
+            (
+                "maps_around_search",
+                {"location": "116.41,39.91", "radius": "2000", "keywords": FAMILY},
+            )
+        ],
+        [],
+    ]
+    assert messages[-1].text == "done"
+    assert [call.stage for call in server.log] == ["tools"] * 3
+
+
+async def test_places_without_coordinates_are_looked_up_at_once(model: Any) -> None:
+    messages = await talk(model, ANSWERS | {"maps_around_search": BARE})
+    assert called(messages)[2:] == [[("maps_search_detail", {"id": f"B{n}"}) for n in range(3)], []]
+
+
+async def test_results_in_blocks_and_by_another_name_are_read(model: Any) -> None:
+    bound = model.bind_tools(MAP)
+    asked = await bound.ainvoke(TRIP)
+    block = {"type": "text", "text": json.dumps({"results": GEO["return"]})}
+    result = ToolMessage([block], tool_call_id=asked.tool_calls[0]["id"])
+    answered = await bound.ainvoke([HumanMessage(TRIP), asked, result])
+    assert answered.tool_calls[0]["args"]["location"] == "116.41,39.91"
+
+
+@pytest.mark.parametrize(
+    "said", ["timeout: no answer within 10 s", GEO | {"error": "quota: used up"}, {"return": []}]
+)
+async def test_a_tool_that_fails_ends_the_calls(model: Any, said: Any) -> None:
+    assert names(await talk(model, {"maps_geo": said})) == [["maps_geo"], []]
+
+
+async def test_only_what_is_declared_is_called(model: Any) -> None:
+    bound = model.bind_tools(MAP[1:])
+    assert (await bound.ainvoke(TRIP)).text == "done"
+
+
+async def test_faults_of_a_model_with_tools(model: Any, server: Any) -> None:
+    async def talked(fault: str) -> list[BaseMessage]:
+        server.reset()
+        server.fail("tools", fault)
+        return await talk(model)
+
+    at_once = await talked("nocall")
+    assert names(at_once) == [[]]
+    assert "without a map" in at_once[-1].text
+    bad = await talked("badargs")
+    assert names(bad) == [["maps_around_search", "maps_teleport"], []]
+    assert called(bad)[0][0][1]["location"] == "somewhere"
+    endless = called(await talked("loop"))
+    assert [calls[0][0] for calls in endless] == ["maps_text_search"] * 6
+    assert len({calls[0][1]["keywords"] for calls in endless}) == 6
+    around = called(await talked("parallel"))
+    assert [args["keywords"] for _, args in around[1]] == FAMILY.split("|")
+    assert {name for name, _ in around[1]} == {"maps_around_search"}
+    invented = await talked("invent")
+    assert names(invented)[-2:] == [["maps_around_search"], []]
+    assert re.search(r"月球乐园.*\d+\.\d+,\d+\.\d+", invented[-1].text)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [("429:26", "RateLimit|too many requests"), ("500", "APIError|terminated"),
+     ("400tools", "tool choice|not enabled|not support tools"), ("badjson", "JSONDecodeError"),
+     ("reset", "ClientOSError|ConnectionError|ReadError")],
+)  # fmt: skip
+async def test_requests_with_tools_fail_as_any(
+    model: Any, server: Any, fault: str, error: str
+) -> None:
+    server.fail("tools", fault)
+    with pytest.raises(Exception) as caught:
+        await talk(model)
+    assert re.search(error, f"{type(caught.value).__name__}: {caught.value}")
+
+
+async def test_requests_with_tools_hang(model: Any, server: Any) -> None:
+    server.fail("tools", "hang")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(talk(model), 0.3)
+    await asyncio.to_thread(until, lambda: server.log[-1].left)
+
+
+async def test_a_test_can_say_what_is_called(model: Any, server: Any) -> None:
+    def caller(ask: Ask) -> list[ToolCall]:
+        return [] if ask.rounds else [ToolCall("maps_search_detail", {"id": "B7"})]
+
+    server.brain.caller = caller
+    assert called(await talk(model)) == [[("maps_search_detail", {"id": "B7"})], []]
+
+
+async def test_a_schema_goes_before_tools(chat: ChatOpenAI) -> None:
+    bound = chat.bind_tools(MAP, response_format=Check)
+    assert (await bound.ainvoke("Say green.")).additional_kwargs["parsed"].colour == "green"
+
+
+@pytest.mark.parametrize(
+    ("query", "place", "keywords"),
+    [("王府井附近遛娃", "王府井", FAMILY), ("外滩的周边有什么", "外滩", "景点"),
+     ("Coffee near the Bund?", "the Bund", "咖啡厅"), ("雷峰塔", "雷峰塔", "景点"),
+     ("What to do with kids around 西湖, on a wet day", "西湖", FAMILY)],
+)  # fmt: skip
+async def test_place_and_keywords_of_a_query(query: str, place: str, keywords: str) -> None:
+    assert (place_of(query), keywords_of(query)) == (place, keywords)
+
+
+@pytest.mark.parametrize("name", ["google", "newest"])
+async def test_gemini_wants_its_signature_back(
+    gemini: FakeGemini, request: pytest.FixtureRequest, name: str
+) -> None:
+    google = request.getfixturevalue(name)
+    messages = await talk(google)
+    given = gemini.signatures
+    assert [len(signatures) for signatures in given] == [0, 1, 2]
+    assert all(given[2])
+    assert BYPASS not in given[2]
+    asked, bound = messages[1], google.bind_tools(MAP)
+    bare = AIMessage("", tool_calls=asked.tool_calls)
+    if name == "newest":  # for which LangChain has a way around
+        await bound.ainvoke([messages[0], bare, messages[2]])
+        assert gemini.signatures[-1] == [BYPASS]
+        return
+    with pytest.raises(Exception, match=r"missing a thought_signature.*maps_geo"):
+        await bound.ainvoke([messages[0], bare, messages[2]])
+
+
+async def test_gemini_knows_its_signatures_and_counts_responses(
+    gemini: FakeGemini, google: ChatGoogleGenerativeAI
+) -> None:
+    first, asked, result, other = (await talk(google))[:4]
+    bound = google.bind_tools(MAP)
+    calls = [asked.tool_calls[0] | {"args": {"address": "elsewhere"}}]
+    changed = AIMessage("", tool_calls=calls, additional_kwargs=asked.additional_kwargs)
+    with pytest.raises(Exception, match="signature is not valid"):
+        await bound.ainvoke([first, changed, result])
+    with pytest.raises(Exception, match="number of function response parts"):
+        await bound.ainvoke([first, asked, result, other])
+
+
+async def test_gemini_fails_to_write_a_call(
+    gemini: FakeGemini, google: ChatGoogleGenerativeAI
+) -> None:
+    gemini.fail("tools", "malformedcall")
+    (_, said) = await talk(google)
+    assert said.response_metadata["finish_reason"] == "MALFORMED_FUNCTION_CALL"
+    assert said.text == ""
+
+
+async def test_openai_wants_a_result_for_each_call(chat: ChatOpenAI) -> None:
+    first, asked, *_ = await talk(chat)
+    with pytest.raises(Exception, match=r"did not have response messages: call_1_1"):
+        await chat.bind_tools(MAP).ainvoke([first, asked])
+
+
+async def test_openai_breaks_off_the_arguments_of_a_call(
+    openai: FakeOpenAI, chat: ChatOpenAI
+) -> None:
+    openai.fail("tools", "cutargs")
+    first, said = await talk(chat)
+    assert not said.tool_calls
+    (broken,) = said.invalid_tool_calls
+    assert broken["name"] == "maps_geo"
+    told = ToolMessage("refused: the arguments are no JSON", tool_call_id=broken["id"])
+    assert (await chat.bind_tools(MAP).ainvoke([first, said, told])).text == "done"
+
+
 # In a process of its own
 
 
-async def test_a_server_of_its_own_says_where_it_is() -> None:
-    command = [sys.executable, "-m", "tests.servers", "openai", "--latency", "0.2"]
+@pytest.mark.parametrize(("name", "path"), [("openai", "/models"), ("amap", "/v3/ip")])
+async def test_a_server_of_its_own_says_where_it_is(name: str, path: str) -> None:
+    command = [sys.executable, "-m", "tests.servers", name, "--latency", "0.2"]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
     try:
         url = (await process.stdout.readline()).decode().strip()
         start = time.monotonic()
         async with httpx.AsyncClient() as http:
-            assert (await http.get(f"{url}/models")).status_code == 200
+            assert (await http.get(f"{url}{path}")).status_code == 200
         assert time.monotonic() - start >= 0.2
     finally:
         process.terminate()

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
+from research.deadlines import Clock, counted, deadline
 from research.records import (
     Evidence,
     EvidenceKind,
@@ -81,26 +82,26 @@ class WebSource:
         return Readiness(state="missing", detail=", ".join(missing))
 
     async def search(self, task: Task, say: Say) -> Finding:
-        started, clock = self._clock(), time.monotonic()
-        end = asyncio.get_running_loop().time() + self._deadline * PUNCTUAL
+        started, begun = self._clock(), time.monotonic()
         live = self.providers
         if not live:
             needed = self.ready().detail
             if needed == SWITCH:
                 raise Trouble("no key", f"web search is turned off ({SWITCH})")
             raise Trouble("no key", f"web search needs one of {needed}", hint="key")
-        provider, found, failures = await self._first(live, task.query, end, say)
-        if provider is None:
-            return self._lost(task, started, failures)
-        if found.evidence and not provider.summarises:
-            found = await self._deepened(task.query, found, end, say)
+        with counted(self._deadline * PUNCTUAL) as clock:
+            provider, found, failures = await self._first(live, task.query, clock, say)
+            if provider is None:
+                return self._lost(task, started, failures)
+            if found.evidence and not provider.summarises:
+                found = await self._deepened(task.query, found, clock, say)
         return Finding(
             task=task,
             evidence=found.evidence,
             reason=None if found.evidence else "empty",
             message=found.message,
             started=started,
-            seconds=round(time.monotonic() - clock, 4),
+            seconds=round(time.monotonic() - begun, 4),
             provider=provider.name,
             summary=found.summary,
             asked=found.asked,
@@ -113,7 +114,7 @@ class WebSource:
             await provider.close()
 
     async def _first(
-        self, providers: Sequence[Provider], query: str, end: float, say: Say
+        self, providers: Sequence[Provider], query: str, clock: Clock, say: Say
     ) -> tuple[Provider | None, Found, list[Failure]]:
         """What the first provider that answers has found, and the failures of those before it.
 
@@ -122,9 +123,9 @@ class WebSource:
         """
         failures: list[Failure] = []
         for at, provider in enumerate(providers):
-            share = (end - asyncio.get_running_loop().time()) / (len(providers) - at)
+            share = clock.left / (len(providers) - at)
             try:
-                async with asyncio.timeout(share):
+                async with deadline(share):
                     return provider, await provider.search(query, say), failures
             except TimeoutError:
                 trouble = Trouble("timeout", f"{provider.name} did not answer within {share:.3g} s")
@@ -149,15 +150,14 @@ class WebSource:
 
     # What comes without a summary
 
-    async def _deepened(self, query: str, found: Found, end: float, say: Say) -> Found:
+    async def _deepened(self, query: str, found: Found, clock: Clock, say: Say) -> Found:
         """What was found with its pages and a summary, as far as there is time for them."""
-        now = asyncio.get_running_loop().time()
         if self._reader and self._pages:
-            found = await self._with_pages(query, found, (now + end) / 2)
+            found = await self._with_pages(query, found, clock.left / 2)
         if self._summarise is None:
             return found
         try:
-            async with asyncio.timeout_at(end):
+            async with deadline(clock.left):
                 return replace(found, summary=await self._summarise(query, found.evidence, say))
         except TimeoutError:
             trouble = Trouble("timeout", "the search's time was over before the summary was there")
@@ -166,13 +166,13 @@ class WebSource:
         failure = trouble.failure("summarise", self.name, query)
         return replace(found, failures=(*found.failures, failure))
 
-    async def _with_pages(self, query: str, found: Found, end: float) -> Found:
+    async def _with_pages(self, query: str, found: Found, seconds: float) -> Found:
         """The first results with passages of their pages; a page that cannot be read is named.
 
         An address that leads to its page only by way of the search service is left to people.
         """
         chosen = [item for item in found.evidence if item.url and not item.expires][: self._pages]
-        results = await asyncio.gather(*(self._read(item, query, end) for item in chosen))
+        results = await asyncio.gather(*(self._read(item, query, seconds) for item in chosen))
         read = {item.id: item for item, _ in results}
         failures = [failure for _, failure in results if failure]
         return replace(
@@ -182,11 +182,11 @@ class WebSource:
         )
 
     async def _read(
-        self, item: Evidence, query: str, end: float
+        self, item: Evidence, query: str, seconds: float
     ) -> tuple[Evidence, Failure | None]:
         assert self._reader is not None
         try:
-            async with asyncio.timeout_at(end):
+            async with deadline(seconds):
                 passages = await self._reader.read(item.url, query)
         except TimeoutError:
             late = Trouble("timeout", "the page was not there in time")

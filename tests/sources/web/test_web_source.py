@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import pytest
 from pydantic import SecretStr
 
 from research import Report, cited, report_json, report_markdown
+from research.models import clients
 from research.models.clients import Clients
+from research.models.limits import Limiter
 from research.reasoners.llm import LLM
 from research.records import (
     Evidence,
@@ -217,6 +220,26 @@ async def test_time_that_one_did_not_need_is_left_to_the_others(
     async with by_tavily(tavily) as other:
         finding = await web.source(web.google, other, deadline=2.4).search(TASK, silent)
     assert finding.provider == "tavily"
+
+
+@pytest.mark.parametrize("summed_up", [False, True])
+async def test_waiting_for_our_own_turn_is_no_time_that_a_search_takes(
+    summed_up: bool, gemini: FakeGemini, tavily: FakeTavily, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "Limiter", partial(Limiter, minute=0.6))
+    web = Web(gemini, requests_per_minute=1)
+    await web.clients.gemini()  # importing takes a second
+    await web.models.warm()
+    async with by_tavily(tavily) as results:
+        provider = results if summed_up else web.google
+        source = web.source(provider, summarise=web.models.summarise, deadline=1.5)
+        findings = await asyncio.gather(
+            *(look_up(TASK, source, NoLedger(), silent, deadline=1.5) for _ in range(5))
+        )
+    await web.clients.close()
+    assert gemini.calls() == 5
+    assert [(finding.reason, finding.failures) for finding in findings] == [(None, ())] * 5
+    assert all(finding.summary for finding in findings)
 
 
 async def test_if_all_fail_the_reason_is_the_first_ones_and_each_is_named(

@@ -1,0 +1,218 @@
+"""Amap's tools with what costs money minded: arguments checked, answers kept, searches counted.
+
+A personal key has a hundred searches a day, so an answer that is there is not asked for again, two
+that ask the same at once share one call, and the day's account says what is left. Where a search
+tells no locations, places are looked up one by one, up to a limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, Protocol
+
+from research.places import shapes
+from research.places.client import Session, connection
+from research.places.coordinates import Point, from_gcj02, metres
+from research.places.server import checked
+from research.places.shapes import Area, Lead
+from research.records import Place, Say, fingerprint, silent
+from research.settings import Settings
+from research.trouble import Trouble
+
+CHINA = timezone(timedelta(hours=8))  # Amap's day begins at midnight there
+COUNTED = frozenset({"maps_around_search", "maps_text_search", "maps_search_detail"})
+KEPT = COUNTED | {"maps_geo", "maps_regeocode"}
+ATTEMPTS = 3
+_DETAILS_AT_ONCE = 5
+
+
+class Memory(Protocol):
+    """Keeps what was paid for beyond the life of the process."""
+
+    def recall(self, key: str, since: datetime) -> tuple[dict[str, Any], datetime] | None:
+        """An answer that is not older than `since`, and when it was made."""
+
+    def remember(self, key: str, answer: Mapping[str, Any], made: datetime) -> None:
+        """Keeps an answer."""
+
+    def count(self, name: str, day: str) -> None:
+        """Adds one to an account of a day."""
+
+    def counted(self, name: str, day: str) -> int:
+        """What an account of a day has come to."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a tool said, as it came and as it is read."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    body: Mapping[str, Any]
+    made: datetime
+    areas: tuple[Area, ...] = ()
+    places: tuple[Place, ...] = ()
+    unplaced: int = 0  # places that nobody told the location of
+
+    @property
+    def sample(self) -> bool:
+        return bool(self.body.get("sample"))
+
+
+class Service:
+    """The one way to Amap's tools. Belongs to the loop on which it is first used."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        memory: Memory,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._settings = settings
+        self._memory = memory
+        self._clock = clock
+        self._session = Session(connection(settings), settings.amap_timeout + 1)
+        self._asking: dict[str, asyncio.Lock] = {}
+
+    @property
+    def offline(self) -> bool:
+        """Whether the table answers, which costs nothing and knows little."""
+        keyless = not self._settings.amap_key.get_secret_value()
+        return keyless and self._settings.amap_mcp in ("memory", "stdio")
+
+    @property
+    def lacks(self) -> str:
+        """The setting that is missing; "" if none is."""
+        keyless = not self._settings.amap_key.get_secret_value()
+        return "AMAP_MAPS_API_KEY" if keyless and self._settings.amap_mcp in ("npm", "hosted") else ""  # fmt: skip
+
+    def left(self) -> tuple[int, int] | None:
+        """How many searches are left today, and of how many; None if they are not limited."""
+        limit = self._settings.amap_daily
+        if not limit or self.offline or self.lacks:
+            return None
+        return max(0, limit - self._memory.counted(self._account, self._today)), limit
+
+    async def use(self, tool: str, arguments: Mapping[str, Any], say: Say = silent) -> Told:
+        """What a tool answers, read; from memory where it has been asked before.
+
+        Raises:
+            Trouble: there is no answer, or the arguments cannot be used.
+        """
+        given = {name: value for name, value in checked(tool, arguments).items() if value}
+        body, made = await self._answer(tool, given, say)
+        found = list(shapes.places(body))
+        leads = [item for item in found if isinstance(item, Lead)]
+        if leads:
+            found = await self._located(found, leads[: self._settings.amap_details], say)
+        centre = _centre(given)
+        located = tuple(_measured(item, centre) for item in found if isinstance(item, Place))
+        unplaced = len(found) - len(located)
+        return Told(tool, given, body, made, shapes.areas(body), located, unplaced)
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    # What has been paid for
+
+    async def _answer(
+        self, tool: str, arguments: dict[str, Any], say: Say
+    ) -> tuple[Mapping[str, Any], datetime]:
+        if tool not in KEPT or self.offline:
+            return await self._asked(tool, arguments, say), self._clock()
+        given = [f"{name}={value}" for name, value in sorted(arguments.items())]
+        key = fingerprint(self._settings.amap_mcp, tool, *given, size=32)
+        async with self._asking.setdefault(key, asyncio.Lock()):
+            since = self._clock() - timedelta(hours=self._settings.amap_cache)
+            if known := self._memory.recall(key, since):
+                return known
+            body, made = await self._asked(tool, arguments, say), self._clock()
+            if self._settings.amap_cache:
+                self._memory.remember(key, body, made)
+            return body, made
+
+    async def _asked(self, tool: str, arguments: Mapping[str, Any], say: Say) -> Mapping[str, Any]:
+        """The server's answer; a rate limit is waited for."""
+        for attempt in range(1, ATTEMPTS + 1):
+            self._mind_the_day(tool)
+            try:
+                body = await self._session.call(tool, arguments)
+            except Trouble as trouble:
+                if trouble.reason not in ("unreachable", "no key", "unavailable"):
+                    self._count(tool, say)
+                if attempt == ATTEMPTS or not (trouble.again and trouble.after is not None):
+                    raise
+                wait = trouble.after * attempt
+                say("waiting", stage="search", seconds=wait, reason=trouble.reason, what="amap")
+                await asyncio.sleep(wait)
+            else:
+                self._count(tool, say)
+                return body
+        raise AssertionError("at least one attempt is made")
+
+    def _mind_the_day(self, tool: str) -> None:
+        left = self.left() if tool in COUNTED else None
+        if left and not left[0]:
+            raise Trouble(
+                "quota", f"the {left[1]} searches of today are used (AMAP_DAILY_SEARCHES)"
+            )
+
+    def _count(self, tool: str, say: Say) -> None:
+        if tool in COUNTED and not self.offline:
+            self._memory.count(self._account, self._today)
+            say("usage", stage="search", model="amap", searches=1, cost=0.0)
+
+    @property
+    def _account(self) -> str:
+        """Of this key, without the key."""
+        return "amap " + fingerprint("amap", self._settings.amap_key.get_secret_value(), size=8)
+
+    @property
+    def _today(self) -> str:
+        return self._clock().astimezone(CHINA).date().isoformat()
+
+    # Locations
+
+    async def _located(
+        self, found: list[Place | Lead], leads: list[Lead], say: Say
+    ) -> list[Place | Lead]:
+        """What was found with the details of the first leads in their places."""
+        turn = asyncio.Semaphore(_DETAILS_AT_ONCE)
+
+        async def look_up(lead: Lead) -> Place | Lead:
+            async with turn:
+                body, _ = await self._answer("maps_search_detail", {"id": lead.id}, say)
+            return next((p for p in shapes.places(body) if isinstance(p, Place)), lead)
+
+        results = await asyncio.gather(*map(look_up, leads), return_exceptions=True)
+        known: dict[str, Place | Lead] = {}
+        troubles = []
+        for lead, result in zip(leads, results, strict=True):
+            if isinstance(result, Place | Lead):
+                known[lead.id] = result
+            elif isinstance(result, Trouble):
+                troubles.append(result)
+            else:
+                raise result
+        if troubles and not any(isinstance(item, Place) for item in known.values()):
+            raise troubles[0]
+        return [known.get(item.id, item) for item in found]
+
+
+def _centre(arguments: Mapping[str, Any]) -> Point | None:
+    """The point that was searched around."""
+    if "radius" not in arguments:
+        return None
+    lng, lat = str(arguments["location"]).split(",")
+    return from_gcj02(Point(float(lng), float(lat)))
+
+
+def _measured(place: Place, centre: Point | None) -> Place:
+    """A place with its distance from the centre, where the server did not tell it."""
+    if centre is None or place.distance is not None:
+        return place
+    far = metres(Point(place.lng, place.lat), centre)
+    return place.model_copy(update={"distance": round(far)})

@@ -1,0 +1,119 @@
+"""The calls that a model makes in one search for places: minded, counted and kept.
+
+The model is told as much of each answer as it needs to go on; what becomes evidence is taken from
+the answers themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from research.places.coordinates import Point, from_gcj02, to_gcj02
+from research.places.look import SHOWN, Look, ranked, the_one
+from research.places.service import Service, Told
+from research.places.shapes import route
+from research.records import Centre, Evidence, Language, Place, Say
+from research.sources.places.facts import facts, spot
+from research.trouble import Trouble
+
+FOR_MODELS = frozenset({
+    "maps_geo", "maps_around_search", "maps_text_search", "maps_search_detail",
+    "maps_direction_walking", "maps_direction_driving", "maps_bicycling", "maps_distance",
+    "maps_direction_transit_integrated", "maps_weather",
+})  # fmt: skip
+LISTED = 20  # places that a model is shown of one answer
+RAW = 2_000  # characters of any other answer
+
+
+@dataclass
+class Chain:
+    """The calls of a model in one search: minded, counted and kept."""
+
+    service: Service
+    budget: int
+    tongue: Language
+    say: Say
+    told: list[Told] = field(default_factory=list)
+    trouble: Trouble | None = None
+    names: dict[str, str] = field(default_factory=dict)  # of points that were asked for by name
+    calls: int = 0
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """What a model is told of a call: the answer in short, or what went wrong."""
+        self.calls += 1
+        if self.calls > self.budget:
+            return _error("the budget of calls is used up: end now")
+        if tool not in FOR_MODELS:
+            return _error(f"there is no tool {tool!r}")
+        shown = {name: str(value)[:80] for name, value in arguments.items()}
+        self.say("tool", tool=tool, arguments=shown)
+        try:
+            told = await self.service.use(tool, arguments, self.say)
+            if tool == "maps_geo":
+                self._located(told)
+        except Trouble as trouble:
+            self.trouble = trouble
+            return _error(str(trouble))
+        self.told.append(told)
+        return json.dumps(_brief(told), ensure_ascii=False)
+
+    def _located(self, told: Told) -> None:
+        """Lets a model search around an address only if it means one place."""
+        asked = str(told.arguments["address"])
+        area = the_one(told.areas, asked, self.tongue)
+        self.names[spot(to_gcj02(area.point))] = asked
+
+    @property
+    def facts(self) -> list[Evidence]:
+        return list(facts(self.told, self.tongue))
+
+    def look(self) -> Look:
+        """All that the calls have found; the first circle is the one that is drawn."""
+        found = [place for told in self.told for place in told.places]
+        circles = [told for told in self.told if "radius" in told.arguments]
+        centre = self._centre(circles[0]) if circles else None
+        places = ranked(found, centre.radius) if centre else tuple(found[:SHOWN])
+        return Look(places, centre, tuple(self.told))
+
+    def _centre(self, told: Told) -> Centre:
+        lng, lat = (float(part) for part in str(told.arguments["location"]).split(","))
+        point = from_gcj02(Point(lng, lat))
+        name = self.names.get(spot(Point(lng, lat)), f"{point.lat:.5f}, {point.lng:.5f}")
+        radius = int(told.arguments["radius"])
+        return Centre(name=name, lng=point.lng, lat=point.lat, radius=radius)
+
+
+def _error(text: str) -> str:
+    return json.dumps({"error": text}, ensure_ascii=False)
+
+
+def _brief(told: Told) -> dict[str, Any]:
+    """An answer with no more than a model needs to go on. Points are as the tools take them."""
+    if told.areas:
+        rows = [
+            {"name": area.name, "level": area.level, "location": _gcj02(area.point)}
+            for area in told.areas[:LISTED]
+        ]
+        return {"return": rows}
+    if told.places or told.unplaced:
+        return {"pois": [_listed(place) for place in told.places[:LISTED]]}
+    if far := route(told.body):
+        return {"route": {"distance": far[0], "duration": far[1]}}
+    text = json.dumps(told.body, ensure_ascii=False)
+    return dict(told.body) if len(text) <= RAW else {"text": text[:RAW]}
+
+
+def _listed(place: Place) -> dict[str, Any]:
+    row = {
+        "id": place.id, "name": place.name, "type": place.type, "rating": place.rating,
+        "distance": place.distance, "location": _gcj02(Point(place.lng, place.lat)),
+    }  # fmt: skip
+    return {name: value for name, value in row.items() if value not in ("", None)}
+
+
+def _gcj02(point: Point) -> str:
+    shifted = to_gcj02(point)
+    return f"{shifted.lng:.6f},{shifted.lat:.6f}"

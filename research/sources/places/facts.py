@@ -1,0 +1,180 @@
+"""What a map service says, as evidence: a line for each place, and for each way or forecast.
+
+The lines are made of fixed words and of what the service gave, so that they can be quoted. Knows no
+model and makes no call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+from research.evidence.registry import evidence_id
+from research.places.coordinates import Point, to_gcj02
+from research.places.look import Look
+from research.places.service import Told
+from research.places.shapes import forecasts, route, ways
+from research.records import Centre, Evidence, EvidenceKind, Language, Passage, Place, fingerprint
+
+KIND: EvidenceKind = "place"
+_POI = re.compile(r"[A-Z0-9]{8,12}")
+_LABELS: dict[str, dict[Language, str]] = {
+    "address": {"zh": "地址：{}", "en": "Address: {}"},
+    "distance": {"zh": "距{}约 {}（直线）", "en": "About {1} from {0} in a straight line"},
+    "rating": {"zh": "评分 {:g}（满分 5）", "en": "Rated {:g} of 5"},
+    "cost": {"zh": "人均 {:g} 元", "en": "About {:g} yuan a person"},
+    "hours": {"zh": "营业时间：{}", "en": "Open: {}"},
+    "phone": {"zh": "电话：{}", "en": "Phone: {}"},
+    "sample": {"zh": "离线示例数据", "en": "Offline sample data"},
+    "walking": {"zh": "步行", "en": "Walking"},
+    "driving": {"zh": "驾车", "en": "Driving"},
+    "bicycling": {"zh": "骑行", "en": "Cycling"},
+    "transit": {"zh": "公共交通", "en": "Public transport"},
+    "way": {"zh": "{}：从 {} 到 {}，{}，约 {} 分钟", "en": "{} from {} to {}: {}, about {} minutes"},
+    "weather": {"zh": "{}天气预报（{}）", "en": "Weather in {} ({})"},
+    "day": {"zh": "{}：白天{}，夜间{}，{}至{}℃", "en": "{}: by day {}, by night {}, {} to {} °C"},
+    "apart": {"zh": "从 {} 到 {}：{}，约 {} 分钟", "en": "From {} to {}: {}, about {} minutes"},
+}  # fmt: skip
+_PUBLISHER = {"amap": "高德地图", "offline": "Sightline 离线示例"}
+_STOP: dict[Language, str] = {"zh": "；", "en": "; "}
+_WIDER: dict[Language, str] = {
+    "zh": "指定范围内没有，已扩大到 {far}",
+    "en": "nothing that near; the search was widened to {far}",
+}
+_UNPLACED: dict[Language, str] = {
+    "zh": "另有 {n} 处未查到位置，未列入",
+    "en": "{n} more have no known location and are left out",
+}
+
+
+def remark(found: Look, unplaced: int, tongue: Language) -> str:
+    said = []
+    if found.widened and found.centre:
+        said.append(_WIDER[tongue].format(far=far(found.centre.radius)))
+    if unplaced:
+        said.append(_UNPLACED[tongue].format(n=unplaced))
+    return _STOP[tongue].join(said)
+
+
+def far(metres: int) -> str:
+    """A distance as people say it."""
+    return f"{metres} m" if metres < 1_000 else f"{metres / 1_000:.1f} km"
+
+
+def evidence(place: Place, near: Centre | None, tongue: Language, retrieved: datetime) -> Evidence:
+    text = described(place, near, tongue)
+    live = place.provider == "amap" and _POI.fullmatch(place.id)
+    url = f"https://www.amap.com/place/{place.id}" if live else ""
+    locator = f"{place.provider}:{place.id or f'{place.lng:.6f},{place.lat:.6f}'}"
+    return Evidence(
+        id=evidence_id(KIND, url, locator),
+        kind=KIND,
+        title=place.name,
+        publisher=_PUBLISHER.get(place.provider, place.provider),
+        url=url,
+        locator=locator,
+        language=tongue,
+        retrieved=retrieved,
+        sample=place.sample,
+        opening=place.name,
+        passages=(_passage(locator, place.name, text),),
+        place=place,
+    )
+
+
+def _passage(locator: str, title: str, text: str) -> Passage:
+    return Passage(id=fingerprint(locator, text), text=text, end=len(text), title=title)
+
+
+def described(place: Place, near: Centre | None, tongue: Language) -> str:
+    """What is known of a place, in one line of fixed words and the provider's own."""
+
+    def say(label: str, *values: object) -> str:
+        return _LABELS[label][tongue].format(*values)
+
+    kind = place.type.rsplit(";", 1)[-1]
+    where = "".join(dict.fromkeys(filter(None, (place.city, place.district, place.address))))
+    known = [
+        say("address", where) if where else "",
+        say("distance", near.name, far(place.distance)) if near and place.distance is not None else "",
+        say("rating", place.rating) if place.rating else "",
+        say("cost", place.cost) if place.cost else "",
+        say("hours", place.hours) if place.hours else "",
+        say("phone", place.phone) if place.phone else "",
+        say("sample") if place.sample else "",
+    ]  # fmt: skip
+    head = f"{place.name}（{kind}）" if tongue == "zh" else f"{place.name} ({kind})"
+    lines = [head if kind else place.name, *filter(None, known)]
+    return _STOP[tongue].join(lines) + ("。" if tongue == "zh" else ".")
+
+
+def facts(told: Iterable[Told], tongue: Language) -> Iterator[Evidence]:
+    """What a model asked for that is no place: the way between two, the weather."""
+    told = list(told)
+    names = {spot(to_gcj02(Point(p.lng, p.lat))): p.name for item in told for p in item.places}
+    for item in told:
+        for title, text in _stated(item, names, tongue):
+            locator = f"{item.tool} {json.dumps(dict(item.arguments), sort_keys=True)} {title}"
+            yield Evidence(
+                id=evidence_id(KIND, "", locator),
+                kind=KIND,
+                title=title,
+                publisher=_PUBLISHER["offline" if item.sample else "amap"],
+                locator=locator,
+                language=tongue,
+                retrieved=item.made,
+                sample=item.sample,
+                opening=title,
+                passages=(_passage(locator, title, text),),
+            )
+
+
+def _stated(told: Told, names: Mapping[str, str], tongue: Language) -> Iterator[tuple[str, str]]:
+    """Title and text of each fact in an answer."""
+
+    def named(location: object) -> str:
+        return _named(str(location), names)
+
+    means = next((word for word in ("walking", "driving", "bicycling", "transit") if word in told.tool), "")  # fmt: skip
+    if means and (way := route(told.body)):
+        start, end = named(told.arguments["origin"]), named(told.arguments["destination"])
+        label = _LABELS[means][tongue]
+        minutes = max(1, round(way[1] / 60))
+        text = _LABELS["way"][tongue].format(label, start, end, far(way[0]), minutes)
+        yield f"{label}: {start} → {end}", text
+    elif told.tool == "maps_distance":
+        end = named(told.arguments["destination"])
+        origins = str(told.arguments["origins"]).split("|")
+        for origin, (metres_, seconds) in zip(origins, ways(told.body), strict=False):
+            if seconds is not None:
+                minutes = max(1, round(seconds / 60))
+                start = named(origin)
+                text = _LABELS["apart"][tongue].format(start, end, far(metres_), minutes)
+                yield f"{start} → {end}", text
+    elif told.tool == "maps_weather" and (days := forecasts(told.body)):
+        city = str(told.body.get("city") or told.arguments["city"])
+        title = _LABELS["weather"][tongue].format(city, days[0].get("date", ""))
+        lines = [
+            _LABELS["day"][tongue].format(
+                day.get("date", ""), day.get("dayweather", ""), day.get("nightweather", ""),
+                day.get("nighttemp", ""), day.get("daytemp", ""),
+            )
+            for day in days
+        ]  # fmt: skip
+        yield title, _STOP[tongue].join(lines)
+
+
+def _named(location: str, names: Mapping[str, str]) -> str:
+    """A place's name instead of its point, where one of that point is known."""
+    try:
+        lng, lat = (float(part) for part in location.split(","))
+    except ValueError:
+        return location
+    return names.get(spot(Point(lng, lat)), location)
+
+
+def spot(point: Point) -> str:
+    """A point to about ten metres, as a key."""
+    return f"{point.lng:.4f},{point.lat:.4f}"
