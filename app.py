@@ -41,6 +41,28 @@ HEADERS = {
 }
 
 
+# But the frame of a map shows the tiles of others, who want to know which site asks for them.
+MAP = "/component/streamlit_folium.st_folium/"
+TILES = (
+    "https://tile.openstreetmap.org",
+    *(f"https://webrd0{n}.is.autonavi.com" for n in range(1, 5)),
+)
+MAP_HEADERS = HEADERS | {
+    b"content-security-policy": CSP.replace("img-src", " ".join(["img-src", *TILES])).encode(),
+    b"referrer-policy": b"strict-origin",
+}
+
+
+def headers(path: str) -> dict[bytes, bytes]:
+    """The headers of an answer; those of a map only if there may be tiles."""
+    if MAP not in path:  # a path of the server's own may stand before it
+        return HEADERS
+    try:
+        return HEADERS if runs.desk().settings.map_tiles == "off" else MAP_HEADERS
+    except (StoreError, SettingError):
+        return HEADERS
+
+
 class SecurityHeaders:
     """Adds the headers to every HTTP answer; websockets pass untouched."""
 
@@ -48,10 +70,12 @@ class SecurityHeaders:
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        path = str(scope.get("path", ""))
+
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
                 have = {key.lower() for key, _ in message["headers"]}
-                extra = [(k, v) for k, v in HEADERS.items() if k not in have]
+                extra = [(k, v) for k, v in headers(path).items() if k not in have]
                 message["headers"] = [*message["headers"], *extra]
             await send(message)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import answer, downloads, plan, progress, sources, trouble, usage
+from pages.parts import answer, downloads, map, plan, progress, sources, trouble, usage
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, lang, local_time, number, t
 from research import (
     MAX_QUESTION,
+    CitedAnswer,
     Options,
     Plan,
     QuestionError,
+    Report,
     Run,
     StoreError,
     cited,
@@ -24,11 +26,13 @@ POLL_TEXT = 0.2  # the same while its answer is being written
 EXAMPLES = {
     "zh": (
         "故宫博物院的门票多少钱，周几闭馆？",
+        "王府井附近适合遛娃的好去处",
         "西湖和颐和园是哪一年列入世界遗产的？",
         "带孩子坐火车怎么买票，可以带多少行李？",
     ),
     "en": (
         "What does a ticket to the Palace Museum cost, and when is it closed?",
+        "Where can I take kids near Wangfujing?",
         "When were the Summer Palace and West Lake put on the World Heritage list?",
         "How do train tickets for children work in China, and how much luggage can they take?",
     ),
@@ -268,10 +272,15 @@ def finished(run: Run) -> None:
     if report is None:
         return
     numbered = cited(report)
+    if any(finding.places for finding in report.findings):
+        written, found = st.columns([5, 4], gap="medium")
+        with found:
+            map.draw_report(report, run.id[:8])
+        with written:
+            outcome(report, numbered)
+    else:
+        outcome(report, numbered)
     if numbered is not None:
-        answer.draw(report, numbered)
-        if numbered.answer.failures:
-            failures(numbered.answer.failures)
         st.markdown(f"#### {t('sources.title')}")
         sources.draw(numbered, run.id[:8])
     downloads.draw(report, numbered)
@@ -280,6 +289,14 @@ def finished(run: Run) -> None:
     usage.draw(report.usage, run.id[:8])
     if report.plan is not None:
         again(run, report.plan)
+
+
+def outcome(report: Report, numbered: CitedAnswer | None) -> None:
+    """The answer, if there is one, and what failed on the way."""
+    if numbered is not None:
+        answer.draw(report, numbered)
+        if numbered.answer.failures:
+            failures(numbered.answer.failures)
 
 
 def failures(failed: tuple) -> None:  # type: ignore[type-arg]

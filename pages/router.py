@@ -17,6 +17,7 @@ PAGES = Path(__file__).resolve().parent
 def menu() -> list[st.Page]:  # type: ignore[valid-type]
     return [
         st.Page(PAGES / "ask.py", title=t("nav.ask"), icon=":material/search:", default=True),
+        st.Page(PAGES / "places.py", title=t("nav.places"), icon=":material/map:"),
         st.Page(PAGES / "library.py", title=t("nav.library"), icon=":material/library_books:"),
         st.Page(PAGES / "history.py", title=t("nav.history"), icon=":material/history:"),
         st.Page(PAGES / "status.py", title=t("nav.status"), icon=":material/monitor_heart:"),

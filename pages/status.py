@@ -76,6 +76,11 @@ for name, ready in runs.readiness().items():
             st.caption(", ".join(t(f"source.{who}") for who in ready.detail.split(", ")))
         else:
             st.caption(t("status.web_missing", names=ready.detail))
+    if name == "places":
+        if ready.state != "live":
+            st.caption(t("status.places_add", name=ready.detail))
+        if left := runs.quota():
+            st.caption(t("status.places_left", left=number(left[0]), limit=number(left[1])))
     if name == "library":
         entries = desk.library.entries()
         own = sum(not entry.sample for entry in entries)

@@ -111,21 +111,27 @@ def _cite(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]
     (passage, start, end), *others = _stretches(item, evidence)
     shown = _shown(passage, start, end)
     title = passage.title or evidence.title
-    dated = (
-        f"{t('answer.dated')} {evidence.published}" if evidence.published else t("answer.undated")
-    )
     return {
         "n": number,
         "title": title,
         "where": " · ".join(filter(None, [title, shown["heading"]])),
         **shown,
         "more": [_shown(*other) for other in others],
-        "facts": f"{dated} · {t('answer.retrieved')} {local_time(evidence.retrieved)}",
+        "facts": f"{_dated(evidence)} · {t('answer.retrieved')} {local_time(evidence.retrieved)}",
         "url": evidence.url,
         "host": host(evidence),
         "expires": t("answer.expires") if evidence.expires else "",
         "sample": evidence.sample,
     }
+
+
+def _dated(evidence: Evidence) -> str:
+    """When a source was published; a map's entry is as it was when it was retrieved."""
+    if evidence.kind == "place":
+        return f"POI {evidence.publisher}"
+    if evidence.published:
+        return f"{t('answer.dated')} {evidence.published}"
+    return t("answer.undated")
 
 
 def _shown(passage: Passage, start: int, end: int) -> dict[str, Any]:
@@ -161,7 +167,7 @@ def _stretches(item: NumberedSpan, evidence: Evidence) -> list[tuple[Passage, in
 
 def host(evidence: Evidence) -> str:
     """Where a source is: the site, else the file's name. A redirect's own site says nothing."""
-    if evidence.expires:
+    if evidence.expires or evidence.kind == "place":
         return evidence.publisher or evidence.title
     if evidence.url:
         return urlsplit(evidence.url).hostname or ""

@@ -30,6 +30,7 @@ class Search:
     provider: str = ""
     seconds: float = 0.0
     reused: bool = False
+    calls: list[str] = field(default_factory=list)  # that a model has made of a source's tools
 
     @property
     def over(self) -> bool:
@@ -125,6 +126,12 @@ class View:
             search.state = "searching"
         round_ = self._round(data["task"]["round"])
         round_.started = round_.started or time
+
+    def _on_tool(self, data: dict[str, Any], _: datetime) -> None:
+        said = " ".join(str(value) for value in data["arguments"].values())
+        for round_ in self.rounds.values():
+            if search := round_.searches.get(data["task"]):
+                search.calls.append(f"{data['tool']} {said}")
 
     def _on_found(self, data: dict[str, Any], time: datetime) -> None:
         search = self._task(data["task"])
@@ -270,7 +277,8 @@ def _line(search: Search, run: Run) -> str:
     if search.why:
         why = f"why.{search.why}"
         text += f" :gray[· {t(why) if why in WORDS else plain(search.why)}]"
-    return f"{text}  \n{_outcome(search, run)}"
+    lines = [text, *(f":gray[↳ {plain(call, 120)}]" for call in search.calls)]
+    return "  \n".join([*lines, _outcome(search, run)])
 
 
 def _outcome(search: Search, run: Run) -> str:

@@ -264,11 +264,11 @@ WORDS: dict[str, tuple[str, str]] = {
     "map.lost": ("底图暂时无法加载", "The base map cannot be loaded"),
     "map.too_many": (
         "共 {all} 个地点，地图和列表只画前 {n} 个。请先筛选。",
-        "Of {all} places the map and the list show the first {n}. Filter them first.",
+        "Of {all} places the map and the list show the first {n}. Filter them to see others.",
     ),
     "map.nowhere": (
         "有 {n} 个地点的坐标不可用，没有画在地图上，也不在导出文件里。",
-        "{n} places have no usable coordinates: they are neither on the map nor in the files.",
+        "Without usable coordinates, and so neither on the map nor in the files: {n}.",
     ),
     "map.geojson": ("下载 GeoJSON", "GeoJSON"),
     "map.kml": ("下载 KML", "KML"),
@@ -276,7 +276,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "map.html": ("下载 HTML 地图", "HTML map"),
     "map.html_note": (
         "{n} 个地点，坐标为 WGS-84。此文件可离线打开，不含底图，也不连接网络。",
-        "{n} places, WGS-84 coordinates. This file opens without a network; it has no base map.",
+        "Places: {n}, coordinates in WGS-84. This file opens without a network; it has no base map.",
     ),
     # places
     "places.title": ("地点", "Places"),
@@ -299,7 +299,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "No places yet. Search above, or ask a question about places.",
     ),
     "places.none": ("没有符合条件的地点，请放宽筛选。", "No place matches. Loosen the filters."),
-    "places.count": ("{n} 个地点", "{n} places"),
+    "places.count": ("{n} 个地点", "Places: {n}"),
     "places.count_of": ("{all} 个地点中的 {n} 个", "{n} of {all} places"),
     "places.sample": (
         "标有“示例”的地点出自随程序附带的离线表，并非实时数据。",
@@ -350,8 +350,8 @@ WORDS: dict[str, tuple[str, str]] = {
         "Straight lines are worked out from the coordinates: the real way is longer, its time unknown.",
     ),
     "places.legs_alt": ("各段路程表", "Table of the ways between the stops"),
-    "places.export_chosen": ("导出所选的 {n} 个地点：", "Take away the {n} selected places:"),
-    "places.export_shown": ("导出筛选出的 {n} 个地点：", "Take away the {n} places that are shown:"),
+    "places.export_chosen": ("导出所选的 {n} 个地点：", "Files of what is selected ({n}):"),
+    "places.export_shown": ("导出筛选出的 {n} 个地点：", "Files of what is shown ({n}):"),
     # library
     "library.title": ("资料库", "Library"),
     "library.lead": (
@@ -452,6 +452,14 @@ WORDS: dict[str, tuple[str, str]] = {
     "status.sample": ("仅有示例资料", "sample only"),
     "status.missing": ("未配置", "not configured"),
     "status.empty": ("没有资料", "nothing in it"),
+    "status.places_add": (
+        "设置 {name} 可查询高德地图；现在只有随程序附带的少量示例地点。",
+        "Set {name} to ask Amap; for now there are only the few sample places that ship with Sightline.",
+    ),
+    "status.places_left": (
+        "今天还可以搜索地点 {left} 次（共 {limit} 次）。",
+        "{left} of today's {limit} searches for places are left.",
+    ),
     "status.library": ("资料库：自有 {own} 篇，示例 {sample} 篇", "Library: {own} own documents, {sample} sample documents"),
     "status.library_add": (
         "在“资料库”页添加自己的文件。",

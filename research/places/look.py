@@ -153,12 +153,26 @@ def _names(area: Area, place: str) -> bool:
         return True  # the map answers in Chinese
     bare = place.rstrip("省市区县")
     return bool(bare) and any(
-        bare.endswith(part[:2]) or part.startswith(bare) for part in _parts(area)
+        part.startswith(bare) or any(bare.endswith(part[:n]) for n in range(2, len(part) + 1))
+        for part in _parts(area)
     )
 
 
 def _parts(area: Area) -> Iterable[str]:
     return filter(None, (area.province, area.city, area.district, area.name))
+
+
+def identity(place: Place) -> str:
+    """What one place has in all answers."""
+    return place.id or f"{place.name} {place.lng} {place.lat}"
+
+
+def unlike(found: Iterable[Place]) -> list[Place]:
+    """Each place once, as it was found first."""
+    kept: dict[str, Place] = {}
+    for place in found:
+        kept.setdefault(identity(place), place)
+    return list(kept.values())
 
 
 def ranked(found: Sequence[Place], radius: int = 0) -> tuple[Place, ...]:
@@ -168,5 +182,4 @@ def ranked(found: Sequence[Place], radius: int = 0) -> tuple[Place, ...]:
         far = (place.distance or 0) / radius if radius else 0.0
         return 0.5 * far - (place.rating or USUAL_RATING)
 
-    unlike = {place.id or f"{place.name} {place.lng} {place.lat}": place for place in found}
-    return tuple(sorted(unlike.values(), key=score)[:SHOWN])
+    return tuple(sorted(unlike(found), key=score)[:SHOWN])

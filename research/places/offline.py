@@ -139,7 +139,7 @@ class Offline:
 
 
 def _unknowable(what: str) -> NoReturn:
-    raise Trouble("refused", f"offline: no {what}; {REMEDY}", hint="key")
+    raise Trouble("no key", f"offline: no {what}; {REMEDY}", hint="key")
 
 
 # The table

@@ -48,7 +48,8 @@ async def _leg(
 ) -> Leg:
     """A way in its own direction: that of cars is seldom the same both ways."""
     ((far, seconds),) = await _measured(service, [start], end, means)
-    return Leg(origin=start.id, destination=end.id, metres=far, seconds=seconds, means=means)
+    time = seconds or None  # Amap says 0 where it does not know
+    return Leg(origin=start.id, destination=end.id, metres=far, seconds=time, means=means)
 
 
 async def _measured(

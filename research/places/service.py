@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from research.places import shapes
 from research.places.client import Session, connection
@@ -27,6 +29,7 @@ COUNTED = frozenset({"maps_around_search", "maps_text_search", "maps_search_deta
 KEPT = COUNTED | {"maps_geo", "maps_regeocode"}
 ATTEMPTS = 3
 _DETAILS_AT_ONCE = 5
+_UNSENT = ("unreachable", "no key", "unavailable")  # reasons for which nothing was counted
 
 
 class Memory(Protocol):
@@ -75,7 +78,8 @@ class Service:
         self._memory = memory
         self._clock = clock
         self._session = Session(connection(settings), settings.amap_timeout + 1)
-        self._asking: dict[str, asyncio.Lock] = {}
+        self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._under_way = 0  # searches that have been sent and are not counted yet
 
     @property
     def offline(self) -> bool:
@@ -107,11 +111,17 @@ class Service:
         found = list(shapes.places(body))
         leads = [item for item in found if isinstance(item, Lead)]
         if leads:
-            found = await self._located(found, leads[: self._settings.amap_details], say)
+            found, since = await self._located(found, leads[: self._settings.amap_details], say)
+            made = min(made, since)
         centre = _centre(given)
         located = tuple(_measured(item, centre) for item in found if isinstance(item, Place))
         unplaced = len(found) - len(located)
         return Told(tool, given, body, made, shapes.areas(body), located, unplaced)
+
+    async def warm(self) -> None:
+        """Starts the server. One that does not start says why when it is asked."""
+        with suppress(Trouble):
+            await self._session.start()
 
     async def close(self) -> None:
         await self._session.close()
@@ -124,10 +134,11 @@ class Service:
         if tool not in KEPT or self.offline:
             return await self._asked(tool, arguments, say), self._clock()
         given = [f"{name}={value}" for name, value in sorted(arguments.items())]
-        key = fingerprint(self._settings.amap_mcp, tool, *given, size=32)
+        server = (self._settings.amap_mcp, self._settings.amap_url)
+        key = fingerprint(*server, tool, *given, size=32)
         async with self._asking.setdefault(key, asyncio.Lock()):
             since = self._clock() - timedelta(hours=self._settings.amap_cache)
-            if known := self._memory.recall(key, since):
+            if self._settings.amap_cache and (known := self._memory.recall(key, since)):
                 return known
             body, made = await self._asked(tool, arguments, say), self._clock()
             if self._settings.amap_cache:
@@ -137,33 +148,39 @@ class Service:
     async def _asked(self, tool: str, arguments: Mapping[str, Any], say: Say) -> Mapping[str, Any]:
         """The server's answer; a rate limit is waited for."""
         for attempt in range(1, ATTEMPTS + 1):
-            self._mind_the_day(tool)
             try:
-                body = await self._session.call(tool, arguments)
+                if tool not in COUNTED or self.offline:
+                    return await self._session.call(tool, arguments)
+                return await self._counted(tool, arguments, say)
             except Trouble as trouble:
-                if trouble.reason not in ("unreachable", "no key", "unavailable"):
-                    self._count(tool, say)
                 if attempt == ATTEMPTS or not (trouble.again and trouble.after is not None):
                     raise
                 wait = trouble.after * attempt
                 say("waiting", stage="search", seconds=wait, reason=trouble.reason, what="amap")
-                await asyncio.sleep(wait)
-            else:
-                self._count(tool, say)
-                return body
+            await asyncio.sleep(wait)
         raise AssertionError("at least one attempt is made")
 
-    def _mind_the_day(self, tool: str) -> None:
-        left = self.left() if tool in COUNTED else None
-        if left and not left[0]:
+    async def _counted(
+        self, tool: str, arguments: Mapping[str, Any], say: Say
+    ) -> Mapping[str, Any]:
+        """One search, with its place in the day's account; one that is cut off was sent as well."""
+        left = self.left()
+        if left and left[0] <= self._under_way:
             raise Trouble(
                 "quota", f"the {left[1]} searches of today are used (AMAP_DAILY_SEARCHES)"
             )
-
-    def _count(self, tool: str, say: Say) -> None:
-        if tool in COUNTED and not self.offline:
-            self._memory.count(self._account, self._today)
-            say("usage", stage="search", model="amap", searches=1, cost=0.0)
+        sent = True
+        self._under_way += 1
+        try:
+            return await self._session.call(tool, arguments)
+        except Trouble as trouble:
+            sent = trouble.reason not in _UNSENT
+            raise
+        finally:
+            self._under_way -= 1
+            if sent:
+                self._memory.count(self._account, self._today)
+                say("usage", stage="search", model="amap", searches=1, cost=0.0)
 
     @property
     def _account(self) -> str:
@@ -178,13 +195,21 @@ class Service:
 
     async def _located(
         self, found: list[Place | Lead], leads: list[Lead], say: Say
-    ) -> list[Place | Lead]:
-        """What was found with the details of the first leads in their places."""
+    ) -> tuple[list[Place | Lead], datetime]:
+        """What was found with the details of the first leads in their places, and since when the
+        oldest of these is known.
+
+        Raises:
+            Trouble: nothing could be located, because the details could not be asked for.
+        """
         turn = asyncio.Semaphore(_DETAILS_AT_ONCE)
+        since = self._clock()
 
         async def look_up(lead: Lead) -> Place | Lead:
+            nonlocal since
             async with turn:
-                body, _ = await self._answer("maps_search_detail", {"id": lead.id}, say)
+                body, made = await self._answer("maps_search_detail", {"id": lead.id}, say)
+            since = min(since, made)
             return next((p for p in shapes.places(body) if isinstance(p, Place)), lead)
 
         results = await asyncio.gather(*map(look_up, leads), return_exceptions=True)
@@ -193,13 +218,14 @@ class Service:
         for lead, result in zip(leads, results, strict=True):
             if isinstance(result, Place | Lead):
                 known[lead.id] = result
-            elif isinstance(result, Trouble):
-                troubles.append(result)
-            else:
+            elif not isinstance(result, Trouble):
                 raise result
-        if troubles and not any(isinstance(item, Place) for item in known.values()):
+            elif result.reason != "empty":
+                troubles.append(result)
+        located = [known.get(item.id, item) for item in found]
+        if troubles and not any(isinstance(item, Place) for item in located):
             raise troubles[0]
-        return [known.get(item.id, item) for item in found]
+        return located, since
 
 
 def _centre(arguments: Mapping[str, Any]) -> Point | None:

@@ -169,16 +169,26 @@ def forecasts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 _CODED = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
+_WIRE = re.compile(r"\b(?:ENOTFOUND|EAI_AGAIN|E[A-Z]*CONN[A-Z]*|ETIMEDOUT|socket hang up)\b")
 _RATE = re.compile(r"QPS|TOO_FREQUENT|QUERY_TIMES")
 _TOLD: tuple[tuple[str, Reason, Hint], ...] = (
-    (r"DAILY|OVER_LIMIT|OUT_OF_SERVICE|QUOTA|EXCEEDED", "quota", ""),
-    (r"INVALID_USER|USERKEY|USER_KEY|INSUFFICIENT_PRIVILEGES|PLAT_NOMATCH", "refused", "key"),
+    (r"DAILY|OVER_LIMIT|OUT_OF_SERVICE|QUOTA|EXCEEDED|SERVICE_EXPIRED", "quota", ""),
+    (r"INVALID_USER|USERKEY|USER_KEY|INSUFFICIENT_PRIVILEGES|PLAT_NOMATCH|HTTP 401", "refused", "key"),
     (r"OVER_DIRECTION_RANGE|ROUTE_FAIL|ENGINE_RESPONSE_DATA_ERROR|OUT_OF_RANGE", "empty", ""),
+    (r"GATEWAY_TIMEOUT|SERVER_IS_BUSY|RESOURCE_UNAVAILABLE|UNKNOWN_ERROR", "unavailable", ""),
     (r"Cannot read propert|failed: undefined", "empty", ""),
     (r"Unexpected token|Unexpected end of JSON|invalid json", "malformed", "endpoint"),
     (r"ENOTFOUND|ECONN|EAI_AGAIN|fetch failed|socket hang up|request to .* failed|network", "unreachable", ""),
-    (r"ETIMEDOUT|time[d ]?-?out", "timeout", ""),
+    (r"ETIMEDOUT|(?i:timed?[ -]?out)", "timeout", ""),
 )  # fmt: skip
+_PLAINLY = {  # where a server tells an error of JavaScript, or an address with a key in it
+    "empty": "Amap: no answer for this place",
+    "malformed": "Amap: something else came than the JSON asked for",
+    "unreachable": "Amap: no connection",
+}
+_ADDRESS = re.compile(r"https?://\S+")
+_PASSING = ("unavailable", "unreachable", "timeout")  # may be over the next time
+_SAID: dict[str, Hint] = {"malformed": "endpoint", "no key": "key"}  # hints that go without saying
 
 
 def trouble(told: str) -> Trouble:
@@ -192,15 +202,16 @@ def trouble(told: str) -> Trouble:
     head, _, rest = told.partition(": ")
     if head in get_args(Reason):
         coded = _known(rest)
-        hint: Hint = coded[1] if coded and coded[0] == head else ""
-        hint = hint or ("key" if "AMAP_MAPS_API_KEY" in rest and head == "refused" else "")
-        return Trouble(head, rest, hint=hint, again=head in ("unavailable", "unreachable"))  # type: ignore[arg-type]
+        hint: Hint = coded[1] if coded and coded[0] == head else _SAID.get(head, "")
+        return Trouble(head, rest, hint=hint, again=head in _PASSING)  # type: ignore[arg-type]
     known = _known(told)
     if known is None:
         return Trouble("refused", _clean(told))
     reason, hint = known
-    message = "Amap: no answer for this place" if reason == "empty" else _clean(told)
-    return Trouble(reason, message, hint=hint, again=reason in ("unreachable", "timeout"))
+    message = _PLAINLY.get(reason) or _clean(told)
+    if reason == "unreachable" and (wire := _WIRE.search(told)):
+        message += f" ({wire[0]})"
+    return Trouble(reason, message, hint=hint, again=reason in _PASSING)
 
 
 def _known(told: str) -> tuple[Reason, Hint] | None:
@@ -210,7 +221,8 @@ def _known(told: str) -> tuple[Reason, Hint] | None:
 def _clean(told: str) -> str:
     """The word of the REST API where there is one, else all of it."""
     coded = _CODED.search(told)
-    return f"Amap: {coded[0]}" if coded else f"Amap: {told.removeprefix('Error: ')}"
+    plain = _ADDRESS.sub("…", told.removeprefix("Error: "))
+    return f"Amap: {coded[0]}" if coded else f"Amap: {plain}"
 
 
 # Values

@@ -20,7 +20,10 @@ from contextlib import suppress
 from typing import IO
 
 EVERY = 0.5  # seconds between looks at a parent
-KEY = re.compile(rb"(?i)(key[=:\"'\s]+)[\w-]{4,}")
+LAST = 1.0  # seconds for what a command complained of at its end
+# What is called a key, up to the end of it, and what looks like Amap's wherever it stands.
+KEY = re.compile(rb"(?i)(?<=key)([\"']?\s*[=:]\s*[\"']?)[^\s&\"',]{4,}|\b[0-9a-f]{32}\b")
+HIDDEN = rb"\1" + "•••".encode()
 
 
 def _while_there(parent: int) -> None:
@@ -34,6 +37,8 @@ def _leave_watcher(me: int) -> None:
         return
     for descriptor in (0, 1, 2):
         os.close(descriptor)
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # the others may ignore them too
+        signal.signal(name, signal.SIG_IGN)
     _while_there(me)
     os.killpg(0, signal.SIGKILL)
 
@@ -46,11 +51,11 @@ def _follow(parent: int) -> None:
 def _complaints(stream: IO[bytes]) -> None:
     for line in stream:
         with suppress(OSError):
-            os.write(2, KEY.sub("\\1•••".encode(), line))
+            os.write(2, KEY.sub(HIDDEN, line))
 
 
 def main() -> int:
-    """Runs the command and returns its exit code."""
+    """Runs the command and returns its exit code, 128 and the signal if one has ended it."""
     parent = os.getppid()
     try:
         child = subprocess.Popen(sys.argv[1:], stderr=subprocess.PIPE)
@@ -60,10 +65,13 @@ def main() -> int:
     _leave_watcher(os.getpid())
     assert child.stderr is not None
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
-    threading.Thread(target=_complaints, args=(child.stderr,), daemon=True).start()
+    complaints = threading.Thread(target=_complaints, args=(child.stderr,), daemon=True)
+    complaints.start()
     for descriptor in (0, 1):  # else nobody would see that the command has closed them
         os.close(descriptor)
-    return child.wait()
+    code = child.wait()
+    complaints.join(LAST)  # not for ever: what the command has left behind may hold the stream
+    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":

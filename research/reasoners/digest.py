@@ -14,7 +14,7 @@ from itertools import islice, zip_longest
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, matches
 from research.reasoners.parts import keywords, read
-from research.reasoners.places import wanted
+from research.reasoners.places import kinds, wanted
 from research.reasoners.quotes import Quote, select
 from research.records import (
     Cite,
@@ -102,6 +102,8 @@ class Digest:
                 text = text or _GENERAL[question.language]
                 if all((p.subject, p.text) != (subject, text) for p in parts):
                     parts.append(Part(id=f"p{len(parts) + 1}", subject=subject, text=text))
+        if MAP in options.sources:
+            parts = _one_wish(question, parts)
         tasks = list(_on_a_map(question, parts, options))
         for group in _groups(parts, options.queries):
             for source in options.sources:
@@ -271,16 +273,49 @@ class Digest:
 
 
 def _on_a_map(question: Question, parts: Sequence[Part], options: Options) -> Iterator[Task]:
-    """The task for the map, if the question looks for places or the map alone may be asked."""
+    """The tasks for the map: the parts that look for places, or if the map alone may be asked, all
+    of the question.
+    """
     if MAP not in options.sources:
         return
     if wanted(question.text) is None and set(options.sources) != {MAP}:
         return
-    own = [part for part in parts if wanted(part.text)]
-    part = own[0] if own else parts[0]
+    own = [(part, query) for part in parts if (query := _wish(part, question))]
+    for n, (part, query) in enumerate(own or [(parts[0], question.text)], 1):
+        yield Task(id=f"1.{n}", source=MAP, query=query, part=part.id)
+
+
+def _one_wish(question: Question, parts: list[Part]) -> list[Part]:
+    """The parts, with those as one that are kinds of place of one wish: the map finds all of them in
+    one search.
+    """
+    wish = wanted(question.text)
+    head = next((part for part in parts if wanted(part.text)), None)
+    if wish is None or head is None:
+        return parts
+
+    def akin(text: str) -> bool:
+        return set(kinds(text)) <= set(wish.keywords)
+
+    same = [part for part in parts if part.subject == head.subject or akin(part.subject)]
+    kin = [part for part in same if part is head or akin(part.text)]
+    if len(kin) < 2:
+        return parts
+    comma = "、" if question.language == "zh" else ", "
+    text = comma.join(part.text for part in kin) if len(kin) < len(parts) else question.text
+    whole = kin[0].model_copy(update={"text": text, "subject": head.subject})
+    return [whole if part is kin[0] else part for part in parts if part not in kin[1:]]
+
+
+def _wish(part: Part, question: Question) -> str:
+    """A part that looks for places as words that say where; "" if it looks for none."""
     wish = wanted(part.text)
-    query = part.text if wish and wish.place else question.text
-    yield Task(id="1.1", source=MAP, query=query, part=part.id)
+    if wish and wish.place:
+        return part.text
+    named = wanted(part.subject + part.text) if has_han(part.text) else None
+    if named and named.place == part.subject and part.subject:
+        return part.subject + part.text
+    return question.text if wish else ""
 
 
 def _on_map(part: Part, findings: Sequence[Finding]) -> list[Finding]:

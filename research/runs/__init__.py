@@ -173,9 +173,15 @@ class Desk:
         )
 
     def warm(self) -> None:
-        """Makes the clients of the models in the background: the first question need not wait."""
+        """Makes the clients of the models and starts the map's server in the background: the first
+        question need not wait."""
+        self.runs.begin(self._warm())
+
+    async def _warm(self) -> None:
         if self.models:
-            self.runs.begin(self.models.warm())
+            await self.models.warm()
+        if self._places.ready().state != "missing":
+            await self.map.warm()
 
     def check(self) -> Sequence[Check]:
         """A round trip to every model and every provider that is configured."""

@@ -293,12 +293,12 @@ class LocalRuns:
                 task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)
+        if self._closing:  # what lives on the loop as long as it does ends here
+            await self._closing()
         # What finished branches wrote may still be on its way to the checkpoints, in tasks of the
         # graph's own. Closing under them would leave the file locked.
         if rest := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(rest, timeout=5)
-        if self._closing:
-            await self._closing()
         if hasattr(self, "_checkpoints"):
             await self._checkpoints.close()
 

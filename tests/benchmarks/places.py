@@ -2,20 +2,32 @@
 
 `place` counts a wish if the place is exactly the labelled one, `keyword` if the labelled keyword is
 among those of the map search.
+
+Where Node is there (see `tests.servers.npm`), also how long Amap's own npm server takes, over a copy
+of Amap on this machine: its start, and then the nine calls of a question with four details a keyword.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from research import settings
+from research.places.client import Session, connection
 from research.reasoners.places import Wish, wanted
 from tests.benchmarks.figures import Figure
+from tests.servers.amap import PLACES, FakeAmap
+from tests.servers.npm import environment, lacking
 
 TARGET = 0.95
 LANGUAGES = {"zh": "Chinese", "en": "English"}
+NINE = 1.0  # seconds for nine calls
+HERE = "116.410894,39.911514"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,31 @@ def figures() -> Iterator[Figure]:
         yield _share(
             f"keyword, {title}", right, [q.id for q, w in right if q.keyword not in w.keywords]
         )
+
+    if not lacking():
+        with tempfile.TemporaryDirectory() as folder, FakeAmap() as fake:
+            yield from asyncio.run(_npm(fake, Path(folder)))
+
+
+async def _npm(fake: FakeAmap, folder: Path) -> list[Figure]:
+    env = environment(fake, folder) | {"AMAP_MCP": "npm", "AMAP_TIMEOUT": "30"}
+    session = Session(connection(settings.load(env, data_dir=folder)), 30)
+    begun = time.monotonic()
+    try:
+        await session.start()
+        started = time.monotonic()
+        await session.call("maps_geo", {"address": "王府井"})
+        around = ({"location": HERE, "keywords": word} for word in ("公园", "馆", "书店", "亲子"))
+        await asyncio.gather(*(session.call("maps_around_search", one) for one in around))
+        ids = ({"id": row[0]} for row in PLACES[:4])
+        await asyncio.gather(*(session.call("maps_search_detail", one) for one in ids))
+        ended = time.monotonic()
+    finally:
+        await session.close()
+    return [
+        Figure("npm server, start", started - begun, "s"),
+        Figure("npm server, nine calls", ended - started, "s", target=NINE),
+    ]
 
 
 def _share(name: str, right: list[tuple[Labelled, Wish]], wrong: list[str]) -> Figure:

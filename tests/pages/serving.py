@@ -53,7 +53,7 @@ class Server:
         self._env = {
             k: v for k, v in os.environ.items() if not k.startswith(own) and k not in SETTINGS
         }
-        self._env |= {"SIGHTLINE_DATA_DIR": str(folder), **settings}
+        self._env |= {"SIGHTLINE_DATA_DIR": str(folder), "MAP_TILES": "off", **settings}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Server:

@@ -82,6 +82,8 @@ def test_a_refused_question_can_be_corrected(visit: Visit) -> None:
     assert visitor.ask(EN).wait().blocks("quote")
 
 
+USUAL = ("places", "library")  # without a key
+
 # Questions with marks in them
 
 
@@ -106,7 +108,7 @@ def test_the_plan_of_a_question_with_marks_shows_it_as_it_is(visit: Visit, quest
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("number", range(4))
 def test_an_example_fills_the_box_and_has_an_answer(visit: Visit, lang: str, number: int) -> None:
     visitor = visit(lang=lang)
     example = visitor.at.button(key=f"example_{number}").label
@@ -121,7 +123,7 @@ def test_the_effort_chosen_holds_for_the_run_and_for_the_next_question(visit: Vi
     visitor.at.slider(key="queries").set_value(5)
     visitor.at.slider(key="loops").set_value(1)
     visitor.ask(EN).wait()
-    assert runs.list()[0].options == Options(queries=5, loops=1)
+    assert runs.list()[0].options == Options(queries=5, loops=1, sources=USUAL)
     visitor.press("new")
     assert visitor.at.slider(key="queries").value == 5
     assert visitor.at.slider(key="loops").value == 1
@@ -133,7 +135,7 @@ def test_the_settings_are_the_effort_unless_it_is_chosen(
     monkeypatch.setenv("NUMBER_OF_INITIAL_QUERIES", "7")
     monkeypatch.setenv("MAX_RESEARCH_LOOPS", "4")
     visit().ask(EN).wait()
-    assert runs.list()[0].options == Options(queries=7, loops=4)
+    assert runs.list()[0].options == Options(queries=7, loops=4, sources=USUAL)
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -146,10 +148,10 @@ def test_the_sources_are_those_where_there_is_something_unless_they_are_chosen(
     if own:
         list(runs.desk().library.add([("a.md", b"# Tower\n\nThe tower is open all day.")]))
     expected = {
-        (False, False): ["library"],  # the sample
-        (False, True): ["library"],
-        (True, False): ["web"],
-        (True, True): ["web", "library"],
+        (False, False): ["places", "library"],  # the samples
+        (False, True): ["places", "library"],
+        (True, False): ["web", "places"],
+        (True, True): ["web", "places", "library"],
     }[web, own]
     visitor = visit()
     assert runs.desk().usual().sources == tuple(expected)

@@ -23,10 +23,10 @@ SKIPPED = lacking() if WANTED else "set SIGHTLINE_BROWSER_TESTS=1 to drive Chrom
 pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(SKIPPED)
 EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
 ZH = "故宫博物院的门票多少钱，周几闭馆？"
-PAGES = {"": "What do you want to find out?", "library": "Library", "history": "History", "status": "Status"}  # fmt: skip
-MENU = ["Ask", "Library", "History", "Status"]
+PAGES = {"": "What do you want to find out?", "places": "Places", "library": "Library", "history": "History", "status": "Status"}  # fmt: skip
+MENU = ["Ask", "Places", "Library", "History", "Status"]
 # Beside a page's own address, Streamlit's client first looks for the server in two places.
-HARMLESS = re.compile(r"/(library|history|status)/_stcore/(health|host-config)$")
+HARMLESS = re.compile(r"/(places|library|history|status)/_stcore/(health|host-config)$")
 LONG = "20"  # seconds that a search waits: longer than any test that watches it
 STOP = '[class*="st-key-stop_"] button'
 DONE = ".sl-answer > *"

@@ -14,13 +14,17 @@ It differs from our own server over the same API:
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import os
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -28,12 +32,19 @@ from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.tools import load_mcp_tools
 from mcp import ClientSession
+from pydantic import SecretStr
 
+from research.places.client import Session, connection
 from research.places.offline import Offline
 from research.places.server import build
+from research.settings import Settings
+from research.trouble import Trouble
+from tests.fakes import until
 from tests.servers.amap import FakeAmap
 from tests.servers.gemini import FakeGemini
 from tests.servers.npm import KEY, PACKAGE, environment, lacking
+from tests.servers.processes import MARK, marked
+from tests.servers.processes import lacking as unseen
 
 SKIPPED = lacking()
 pytestmark = [pytest.mark.node] + [pytest.mark.skip(reason=SKIPPED)] * bool(SKIPPED)
@@ -223,3 +234,142 @@ def test_nothing_but_amap_is_redirected(fake: FakeAmap, tmp_path: Path) -> None:
     assert set(told.values()) <= {"ENOTFOUND", "EAI_AGAIN"}
     assert {asked.query["way"] for asked in fake.log} == {"get", "url", "options", "fetch"}
     assert given.keys() == {"NODE_OPTIONS", "AMAP_MAPS_API_KEY"}
+
+
+# The one session of the app with it
+
+
+def session_of(fake: FakeAmap, folder: Path, mark: str, **more: Any) -> Session:
+    given = environment(fake, folder)
+    env = (("NODE_OPTIONS", SecretStr(given["NODE_OPTIONS"])), (MARK, SecretStr(mark)))
+    settings = Settings.model_validate(
+        {
+            "data_dir": folder,
+            "amap_mcp": "npm",
+            "amap_key": SecretStr(KEY),
+            "amap_timeout": 20.0,
+            "child_env": env,
+        }
+        | more
+    )
+    return Session(connection(settings), settings.amap_timeout + 1)
+
+
+@pytest.fixture
+def mark() -> Iterator[str]:
+    """A mark for the processes of a test, none of which may outlive it."""
+    made = uuid4().hex
+    yield made
+    try:
+        until(lambda: not marked(made), 4)
+    finally:
+        for pid in marked(made):
+            os.kill(pid, signal.SIGKILL)
+
+
+def servers(mark: str) -> list[int]:
+    """The processes of the server itself, without npx, its shell and what ties them to us."""
+    return marked(mark, ".bin/mcp-amap")
+
+
+needs_proc = pytest.mark.skipif(bool(unseen()), reason=unseen())
+GEO = ("maps_geo", {"address": "王府井"})
+
+
+@needs_proc
+async def test_any_number_of_calls_takes_one_process(
+    fake: FakeAmap, tmp_path: Path, mark: str
+) -> None:
+    session = session_of(fake, tmp_path, mark)
+    try:
+        await session.start()
+        seen = set(servers(mark))
+        answers = await asyncio.gather(*(session.call(*GEO) for _ in range(30)))
+        for _ in range(9):
+            await session.call("maps_search_detail", {"id": "B0FFH2K7QD"})
+            seen |= set(servers(mark))
+    finally:
+        await session.close()
+    assert all(answer == answers[0] for answer in answers)
+    assert len(seen) == 1 and len(fake.log) == 39
+
+
+@needs_proc
+@pytest.mark.parametrize("during", [False, True], ids=["between", "during"])
+async def test_a_server_that_is_killed_is_started_anew(
+    during: bool, fake: FakeAmap, tmp_path: Path, mark: str
+) -> None:
+    session = session_of(fake, tmp_path, mark)
+    try:
+        first = await session.call(*GEO)
+        if during:
+            fake.fail("any", "hang")
+        calling = asyncio.ensure_future(session.call(*GEO)) if during else None
+        await asyncio.to_thread(until, lambda: len(fake.log) == 1 + during)
+        fake.fail("any", "ok")
+        for pid in servers(mark):
+            os.kill(pid, signal.SIGKILL)
+        assert await (calling or session.call(*GEO)) == first
+        assert await session.call(*GEO) == first
+    finally:
+        await session.close()
+
+
+async def test_a_call_that_hangs_ends_in_time_and_closing_ends_the_server(
+    fake: FakeAmap, tmp_path: Path, mark: str
+) -> None:
+    session = session_of(fake, tmp_path, mark)
+    try:
+        await session.start()
+        running = servers(mark)
+        session._timeout = 0.3
+        fake.fail("any", "hang")
+        with pytest.raises(Trouble, match="timeout: maps_geo: no answer within") as caught:
+            await session.call(*GEO)
+        assert caught.value.again
+        fake.fail("any", "ok")
+        session._timeout = 10
+        assert (await session.call(*GEO))["return"]
+        assert servers(mark) == running
+        fake.fail("any", "hang")
+        calling = asyncio.ensure_future(session.call(*GEO))
+        await asyncio.to_thread(until, lambda: len(fake.log) == 3)
+    finally:
+        await session.close()
+    with pytest.raises(Trouble, match="unavailable: "):
+        await calling
+
+
+async def test_its_failures_are_told_by_their_reasons_and_without_the_key(
+    fake: FakeAmap, tmp_path: Path, mark: str, caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    caplog.set_level(logging.DEBUG)
+    told: dict[str, Trouble] = {}
+    session = session_of(fake, tmp_path, mark)
+    try:
+        for fault in ("key", "platform", "quota", "qps", "html502", "html200", "badjson", "drop"):
+            fake.fail("any", fault)
+            with pytest.raises(Trouble) as caught:
+                await session.call(*GEO)
+            told[fault] = caught.value
+        fake.fail("any", "ok")
+        for name, call in {
+            "id": ("maps_search_detail", {"id": "B0NOPE"}),
+            "city": ("maps_weather", {"city": "Atlantis"}),
+            "tool": ("maps_teleport", {}),
+        }.items():
+            with pytest.raises(Trouble) as caught:
+                await session.call(*call)
+            told[name] = caught.value
+    finally:
+        await session.close()
+    assert {name: trouble.reason for name, trouble in told.items()} == {
+        "key": "refused", "platform": "refused", "quota": "quota", "qps": "quota",
+        "html502": "malformed", "html200": "malformed", "badjson": "malformed",
+        "drop": "unreachable", "id": "empty", "city": "empty", "tool": "refused",
+    }  # fmt: skip
+    assert {name for name, trouble in told.items() if trouble.hint == "key"} == {"key", "platform"}
+    assert told["drop"].message == "Amap: no connection (socket hang up)"
+    written = capfd.readouterr()
+    assert KEY not in caplog.text + written.out + written.err + "".join(map(str, told.values()))

@@ -157,7 +157,7 @@ async def test_what_no_table_knows_is_declined_with_the_remedy(
     method: str, arguments: tuple[str, ...]
 ) -> None:
     trouble = await refusal(method, *arguments)
-    assert (trouble.reason, trouble.hint) == ("refused", "key")
+    assert (trouble.reason, trouble.hint) == ("no key", "key")
     assert "AMAP_MAPS_API_KEY" in trouble.message
 
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
+from research.evidence.citations import CitedAnswer, lint, number
+from research.evidence.registry import gather
 from research.library.index import Library
-from research.reasoners.digest import Digest
-from research.records import Draft, Finding, Options, Span, silent
+from research.places.service import Service
+from research.reasoners.digest import PLACES, Digest
+from research.reasoners.places import wanted
+from research.records import Draft, Finding, Options, Plan, Reflection, Span, Task, silent
+from research.runs.store import Store
+from research.settings import Settings
 from research.sources.library import LibrarySource
+from research.sources.places import PlacesSource
+from research.stages.answer import answered
+from research.stages.plan import make_plan
 from research.stages.question import understand
+from research.stages.reflect import judge
 from research.stages.search import failed
 from research.text import has_han
 from research.trouble import Trouble
 from tests.reasoners.conftest import Digested, digest, planned
+from tests.servers.amap import FakeAmap
 
 QUESTIONS = [
     "西湖和颐和园的门票",
@@ -357,3 +370,215 @@ async def test_a_part_that_the_limits_left_no_query_for_is_not_said_to_be_missin
     looked = await digest(library, "西湖和肯尼亚的门票", loops=1, queries=2)
     (text,) = (s.text for s in looked.spans if s.kind == "missing")
     assert text == "所查资料中未找到。"
+
+
+# Places
+
+
+@pytest.fixture
+def amap() -> Iterator[FakeAmap]:
+    with FakeAmap() as server:
+        yield server
+
+
+class Mapped:
+    """The whole way of a question over a map and a library, with two rounds at most."""
+
+    def __init__(self, library: Library, places: PlacesSource) -> None:
+        self._reasoner = Digest(library)
+        self._sources = {"places": places, "library": LibrarySource(library)}
+        self.plan = Plan()
+        self.findings: list[Finding] = []
+        self.reflection: Reflection | None = None
+
+    async def ask(self, text: str, sources: Sequence[str] = ("places", "library")) -> CitedAnswer:
+        question, options = understand(text), Options(queries=6, sources=tuple(sources))
+        plan = await make_plan(question, self._reasoner, options, silent)
+        assert isinstance(plan, Plan)
+        self.plan, self.findings = plan, await self._searched(plan.tasks)
+        reasoner = self._reasoner
+        self.reflection = await judge(question, plan, self.findings, reasoner, options, 1, silent)
+        self.findings += await self._searched(self.reflection.follow_ups)
+        draft = await reasoner.write(question, plan, self.findings, (), options, silent)
+        answer = answered(question, draft, self.findings, datetime(2026, 11, 21, tzinfo=UTC))
+        cited = number(answer, gather(self.findings))
+        assert lint(cited) == []
+        return cited
+
+    async def _searched(self, tasks: Sequence[Task]) -> list[Finding]:
+        return [await self._sources[task.source].search(task, silent) for task in tasks]
+
+    def asked(self) -> list[str]:
+        """What the map was asked in all rounds."""
+        return [f.task.query for f in self.findings if f.task.source == "places"]
+
+
+async def opened(tmp_path: Path, library: Library, **given: object) -> AsyncIterator[Mapped]:
+    store = Store(tmp_path / "runs.db")
+    service = Service(Settings.model_validate({"data_dir": tmp_path, **given}), store)
+    source = PlacesSource(service, deadline=30, wanted=wanted)
+    yield Mapped(library, source)
+    await source.close()
+    store.close()
+
+
+@pytest.fixture
+async def mapped(tmp_path: Path, library: Library, amap: FakeAmap) -> AsyncIterator[Mapped]:
+    key = SecretStr("a-key-0123456789")
+    async for made in opened(tmp_path, library, amap_key=key, amap_url=amap.base_url):
+        yield made
+
+
+@pytest.fixture
+async def offline(tmp_path: Path, library: Library) -> AsyncIterator[Mapped]:
+    async for made in opened(tmp_path, library):
+        yield made
+
+
+def told(cited: CitedAnswer, kind: str) -> list[str]:
+    return [item.span.text for item in cited.spans if item.span.kind == kind]
+
+
+async def test_places_are_listed_as_the_map_describes_them_each_with_its_source(
+    mapped: Mapped,
+) -> None:
+    cited = await mapped.ask("王府井附近适合遛娃的好去处")
+    quotes = [item for item in cited.spans if item.span.kind == "quote"]
+    assert len(quotes) == len(cited.sources) == 6
+    assert [item.numbers for item in quotes] == [(n,) for n in range(1, 7)]
+    for item, source in zip(quotes, cited.sources, strict=True):
+        assert item.span.text.startswith(source.evidence.title)
+        assert source.evidence.url.startswith("https://www.amap.com/place/")
+    assert any("故宫博物院（博物馆）；地址：" in text for text in told(cited, "quote"))
+    assert (told(cited, "notice"), told(cited, "missing")) == ([], [])
+
+
+async def test_the_answer_names_some_places_and_the_finding_has_all(mapped: Mapped) -> None:
+    cited = await mapped.ask(
+        "王府井3公里内的博物馆、公园、商场、书店、儿童乐园和美术馆", ["places"]
+    )
+    (found,) = mapped.findings
+    assert len(told(cited, "quote")) == PLACES < len(found.places)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("王府井附近适合遛娃的好去处", "地点来自随程序附带的离线示例"),
+        ("museums near Wangfujing", "The places come from the offline sample"),
+    ],
+)
+async def test_places_of_the_offline_sample_are_named_as_such(
+    offline: Mapped, question: str, words: str
+) -> None:
+    cited = await offline.ask(question, ["places"])
+    (notice,) = told(cited, "notice")
+    assert notice.startswith(words)
+    assert "AMAP_MAPS_API_KEY" in notice
+    assert told(cited, "quote")
+    assert cited.answer.sample
+
+
+async def test_a_place_that_the_offline_sample_does_not_have_is_said_to_be_unknown_to_it(
+    offline: Mapped,
+) -> None:
+    for question in ("三里屯附近的咖啡馆", "王府井附近的滑雪场"):
+        cited = await offline.ask(question, ["places"])
+        (missing,) = told(cited, "missing")
+        assert missing.startswith("离线示例里没有这样的地点")
+        assert told(cited, "quote") == []
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [("鼓楼附近的公园", "有几处：北京市东城区鼓楼"), ("附近有什么好吃的", "在哪里附近找？")],
+)
+async def test_what_is_unclear_is_asked_back_in_the_answer(
+    mapped: Mapped, question: str, words: str
+) -> None:
+    cited = await mapped.ask(question, ["places"])
+    (missing,) = told(cited, "missing")
+    assert words in missing
+
+
+async def test_a_part_for_the_library_is_answered_beside_one_for_the_map(
+    mapped: Mapped,
+) -> None:
+    cited = await mapped.ask("王府井附近有什么公园？雷峰塔成人票多少钱？")
+    first, second = mapped.plan.parts
+    by_part = {
+        part.id: [i.span.text for i in cited.spans if i.span.part == part.id and i.span.kind == "quote"]
+        for part in (first, second)
+    }  # fmt: skip
+    assert any(text.startswith("皇城根遗址公园") for text in by_part[first.id])
+    assert by_part[second.id] == ["雷峰塔成人票40元。"]
+    assert mapped.asked() == [first.text]
+
+
+async def test_each_part_that_looks_for_places_is_asked_for_by_itself(mapped: Mapped) -> None:
+    cited = await mapped.ask("王府井附近有什么博物馆？外滩附近有什么公园？", ["places"])
+    assert len(mapped.asked()) == 2
+    quotes = told(cited, "quote")
+    assert any(text.startswith("故宫博物院") for text in quotes)
+    assert any(text.startswith("黄浦公园") for text in quotes)
+    assert told(cited, "missing") == []
+
+
+@pytest.mark.parametrize(
+    ("question", "headings", "asked"),
+    [
+        ("王府井附近的公园和博物馆", ["王府井附近的公园和博物馆"], ["王府井附近的公园和博物馆"]),
+        ("museums and parks near Wangfujing", ["museums and parks near Wangfujing"],
+         ["museums and parks near Wangfujing"]),
+        ("王府井附近的公园和博物馆？雷峰塔成人票多少钱？", ["王府井附近的公园、博物馆", "雷峰塔成人票多少钱"],
+         ["王府井附近的公园、博物馆"]),
+        ("王府井附近有什么博物馆？有什么公园？", ["王府井附近有什么博物馆", "王府井：有什么公园"],
+         ["王府井附近有什么博物馆", "王府井有什么公园"]),
+    ],
+)  # fmt: skip
+async def test_kinds_of_places_at_one_place_are_one_search(
+    mapped: Mapped, question: str, headings: list[str], asked: list[str]
+) -> None:
+    cited = await mapped.ask(question)
+    assert mapped.asked() == asked
+    assert told(cited, "heading") == headings
+    assert told(cited, "missing") == []
+
+
+async def test_follow_ups_never_go_to_the_map(mapped: Mapped, amap: FakeAmap) -> None:
+    await mapped.ask("王府井附近的滑雪场")
+    assert mapped.reflection is not None
+    assert {task.source for task in mapped.reflection.follow_ups} <= {"library"}
+    assert len(mapped.asked()) == 1
+    assert amap.paths().count("v3/geocode/geo") == 1
+    await mapped.ask("王府井附近的滑雪场", ["places"])
+    assert mapped.reflection.follow_ups == ()
+
+
+@pytest.mark.parametrize(
+    "question", ["市场经济的发展思路", "西湖的门票", "What are Kenya's exports?"]
+)
+async def test_the_map_is_asked_only_if_the_question_looks_for_places(
+    mapped: Mapped, amap: FakeAmap, question: str
+) -> None:
+    await mapped.ask(question)
+    assert {task.source for task in mapped.plan.tasks} == {"library"}
+    assert amap.log == []
+
+
+async def test_a_map_that_alone_may_be_asked_is_searched_by_the_words(
+    mapped: Mapped, amap: FakeAmap
+) -> None:
+    cited = await mapped.ask("雷峰塔", ["places"])
+    assert amap.paths() == ["v3/place/text"]
+    (quote,) = told(cited, "quote")
+    assert quote.startswith("雷峰塔（旅游景点）")
+
+
+async def test_a_map_that_could_not_be_asked_is_not_said_to_know_nothing(
+    mapped: Mapped, amap: FakeAmap
+) -> None:
+    amap.fail("any", "quota")
+    cited = await mapped.ask("王府井附近的公园", ["places"])
+    (missing,) = told(cited, "missing")
+    assert "搜索失败" in missing

@@ -278,6 +278,88 @@ async def test_json_in_a_fence_is_read(llm: LLM, gemini: FakeGemini) -> None:
     assert (len(plan.tasks), plan.failures, gemini.calls()) == (3, (), 1)
 
 
+# Planning for a map
+
+KIDS = Question(text="王府井附近适合遛娃的好去处", language="zh")
+MARKET = Question(text="市场经济的发展思路", language="zh")
+BOTH = Options(sources=("web", "places"))
+PLAIN_FIELDS = {"route", "sub_questions", "answer"}
+
+
+def schema(gemini: FakeGemini) -> dict[str, Any]:
+    return dict(gemini.log[-1].body["generationConfig"]["responseJsonSchema"]["properties"])
+
+
+@pytest.mark.parametrize(
+    ("sources", "fields"),
+    [
+        (("web", "places"), {"web_queries", "places_queries"}),
+        (("web", "library"), {"web_queries", "library_queries"}),
+        (("web", "places", "library"), {"web_queries", "places_queries", "library_queries"}),
+        (("places",), {"queries"}),
+        (("web",), {"queries"}),
+    ],
+)
+async def test_each_chosen_source_has_a_field_of_its_own(
+    llm: LLM, gemini: FakeGemini, sources: tuple[str, ...], fields: set[str]
+) -> None:
+    await llm.plan(KIDS, Options(sources=sources), silent)
+    assert schema(gemini).keys() == fields | PLAIN_FIELDS
+    assert ("a map service" in gemini.log[-1].prompt) == ("places" in sources)
+
+
+async def test_the_map_is_asked_what_the_model_wants_of_it(llm: LLM, gemini: FakeGemini) -> None:
+    plan = await planned(llm, KIDS, BOTH)
+    assert {task.source for task in plan.tasks} == {"web", "places"}
+    assert [t.query for t in plan.tasks if t.source == "places"] == [KIDS.text]
+    plan = await planned(llm, MARKET, BOTH)
+    assert {task.source for task in plan.tasks} == {"web"}
+
+
+@pytest.mark.parametrize(
+    ("question", "sources"), [(KIDS, ["web", "places"]), (MARKET, ["web"]), (EN, ["web"])]
+)
+async def test_without_a_plan_the_map_is_asked_only_what_looks_for_places(
+    llm: LLM, gemini: FakeGemini, question: Question, sources: list[str]
+) -> None:
+    gemini.fail("plan", "prose")
+    plan = await planned(llm, question, BOTH)
+    assert [task.source for task in plan.tasks] == sources
+    assert queries(plan) == [question.text] * len(sources)
+    assert [(f.stage, f.reason) for f in plan.failures] == [("plan", "malformed")]
+
+
+async def test_without_a_plan_a_map_that_alone_was_chosen_is_asked_anything(
+    llm: LLM, gemini: FakeGemini
+) -> None:
+    gemini.fail("plan", "404")
+    plan = await planned(llm, MARKET, Options(sources=("places",)))
+    assert [(task.source, task.query) for task in plan.tasks] == [("places", MARKET.text)]
+
+
+async def test_a_plan_without_queries_leaves_the_map_alone(llm: LLM, gemini: FakeGemini) -> None:
+    says(gemini, "plan", {"route": "search", "web_queries": [], "places_queries": []})
+    plan = await planned(llm, KIDS, BOTH)
+    assert [(task.source, task.query) for task in plan.tasks] == [("web", KIDS.text)]
+
+
+async def test_a_reflection_may_ask_the_map_again(llm: LLM, gemini: FakeGemini) -> None:
+    more = {"web_follow_up_queries": [], "places_follow_up_queries": ["王府井附近的公园"]}
+    says(gemini, "reflect", {"is_sufficient": False, "knowledge_gap": "parks"} | more)
+    reflection = await judged(llm, options=BOTH)
+    assert [(t.source, t.query) for t in reflection.follow_ups] == [("places", "王府井附近的公园")]
+
+
+async def test_what_a_map_asked_back_is_put_to_whoever_writes(llm: LLM, gemini: FakeGemini) -> None:
+    asked = "“鼓楼”有几处：北京、南京。请写明是哪一处。"
+    unclear = found("鼓楼附近的公园", reason="unclear", message=asked)
+    await written(llm, [FOUND, unclear], question=ZH)
+    assert f"to be asked back: {asked}" in gemini.log[-1].prompt
+    alone = await written(llm, [unclear], question=ZH)
+    assert [(span.kind, span.text) for span in alone.spans] == [("missing", asked)]
+    assert gemini.calls("write") == 1
+
+
 # Reflecting
 
 

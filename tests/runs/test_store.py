@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from research.records import (
     Options,
     Part,
     Passage,
+    Place,
     Plan,
     Reflection,
     Run,
@@ -28,7 +29,7 @@ from research.records import (
     Usage,
 )
 from research.runs.ledger import RunLedger
-from research.runs.store import Store
+from research.runs.store import LOOKUPS, Store
 from research.storage import StoreError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -302,6 +303,132 @@ def test_a_reused_finding_is_noted_once_however_often_it_is_recalled(store: Stor
     for _ in range(3):
         RunLedger(store, second).recall(TASK)
     assert len(store.searches("two")) == 1
+
+
+# Places
+
+
+def park(n: int, retrieved: datetime = NOW, **more: object) -> Evidence:
+    spot = Place(id=f"B{n:09}", name=f"Park {n}", lng=116.4, lat=39.9, provider="amap", **more)  # type: ignore[arg-type]
+    url = f"https://www.amap.com/place/{spot.id}"
+    line = Passage(id=f"p{n}", text=spot.name, end=len(spot.name))
+    return Evidence(
+        id=f"e{n}", kind="place", title=spot.name, url=url, locator=spot.id, retrieved=retrieved,
+        passages=(line,), place=spot,
+    )  # fmt: skip
+
+
+def on_map(store: Store, run_id: str, *parks: Evidence, talk: str = "", owner: str = "me") -> None:
+    """A run that has found some parks, a day later for each further letter of its id."""
+    made = NOW + timedelta(days=len(run_id))
+    more = {"owner": owner, "conversation": talk or f"talk of {run_id}", "created": made}
+    store.add(run(run_id, **more), None, "engine")
+    finding = FINDING.model_copy(update={"evidence": parks})
+    store.finish(store.begin(run_id, TASK), str(more["conversation"]), finding)
+
+
+def sighted(store: Store, owner: str = "me") -> list[tuple[str, tuple[str, ...]]]:
+    return [(seen.place.name, seen.runs) for seen in store.sightings(owner)]
+
+
+def test_a_place_is_listed_once_with_the_runs_that_found_it_the_newest_first(
+    store: Store,
+) -> None:
+    later = NOW + timedelta(hours=1)
+    on_map(store, "a", park(1), park(2))
+    on_map(store, "bb", park(1, later), park(3, NOW - timedelta(hours=1)))
+    assert sighted(store) == [("Park 1", ("bb", "a")), ("Park 2", ("a",)), ("Park 3", ("bb",))]
+    first = store.sightings("me")[0]
+    assert (first.retrieved, first.questions) == (later, (run().question,) * 2)
+    assert first.url == "https://www.amap.com/place/B000000001"
+
+
+def test_places_are_their_owner_s(store: Store) -> None:
+    on_map(store, "a", park(1))
+    on_map(store, "b", park(2), owner="you")
+    store.register(store.look_ups("you"), [park(3)])
+    assert sighted(store) == [("Park 1", ("a",))]
+    assert sorted(sighted(store, "you")) == [("Park 2", ("b",)), ("Park 3", ())]
+    assert sighted(store, "nobody") == []
+
+
+def test_a_place_that_was_looked_up_by_itself_has_no_run(store: Store) -> None:
+    store.register(store.look_ups("me"), [park(1), park(2)])
+    on_map(store, "a", park(2))
+    assert sorted(sighted(store)) == [("Park 1", ()), ("Park 2", ("a",))]
+
+
+def test_what_is_known_of_a_place_is_what_was_found_last(store: Store) -> None:
+    on_map(store, "a", park(1, NOW + timedelta(days=3), rating=4.9))
+    on_map(store, "b", park(1, NOW, rating=4.1))
+    (seen,) = store.sightings("me")
+    assert seen.place.rating == 4.9
+
+
+def test_evidence_that_is_no_place_is_no_sighting(store: Store) -> None:
+    way = park(1).model_copy(update={"id": "way", "url": "", "locator": "way", "place": None})
+    on_map(store, "a", EVIDENCE, way)
+    assert store.sightings("me") == []
+
+
+def test_the_places_of_a_deleted_run_are_gone(store: Store) -> None:
+    on_map(store, "a", park(1))
+    store.delete("a")
+    assert store.sightings("me") == []
+
+
+# Answers of services
+
+
+def test_an_answer_is_recalled_until_it_is_older_than_asked_for(store: Store) -> None:
+    store.remember("k", {"pois": [{"name": "公园"}], "n": 1.5}, NOW)
+    assert store.recall("k", NOW) == ({"pois": [{"name": "公园"}], "n": 1.5}, NOW)
+    assert store.recall("k", NOW + timedelta(microseconds=1)) is None
+    assert store.recall("other", NOW - timedelta(days=1)) is None
+    store.remember("k", {"n": 2}, NOW + timedelta(hours=1))
+    assert store.recall("k", NOW) == ({"n": 2}, NOW + timedelta(hours=1))
+
+
+def test_times_of_other_zones_are_compared_as_what_they_are(store: Store) -> None:
+    beijing = timezone(timedelta(hours=8))
+    store.remember("k", {"n": 1}, NOW.astimezone(beijing))
+    assert store.recall("k", NOW.astimezone(timezone(-timedelta(hours=5)))) == ({"n": 1}, NOW)
+    assert store.recall("k", NOW + timedelta(seconds=1)) is None
+
+
+def test_an_answer_that_nobody_may_use_any_more_goes_with_the_next_one(store: Store) -> None:
+    store.remember("old", {"n": 1}, NOW)
+    store.remember("young", {"n": 2}, NOW + timedelta(days=2))
+    store.remember("new", {"n": 3}, NOW + LOOKUPS + timedelta(seconds=1))
+    long_ago = NOW - timedelta(days=400)
+    assert store.recall("old", long_ago) is None
+    assert store.recall("young", long_ago) is not None
+
+
+def test_an_answer_with_half_a_character_is_kept(store: Store) -> None:
+    store.remember("k", {"name": "\ud83c park"}, NOW)
+    assert store.recall("k", NOW) == ({"name": "? park"}, NOW)
+
+
+def test_an_account_is_of_a_name_and_a_day_and_counts_in_every_thread(
+    store: Store, tmp_path: Path
+) -> None:
+    other = Store(tmp_path / "runs.db")
+
+    def count(on: Store) -> None:
+        for _ in range(20):
+            on.count("amap", "2026-01-02")
+
+    threads = [threading.Thread(target=count, args=(on,)) for on in (store, other) * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.count("amap", "2026-01-03")
+    other.close()
+    assert store.counted("amap", "2026-01-02") == 80
+    assert store.counted("amap", "2026-01-03") == 1
+    assert store.counted("another", "2026-01-02") == 0
 
 
 # The file

@@ -30,6 +30,7 @@ WIRE = frozenset({"hang", "html502", "html200", "badjson", "drop", "empty", "ok"
 AREAS = {
     "110101": ("北京市", "北京市", "东城区", "010"),
     "310101": ("上海市", "上海市", "黄浦区", "021"),
+    "320106": ("江苏省", "南京市", "鼓楼区", "025"),
     "310115": ("上海市", "上海市", "浦东新区", "021"),
     "330105": ("浙江省", "杭州市", "拱墅区", "0571"),
     "330106": ("浙江省", "杭州市", "西湖区", "0571"),
@@ -69,9 +70,14 @@ PLACES = [
 # What an address can name besides a place: location, adcode of its district, level
 LANDMARKS = {
     "王府井": ("116.410894,39.911514", "110101", "热点商圈"),
+    "Wangfujing": ("116.410894,39.911514", "110101", "热点商圈"),
     "外滩": ("121.490283,31.236227", "310101", "热点商圈"),
     "西湖": ("120.145731,30.242692", "330106", "热点地名"),
 }
+# What several cities have: location, adcode of its district, level
+TWINS = {
+    "鼓楼": (("116.395829,39.940388", "110101", "兴趣点"), ("118.783553,32.059381", "320106", "兴趣点")),
+}  # fmt: skip
 # Areas are too large to search around: location, province, city, district, adcode, level
 REGIONS = {
     "北京市": ("116.407387,39.904179", "北京市", "北京市", EMPTY, "110000", "省"),
@@ -230,7 +236,8 @@ def _in_city(adcode: str, query: Mapping[str, str]) -> bool:
     city = query.get("city", "").removesuffix("市")
     province, name, district, code = AREAS[adcode]
     names = (province[:-1], name[:-1], district, code, adcode, f"{adcode[:4]}00")
-    return not city or city in names
+    whole = (f"{adcode[:2]}0000",) if province == name else ()
+    return not city or city in (*names, *whole)
 
 
 def _detail(query: Mapping[str, str]) -> dict[str, Any]:
@@ -249,8 +256,16 @@ def _geo(query: Mapping[str, str]) -> dict[str, Any]:
         location, adcode, level = named[max(known, key=len)]
         province, city, district, _ = AREAS[adcode]
         found = [_geocode(location, province, city, district, adcode, level)]
+    elif twins := next((TWINS[name] for name in TWINS if name in address), None):
+        there = [row for row in twins if any(area[:-1] in address for area in AREAS[row[1]][:2])]
+        found = [
+            _geocode(location, *AREAS[adcode][:3], adcode, level)
+            for location, adcode, level in there or twins
+            if _in_city(adcode, query)
+        ]
     else:
-        found = [_geocode(*REGIONS[name]) for name in REGIONS if name in address][-1:]
+        regions = [name for name in REGIONS if name[:-1] in address]
+        found = [_geocode(*REGIONS[name]) for name in regions[-1:]]
     return _success(count=str(len(found)), geocodes=found)
 
 
@@ -361,7 +376,13 @@ def _weather(query: Mapping[str, str]) -> dict[str, Any]:
     if city is None:
         return _success(count="0", forecasts=EMPTY)
     days = [
-        {"date": f"2026-11-{day}", "dayweather": "晴", "daytemp": "9", "nighttemp": "-2"}
+        {
+            "date": f"2026-11-{day}",
+            "dayweather": "晴",
+            "nightweather": "多云",
+            "daytemp": "9",
+            "nighttemp": "-2",
+        }
         for day in (21, 22, 23, 24)
     ]
     forecast = {"city": city, "adcode": REGIONS[city][4], "reporttime": "2026-11-21 18:01:29"}

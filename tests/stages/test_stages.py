@@ -159,6 +159,23 @@ async def test_a_plan_without_a_query_searches_the_question_itself_in_each_sourc
     assert own_words(question, options).tasks == plan.tasks
 
 
+@pytest.mark.parametrize(
+    ("sources", "asked"),
+    [(("web", "places"), ["web"]), (("places", "library"), ["library"]), (("places",), ["places"])],
+)
+async def test_a_plan_without_a_query_asks_the_map_only_if_nothing_else_was_chosen(sources, asked):
+    plan = await make_plan(TOWER, ScriptedReasoner([]), Options(sources=sources), silent)
+    assert [(task.source, task.query) for task in plan.tasks] == [(s, TOWER.text) for s in asked]
+
+
+async def test_the_limit_holds_for_the_map_by_itself():
+    options = Options(sources=("web", "places"), queries=2)
+    plan = await make_plan(TOWER, ScriptedReasoner(["a", "b", "c"]), options, silent)
+    assert [(task.source, task.query) for task in plan.tasks] == [
+        ("web", "a"), ("places", "a"), ("web", "b"), ("places", "b"),
+    ]  # fmt: skip
+
+
 async def test_what_failed_while_planning_stays_with_the_plan():
     trouble = Failure(stage="plan", reason="timeout", message="no answer within 60 s")
 

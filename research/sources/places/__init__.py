@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from research.deadlines import deadline
 from research.places.coordinates import Point
-from research.places.look import Look, asked_back, find, look
+from research.places.look import Look, asked_back, find, identity, look
 from research.places.server import specifications
 from research.places.service import Service
 from research.records import Failure, Finding, Language, Readiness, Say, Task
@@ -87,8 +87,9 @@ class PlacesSource:
         return Readiness(state="live", detail="amap")
 
     async def search(self, task: Task, say: Say) -> Finding:
+        failures: list[Failure] = []
         try:
-            return await self._search(task, say)
+            return await self._search(task, failures, say)
         except Trouble as trouble:
             return Finding(
                 task=task,
@@ -97,19 +98,23 @@ class PlacesSource:
                 message=trouble.message,
                 started=self._clock(),
                 provider="offline" if self._service.offline else "amap",
+                failures=tuple(failures),
             )
 
-    async def _search(self, task: Task, say: Say) -> Finding:
+    async def _search(self, task: Task, failures: list[Failure], say: Say) -> Finding:
+        """What failed beside it goes into `failures`, however the search ends."""
         started, clock = self._clock(), time.monotonic()
         tongue = language(task.query)
-        failures: list[Failure] = []
-        chain = Chain(self._service, self._budget, tongue, say)
+        chain = Chain(self._service, task.id, self._budget, tongue, say)
         if self._explore:
             failures += await self._explored(task.query, chain, say)
         found = chain.look()
-        if not (found.places or chain.facts):
-            if chain.trouble and chain.trouble.reason in ("unclear", "quota"):
-                raise chain.trouble
+        trouble = chain.failed()
+        if found.places or chain.facts:
+            failures += [trouble.failure("search", self.name, task.query)] if trouble else []
+        elif trouble and trouble.reason in ("unclear", "quota"):
+            raise trouble
+        else:
             found = await self._read(task.query, tongue, say)
         return self._finding(task, found, tongue, failures, started, time.monotonic() - clock)
 
@@ -163,10 +168,12 @@ class PlacesSource:
         started: datetime,
         seconds: float,
     ) -> Finding:
-        made = [told.made for told in found.told]
-        retrieved = min(made, default=started)
+        made: dict[str, datetime] = {}
+        for told in found.told:
+            for place in told.places:
+                made.setdefault(identity(place), told.made)
         near = found.centre if found.centre and found.centre.radius else None
-        items = [evidence(place, near, tongue, retrieved) for place in found.places]
+        items = [evidence(p, near, tongue, made.get(identity(p), started)) for p in found.places]
         items += facts(found.told, tongue)
         unplaced = sum(told.unplaced for told in found.told)
         sample = any(told.sample for told in found.told)

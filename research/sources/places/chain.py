@@ -7,12 +7,12 @@ the answers themselves.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from research.places.coordinates import Point, from_gcj02, to_gcj02
-from research.places.look import SHOWN, Look, ranked, the_one
+from research.places.look import SHOWN, Look, ranked, the_one, unlike
 from research.places.service import Service, Told
 from research.places.shapes import route
 from research.records import Centre, Evidence, Language, Place, Say
@@ -24,6 +24,7 @@ FOR_MODELS = frozenset({
     "maps_direction_walking", "maps_direction_driving", "maps_bicycling", "maps_distance",
     "maps_direction_transit_integrated", "maps_weather",
 })  # fmt: skip
+_SLIPS = ("refused", "empty")  # reasons that a model's own mistake may have
 LISTED = 20  # places that a model is shown of one answer
 RAW = 2_000  # characters of any other answer
 
@@ -33,11 +34,12 @@ class Chain:
     """The calls of a model in one search: minded, counted and kept."""
 
     service: Service
+    task: str  # its id
     budget: int
     tongue: Language
     say: Say
     told: list[Told] = field(default_factory=list)
-    trouble: Trouble | None = None
+    trouble: Trouble | None = None  # what kept a tool from answering, rather than a wrong call
     names: dict[str, str] = field(default_factory=dict)  # of points that were asked for by name
     calls: int = 0
 
@@ -49,13 +51,14 @@ class Chain:
         if tool not in FOR_MODELS:
             return _error(f"there is no tool {tool!r}")
         shown = {name: str(value)[:80] for name, value in arguments.items()}
-        self.say("tool", tool=tool, arguments=shown)
+        self.say("tool", task=self.task, tool=tool, arguments=shown)
         try:
             told = await self.service.use(tool, arguments, self.say)
             if tool == "maps_geo":
                 self._located(told)
         except Trouble as trouble:
-            self.trouble = trouble
+            if self.trouble is None or trouble.reason not in _SLIPS:
+                self.trouble = trouble
             return _error(str(trouble))
         self.told.append(told)
         return json.dumps(_brief(told), ensure_ascii=False)
@@ -66,23 +69,38 @@ class Chain:
         area = the_one(told.areas, asked, self.tongue)
         self.names[spot(to_gcj02(area.point))] = asked
 
+    def failed(self) -> Trouble | None:
+        """What was not found for a reason that somebody should know."""
+        return None if self.trouble and self.trouble.reason in _SLIPS else self.trouble
+
     @property
     def facts(self) -> list[Evidence]:
         return list(facts(self.told, self.tongue))
 
     def look(self) -> Look:
-        """All that the calls have found; the first circle is the one that is drawn."""
-        found = [place for told in self.told for place in told.places]
+        """All that the calls have found. The first circle is the one that is drawn, as wide as it
+        was searched, and distances are told from its centre only.
+        """
         circles = [told for told in self.told if "radius" in told.arguments]
-        centre = self._centre(circles[0]) if circles else None
-        places = ranked(found, centre.radius) if centre else tuple(found[:SHOWN])
-        return Look(places, centre, tuple(self.told))
+        if not circles:
+            found = unlike(place for told in self.told for place in told.places)
+            return Look(tuple(found[:SHOWN]), None, tuple(self.told))
+        drawn = [c for c in circles if c.arguments["location"] == circles[0].arguments["location"]]
+        centre = self._centre(drawn)
+        near = [place for told in drawn for place in told.places]
+        far = [
+            place.model_copy(update={"distance": None})
+            for told in self.told
+            for place in told.places
+            if told not in drawn
+        ]
+        return Look(ranked([*near, *far], centre.radius), centre, tuple(self.told))
 
-    def _centre(self, told: Told) -> Centre:
-        lng, lat = (float(part) for part in str(told.arguments["location"]).split(","))
+    def _centre(self, circles: Sequence[Told]) -> Centre:
+        lng, lat = (float(part) for part in str(circles[0].arguments["location"]).split(","))
         point = from_gcj02(Point(lng, lat))
         name = self.names.get(spot(Point(lng, lat)), f"{point.lat:.5f}, {point.lng:.5f}")
-        radius = int(told.arguments["radius"])
+        radius = max(int(told.arguments["radius"]) for told in circles)
         return Centre(name=name, lng=point.lng, lat=point.lat, radius=radius)
 
 

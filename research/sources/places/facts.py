@@ -10,12 +10,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from research.evidence.registry import evidence_id
 from research.places.coordinates import Point, to_gcj02
 from research.places.look import Look
 from research.places.service import Told
-from research.places.shapes import forecasts, route, ways
+from research.places.shapes import forecasts, number, route, ways
 from research.records import Centre, Evidence, EvidenceKind, Language, Passage, Place, fingerprint
 
 KIND: EvidenceKind = "place"
@@ -35,9 +36,14 @@ _LABELS: dict[str, dict[Language, str]] = {
     "way": {"zh": "{}：从 {} 到 {}，{}，约 {} 分钟", "en": "{} from {} to {}: {}, about {} minutes"},
     "weather": {"zh": "{}天气预报（{}）", "en": "Weather in {} ({})"},
     "day": {"zh": "{}：白天{}，夜间{}，{}至{}℃", "en": "{}: by day {}, by night {}, {} to {} °C"},
-    "apart": {"zh": "从 {} 到 {}：{}，约 {} 分钟", "en": "From {} to {}: {}, about {} minutes"},
+    "apart": {"zh": "从 {} 到 {}，{}：{}", "en": "From {} to {}, {}: {}"},
+    "minutes": {"zh": "约 {} 分钟", "en": "about {} minutes"},
+    "straight": {"zh": "直线", "en": "in a straight line"},
+    "ride": {"zh": "{}：从 {} 到 {}，约 {} 分钟", "en": "{} from {} to {}: about {} minutes"},
 }  # fmt: skip
 _PUBLISHER = {"amap": "高德地图", "offline": "Sightline 离线示例"}
+_MEANS = {"0": "straight", "1": "driving", "3": "walking"}  # types of maps_distance
+_COMMA: dict[Language, str] = {"zh": "，", "en": ", "}
 _STOP: dict[Language, str] = {"zh": "；", "en": "; "}
 _WIDER: dict[Language, str] = {
     "zh": "指定范围内没有，已扩大到 {far}",
@@ -113,7 +119,12 @@ def described(place: Place, near: Centre | None, tongue: Language) -> str:
 def facts(told: Iterable[Told], tongue: Language) -> Iterator[Evidence]:
     """What a model asked for that is no place: the way between two, the weather."""
     told = list(told)
-    names = {spot(to_gcj02(Point(p.lng, p.lat))): p.name for item in told for p in item.places}
+    names = {
+        spot(to_gcj02(area.point)): str(item.arguments["address"])
+        for item in told
+        for area in item.areas[:1]
+    }
+    names |= {spot(to_gcj02(Point(p.lng, p.lat))): p.name for item in told for p in item.places}
     for item in told:
         for title, text in _stated(item, names, tongue):
             locator = f"{item.tool} {json.dumps(dict(item.arguments), sort_keys=True)} {title}"
@@ -141,18 +152,26 @@ def _stated(told: Told, names: Mapping[str, str], tongue: Language) -> Iterator[
     if means and (way := route(told.body)):
         start, end = named(told.arguments["origin"]), named(told.arguments["destination"])
         label = _LABELS[means][tongue]
-        minutes = max(1, round(way[1] / 60))
-        text = _LABELS["way"][tongue].format(label, start, end, far(way[0]), minutes)
+        text = _LABELS["way"][tongue].format(label, start, end, far(way[0]), _minutes(way[1]))
+        yield f"{label}: {start} → {end}", text
+    elif means and (seconds := _ride(told.body)):
+        start, end = named(told.arguments["origin"]), named(told.arguments["destination"])
+        label = _LABELS[means][tongue]
+        text = _LABELS["ride"][tongue].format(label, start, end, _minutes(seconds))
         yield f"{label}: {start} → {end}", text
     elif told.tool == "maps_distance":
         end = named(told.arguments["destination"])
         origins = str(told.arguments["origins"]).split("|")
-        for origin, (metres_, seconds) in zip(origins, ways(told.body), strict=False):
-            if seconds is not None:
-                minutes = max(1, round(seconds / 60))
-                start = named(origin)
-                text = _LABELS["apart"][tongue].format(start, end, far(metres_), minutes)
-                yield f"{start} → {end}", text
+        measured = ways(told.body)
+        label = _LABELS[_MEANS[str(told.arguments["type"])]][tongue]
+        if len(measured) != len(origins):  # nobody could tell which of them is missing
+            return
+        for origin, (metres_, time) in zip(origins, measured, strict=True):
+            start = named(origin)
+            text = _LABELS["apart"][tongue].format(start, end, label, far(metres_))
+            if time:
+                text += _COMMA[tongue] + _LABELS["minutes"][tongue].format(_minutes(time))
+            yield f"{start} → {end}", text
     elif told.tool == "maps_weather" and (days := forecasts(told.body)):
         city = str(told.body.get("city") or told.arguments["city"])
         title = _LABELS["weather"][tongue].format(city, days[0].get("date", ""))
@@ -166,6 +185,19 @@ def _stated(told: Told, names: Mapping[str, str], tongue: Language) -> Iterator[
         yield title, _STOP[tongue].join(lines)
 
 
+def _ride(answer: Mapping[str, Any]) -> int:
+    """Seconds of the first way by public transport, of which Amap tells no length; 0 if unknown."""
+    inner = answer.get("route")
+    inner = inner if isinstance(inner, Mapping) else answer
+    ways = inner.get("transits")
+    first = ways[0] if isinstance(ways, list) and ways else None
+    return round(number(first.get("duration")) or 0) if isinstance(first, Mapping) else 0
+
+
+def _minutes(seconds: int) -> int:
+    return max(1, round(seconds / 60))
+
+
 def _named(location: str, names: Mapping[str, str]) -> str:
     """A place's name instead of its point, where one of that point is known."""
     try:
@@ -176,5 +208,5 @@ def _named(location: str, names: Mapping[str, str]) -> str:
 
 
 def spot(point: Point) -> str:
-    """A point to about ten metres, as a key."""
-    return f"{point.lng:.4f},{point.lat:.4f}"
+    """A point to about ten metres, as a key; first to the six decimals that tools are told."""
+    return f"{round(point.lng, 6):.4f},{round(point.lat, 6):.4f}"

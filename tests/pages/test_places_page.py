@@ -1,0 +1,347 @@
+"""The Places page: what was found, looking around a point, comparing, a day, files."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import map as maps
+from pages.parts.words import WORDS
+from research import Evidence, Options, Place, runs
+from tests.pages.conftest import KEY
+from tests.pages.visitor import Visitor
+from tests.servers.amap import FakeAmap
+
+Visit = Callable[..., Visitor]
+NOW = datetime(2026, 11, 22, 5, 0, tzinfo=UTC)
+MANY = 5000
+SECOND = 1.0
+
+
+def english(key: str, **values: object) -> str:
+    return WORDS[key][1].format(**values)
+
+
+@pytest.fixture
+def amap(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAmap]:
+    """Amap on this machine, which knows no key but its own."""
+    with FakeAmap() as fake:
+        fake.keys = {KEY}
+        monkeypatch.setenv("AMAP_BASE_URL", fake.base_url)
+        monkeypatch.setenv("AMAP_MAPS_API_KEY", KEY)
+        yield fake
+        runs.close()
+
+
+def search(visitor: Visitor, where: str, what: str = "", radius: int = 1000) -> Visitor:
+    visitor.at.text_input(key="places_where").set_value(where)
+    visitor.at.text_input(key="places_what").set_value(what)
+    visitor.at.select_slider(key="places_radius").set_value(radius)
+    return visitor.press("places_search")
+
+
+def lists(visitor: Visitor) -> list[dict[str, Any]]:
+    """The lists beside the maps, as they are drawn."""
+    found = [json.loads(item.proto.json) for item in visitor.at.get("bidi_component")]
+    return [item for item in found if "rows" in item]
+
+
+def names(visitor: Visitor) -> list[str]:
+    return [row[1] for row in lists(visitor)[0]["rows"]] if lists(visitor) else []
+
+
+def select(visitor: Visitor, *wanted: str) -> Visitor:
+    """Ticks places by name, as a click on their boxes does."""
+    found = {item.place.name: item.place.id for item in runs.places(owner="local")}
+    state = {"picked": "", "turn": 0, "ticked": {found[name] for name in wanted}}
+    visitor.at.session_state["on_map_all"] = state
+    return visitor.look()
+
+
+def known(folder: Path, *places: Place, owner: str = "local") -> None:
+    """Puts places into the store as a search would."""
+    store = runs.desk().runs.store
+    store.register(
+        store.look_ups(owner),
+        [
+            Evidence(
+                id=f"e{n}", kind="place", title=place.name, place=place,
+                url=f"https://www.amap.com/place/{place.id}", retrieved=NOW - timedelta(seconds=n),
+            )
+            for n, place in enumerate(places)
+        ],
+    )  # fmt: skip
+
+
+def place(n: int, **more: Any) -> Place:
+    base = {
+        "id": f"p{n}", "name": f"Place {n}", "lng": 116.4 + n % 71 / 500, "lat": 39.9 + n % 67 / 500,
+        "provider": "amap", "category": maps.KINDS[n % 8], "city": ("北京市", "上海市")[n % 2],
+        "rating": 3.0 + n % 20 / 10, "cost": float(n % 200), "distance": n, "address": f"{n} Road",
+    }  # fmt: skip
+    return Place(**(base | more))
+
+
+def test_an_empty_page_says_how_places_come(visit: Visit) -> None:
+    visitor = visit("places")
+    assert english("places.empty") in visitor.words
+    assert lists(visitor) == []
+
+
+def test_a_search_brings_places_that_are_marked_as_samples(visit: Visit) -> None:
+    visitor = search(visit("places"), "王府井")
+    assert "北京apm" in names(visitor)
+    assert all("Sample" in row[2] for row in lists(visitor)[0]["rows"])
+    assert english("places.sample") in visitor.words
+    assert visitor.at.selectbox(key="places_question").value == "last"
+
+
+def test_a_search_around_coordinates_finds_the_same_as_around_the_name(visit: Visit) -> None:
+    named = search(visit("places"), "王府井")
+    pointed = search(visit("places"), "39.91011, 116.40465")
+    assert names(named) == names(pointed) != []
+
+
+@pytest.mark.parametrize("where", ["", "   "])
+def test_a_search_around_nothing_says_what_is_missing(visit: Visit, where: str) -> None:
+    assert english("places.nowhere") in search(visit("places"), where).errors
+
+
+def test_a_search_that_fails_says_why_and_the_next_one_forgets_it(visit: Visit) -> None:
+    visitor = search(visit("places"), "福州西湖")
+    assert english("reason.empty") in visitor.words
+    visitor = search(visitor, "王府井")
+    assert english("reason.empty") not in visitor.words
+    assert names(visitor)
+
+
+def test_amap_is_asked_once_and_the_rest_of_the_day_is_told(visit: Visit, amap: FakeAmap) -> None:
+    visitor = search(visit("places"), "王府井", "亲子", 3000)
+    assert "奇趣岛亲子乐园(王府井店)" in names(visitor)
+    left = re.search(r"(\d+) of 100 searches left today", visitor.words)
+    assert left
+    assert int(left[1]) < 100
+    assert english("places.sample") not in visitor.words
+
+
+def test_a_refused_key_is_told_with_the_remedy(visit: Visit, amap: FakeAmap) -> None:
+    amap.keys = {"another"}
+    words = search(visit("places"), "王府井").words
+    assert english("reason.refused") in words
+    assert english("hint.key") in words
+    assert KEY not in words
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        ({"places_text": "museum"}, ["City Museum"]),
+        ({"places_text": "ROAD 7"}, ["Noodles"]),
+        ({"places_kinds": ["food"]}, ["Noodles"]),
+        ({"places_cities": ["上海市"]}, ["The Bund", "City Museum"]),
+        ({"places_rating": 4.5}, ["The Bund"]),
+        ({"places_text": "museum", "places_kinds": ["food"]}, []),
+    ],
+)
+def test_filters_leave_what_fits_all_of_them(
+    folder: Path, visit: Visit, filters: dict[str, Any], left: list[str]
+) -> None:
+    known(
+        folder,
+        place(1, name="Noodles", category="food", city="北京市", rating=4.0, address="Road 7"),
+        place(2, name="The Bund", category="sight", city="上海市", rating=4.8),
+        place(3, name="City Museum", category="culture", city="上海市", rating=None),
+    )
+    visitor = visit("places")
+    assert names(visitor) == ["Noodles", "The Bund", "City Museum"]
+    for key, value in filters.items():
+        kinds = {"places_text": "text_input", "places_rating": "selectbox"}
+        getattr(visitor.at, kinds.get(key, "multiselect"))(key=key).set_value(value)
+    assert names(visitor.look()) == left
+    assert (english("places.none") in visitor.words) == (not left)
+
+
+def test_the_places_of_one_run_can_be_looked_at_alone(folder: Path, visit: Visit) -> None:
+    run = runs.start("王府井附近有什么博物馆？", options=Options(sources=("places",)))
+    visitor = visit("places")
+    while runs.get(run.id).active:  # type: ignore[union-attr]
+        time.sleep(0.05)
+    known(folder, place(1, name="Elsewhere"))
+    assert "Elsewhere" in names(visitor.look())
+    of_run = len(names(visitor)) - 1
+    visitor.at.selectbox(key="places_question").set_value(run.id)
+    assert len(names(visitor.look())) == of_run > 0
+    assert "Elsewhere" not in names(visitor)
+
+
+def test_a_few_places_are_compared_side_by_side(folder: Path, visit: Visit) -> None:
+    known(
+        folder, place(1, name="A|B", hours="9-17", rating=4.5), place(2, name="![x](y)", cost=80.0)
+    )
+    visitor = select(visit("places"), "A|B", "![x](y)")
+    assert english("places.chosen", n=2) in visitor.words
+    (table,) = [item.value for item in visitor.at.markdown if item.value.startswith("| ")]
+    rows = [re.split(r"(?<!\\)\|", row)[1:-1] for row in table.splitlines()]
+    assert {len(row) for row in rows} == {3}
+    assert [cell.strip() for cell in rows[0][1:]] == [r"**A\|B**", r"**\!\[x\]\(y\)**"]
+    assert "9\\-17" in table
+    assert "4\\.5" in table
+    assert "¥80" in table
+    assert english("places.direct") in visitor.words
+
+
+def test_one_place_and_many_are_not_compared(folder: Path, visit: Visit) -> None:
+    known(folder, *(place(n) for n in range(6)))
+    for chosen in (1, 6):
+        visitor = select(visit("places"), *(f"Place {n}" for n in range(chosen)))
+        assert english("places.compare") not in visitor.words
+        assert visitor.at.button(key="places_day").disabled == (chosen == 1)
+
+
+def test_a_table_links_to_the_runs_that_found_a_place(visit: Visit) -> None:
+    run = runs.start("王府井附近有什么博物馆？", options=Options(sources=("places",)))
+    while runs.get(run.id).active:  # type: ignore[union-attr]
+        time.sleep(0.05)
+    visitor = visit("places")
+    visitor = select(visitor, *names(visitor)[:2])
+    assert f"](./?run={run.id})" in "\n".join(item.value for item in visitor.at.markdown)
+
+
+def test_a_day_without_amap_is_measured_in_straight_lines_and_says_so(visit: Visit) -> None:
+    visitor = search(visit("places"), "王府井")
+    chosen = names(visitor)[:3]
+    visitor = select(visitor, *chosen).press("places_day")
+    assert english("places.day_title") in visitor.words
+    assert english("places.straight_help") in visitor.words
+    legs = visitor.table("means")
+    assert list(legs["means"]) == [english("places.straight")] * 2
+    assert list(legs["time"]) == ["–", "–"]
+    day = lists(visitor)[1]
+    assert sorted(row[1] for row in day["rows"]) == sorted(chosen)
+    assert legs["from"][0] == f"1 · {day['rows'][0][1]}"
+    assert legs["to"][1] == f"3 · {day['rows'][2][1]}"
+    visitor.press("places_clear")
+    assert english("places.day_title") not in visitor.words
+
+
+def test_a_day_with_amap_is_measured_along_the_ways(visit: Visit, amap: FakeAmap) -> None:
+    visitor = search(visit("places"), "王府井", "亲子", 3000)
+    visitor = select(visitor, *names(visitor)[:3]).press("places_day")
+    legs = visitor.table("means")
+    assert set(legs["means"]) <= {english("places.walking"), english("places.driving")}
+    route = visitor.at.session_state["places_route"]
+    assert list(legs["distance"]) == [maps.distance(leg.metres) for leg in route.legs]
+    assert [time_ == "–" for time_ in legs["time"]] == [leg.seconds is None for leg in route.legs]
+    assert english("places.straight_help") not in visitor.words
+
+
+def test_the_files_are_of_what_is_selected_or_else_shown(folder: Path, visit: Visit) -> None:
+    known(folder, *(place(n) for n in range(3)))
+    visitor = visit("places")
+    assert english("places.export_shown", n=3) in visitor.words
+    keys = {"download_geojson_all", "download_kml_all", "download_csv_all", "download_html_all"}
+    assert keys <= {button.key for button in visitor.at.get("download_button")}
+    assert english("places.export_chosen", n=1) in select(visitor, "Place 1").words
+
+
+def test_the_places_of_others_are_not_shown(folder: Path, visit: Visit) -> None:
+    known(folder, place(1, name="Theirs"), owner="somebody")
+    assert names(visit("places")) == []
+
+
+def report_page() -> None:
+    import streamlit as st
+
+    from pages.parts import map as maps
+
+    st.session_state.drawn = maps.draw_report(st.session_state.report, "report")
+
+
+def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) -> None:
+    run = runs.start("王府井附近有什么博物馆？", options=Options(sources=("places",)))
+    while runs.get(run.id).active:  # type: ignore[union-attr]
+        time.sleep(0.05)
+    report = runs.report(run.id)
+    assert report
+    at = AppTest.from_function(report_page, default_timeout=30)
+    at.session_state.report = report
+    at.run()
+    assert [problem.message for problem in at.exception] == []
+    assert at.session_state.drawn
+    told = json.loads(at.get("bidi_component")[0].proto.json)
+    found = {item.place.name for item in report.evidence if item.place}
+    assert {row[1] for row in told["rows"]} == found != set()
+    frame = json.loads(at.get("component_instance")[0].proto.json_args)
+    assert "王府井 · " in frame["feature_group"]
+    assert frame["returned_objects"] == []
+    assert len(at.get("download_button")) == 4
+    at.session_state.report = report.model_copy(update={"findings": ()})
+    at.run()
+    assert not at.session_state.drawn
+    assert len(at.get("component_instance")) == 0
+
+
+def test_five_thousand_places_stay_usable(folder: Path, visit: Visit) -> None:
+    known(folder, *(place(n) for n in range(MANY)))
+    visitor = visit("places")
+    assert len(names(visitor)) == MANY
+
+    def took(act: Callable[[], object]) -> float:
+        best = float("inf")
+        for _ in range(3):
+            started = time.perf_counter()
+            act()
+            best = min(best, time.perf_counter() - started)
+        return best
+
+    def typed() -> None:
+        visitor.at.text_input(key="places_text").set_value("place 1")
+        visitor.look()
+
+    assert took(visitor.look) < SECOND
+    assert took(typed) < SECOND
+    assert (
+        took(lambda: select(visitor, "Place 1", "Place 10")) < SECOND + 0.2
+    )  # reads the store too
+
+
+def test_the_page_is_chinese_for_a_chinese_visitor(folder: Path, visit: Visit) -> None:
+    known(folder, place(1), place(2))
+    visitor = select(visit("places", locale="zh-CN"), "Place 1", "Place 2")
+    assert WORDS["places.compare"][0] in visitor.words
+    assert lists(visitor)[0]["words"]["list"] == WORDS["map.list"][0]
+
+
+# Coordinates as they are typed
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("39.9151, 116.4039", (116.4039, 39.9151)),
+        ("39.9151，116.4039", (116.4039, 39.9151)),
+        ("39.9151 116.4039", (116.4039, 39.9151)),
+        ("(39.9151, 116.4039)", (116.4039, 39.9151)),
+        ("116.4039, 39.9151", (116.4039, 39.9151)),
+        ("-33.8568, 151.2153", (151.2153, -33.8568)),
+        ("39.9°, 116.4°", (116.4, 39.9)),
+        ("200, 300", None),
+        ("39.9151", None),
+        ("王府井", None),
+        ("1,2,3", None),
+        ("39.9, 116.4 号", None),
+        ("", None),
+    ],
+)
+def test_coordinates_are_read_in_the_ways_people_write_them(
+    folder: Path, text: str, found: tuple[float, float] | None
+) -> None:
+    assert maps.coordinates(text) == found
