@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import IO
 
 EVERY = 0.5  # seconds between looks at a parent
+POLITE = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 LAST = 1.0  # seconds for what a command complained of at its end
 # What is called a key, up to the end of it, and what looks like Amap's wherever it stands.
 KEY = re.compile(rb"(?i)(?<=key)([\"']?\s*[=:]\s*[\"']?)[^\s&\"',]{4,}|\b[0-9a-f]{32}\b")
@@ -32,13 +33,18 @@ def _while_there(parent: int) -> None:
 
 
 def _leave_watcher(me: int) -> None:
-    """A process that ends our group once we are gone; none if the group is not ours alone."""
-    if os.getpgrp() != me or os.fork():
+    """A process that ends our group once we are gone; none if the group is not ours alone.
+
+    What ends us politely does not end it: the others may not listen to that.
+    """
+    if os.getpgrp() != me:
+        return
+    signal.pthread_sigmask(signal.SIG_BLOCK, POLITE)
+    if os.fork():
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, POLITE)
         return
     for descriptor in (0, 1, 2):
         os.close(descriptor)
-    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # the others may ignore them too
-        signal.signal(name, signal.SIG_IGN)
     _while_there(me)
     os.killpg(0, signal.SIGKILL)
 
@@ -57,12 +63,12 @@ def _complaints(stream: IO[bytes]) -> None:
 def main() -> int:
     """Runs the command and returns its exit code, 128 and the signal if one has ended it."""
     parent = os.getppid()
+    _leave_watcher(os.getpid())  # first, so that it knows nothing of the command's pipes
     try:
         child = subprocess.Popen(sys.argv[1:], stderr=subprocess.PIPE)
     except OSError as error:
         os.write(2, f"{error}\n".encode())
         return 127
-    _leave_watcher(os.getpid())
     assert child.stderr is not None
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     complaints = threading.Thread(target=_complaints, args=(child.stderr,), daemon=True)

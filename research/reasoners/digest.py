@@ -71,6 +71,10 @@ _SAMPLE_PLACES: dict[Language, str] = {
     "en": "The places come from the offline sample that ships with Sightline, which knows the areas of "
     "Wangfujing, the Bund and West Lake, to about a hundred metres; set AMAP_MAPS_API_KEY to ask Amap.",
 }
+_NO_MAP: dict[Language, str] = {
+    "zh": "地图没有查成，这不表示附近没有；原因见下。",
+    "en": "The map could not be asked, which says nothing about what is there; the reason is below.",
+}
 _NOT_OFFLINE: dict[Language, str] = {
     "zh": "离线示例里没有这样的地点：它只有王府井、外滩、西湖一带。设置 AMAP_MAPS_API_KEY 可查询高德地图。",
     "en": "The offline sample has no such place: it knows the areas of Wangfujing, the Bund and West "
@@ -249,8 +253,11 @@ class Digest:
         back = [f.message for f in findings if f.task.part == part.id and f.reason == "unclear"]
         for text in dict.fromkeys(back):
             yield Span(kind="missing", text=text, part=part.id)
-        if not (places or quotes or back):
-            offline = any(_unknown_offline(f) for f in findings if f.task.part == part.id)
+        own = [f for f in findings if f.task.part == part.id and f.task.source == MAP]
+        if any(f.reason not in (None, "empty", "unclear") for f in own) and not places:
+            yield Span(kind="missing", text=_NO_MAP[question.language], part=part.id)
+        elif not (places or quotes or back):
+            offline = any(_unknown_offline(f) for f in own)
             words = _NOT_OFFLINE if offline else self._lacking(question, part, findings)
             yield Span(kind="missing", text=words[question.language], part=part.id)
 
@@ -326,7 +333,7 @@ def _on_map(part: Part, findings: Sequence[Finding]) -> list[Finding]:
 
 def _unknown_offline(finding: Finding) -> bool:
     """Whether the table of places that is there without a key does not know what was asked for."""
-    return finding.task.source == MAP and finding.provider == "offline" and not finding.evidence
+    return finding.provider == "offline" and not finding.evidence
 
 
 def _listed(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:

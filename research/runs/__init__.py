@@ -149,7 +149,8 @@ class Desk:
             found = self.runs.do(self._places.around(place, words, radius, tongue, silent))
         except Trouble as trouble:
             task = Task(id="", source="places", query=" ".join([named, *words]).strip())
-            return failed(task, trouble)
+            provider = "offline" if self.map.offline else "amap"
+            return failed(task, trouble).model_copy(update={"provider": provider})
         self.runs.store.register(self.runs.store.look_ups(owner), found.evidence)
         return found
 

@@ -83,12 +83,11 @@ def test_what_a_command_leaves_behind_ends_with_it(mark: str) -> None:
 def test_a_group_that_is_not_its_own_is_left_alone(mark: str) -> None:
     """Started by hand, it is in the group of a shell, which is not its to end."""
     command = [sys.executable, "-c", PARENT.replace(", start_new_session=True", ""), *tied("true")]
-    with subprocess.Popen(
-        ["sleep", "1000"], env=os.environ | {MARK: mark}, process_group=0
-    ) as other:
-        done = subprocess.run(command, process_group=other.pid, timeout=30, check=False)
-        assert done.returncode == 0
-        assert alive(other.pid)
+    with subprocess.Popen(["sleep", "1000"], process_group=0) as other:
+        given = {"env": os.environ | {MARK: mark}, "process_group": other.pid}
+        done = subprocess.run(command, **given, timeout=30, check=False)
+        until(lambda: not marked(mark), SOON)
+        assert (done.returncode, alive(other.pid)) == (0, True)
         other.kill()
 
 

@@ -581,4 +581,4 @@ async def test_a_map_that_could_not_be_asked_is_not_said_to_know_nothing(
     amap.fail("any", "quota")
     cited = await mapped.ask("王府井附近的公园", ["places"])
     (missing,) = told(cited, "missing")
-    assert "搜索失败" in missing
+    assert "地图没有查成" in missing

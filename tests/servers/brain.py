@@ -438,9 +438,10 @@ def _last_words(ask: Ask, fault: str) -> str:
 
 
 def _object_of(result: str | None) -> dict[str, Any] | None:
-    """The JSON object that a tool answered; None if it failed."""
+    """The JSON object that a tool answered, fenced or not; None if it failed."""
+    fenced = re.fullmatch(r"<<<result (\w+)\n(.*)\n\1 result>>>", result or "", re.S)
     try:
-        value = json.loads(result or "")
+        value = json.loads(fenced[2] if fenced else result or "")
     except ValueError:
         return None
     return value if isinstance(value, dict) and not value.get("error") else None

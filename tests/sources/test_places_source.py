@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -349,7 +348,7 @@ async def test_calls_of_one_message_are_made_at_once_and_within_the_budget(
     sources: Opened, fake: Renamed, wire: Server
 ) -> None:
     wire.brain.caller = competent("parallel")
-    fake.waits = 0.15
+    fake.waits = 0.4
     found = await searched(sources(wire))
     assert fake.paths() == [GEO] + [AROUND] * 4
     assert fake.together == 4
@@ -413,21 +412,9 @@ async def test_a_model_that_is_silent_is_not_waited_for_too_long(
 
 
 def competent(fault: str = "") -> Callable[[Ask], Sequence[ToolCall]]:
-    """The usual use of a map, by a model that reads results between their fences."""
+    """The usual use of a map."""
     usual = Brain()
-
-    def calls(ask: Ask) -> Sequence[ToolCall]:
-        rounds = tuple(
-            tuple(replace(call, result=bare(call.result)) for call in r) for r in ask.rounds
-        )
-        return usual.calls(replace(ask, rounds=rounds), fault)
-
-    return calls
-
-
-def bare(result: str | None) -> str | None:
-    found = re.fullmatch(r"<<<result (\w+)\n(.*)\n\1 result>>>", result or "", re.S)
-    return found[2] if found else result
+    return lambda ask: usual.calls(ask, fault)
 
 
 def after_places(*more: ToolCall) -> Callable[[Ask], Sequence[ToolCall]]:

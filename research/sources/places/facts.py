@@ -49,6 +49,10 @@ _WIDER: dict[Language, str] = {
     "zh": "指定范围内没有，已扩大到 {far}",
     "en": "nothing that near; the search was widened to {far}",
 }
+_NOT_WIDER: dict[Language, str] = {
+    "zh": "扩大到 {far} 也没有",
+    "en": "nothing within {far} either",
+}
 _UNPLACED: dict[Language, str] = {
     "zh": "另有 {n} 处未查到位置，未列入",
     "en": "{n} more have no known location and are left out",
@@ -58,7 +62,8 @@ _UNPLACED: dict[Language, str] = {
 def remark(found: Look, unplaced: int, tongue: Language) -> str:
     said = []
     if found.widened and found.centre:
-        said.append(_WIDER[tongue].format(far=far(found.centre.radius)))
+        words = _WIDER if found.places else _NOT_WIDER
+        said.append(words[tongue].format(far=far(found.centre.radius)))
     if unplaced:
         said.append(_UNPLACED[tongue].format(n=unplaced))
     return _STOP[tongue].join(said)
