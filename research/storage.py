@@ -1,7 +1,7 @@
 """SQLite files that several threads and processes share: opening, numbered migrations, clear errors.
 
 Knows nothing of what is stored. Every file is in WAL mode with a busy time-out; each thread has a
-connection of its own.
+connection of its own for as long as it lives.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +62,14 @@ def explained(error: sqlite3.Error | OSError, path: Path) -> StoreError:
     return StoreError("unusable", path, text)
 
 
+class _Held:
+    """A thread's hold on its connection, which is closed when the thread has ended."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        weakref.finalize(self, connection.close)
+
+
 class Database:
     """One SQLite file. Connections are made per thread; writes go through `write()` one at a time."""
 
@@ -73,7 +82,7 @@ class Database:
         self.path = path
         self._local = threading.local()
         self._lock = threading.RLock()
-        self._open: list[sqlite3.Connection] = []
+        self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -92,12 +101,12 @@ class Database:
     @property
     def connection(self) -> sqlite3.Connection:
         """The calling thread's connection."""
-        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is None:
-            found = self._local.connection = self._connect()
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is None:
+            held = self._local.held = _Held(self._connect())
             with self._lock:
-                self._open.append(found)
-        return found
+                self._open.add(held)
+        return held.connection
 
     def _migrate(self, migrations: Sequence[str]) -> None:
         with self.write() as connection:
@@ -161,8 +170,8 @@ class Database:
     def close(self) -> None:
         """Closes the connections of all threads."""
         with self._lock:
-            for connection in self._open:
-                connection.close()
+            for held in tuple(self._open):
+                held.connection.close()
             self._open.clear()
         self._local = threading.local()
 

@@ -253,6 +253,22 @@ def test_each_thread_has_its_own_connection_and_closing_closes_them_all(
         seen[0].execute("select 1")
 
 
+def test_the_connection_of_a_thread_that_has_ended_is_closed(
+    opened: Callable[..., Database],
+) -> None:
+    """A page has a new thread each time it is drawn: connections that stay use up the files."""
+    database = opened()
+    seen: list[sqlite3.Connection] = []
+    for _ in range(3):
+        thread = threading.Thread(target=lambda: seen.append(database.connection))
+        thread.start()
+        thread.join()
+    for connection in seen:
+        with pytest.raises(sqlite3.ProgrammingError):
+            connection.execute("select 1")
+    assert names(database) == []
+
+
 # A full disk
 
 
