@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
@@ -51,6 +51,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     data_dir: Path
+    store_url: SecretStr = _NO_KEY
     queries: int = 3
     loops: int = 2
     search_timeout: float = 60.0
@@ -92,6 +93,15 @@ class Settings(BaseModel):
     pages_per_search: int = 0
 
     @property
+    def store(self) -> Path | str:
+        """Where the runs are kept: a SQLite file, or the address of a PostgreSQL database."""
+        url = self.store_url.get_secret_value()
+        if not url:
+            return self.data_dir / "runs.db"
+        scheme, _, path = url.partition(":///")
+        return Path(unquote(path)).expanduser().absolute() if scheme == "sqlite" else url
+
+    @property
     def options(self) -> Options:
         """The limits a run has unless the form says otherwise."""
         return Options(queries=self.queries, loops=self.loops)
@@ -115,6 +125,7 @@ class Settings(BaseModel):
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
         found += [_password(url) for url in urls]
+        found += _passwords(self.store_url.get_secret_value())
         return tuple(filter(None, found))
 
     def shown(self) -> list[tuple[str, str]]:
@@ -144,6 +155,7 @@ class Settings(BaseModel):
             ("AMAP_CACHE_HOURS", f"{self.amap_cache:g}"),
             ("MAP_TILES", self.map_tiles),
             ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
+            ("STORE_URL", _bare(self.store_url.get_secret_value())),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
             ("SIGHTLINE_SEARCH_DELAY", f"{self.search_delay:g} s"),
             ("SIGHTLINE_PASSAGES_PER_SEARCH", str(self.passages_per_search)),
@@ -182,6 +194,53 @@ def _open(url: str) -> str:
     """An address without the name and password that it may hold."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _passwords(url: str) -> list[str]:
+    """Those of a database's address, as they are and as they are written there."""
+    parts = urlsplit(url)
+    written = [parts.password or ""]
+    for pair in parts.query.split("&"):
+        name, _, value = pair.partition("=")
+        written += [value] if "password" in name else []
+    return [form for value in written if value for form in {value, unquote(value)}]
+
+
+def _bare(url: str) -> str:
+    """A database's address without the name, the password and the options that it may hold."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("?")[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}" if url else ""
+
+
+def _database(env: Mapping[str, str]) -> SecretStr:
+    """The address of a database. What is wrong is said without repeating it: it may be a password."""
+    value = env.get("STORE_URL", "").strip()
+    scheme, _, rest = value.partition("://")
+    scheme = scheme.lower()
+    if scheme == "sqlite" and re.fullmatch(r"/[^?]*[^?/]", rest) and rest != "/:memory:":
+        return SecretStr(f"sqlite://{rest}")
+    if scheme in ("postgres", "postgresql", "postgresql+psycopg") and _whole_address(rest):
+        return SecretStr(f"postgresql+psycopg://{rest}")
+    if value:
+        raise SettingError(
+            "STORE_URL must be an address such as postgresql://user:password@host/database or "
+            "sqlite:////folder/runs.db; in a user or password write %40 for @, %2F for /, %3A for :, "
+            "%23 for # and %3F for ?. Correct it or remove it to use a file in SIGHTLINE_DATA_DIR."
+        )
+    return _NO_KEY
+
+
+def _whole_address(rest: str) -> bool:
+    """Whether an address is in one piece: a stray character of a password takes it apart."""
+    try:
+        parts = urlsplit(f"//{rest}")
+        port = parts.port
+    except ValueError:
+        return False
+    one = parts.netloc.count("@") < 2 and parts.netloc.rpartition("@")[0].count(":") < 2
+    named = re.fullmatch(r"/[^/@]+", parts.path)
+    return bool(one and named) and port != 0 and not parts.fragment and "@" not in parts.query
 
 
 def _number(env: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
@@ -295,6 +354,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
     )
     return Settings(
         data_dir=folder.expanduser().absolute(),
+        store_url=_database(env),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
         search_timeout=_number(env, "SIGHTLINE_SEARCH_TIMEOUT", 60, 0.05, 600),

@@ -10,14 +10,26 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 BUSY_SECONDS = 30.0
 APPLICATION = 0x53474854  # "SGHT", in the header of every file of ours
-Trouble = Literal["corrupt", "read-only", "full", "locked", "newer", "unusable"]
+Trouble = Literal[
+    "corrupt",
+    "read-only",
+    "full",
+    "locked",
+    "newer",
+    "unusable",
+    "driver",
+    "unreachable",
+    "refused",
+    "standby",
+    "server",
+]  # the second line: of a database server
 
 _WORDS: dict[Trouble, str] = {
     "corrupt": "is damaged or is not a Sightline file. It was left as it is. "
@@ -27,13 +39,20 @@ _WORDS: dict[Trouble, str] = {
     "locked": "is held by another program. Close that program or try again",
     "newer": "was written by a newer version of Sightline. Update Sightline",
     "unusable": "cannot be opened. Check SIGHTLINE_DATA_DIR",
+    "driver": "needs drivers that are not installed. Install them: pip install "
+    "'psycopg[binary]>=3.2' 'psycopg-pool>=3.2' 'langgraph-checkpoint-postgres>=3.2'",
+    "unreachable": "cannot be reached. Start the server or correct STORE_URL",
+    "refused": "does not accept the user, the password or the database. Correct STORE_URL",
+    "standby": "can only be read. Set STORE_URL to a database that can be written",
+    "server": "cannot be used. Check the server and STORE_URL",
 }
 
 
 class StoreError(RuntimeError):
-    """A file of the data folder cannot be used. `trouble` says how, the message what to do."""
+    """A file of the data folder, or the database that is named instead of one, cannot be used.
+    `trouble` says how, the message what to do."""
 
-    def __init__(self, trouble: Trouble, path: Path, detail: str = "") -> None:
+    def __init__(self, trouble: Trouble, path: Path | str, detail: str = "") -> None:
         self.trouble: Trouble = trouble
         self.path = path
         self.detail = detail
@@ -154,7 +173,9 @@ class Database:
                     raise explained(error, self.path) from error
                 raise
 
-    def read(self, query: str, args: Sequence[object] = ()) -> list[tuple[object, ...]]:
+    def read(
+        self, query: str, args: Sequence[object] | Mapping[str, object] = ()
+    ) -> list[tuple[object, ...]]:
         """All rows of a query, from the calling thread's connection.
 
         Raises:

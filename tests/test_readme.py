@@ -107,6 +107,7 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
         "rich": "rich",
         "rjieba": "rjieba",
         "snowballstemmer": "snowballstemmer",
+        "sqlalchemy": "sqlalchemy",
         "streamlit": "streamlit",
         "tavily": "tavily-python",
         "trafilatura": "trafilatura",

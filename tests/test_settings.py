@@ -72,6 +72,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "AMAP_MCP": ("amap_mcp", "memory", " NPM", "npm"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
     "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
+    "STORE_URL": ("store_url", SecretStr(""), "postgres://host:5/runs", SecretStr("postgresql+psycopg://host:5/runs")),
     **{name: (field, SecretStr(""), "k-0123", SecretStr("k-0123")) for name, field in KEYS.items()},
 }  # fmt: skip
 BLANK = ("", " ", "\t\n")
@@ -101,7 +102,76 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
 def test_what_is_shown_of_a_setting_is_its_value(name: str) -> None:
     _, _, raw, value = VALUES[name]
     shown = dict(load({name: raw}).shown())[name]
+    value = value.get_secret_value() if isinstance(value, SecretStr) else value
     assert shown.removesuffix(" s") == (f"{value:g}" if isinstance(value, float) else str(value))
+
+
+@pytest.mark.parametrize(
+    ("raw", "place"),
+    [
+        ("", "DATA/runs.db"),
+        ("sqlite:////folder/some runs.db", "/folder/some runs.db"),
+        ("SQLite:///here.db", "HERE/here.db"),
+        ("sqlite:///~/runs.db", "HOME/runs.db"),
+        ("postgres://ann:p%40ss@host/runs", "postgresql+psycopg://ann:p%40ss@host/runs"),
+        ("postgresql:///runs?host=/run/postgresql", "postgresql+psycopg:///runs?host=/run/postgresql"),
+        ("postgresql+psycopg://[::1]:5433/runs", "postgresql+psycopg://[::1]:5433/runs"),
+    ],
+)  # fmt: skip
+def test_runs_are_kept_in_a_file_or_where_an_address_says(
+    raw: str, place: str, tmp_path: Path
+) -> None:
+    found = load({"STORE_URL": raw}, data_dir=tmp_path).store
+    assert isinstance(found, str) == ("+psycopg" in place)
+    folders = {"DATA": tmp_path, "HERE": Path.cwd(), "HOME": Path.home()}
+    for name, folder in folders.items():
+        place = place.replace(name, str(folder))
+    assert str(found) == place
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "mysql://ann:sentinel@host/runs",
+        "postgresql+psycopg2://ann:sentinel@host/runs",
+        "postgresql+asyncpg://ann:sentinel@host/runs",
+        "postgresql://ann:sentinel@host",
+        "postgresql://ann:sentinel@host/",
+        "postgresql://ann:sentinel@host:x/runs",
+        "postgresql://ann:sen/sentinel@host/runs",
+        "postgresql://ann:1/sentinel@host/runs",
+        "postgresql://ann:1?sentinel@host/runs",
+        "postgresql://ann:1#sentinel@host/runs",
+        "postgresql://ann:[sentinel@host/runs",
+        "postgresql://ann:sen@sentinel@host/runs",
+        "postgresql://ann:sen:sentinel@host/runs",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:///:memory:",
+        "sqlite://folder/sentinel.db",
+        "/folder/sentinel.db",
+        "host=host password=sentinel",
+    ],
+)
+def test_what_is_no_address_of_a_database_is_refused_and_not_repeated(raw: str) -> None:
+    """It may be a password with a character that takes the address apart."""
+    with pytest.raises(SettingError) as caught:
+        load({"STORE_URL": raw})
+    message = str(caught.value)
+    assert message.startswith("STORE_URL must be an address such as postgresql://")
+    assert message.endswith("Correct it or remove it to use a file in SIGHTLINE_DATA_DIR.")
+    assert "sentinel" not in message + repr(caught.value.__dict__)
+
+
+def test_the_passwords_of_the_database_are_kept_secret(tmp_path: Path) -> None:
+    url = "postgresql://ann:first%20sentinel@host:5/runs?sslpassword=second%2Fsentinel&sslmode=require"
+    settings = load({"STORE_URL": url}, data_dir=tmp_path)
+    assert dict(settings.shown())["STORE_URL"] == "postgresql+psycopg://host:5/runs"
+    told = f"{settings!r} {settings} {settings.shown()} {settings.model_dump()} {settings.model_dump_json()}"
+    assert "sentinel" not in told
+    assert set(settings.secrets) == {
+        "first%20sentinel", "first sentinel", "second%2Fsentinel", "second/sentinel",
+    }  # fmt: skip
 
 
 def test_a_gemini_key_of_its_own_beats_the_one_of_google() -> None:
@@ -393,6 +463,15 @@ def test_everything_lies_in_the_data_folder(tmp_path: Path) -> None:
     assert {"library.db", "runs.db", "checkpoints.db"} <= {
         p.name for p in (tmp_path / "data").iterdir()
     }
+
+
+def test_a_file_for_the_runs_has_their_checkpoints_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "elsewhere" / "mine.db"
+    desk = Desk(load({"STORE_URL": f"sqlite:///{file}"}, data_dir=tmp_path / "data"))
+    desk.close()
+    assert {p.name for p in file.parent.iterdir()} >= {"mine.db", "checkpoints.db", "engines"}
+    assert "library.db" in {p.name for p in (tmp_path / "data").iterdir()}
+    assert not (tmp_path / "data" / "runs.db").exists()
 
 
 def test_the_settings_are_the_limits_of_a_run_that_names_none(tmp_path: Path) -> None:

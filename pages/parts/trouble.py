@@ -1,4 +1,4 @@
-"""The data folder or a setting is unusable: what is wrong, and a way to try again."""
+"""The data folder, the database or a setting is unusable: what is wrong, and a way to try again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def draw(error: StoreError | SettingError) -> None:
     """Says it in the visitor's language; the log gets it as well."""
     log.error("%s", error)
     if isinstance(error, StoreError):
-        st.header(t("trouble.title"))
+        st.header(t("trouble.store" if isinstance(error.path, str) else "trouble.title"))
         st.error(t(f"trouble.{error.trouble}", path=plain(str(error.path))))
     else:
         st.header(t("trouble.setting"))

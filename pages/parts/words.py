@@ -472,6 +472,27 @@ WORDS: dict[str, tuple[str, str]] = {
     "status.value": ("当前值", "Value"),
     "status.settings_alt": ("当前设置表", "Table of the current settings"),
     # trouble
+    "trouble.store": ("存放研究的数据库无法使用", "The database of the runs cannot be used"),
+    "trouble.driver": (
+        "{path} 需要尚未安装的驱动。请运行：pip install 'psycopg[binary]>=3.2' 'psycopg-pool>=3.2' 'langgraph-checkpoint-postgres>=3.2'",
+        "{path} needs drivers that are not installed. Run: pip install 'psycopg[binary]>=3.2' 'psycopg-pool>=3.2' 'langgraph-checkpoint-postgres>=3.2'",
+    ),
+    "trouble.unreachable": (
+        "连接不上 {path}。请启动数据库服务器，或检查 STORE_URL。",
+        "{path} cannot be reached. Start the server, or correct STORE_URL.",
+    ),
+    "trouble.refused": (
+        "{path} 不接受这个用户、密码或数据库。请检查 STORE_URL。",
+        "{path} does not accept the user, the password or the database. Correct STORE_URL.",
+    ),
+    "trouble.standby": (
+        "{path} 只能读取。请把 STORE_URL 设为可写的数据库。",
+        "{path} can only be read. Set STORE_URL to a database that can be written.",
+    ),
+    "trouble.server": (
+        "{path} 无法使用。请检查数据库服务器和 STORE_URL，日志中有详情。",
+        "{path} cannot be used. Check the server and STORE_URL; the log has the details.",
+    ),
     "trouble.title": ("数据目录无法使用", "The data folder cannot be used"),
     "trouble.corrupt": (
         "文件 {path} 已损坏，或不是 Sightline 的文件。程序没有改动它。请恢复备份，或把它移到别处后重试。",

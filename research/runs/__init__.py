@@ -41,7 +41,7 @@ from research.records import (
     silent,
 )
 from research.runs.check import connections
-from research.runs.local import STORE, LocalRuns
+from research.runs.local import LocalRuns
 from research.runs.store import Store
 from research.settings import Settings
 from research.sources import Source
@@ -86,7 +86,7 @@ class Desk:
         self.models = LLM(self.clients, _now) if available(settings) else None
         self._reader = _reader() if settings.pages_per_search else None
         self._web = self._web_source()
-        store = Store(settings.data_dir / STORE)
+        store = Store(settings.store)
         self.map = Service(settings, store, _now)
         self._places = self._places_source()
         library = LibrarySource(self.library, settings.passages_per_search)

@@ -1,4 +1,4 @@
-"""Runs in this process: one asyncio loop in one daemon thread, checkpoints and results in SQLite.
+"""Runs in this process: one asyncio loop in one daemon thread, checkpoints and results in a database.
 
 A run is a LangGraph thread of its own. It goes on whoever looks at it: readers follow its events
 from the store, at any time, from any event, in any process. A stopped or killed run is resumed from
@@ -9,21 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, TypeVar
 
-import aiosqlite
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from research import records
 from research.graph import RECURSION_LIMIT, Context, build
 from research.models.prices import priced
 from research.reasoners import Reasoner
@@ -39,7 +33,8 @@ from research.records import (
     Usage,
     silent,
 )
-from research.runs.engine import Engine
+from research.runs.checkpoints import checkpoints
+from research.runs.engine import joined
 from research.runs.ledger import RunLedger
 from research.runs.store import Store
 from research.settings import Settings
@@ -51,16 +46,10 @@ from research.storage import StoreError, explained
 
 log = logging.getLogger(__name__)
 
-STORE = "runs.db"
 FLUSH = 0.02  # seconds that events are collected before they are written together
 FLUSH_TEXT = 0.1  # the same for a text that is being written
 WATCH = 0.5  # seconds between looks at what other processes ask for
 _T = TypeVar("_T")
-_RECORDS = [
-    ("research.records", name)
-    for name, value in vars(records).items()
-    if isinstance(value, type) and issubclass(value, records.Record)
-]
 
 
 @dataclass
@@ -97,12 +86,15 @@ class LocalRuns:
         Raises:
             StoreError: the data folder cannot be used.
         """
-        folder = settings.data_dir
         self._usual = usual or (lambda: settings.options)
         self._closing = closing
         self._settings, self._reasoner, self._sources = settings, reasoner, dict(sources)
-        self.store = store or Store(folder / STORE)
-        self._engine = Engine(folder / "engines")
+        self.store = store or Store(settings.store)
+        try:
+            self._engine = joined(self.store.database)
+        except StoreError:
+            self.store.close()
+            raise
         self._live: dict[str, _Live] = {}
         self._unsaved: dict[str, tuple[_Live, RunStatus, str]] = {}
         self._cleaning: set[asyncio.Task[None]] = set()
@@ -112,10 +104,11 @@ class LocalRuns:
         self._thread.start()
         self._watcher: asyncio.Task[None] | None = None
         try:
-            self.do(self._open(folder / "checkpoints.db"))
-        except (OSError, sqlite3.Error) as error:
+            self._checkpoints = checkpoints(self.store.database)
+            self.do(self._open())
+        except StoreError:
             self.close()
-            raise explained(error, folder / "checkpoints.db") from error
+            raise
         self._mark_interrupted()
 
     def _work(self) -> None:
@@ -141,14 +134,9 @@ class LocalRuns:
         """Runs something on the loop of the runs, where their clients live, and waits for it."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
-    async def _open(self, path: Path) -> None:
-        serde = JsonPlusSerializer(allowed_msgpack_modules=_RECORDS)
-        self._checkpoints = await aiosqlite.connect(path, timeout=30)
-        self._saver = AsyncSqliteSaver(self._checkpoints, serde=serde)
-        await self._saver.setup()
-        # A power failure may cost the last steps of the graph; what they found is in the store.
-        await self._checkpoints.execute("pragma synchronous=normal")
-        self._graph = build(self._sources).compile(checkpointer=self._saver)
+    async def _open(self) -> None:
+        await self._checkpoints.open()
+        self._graph = build(self._sources).compile(checkpointer=self._checkpoints.saver)
         self._watcher = self._loop.create_task(self._watch())
 
     # The interface
@@ -188,7 +176,7 @@ class LocalRuns:
             or (earlier.conversation if earlier else "")
             or uuid.uuid4().hex,
             owner=owner,
-            question=question.strip(),
+            question=self.store.database.text(question.strip()),
             options=options,
             status="queued",
             created=datetime.now(UTC),
@@ -297,9 +285,10 @@ class LocalRuns:
             await self._closing()
         # What finished branches wrote may still be on its way to the checkpoints, in tasks of the
         # graph's own. Closing under them would leave the file locked.
-        if rest := asyncio.all_tasks() - {asyncio.current_task()}:
-            await asyncio.wait(rest, timeout=5)
         if hasattr(self, "_checkpoints"):
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            if rest := [task for task in others if self._checkpoints.busy(task)]:
+                await asyncio.wait(rest, timeout=5)
             await self._checkpoints.close()
 
     # On the loop
@@ -326,6 +315,7 @@ class LocalRuns:
         while True:
             await asyncio.sleep(WATCH)
             try:
+                self._engine.hold()
                 for live, status, error in list(self._unsaved.values()):
                     self._write(live, status, error)
                     self._unsaved.pop(live.run.id, None)
@@ -342,7 +332,7 @@ class LocalRuns:
         }
         begun = False
         if live.resumed:
-            await self._forget_cut_off(run.id)
+            await self._checkpoints.forget_cut_off(run.id)
             state = await self._graph.aget_state(config)
             if state.created_at and not state.tasks:  # killed between the last step and the end
                 await self._keep(run, state.values)
@@ -382,20 +372,6 @@ class LocalRuns:
         """Prices what a call used. The event of it is the account: it is stored with the others."""
         usage = priced(Usage.model_validate(data), datetime.now(UTC).date())
         self._emit(live, "usage", **usage.model_dump(mode="json"))
-
-    async def _forget_cut_off(self, run_id: str) -> None:
-        """Drops what nodes that were cut off have half written.
-
-        A node cancelled between its return and the note of where to go next leaves its writes
-        beside an error. A resumed graph would take it for finished, and end there.
-        """
-        await self._checkpoints.execute(
-            "delete from writes where thread_id=?1 and (checkpoint_ns, checkpoint_id, task_id) in "
-            "(select checkpoint_ns, checkpoint_id, task_id from writes "
-            "where thread_id=?1 and channel='__error__')",
-            (run_id,),
-        )
-        await self._checkpoints.commit()
 
     def _context(self, live: _Live) -> Context:
         run = live.run
@@ -473,7 +449,7 @@ class LocalRuns:
         elif error is not None:
             status = "failed"
             log.error("run %s failed", live.run.id, exc_info=error)
-        message = _message(error, self._settings.data_dir) if error else ""
+        message = self._message(error) if error else ""
         self._emit(live, "status", status=status, error=message)
         try:
             self._write(live, status, message)
@@ -489,10 +465,20 @@ class LocalRuns:
             with self._news:
                 self._news.notify_all()
 
+    def _message(self, error: BaseException) -> str:
+        """What is said of the failure of a run."""
+        if isinstance(error, self.store.database.errors):
+            error = self.store.database.explained(error)
+        elif isinstance(error, OSError):
+            error = explained(error, self._settings.data_dir)
+        if isinstance(error, StoreError | Unwritten):
+            return str(error)
+        return f"{type(error).__name__}; the log has the details"
+
     async def _clean(self, run_id: str) -> None:
         try:
-            await self._saver.adelete_thread(run_id)
-        except sqlite3.Error as error:
+            await self._checkpoints.saver.adelete_thread(run_id)
+        except self.store.database.errors as error:
             log.warning("the checkpoints of run %s are still there: %s", run_id, error)
 
     def _mark_interrupted(self) -> None:
@@ -512,11 +498,3 @@ def _event_loop() -> asyncio.AbstractEventLoop:
     except ImportError:  # Windows has none
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
-
-
-def _message(error: BaseException, folder: Path) -> str:
-    if isinstance(error, sqlite3.Error | OSError):
-        error = explained(error, folder)
-    if isinstance(error, StoreError | Unwritten):
-        return str(error)
-    return f"{type(error).__name__}; the log has the details"

@@ -1,7 +1,7 @@
-"""Runs, events, searches, evidence and answers in one SQLite file.
+"""Runs, events, searches, evidence and answers in one database: a SQLite file, or a server.
 
 What is written here stays: a finished search is stored before the next stage begins, and is never
-paid for twice in its run. Knows records and SQLite; knows nothing of graphs or pages.
+paid for twice in its run. Knows records and tables; knows nothing of graphs or pages.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from research.evidence.registry import Registry
 from research.records import (
@@ -29,139 +31,102 @@ from research.records import (
     Task,
     Usage,
 )
-from research.storage import Database
+from research.runs import statements as sql
+from research.runs import tables
+from research.runs.databases import Database, File, Work
+from research.runs.server import Server
 
-_MIGRATIONS = (
-    """
-    create table run(
-        id text primary key, conversation text not null, owner text not null,
-        question text not null, options text not null, status text not null,
-        created text not null, finished text, error text not null default '',
-        based_on text not null default '', given text, engine text not null default '',
-        stop integer not null default 0);
-    create index run_owner on run(owner, created);
-    create index run_status on run(status);
-    create table event(
-        run text not null references run on delete cascade, seq integer not null,
-        time text not null, kind text not null, data text not null,
-        primary key(run, seq)) without rowid;
-    create table search(
-        id integer primary key, run text not null references run on delete cascade,
-        task text not null, key text not null, source text not null, query text not null,
-        started text not null, finished text, reason text, finding text);
-    create index search_run on search(run, key);
-    create table evidence(
-        conversation text not null, id text not null, kind text not null, title text not null,
-        url text not null, record text not null, primary key(conversation, id)) without rowid;
-    create table answer(
-        run text primary key references run on delete cascade, plan text, reflections text not null,
-        answer text, made text not null) without rowid;
-    """,
-    """
-    create table lookup(
-        key text primary key, answer text not null, made text not null) without rowid;
-    create table account(
-        name text not null, day text not null, n integer not null,
-        primary key(name, day)) without rowid;
-    """,
-)
 LOOKUPS = timedelta(days=31)  # that answers of services are kept, at the longest
 
-_RUN = "id, conversation, owner, question, options, status, created, finished, error, based_on"
+
+class _Seen(BaseModel):
+    """What `sightings` reads of a record of evidence."""
+
+    place: Place | None = None
+    retrieved: datetime
 
 
 class Store:
-    """The runs of one data folder. Safe for several threads and processes."""
+    """The runs of one database. Safe for several threads and processes."""
 
-    def __init__(self, path: Path) -> None:
-        """Opens or creates the store.
+    def __init__(self, place: Path | str) -> None:
+        """Opens or creates the store in a SQLite file, or in the PostgreSQL database of an address.
 
         Raises:
-            StoreError: the file cannot be used.
+            StoreError: the file or the database cannot be used.
         """
-        self.path = path
-        self._db = Database(path, _MIGRATIONS)
+        self.database: Database = (
+            File(place, tables.SQLITE)
+            if isinstance(place, Path)
+            else Server(place, tables.POSTGRESQL)
+        )
 
     # Runs
 
     def add(self, run: Run, given: Plan | None, engine: str) -> bool:
         """Adds a run; says whether its id was free."""
-        with self._db.write() as db:
-            added = db.execute(
-                f"insert or ignore into run({_RUN}, given, engine) values(?,?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    run.id, run.conversation, run.owner, run.question,
-                    run.options.model_dump_json(), run.status, run.created.isoformat(), None,
-                    run.error, run.based_on, given.model_dump_json() if given else None, engine,
-                ),
-            )  # fmt: skip
-            return bool(added.rowcount)
+        with self.database.write() as work:
+            added = work.do(
+                sql.ADD_RUN,
+                id=run.id,
+                conversation=run.conversation,
+                owner=run.owner,
+                question=run.question,
+                options=run.options.model_dump_json(),
+                status=run.status,
+                created=run.created.isoformat(),
+                finished=None,
+                error=run.error,
+                based_on=run.based_on,
+                given=given.model_dump_json() if given else None,
+                engine=engine,
+                stop=0,
+            )
+            return added == 1
 
     def run(self, run_id: str) -> Run | None:
-        rows = self._db.read(f"select {_RUN} from run where id=?", (run_id,))  # noqa: S608 - the columns are a constant
+        rows = self.database.read(sql.RUN, run=run_id)
         return _run(rows[0]) if rows else None
 
     def runs(self, owner: str, limit: int = 200) -> list[Run]:
         """An owner's runs, newest first."""
-        rows = self._db.read(
-            f"select {_RUN} from run where owner=? order by created desc, id limit ?",  # noqa: S608 - the columns are a constant
-            (owner, limit),
-        )
-        return [_run(row) for row in rows]
+        return [_run(row) for row in self.database.read(sql.RUNS, owner=owner, most=limit)]
 
     def given(self, run_id: str) -> Plan | None:
         """The plan that the analyst gave the run, if any."""
-        rows = self._db.read("select given from run where id=?", (run_id,))
-        return Plan.model_validate_json(str(rows[0][0])) if rows and rows[0][0] else None
+        rows = self.database.read(sql.GIVEN, run=run_id)
+        return Plan.model_validate_json(rows[0][0]) if rows and rows[0][0] else None
 
     def claim(self, run_id: str, engine: str) -> bool:
         """Takes a run that is not going on, for an engine. Only one of several callers gets it."""
-        with self._db.write() as db:
-            return bool(
-                db.execute(
-                    "update run set status='queued', engine=?, stop=0, error='', finished=null "
-                    "where id=? and status in ('stopped', 'interrupted', 'failed')",
-                    (engine, run_id),
-                ).rowcount
-            )
+        with self.database.write() as work:
+            return work.do(sql.CLAIM, run=run_id, by=engine) == 1
 
     def engines(self) -> dict[str, list[str]]:
         """The runs that are marked as going on, by the engine they run in."""
         out: dict[str, list[str]] = {}
-        for engine, run_id in self._db.read(
-            "select engine, id from run where status in ('queued', 'running')"
-        ):
-            out.setdefault(str(engine), []).append(str(run_id))
+        for engine, run_id in self.database.read(sql.ENGINES):
+            out.setdefault(engine, []).append(run_id)
         return out
 
     def interrupt(self, run_id: str, engine: str) -> None:
         """Marks a run as interrupted, unless another engine has taken it meanwhile."""
-        with self._db.write() as db:
-            held = db.execute(
-                "select 1 from run where id=? and engine=? and status in ('queued', 'running')",
-                (run_id, engine),
-            ).fetchone()
-            if held:
+        with self.database.write() as work:
+            if work.all(sql.HELD, run=run_id, by=engine):
                 event = (datetime.now(UTC), "status", {"status": "interrupted", "error": ""})
                 self.append(run_id, [event], "interrupted")
 
     def ask_to_stop(self, run_id: str) -> None:
-        with self._db.write() as db:
-            db.execute(
-                "update run set stop=1 where id=? and status in ('queued', 'running')", (run_id,)
-            )
+        with self.database.write() as work:
+            work.do(sql.ASK_TO_STOP, run=run_id)
 
     def to_stop(self, engine: str) -> list[str]:
         """The engine's runs that somebody asked to stop."""
-        rows = self._db.read(
-            "select id from run where engine=? and stop=1 and status in ('queued', 'running')",
-            (engine,),
-        )
-        return [str(row[0]) for row in rows]
+        return [row[0] for row in self.database.read(sql.TO_STOP, by=engine)]
 
     def delete(self, run_id: str) -> None:
-        with self._db.write() as db:
-            db.execute("delete from run where id=?", (run_id,))
+        with self.database.write() as work:
+            work.do(sql.DELETE_RUN, run=run_id)
 
     # Events
 
@@ -173,31 +138,27 @@ class Store:
         error: str = "",
     ) -> int:
         """Adds events and, in the same transaction, a new status. Returns the last `seq`."""
-        with self._db.write() as db:
-            last = int(
-                db.execute(
-                    "select coalesce(max(seq), 0) from event where run=?", (run_id,)
-                ).fetchone()[0]
-            )
+        with self.database.write() as work:
+            work.lock(sql.LOCK_RUN, run=run_id)
+            last: int = work.all(sql.LAST_EVENT, run=run_id)[0][0]
             rows = [
-                (run_id, last + n, time.isoformat(), kind, _json(data))
+                {
+                    "run": run_id,
+                    "seq": last + n,
+                    "time": time.isoformat(),
+                    "kind": kind,
+                    "data": _json(data),
+                }
                 for n, (time, kind, data) in enumerate(events, 1)
             ]
-            db.executemany("insert into event values(?,?,?,?,?)", rows)
+            work.many(sql.ADD_EVENT, rows)
             if status:
                 over = status not in ("queued", "running")
-                finished = datetime.now(UTC).isoformat() if over else None
-                db.execute(
-                    "update run set status=?, error=?, finished=? where id=?",
-                    (status, error, finished, run_id),
-                )
+                ended = datetime.now(UTC).isoformat() if over else None
+                work.do(sql.STATUS, run=run_id, now=status, why=error, ended=ended)
             return last + len(rows)
 
     def events(self, run_id: str, after: int = 0) -> list[Event]:
-        rows: list[Any] = self._db.read(
-            "select seq, time, kind, data from event where run=? and seq>? order by seq",
-            (run_id, after),
-        )
         return [
             Event(
                 run=run_id,
@@ -206,74 +167,72 @@ class Store:
                 kind=kind,
                 data=json.loads(data),
             )
-            for seq, time, kind, data in rows
+            for seq, time, kind, data in self.database.read(sql.EVENTS, run=run_id, after=after)
         ]
 
     # Searches and evidence
 
     def begin(self, run_id: str, task: Task) -> int:
         """Notes that a search starts; the row's id goes to `finish`."""
-        with self._db.write() as db:
-            row = db.execute(
-                "insert into search(run, task, key, source, query, started) values(?,?,?,?,?,?)",
-                (run_id, task.id, task.key, task.source, task.query, datetime.now(UTC).isoformat()),
+        with self.database.write() as work:
+            return work.added(
+                sql.BEGIN,
+                run=run_id,
+                task=task.id,
+                key=task.key,
+                source=task.source,
+                query=task.query,
+                started=datetime.now(UTC).isoformat(),
             )
-            return int(row.lastrowid or 0)
 
     def finish(self, search: int, conversation: str, finding: Finding) -> None:
         """Makes a finding and its evidence durable: it may have been paid for."""
-        with self._db.write() as db:
-            db.execute(
-                "update search set finished=?, reason=?, finding=? where id=?",
-                (datetime.now(UTC).isoformat(), finding.reason, finding.model_dump_json(), search),
+        with self.database.write() as work:
+            work.do(
+                sql.FINISH,
+                search=search,
+                ended=datetime.now(UTC).isoformat(),
+                why=finding.reason,
+                found=finding.model_dump_json(),
             )
-            for evidence in finding.evidence:
-                self._register(db, conversation, evidence)
+            self._register(work, conversation, finding.evidence)
 
-    def _register(self, db: Any, conversation: str, evidence: Evidence) -> None:
-        evidence = Registry().add(evidence)  # under the id that it is kept by
-        registry = Registry()
-        row = db.execute(
-            "select record from evidence where conversation=? and id=?",
-            (conversation, evidence.id),
-        ).fetchone()
-        if row:
-            registry.add(Evidence.model_validate_json(row[0]))
-        merged = registry.add(evidence)
-        db.execute(
-            "insert or replace into evidence values(?,?,?,?,?,?)",
-            (conversation, merged.id, merged.kind, merged.title, merged.url,
-             merged.model_dump_json()),
-        )  # fmt: skip
+    def _register(self, work: Work, registry: str, found: Iterable[Evidence]) -> None:
+        """Adds evidence to what its registry has of it, while nobody else does."""
+        for n, item in enumerate(found):
+            if n == 0:
+                work.lock(sql.LOCK_REGISTRY, registry=registry)
+            one = Registry().add(item)  # under the id that it is kept by
+            known = Registry()
+            for (record,) in work.all(sql.RECORD, registry=registry, id=one.id):
+                known.add(Evidence.model_validate_json(record))
+            merged = known.add(one)
+            work.do(
+                sql.KEEP_EVIDENCE,
+                conversation=registry,
+                id=merged.id,
+                kind=merged.kind,
+                title=merged.title,
+                url=merged.url,
+                record=merged.model_dump_json(),
+            )
 
     def finding(self, runs: Sequence[str], key: str) -> tuple[str, Finding] | None:
         """The finished search of that key in the first of some runs that has it."""
         for run_id in filter(None, runs):
-            rows = self._db.read(
-                "select finding from search where run=? and key=? and finding is not null "
-                "and (reason is null or reason='empty') order by id limit 1",
-                (run_id, key),
-            )
-            if rows:
-                return run_id, Finding.model_validate_json(str(rows[0][0]))
+            for (found,) in self.database.read(sql.FINDING, run=run_id, key=key):
+                return run_id, Finding.model_validate_json(found)
         return None
 
     def searches(self, run_id: str) -> list[dict[str, Any]]:
         """Every search that was started for a run, finished or not, in order."""
-        names = ("task", "key", "source", "query", "started", "finished", "reason")
-        rows = self._db.read(
-            "select task, key, source, query, started, finished, reason from search "
-            "where run=? order by id",
-            (run_id,),
-        )
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        rows = self.database.read(sql.SEARCHES, run=run_id)
+        return [dict(zip(sql.LISTED, row, strict=True)) for row in rows]
 
     def evidence(self, conversation: str) -> list[Evidence]:
         """The evidence registry of a conversation."""
-        rows = self._db.read(
-            "select record from evidence where conversation=? order by id", (conversation,)
-        )
-        return [Evidence.model_validate_json(str(row[0])) for row in rows]
+        rows = self.database.read(sql.EVIDENCE, registry=conversation)
+        return [Evidence.model_validate_json(record) for (record,) in rows]
 
     # Places
 
@@ -283,71 +242,67 @@ class Store:
 
     def register(self, registry: str, evidence: Iterable[Evidence]) -> None:
         """Adds evidence to a registry: a conversation's, or that of `look_ups`."""
-        with self._db.write() as db:
-            for item in evidence:
-                self._register(db, registry, item)
+        with self.database.write() as work:
+            self._register(work, registry, evidence)
 
     def sightings(self, owner: str) -> list[Sighting]:
         """Every place that an owner's runs and look-ups have found, the latest found first."""
-        rows: list[Any] = self._db.read(
-            "select e.id, json_extract(e.record, '$.place'), e.url, "
-            "json_extract(e.record, '$.retrieved'), r.id, r.question from evidence e "
-            "left join run r on r.conversation = e.conversation and r.owner = ?1 "
-            "where e.kind = 'place' and (r.id is not null or e.conversation = ?2) "
-            "order by r.created desc",
-            (owner, self.look_ups(owner)),
-        )
-        found: dict[str, tuple[str, str, str]] = {}
-        asked: dict[str, dict[str, str]] = {}
-        for key, place, url, retrieved, run_id, question in rows:
-            if place is None:  # a fact about places, such as a route
+        asked: dict[str, dict[str, str]] = {}  # by conversation, the questions of its runs
+        order: dict[str, int] = {}
+        for n, (conversation, run_id, question) in enumerate(
+            self.database.read(sql.ASKED, owner=owner)
+        ):
+            asked.setdefault(conversation, {})[run_id] = question
+            order[run_id] = n
+        found: dict[str, tuple[Place, str, datetime]] = {}
+        questions: dict[str, dict[str, str]] = {}
+        for key, conversation, url, record in self.database.read(
+            sql.PLACES, owner=owner, registry=self.look_ups(owner)
+        ):
+            seen = _Seen.model_validate_json(record)
+            if seen.place is None:  # a fact about places, such as a route
                 continue
-            if key not in found or retrieved > found[key][2]:
-                found[key] = (place, url, retrieved)
-            asked.setdefault(key, {}).update({run_id: question} if run_id else {})
-        latest = sorted(found.items(), key=lambda item: item[1][2], reverse=True)
-        return [
-            Sighting(
-                place=Place.model_validate_json(place),
-                url=url,
-                retrieved=datetime.fromisoformat(retrieved),
-                runs=tuple(asked[key]),
-                questions=tuple(asked[key].values()),
+            if key not in found or seen.retrieved > found[key][2]:
+                found[key] = (seen.place, url, seen.retrieved)
+            questions.setdefault(key, {}).update(asked.get(conversation, {}))
+        out = []
+        for key, (place, url, retrieved) in found.items():
+            runs = sorted(questions[key], key=order.__getitem__)
+            out.append(
+                Sighting(
+                    place=place,
+                    url=url,
+                    retrieved=retrieved,
+                    runs=tuple(runs),
+                    questions=tuple(questions[key][run_id] for run_id in runs),
+                )
             )
-            for key, (place, url, retrieved) in latest
-        ]
+        return sorted(out, key=lambda sighting: sighting.retrieved, reverse=True)
 
     def recall(self, key: str, since: datetime) -> tuple[dict[str, Any], datetime] | None:
         """An answer of a service that is not older than `since`, and when it was made."""
-        rows = self._db.read(
-            "select answer, made from lookup where key=? and made>=?",
-            (key, since.astimezone(UTC).isoformat()),
-        )
-        if not rows:
-            return None
-        return json.loads(str(rows[0][0])), datetime.fromisoformat(str(rows[0][1]))
+        for answer, made in self.database.read(
+            sql.RECALL, key=key, since=since.astimezone(UTC).isoformat()
+        ):
+            return json.loads(answer), datetime.fromisoformat(made)
+        return None
 
     def remember(self, key: str, answer: Mapping[str, Any], made: datetime) -> None:
         """Keeps an answer of a service; those that are too old to be used go."""
-        with self._db.write() as db:
-            old = (made - LOOKUPS).astimezone(UTC).isoformat()
-            db.execute("delete from lookup where made<?", (old,))
-            db.execute(
-                "insert or replace into lookup values(?,?,?)",
-                (key, _json(dict(answer)), made.astimezone(UTC).isoformat()),
-            )
+        with self.database.write() as work:
+            work.do(sql.FORGET, before=(made - LOOKUPS).astimezone(UTC).isoformat())
+            at = made.astimezone(UTC).isoformat()
+            work.do(sql.REMEMBER, key=key, answer=_json(dict(answer)), made=at)
 
     def count(self, name: str, day: str) -> None:
         """Adds one to an account of a day."""
-        with self._db.write() as db:
-            db.execute(
-                "insert into account values(?,?,1) on conflict do update set n=n+1", (name, day)
-            )
+        with self.database.write() as work:
+            work.do(sql.COUNT, name=name, day=day, n=1)
 
     def counted(self, name: str, day: str) -> int:
         """What an account of a day has come to."""
-        rows = self._db.read("select n from account where name=? and day=?", (name, day))
-        return int(str(rows[0][0])) if rows else 0
+        rows = self.database.read(sql.COUNTED, name=name, day=day)
+        return int(rows[0][0]) if rows else 0
 
     # Answers
 
@@ -359,29 +314,21 @@ class Store:
         answer: Answer | None,
     ) -> None:
         """Stores what a run has come to so far."""
-        with self._db.write() as db:
-            db.execute(
-                "insert or replace into answer values(?,?,?,?,?)",
-                (
-                    run_id,
-                    plan.model_dump_json() if plan else None,
-                    json.dumps([r.model_dump(mode="json") for r in reflections]),
-                    answer.model_dump_json() if answer else None,
-                    datetime.now(UTC).isoformat(),
-                ),
+        with self.database.write() as work:
+            work.do(
+                sql.KEEP_ANSWER,
+                run=run_id,
+                plan=plan.model_dump_json() if plan else None,
+                reflections=json.dumps([r.model_dump(mode="json") for r in reflections]),
+                answer=answer.model_dump_json() if answer else None,
+                made=datetime.now(UTC).isoformat(),
             )
 
     def report(self, run: Run) -> Report:
         """Everything a run has to show, whatever its status."""
-        rows: list[Any] = self._db.read(
-            "select plan, reflections, answer from answer where run=?", (run.id,)
-        )
+        rows = self.database.read(sql.ANSWER, run=run.id)
         plan, reflections, answer = rows[0] if rows else (None, "[]", None)
-        stored = self._db.read(
-            "select task, finding from search where run=? and finding is not null order by id",
-            (run.id,),
-        )
-        latest = {str(task): str(finding) for task, finding in stored}  # a failed one was repeated
+        latest = dict(self.database.read(sql.FINDINGS, run=run.id))  # a failed one was repeated
         findings = tuple(Finding.model_validate_json(finding) for finding in latest.values())
         return Report(
             run=run,
@@ -395,13 +342,11 @@ class Store:
 
     def _spent(self, run_id: str) -> tuple[Usage, ...]:
         """What the calls of a run have used, in order."""
-        rows = self._db.read(
-            "select data from event where run=? and kind='usage' order by seq", (run_id,)
-        )
-        return tuple(Usage.model_validate_json(str(row[0])) for row in rows)
+        rows = self.database.read(sql.USAGES, run=run_id)
+        return tuple(Usage.model_validate_json(data) for (data,) in rows)
 
     def close(self) -> None:
-        self._db.close()
+        self.database.close()
 
 
 def _json(data: dict[str, Any]) -> str:

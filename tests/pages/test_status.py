@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -257,6 +258,18 @@ def test_a_setting_that_cannot_be_used_is_named_with_its_value(
     (error,) = visitor.errors
     assert name in error
     assert value in error
+
+
+def test_a_database_that_is_not_there_is_named_without_its_password(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody listens at port 9; without the drivers it is those that are missing."""
+    monkeypatch.setenv("STORE_URL", "postgresql://ann:sentinel@127.0.0.1:9/runs")
+    visitor = visit()
+    assert english("trouble.store") in visitor.words
+    path = "postgresql://127.0.0.1:9/runs"
+    trouble = "unreachable" if find_spec("psycopg") else "driver"
+    assert visitor.errors == [english(f"trouble.{trouble}", path=path)]
 
 
 def test_trouble_is_told_in_chinese_too(visit: Visit, folder: Path) -> None:

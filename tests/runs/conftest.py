@@ -6,25 +6,59 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from research.records import Options, Report, Run, RunStatus
+from research.runs.engine import GRACE
 from research.runs.local import LocalRuns
 from research.settings import Settings
 from tests.fakes import ScriptedReasoner, ScriptedSource, until
+from tests.servers.postgres import Cluster, lacking
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB = Options(loops=1, sources=("web",))
 QUESTION = "What is known of the tower?"
 
 
-class Bench:
-    """Runs over scripted helpers; several of them may share the data folder."""
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A PostgreSQL server that is settled: those who held locks before its start had their time."""
+    if reason := lacking():
+        pytest.skip(reason)
+    made = Cluster()
+    try:
+        with made.connect() as owner:
+            until(lambda: settled(owner), GRACE + 5)
+        yield made
+    finally:
+        made.close()
 
-    def __init__(self, folder: Path) -> None:
+
+def settled(connection: Any) -> bool:
+    age = connection.execute("select now() - pg_postmaster_start_time()").fetchone()[0]
+    return bool(age > timedelta(seconds=GRACE))
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
+    """Where a store may keep its rows: a file, or a database of its own on the server."""
+    if request.param == "sqlite":
+        yield tmp_path / "data" / "runs.db"
+        return
+    with request.getfixturevalue("cluster").database() as address:
+        yield address
+
+
+class Bench:
+    """Runs over scripted helpers; several of them may share the data folder and the database."""
+
+    def __init__(self, folder: Path, place: Path | str | None = None) -> None:
         self.folder = folder
+        self._url = place if isinstance(place, str) else ""
         self._opened: list[LocalRuns] = []
         self._children: list[subprocess.Popen[str]] = []
 
@@ -37,7 +71,9 @@ class Bench:
         sources = source if isinstance(source, Sequence) else [source or ScriptedSource()]
         self._opened.append(
             LocalRuns(
-                Settings.model_validate({"data_dir": self.folder, **settings}),
+                Settings.model_validate(
+                    {"data_dir": self.folder, "store_url": self._url, **settings}
+                ),
                 reasoner or ScriptedReasoner(),
                 {item.name: item for item in sources},
             )
@@ -50,7 +86,10 @@ class Bench:
             subprocess.Popen(
                 [sys.executable, "-m", "tests.runs.child", str(self.folder), *arguments],
                 cwd=ROOT,
-                env={k: v for k, v in os.environ.items() if not k.startswith("SIGHTLINE_")},
+                env={
+                    **{k: v for k, v in os.environ.items() if not k.startswith("SIGHTLINE_")},
+                    "STORE_URL": self._url,
+                },
                 stdout=subprocess.PIPE,
                 text=True,
             )
@@ -70,6 +109,14 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path / "data")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def shared(tmp_path: Path, place: Path | str) -> Iterator[Bench]:
+    """A bench on each kind of database."""
+    made = Bench(tmp_path / "data", place)
     yield made
     made.close()
 

@@ -1,25 +1,57 @@
-"""Which engines of a data folder are alive."""
+"""Which engines of a data folder, or of a server, are alive."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from research.runs.engine import Engine
+from research.runs import tables
+from research.runs.databases import Database, File
+from research.runs.engine import Engine, FolderEngine, ServerEngine, joined
+from research.runs.server import Server
 from research.storage import StoreError
+from tests.fakes import until
 from tests.runs.conftest import ROOT
+from tests.servers.postgres import Cluster
 
 CHILD = """
 import sys, time
-from pathlib import Path
-from research.runs.engine import Engine
-print(Engine(Path(sys.argv[1])).id, flush=True)
+from research.runs.engine import joined
+from research.runs.store import Store
+from research.settings import load
+engine = joined(Store(load({"STORE_URL": sys.argv[1]}).store).database)
+print(engine.id, flush=True)
 time.sleep(600)
 """
+Join = Callable[[], Engine]
+
+
+def opened(place: Path | str) -> Database:
+    return (
+        File(place, tables.SQLITE) if isinstance(place, Path) else Server(place, tables.POSTGRESQL)
+    )
+
+
+@pytest.fixture
+def join(place: Path | str) -> Iterator[Join]:
+    """Joins an engine, each as a process of its own would."""
+    made: list[tuple[Engine, Database]] = []
+
+    def join_() -> Engine:
+        database = opened(place)
+        made.append((joined(database), database))
+        return made[-1][0]
+
+    yield join_
+    for engine, database in made:
+        engine.close()
+        database.close()
 
 
 def engines(folder: Path) -> set[str]:
@@ -27,38 +59,40 @@ def engines(folder: Path) -> set[str]:
     return {file.name.partition(".")[0] for file in folder.iterdir()}
 
 
-def test_an_engine_is_alive_to_itself_and_to_others_until_it_is_closed(tmp_path: Path) -> None:
-    one, other = Engine(tmp_path), Engine(tmp_path)
+def test_an_engine_is_alive_to_itself_and_to_others_until_it_is_closed(join: Join) -> None:
+    one, other = join(), join()
     assert one.id != other.id
     assert one.alive(one.id)
     assert one.alive(other.id)
     other.close()
-    assert not one.alive(other.id)
+    until(lambda: not one.alive(other.id), 2)
+
+
+def test_an_engine_that_has_left_leaves_no_file(tmp_path: Path) -> None:
+    one, other = FolderEngine(tmp_path), FolderEngine(tmp_path)
+    assert engines(tmp_path) == {one.id, other.id}
+    other.close()
     one.close()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_asking_after_a_living_engine_does_not_disturb_it(tmp_path: Path) -> None:
-    one, other = Engine(tmp_path), Engine(tmp_path)
+def test_asking_after_a_living_engine_does_not_disturb_it(join: Join) -> None:
+    one, other = join(), join()
     assert all(one.alive(other.id) and other.alive(one.id) for _ in range(20))
-    one.close()
-    other.close()
+    other.hold()
+    assert one.alive(other.id)
 
 
-@pytest.mark.parametrize("name", ["", "never-seen"])
-def test_an_engine_that_was_never_there_is_dead(name: str, tmp_path: Path) -> None:
-    engine = Engine(tmp_path)
-    assert not engine.alive(name)
-    assert engines(tmp_path) == {engine.id}
-    engine.close()
+@pytest.mark.parametrize("name", ["", "never-seen", "塔's \\ %s"])
+def test_an_engine_that_was_never_there_is_dead(name: str, join: Join) -> None:
+    assert not join().alive(name)
 
 
-def test_a_killed_process_is_known_to_be_dead_at_once_and_its_lock_is_removed(
-    tmp_path: Path,
-) -> None:
-    engine = Engine(tmp_path)
+def test_a_killed_process_is_known_to_be_dead_at_once(place: Path | str, join: Join) -> None:
+    engine = join()
+    address = f"sqlite:///{place}" if isinstance(place, Path) else place
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(tmp_path)],
+        [sys.executable, "-c", CHILD, address],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         text=True,
@@ -69,12 +103,29 @@ def test_a_killed_process_is_known_to_be_dead_at_once_and_its_lock_is_removed(
     child.kill()
     child.wait()
     child.stdout.close()
-    assert not engine.alive(other)
-    assert engines(tmp_path) == {engine.id}
-    engine.close()
+    until(lambda: not engine.alive(other), 2)
+    if isinstance(place, Path):
+        assert engines(place.parent / "engines") == {engine.id}
+
+
+@pytest.mark.postgres
+def test_a_lock_that_the_server_took_away_is_taken_again(cluster: Cluster) -> None:
+    with cluster.database() as address:
+        server, others = Server(address, tables.POSTGRESQL), Server(address, tables.POSTGRESQL)
+        engine, other = ServerEngine(server), ServerEngine(others)
+        with cluster.connect(urlsplit(address).path[1:]) as owner:
+            owner.execute(
+                "select pg_terminate_backend(pid) from pg_locks "
+                "where locktype = 'advisory' and pid <> pg_backend_pid()"
+            )
+        until(lambda: not other.alive(engine.id), 2)
+        engine.hold()
+        assert other.alive(engine.id)
+        for thing in (engine, other, server, others):
+            thing.close()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="SIGHTLINE_DATA_DIR"):
-        Engine(tmp_path / "file" / "engines")
+        FolderEngine(tmp_path / "file" / "engines")

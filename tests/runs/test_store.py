@@ -28,9 +28,10 @@ from research.records import (
     Task,
     Usage,
 )
+from research.runs import tables
 from research.runs.ledger import RunLedger
 from research.runs.store import LOOKUPS, Store
-from research.storage import StoreError
+from research.storage import Database, StoreError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TASK = Task(id="1.1", source="web", query="塔 “tower”", part="p1", subject=("塔", "Tower"), why="x")
@@ -78,8 +79,8 @@ def run(run_id: str = "one", **more: object) -> Run:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "runs.db")
+def store(place: Path | str) -> Iterator[Store]:
+    made = Store(place)
     yield made
     made.close()
 
@@ -153,8 +154,10 @@ def test_writers_in_several_threads_leave_no_gap_in_the_events(store: Store) -> 
 
 
 def test_an_event_of_an_unknown_run_is_refused(store: Store) -> None:
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(store.database.errors) as caught:
         store.append("nothing", [(NOW, "x", {})])
+    assert "IntegrityError" in {kind.__name__ for kind in type(caught.value).__mro__}
+    assert store.events("nothing") == []
 
 
 def test_deleting_a_run_deletes_all_that_is_its_own(store: Store) -> None:
@@ -209,8 +212,9 @@ def test_what_the_calls_of_a_run_used_comes_back_in_order(store: Store) -> None:
     assert store.report(run("two")).usage == ()
 
 
-def test_what_an_earlier_version_stored_is_read(store: Store, tmp_path: Path) -> None:
+def test_what_an_earlier_version_stored_is_read(tmp_path: Path) -> None:
     """It knew no models: no hints, no stages of failures, no summaries and no usage."""
+    store = Store(tmp_path / "runs.db")
     store.add(run(), None, "engine")
     task = (
         '{"id":"1.1","round":1,"source":"library","query":"塔","part":"p1","subject":[],"why":""}'
@@ -242,6 +246,7 @@ def test_what_an_earlier_version_stored_is_read(store: Store, tmp_path: Path) ->
     )
     assert shown.plan is not None
     assert shown.plan.failures == ()
+    store.close()
 
 
 # Searches
@@ -411,9 +416,9 @@ def test_an_answer_with_half_a_character_is_kept(store: Store) -> None:
 
 
 def test_an_account_is_of_a_name_and_a_day_and_counts_in_every_thread(
-    store: Store, tmp_path: Path
+    store: Store, place: Path | str
 ) -> None:
-    other = Store(tmp_path / "runs.db")
+    other = Store(place)
 
     def count(on: Store) -> None:
         for _ in range(20):
@@ -443,8 +448,44 @@ def test_a_corrupt_store_is_named_and_keeps_its_bytes(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_two_openings_of_one_store_see_each_other_at_once(store: Store, tmp_path: Path) -> None:
-    other = Store(tmp_path / "runs.db")
+def test_a_file_of_the_first_version_is_brought_up_to_date_with_what_it_holds(
+    tmp_path: Path,
+) -> None:
+    """Written as the first version wrote it, without the tables that came later."""
+    path = tmp_path / "runs.db"
+    first = Database(path, tables.SQLITE[:1])
+    with first.write() as db:
+        db.execute(
+            "insert into run(id, conversation, owner, question, options, status, created) "
+            "values('one', 'talk', 'ann', '塔？', '{}', 'done', ?)",
+            (NOW.isoformat(),),
+        )
+        db.execute(
+            "insert into event values('one', 1, ?, 'status', '{\"status\": \"done\"}')",
+            (NOW.isoformat(),),
+        )
+    assert first.read("pragma user_version") == [(1,)]
+    first.close()
+    with closing(Store(path)) as store:
+        assert store.run("one") == run(status="done", options=Options())
+        assert [event.data for event in store.events("one")] == [{"status": "done"}]
+        assert store.append("one", [(NOW, "x", {})]) == 2
+        store.count("amap", "2026-01-02")
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("pragma user_version").fetchone() == (2,)
+
+
+def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    Database(path, (*tables.SQLITE, "create table later(n integer);")).close()
+    with pytest.raises(StoreError, match="newer version of Sightline"):
+        Store(path)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("pragma user_version").fetchone() == (3,)
+
+
+def test_two_openings_of_one_store_see_each_other_at_once(store: Store, place: Path | str) -> None:
+    other = Store(place)
     store.add(run(), None, "engine")
     other.append("one", [(NOW, "x", {})], "running")
     found = store.run("one")

@@ -1,0 +1,126 @@
+"""What the store says to its database, in SQLAlchemy's expression language: one text for every kind.
+
+Values of ours stand in the statement; those of a call are named by `_`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import bindparam, delete, func, insert, literal_column, or_, select, update
+
+from research.runs.databases import Upsert
+from research.runs.tables import account, answer, event, evidence, lookup, run, search
+
+
+def _(name: str) -> Any:
+    """A value that comes with each call."""
+    return bindparam(name)
+
+
+def _words(*words: str) -> list[Any]:
+    """Words of ours, written into the statement."""
+    return [literal_column(f"'{word}'") for word in words]
+
+
+_COLUMNS = (
+    run.c.id, run.c.conversation, run.c.owner, run.c.question, run.c.options, run.c.status,
+    run.c.created, run.c.finished, run.c.error, run.c.based_on,
+)  # fmt: skip
+_ACTIVE = run.c.status.in_(_words("queued", "running"))
+_RESUMABLE = run.c.status.in_(_words("stopped", "interrupted", "failed"))
+_ITSELF = run.c.id == _("run")
+
+ADD_RUN = Upsert(run, {})
+RUN = select(*_COLUMNS).where(_ITSELF)
+RUNS = (
+    select(*_COLUMNS)
+    .where(run.c.owner == _("owner"))
+    .order_by(run.c.created.desc(), run.c.id)
+    .limit(_("most"))
+)
+GIVEN = select(run.c.given).where(_ITSELF)
+CLAIM = (
+    update(run)
+    .values(status="queued", engine=_("by"), stop=0, error="", finished=None)
+    .where(_ITSELF, _RESUMABLE)
+)
+ENGINES = select(run.c.engine, run.c.id).where(_ACTIVE)
+HELD = (
+    select(run.c.id)
+    .where(_ITSELF, run.c.engine == _("by"), _ACTIVE)
+    .with_for_update(key_share=True)
+)
+ASK_TO_STOP = update(run).values(stop=1).where(_ITSELF, _ACTIVE)
+TO_STOP = select(run.c.id).where(run.c.engine == _("by"), run.c.stop == 1, _ACTIVE)
+DELETE_RUN = delete(run).where(_ITSELF)
+LOCK_RUN = select(run.c.id).where(_ITSELF).with_for_update(key_share=True)
+STATUS = update(run).values(status=_("now"), error=_("why"), finished=_("ended")).where(_ITSELF)
+
+_OF_RUN = event.c.run == _("run")
+LAST_EVENT = select(func.coalesce(func.max(event.c.seq), 0)).where(_OF_RUN)
+ADD_EVENT = insert(event)
+EVENTS = (
+    select(event.c.seq, event.c.time, event.c.kind, event.c.data)
+    .where(_OF_RUN, event.c.seq > _("after"))
+    .order_by(event.c.seq)
+)
+USAGES = select(event.c.data).where(_OF_RUN, event.c.kind == "usage").order_by(event.c.seq)
+
+_STARTED = ("run", "task", "key", "source", "query", "started")
+LISTED = ("task", "key", "source", "query", "started", "finished", "reason")
+BEGIN = insert(search).values({name: _(name) for name in _STARTED})
+FINISH = (
+    update(search)
+    .values(finished=_("ended"), reason=_("why"), finding=_("found"))
+    .where(search.c.id == _("search"))
+)
+_SEARCH_OF_RUN = search.c.run == _("run")
+FINDING = (
+    select(search.c.finding)
+    .where(
+        _SEARCH_OF_RUN,
+        search.c.key == _("key"),
+        search.c.finding.is_not(None),
+        or_(search.c.reason.is_(None), search.c.reason == "empty"),
+    )
+    .order_by(search.c.id)
+    .limit(literal_column("1"))
+)
+SEARCHES = select(*(search.c[name] for name in LISTED)).where(_SEARCH_OF_RUN).order_by(search.c.id)
+FINDINGS = (
+    select(search.c.task, search.c.finding)
+    .where(_SEARCH_OF_RUN, search.c.finding.is_not(None))
+    .order_by(search.c.id)
+)
+
+_OF_REGISTRY = evidence.c.conversation == _("registry")
+LOCK_REGISTRY = select(func.pg_advisory_xact_lock(func.hashtextextended(_("registry"), 0)))
+RECORD = select(evidence.c.record).where(_OF_REGISTRY, evidence.c.id == _("id"))
+KEEP_EVIDENCE = Upsert(evidence)
+EVIDENCE = select(evidence.c.record).where(_OF_REGISTRY).order_by(evidence.c.id)
+ASKED = (
+    select(run.c.conversation, run.c.id, run.c.question)
+    .where(run.c.owner == _("owner"))
+    .order_by(run.c.created.desc())
+)
+PLACES = select(evidence.c.id, evidence.c.conversation, evidence.c.url, evidence.c.record).where(
+    evidence.c.kind == "place",
+    or_(
+        _OF_REGISTRY,
+        evidence.c.conversation.in_(select(run.c.conversation).where(run.c.owner == _("owner"))),
+    ),
+)
+
+RECALL = select(lookup.c.answer, lookup.c.made).where(
+    lookup.c.key == _("key"), lookup.c.made >= _("since")
+)
+FORGET = delete(lookup).where(lookup.c.made < _("before"))
+REMEMBER = Upsert(lookup)
+COUNT = Upsert(account, {"n": account.c.n + 1})
+COUNTED = select(account.c.n).where(account.c.name == _("name"), account.c.day == _("day"))
+
+KEEP_ANSWER = Upsert(answer)
+ANSWER = select(answer.c.plan, answer.c.reflections, answer.c.answer).where(
+    answer.c.run == _("run")
+)

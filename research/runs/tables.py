@@ -1,0 +1,158 @@
+"""The tables of the store, and the numbered scripts that make and change them in each kind of database.
+
+A script is never changed once it was released: what is new goes into another one at the end. Times
+are ISO 8601 text and records are JSON text in both, so that a row means the same wherever it lies.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
+
+tables = MetaData()
+
+run = Table(
+    "run",
+    tables,
+    Column("id", Text, primary_key=True),
+    Column("conversation", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("options", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("finished", Text),
+    Column("error", Text, nullable=False),
+    Column("based_on", Text, nullable=False),
+    Column("given", Text),
+    Column("engine", Text, nullable=False),
+    Column("stop", Integer, nullable=False),
+)
+event = Table(
+    "event",
+    tables,
+    Column("run", Text, primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("time", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("data", Text, nullable=False),
+)
+search = Table(
+    "search",
+    tables,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("run", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("query", Text, nullable=False),
+    Column("started", Text, nullable=False),
+    Column("finished", Text),
+    Column("reason", Text),
+    Column("finding", Text),
+)
+evidence = Table(
+    "evidence",
+    tables,
+    Column("conversation", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("record", Text, nullable=False),
+)
+answer = Table(
+    "answer",
+    tables,
+    Column("run", Text, primary_key=True),
+    Column("plan", Text),
+    Column("reflections", Text, nullable=False),
+    Column("answer", Text),
+    Column("made", Text, nullable=False),
+)
+lookup = Table(
+    "lookup",
+    tables,
+    Column("key", Text, primary_key=True),
+    Column("answer", Text, nullable=False),
+    Column("made", Text, nullable=False),
+)
+account = Table(
+    "account",
+    tables,
+    Column("name", Text, primary_key=True),
+    Column("day", Text, primary_key=True),
+    Column("n", Integer, nullable=False),
+)
+
+SQLITE = (
+    """
+    create table run(
+        id text primary key, conversation text not null, owner text not null,
+        question text not null, options text not null, status text not null,
+        created text not null, finished text, error text not null default '',
+        based_on text not null default '', given text, engine text not null default '',
+        stop integer not null default 0);
+    create index run_owner on run(owner, created);
+    create index run_status on run(status);
+    create table event(
+        run text not null references run on delete cascade, seq integer not null,
+        time text not null, kind text not null, data text not null,
+        primary key(run, seq)) without rowid;
+    create table search(
+        id integer primary key, run text not null references run on delete cascade,
+        task text not null, key text not null, source text not null, query text not null,
+        started text not null, finished text, reason text, finding text);
+    create index search_run on search(run, key);
+    create table evidence(
+        conversation text not null, id text not null, kind text not null, title text not null,
+        url text not null, record text not null, primary key(conversation, id)) without rowid;
+    create table answer(
+        run text primary key references run on delete cascade, plan text, reflections text not null,
+        answer text, made text not null) without rowid;
+    """,
+    """
+    create table lookup(
+        key text primary key, answer text not null, made text not null) without rowid;
+    create table account(
+        name text not null, day text not null, n integer not null,
+        primary key(name, day)) without rowid;
+    """,
+)
+
+# Text is compared byte by byte, as SQLite does: times as text have no other order.
+_TEXT = 'text collate "C"'
+POSTGRESQL = (
+    f"""
+    create table run(
+        id {_TEXT} primary key, conversation {_TEXT} not null, owner {_TEXT} not null,
+        question {_TEXT} not null, options {_TEXT} not null, status {_TEXT} not null,
+        created {_TEXT} not null, finished {_TEXT}, error {_TEXT} not null default '',
+        based_on {_TEXT} not null default '', given {_TEXT}, engine {_TEXT} not null default '',
+        stop integer not null default 0);
+    create index run_owner on run(owner, created);
+    create index run_status on run(status);
+    create index run_conversation on run(conversation);
+    create table event(
+        run {_TEXT} not null references run on delete cascade, seq integer not null,
+        time {_TEXT} not null, kind {_TEXT} not null, data {_TEXT} not null,
+        primary key(run, seq));
+    create table search(
+        id bigint generated by default as identity primary key,
+        run {_TEXT} not null references run on delete cascade,
+        task {_TEXT} not null, key {_TEXT} not null, source {_TEXT} not null,
+        query {_TEXT} not null, started {_TEXT} not null, finished {_TEXT}, reason {_TEXT},
+        finding {_TEXT});
+    create index search_run on search(run, key);
+    create table evidence(
+        conversation {_TEXT} not null, id {_TEXT} not null, kind {_TEXT} not null,
+        title {_TEXT} not null, url {_TEXT} not null, record {_TEXT} not null,
+        primary key(conversation, id));
+    create table answer(
+        run {_TEXT} primary key references run on delete cascade, plan {_TEXT},
+        reflections {_TEXT} not null, answer {_TEXT}, made {_TEXT} not null);
+    create table lookup(
+        key {_TEXT} primary key, answer {_TEXT} not null, made {_TEXT} not null);
+    create table account(
+        name {_TEXT} not null, day {_TEXT} not null, n integer not null, primary key(name, day));
+    """,
+)
