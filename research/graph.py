@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypedDict
 
@@ -24,10 +24,21 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from research.reasoners import Reasoner
-from research.records import Answer, Draft, Finding, Options, Plan, Question, Reflection, Say, Task
+from research.records import (
+    Answer,
+    Draft,
+    Finding,
+    Memory,
+    Options,
+    Plan,
+    Question,
+    Reflection,
+    Say,
+    Task,
+)
 from research.sources import Source
 from research.stages.answer import answered, compose
-from research.stages.plan import make_plan
+from research.stages.plan import alone, make_plan
 from research.stages.question import understand
 from research.stages.reflect import judge
 from research.stages.search import Ledger, look_up
@@ -58,6 +69,7 @@ class Context:
     options: Options
     ledger: Ledger
     plan: Plan | None = None
+    before: Memory = field(default_factory=Memory)
     deadline: float = 30.0
     delay: float = 0.0
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -79,7 +91,7 @@ def _voice(runtime: Run) -> Say:
 
 async def _plan(state: State, runtime: Run) -> dict[str, Any]:
     context, say = runtime.context, _voice(runtime)
-    question = understand(state["asked"])
+    question = understand(state["asked"]).model_copy(update={"before": context.before})
     say("question", text=question.text, language=question.language)
     update = {"question": question, "round": 1, "rounds": context.options.loops}
     plan = context.plan or await make_plan(question, context.reasoner, context.options, say)
@@ -87,6 +99,7 @@ async def _plan(state: State, runtime: Run) -> dict[str, Any]:
         answer = answered(question, plan, (), context.clock())
         return {**update, "answer": answer, "pending": []}
     say("plan", plan=plan.model_dump(mode="json"))
+    update["question"] = alone(question, plan)
     return {**update, "plan": plan, "pending": list(plan.tasks) if context.options.loops else []}
 
 
@@ -119,7 +132,8 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
     context, say = runtime.context, _voice(runtime)
     answer = state.get("answer")
     if answer is None:
-        if len(state.get("reflections", [])) < state["round"] and state["rounds"]:
+        searched = state["rounds"] and not state["plan"].recalled
+        if len(state.get("reflections", [])) < state["round"] and searched:
             say("reflection", round=state["round"], skipped=True)
         say("writing")
         answer = await compose(

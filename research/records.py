@@ -44,6 +44,7 @@ Hint = Literal[
     "endpoint",  # the address answers, but it is not this service
 ]
 
+MEMORY = "memory"  # the source of what earlier turns have found
 MAX_QUESTION = 2_000  # characters; longer text belongs into the library
 
 
@@ -174,11 +175,46 @@ class Route(Record):
     failure: Failure | None = None
 
 
+class Turn(Record):
+    """An earlier turn of a conversation: what it asked, so that it stands alone, and how it was
+    answered, shortened."""
+
+    question: str
+    answer: str = ""
+
+
+class Memory(Record):
+    """What a turn knows of those before it: bounded, whichever turn it is.
+
+    `turns` are the last ones, the latest last, `asked` the questions before them; `evidence` is what
+    the last answers cite, with the cited passages alone.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    asked: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
 class Question(Record):
-    """What was asked, cleaned; `language` decides the language of the answer."""
+    """What is researched; `language` decides the language of the answer.
+
+    `text` stands alone. If it had to be rewritten for that, `asked` is what was typed.
+    """
 
     text: str
     language: Language
+    asked: str = ""
+    before: Memory = Memory()
+
+    @property
+    def remembered(self) -> tuple[Finding, ...]:
+        """The evidence of earlier turns as a finding: it is read, cited and checked as any is."""
+        if not self.before.evidence:
+            return ()
+        last = self.before.turns[-1].question if self.before.turns else self.text
+        task = Task(id="0.1", round=0, source=MEMORY, query=last)
+        started = max(item.retrieved for item in self.before.evidence)
+        return (Finding(task=task, evidence=self.before.evidence, started=started),)
 
 
 class Part(Record):
@@ -242,8 +278,14 @@ class Failure(Record):
 
 
 class Plan(Record):
-    """What to look up: the parts of the question and the first round's tasks."""
+    """What to look up: the parts of the question and the first round's tasks.
 
+    `question` is the question rewritten to stand alone, if it did not; `recalled` says that the
+    conversation's own evidence answers it, and nothing is searched.
+    """
+
+    question: str = ""
+    recalled: bool = False
     parts: tuple[Part, ...] = ()
     tasks: tuple[Task, ...] = ()
     edited: bool = False

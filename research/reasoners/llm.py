@@ -25,6 +25,7 @@ from research.reasoners.explore import explore
 from research.reasoners.material import Listing
 from research.reasoners.places import wanted
 from research.records import (
+    MAX_QUESTION,
     Draft,
     Evidence,
     Finding,
@@ -69,6 +70,7 @@ class _Json(BaseModel):
 class _Plan(_Json):
     route: str
     answer: str = ""
+    question: str = ""
 
 
 class _Reflection(_Json):
@@ -138,7 +140,7 @@ class LLM:
         try:
             made = await chat.json(
                 prompts.plan_prompt(question, fields, options.queries, self._today),
-                prompts.plan_schema(fields, options.queries),
+                prompts.plan_schema(fields, options.queries, follows=bool(question.before.turns)),
                 _Plan,
                 "plan",
                 say,
@@ -158,7 +160,10 @@ class LLM:
                 author=str(chat.spec),
             )
         parts = made.strings("sub_questions", prompts.PARTS, prompts.QUERY)
+        alone = " ".join(made.question.split())[:MAX_QUESTION] if question.before.turns else ""
         return Plan(
+            question=alone if alone != question.text else "",
+            recalled=made.route == "earlier" and bool(question.before.evidence),
             parts=tuple(Part(id=f"p{n}", subject="", text=t) for n, t in enumerate(parts, 1)),
             tasks=_tasks(made, fields, 1),
         )

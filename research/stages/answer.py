@@ -47,12 +47,13 @@ async def compose(
     Raises:
         Unwritten: nobody could write it now; what was found is kept, and it can be tried again.
     """
-    draft = await reasoner.write(question, plan, findings, reflections, options, say)
+    material = (*question.remembered, *findings)
+    draft = await reasoner.write(question, plan, material, reflections, options, say)
     earlier = [*plan.failures]
     for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
         earlier += failures([f for f in findings if f.task.round == round_])
         earlier += [f for r in reflections if r.round == round_ for f in r.failures]
-    answer = answered(question, draft, findings, made, earlier)
+    answer = answered(question, draft, material, made, earlier)
     if draft.unwritten:
         raise Unwritten(answer)
     return answer
@@ -67,7 +68,7 @@ def answered(
 ) -> Answer:
     """A draft as an answer, with what failed and what was sampled said beside it."""
     answer = Answer(
-        title=question.text,
+        title=question.asked or question.text,
         language=question.language,
         author=draft.author,
         spans=draft.spans,

@@ -28,12 +28,22 @@ async def make_plan(
     return plan if isinstance(plan, Draft) else _held(plan, question, options)
 
 
+def alone(question: Question, plan: Plan) -> Question:
+    """The question as the plan has rewritten it to stand alone."""
+    if not plan.question or plan.question == question.text:
+        return question
+    return question.model_copy(update={"text": plan.question, "asked": question.text})
+
+
 def own_words(question: Question, options: Options) -> Plan:
     """The plan that searches the question itself, in each source."""
     return _held(Plan(), question, options)
 
 
 def _held(plan: Plan, question: Question, options: Options) -> Plan:
+    if plan.recalled and question.before.evidence:
+        return plan.model_copy(update={"tasks": ()})
+    question = alone(question, plan)
     tasks = within(plan.tasks, options, known=())
     notes = list(plan.notes)
     if len(tasks) < len(plan.tasks):
@@ -47,7 +57,8 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
         )
         notes.append(_OWN_WORDS[question.language])
     parts = plan.parts or (Part(id="p1", subject="", text=question.text),)
-    return plan.model_copy(update={"parts": parts, "tasks": tasks, "notes": tuple(notes)})
+    update = {"parts": parts, "tasks": tasks, "notes": tuple(notes), "recalled": False}
+    return plan.model_copy(update=update)
 
 
 def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Plan:
