@@ -410,6 +410,7 @@ class Run(Record):
     finished: datetime | None = None
     error: str = ""
     based_on: str = ""
+    follows: str = ""  # the run whose answer this one's question continues
 
     @property
     def active(self) -> bool:
@@ -418,6 +419,18 @@ class Run(Record):
     @property
     def resumable(self) -> bool:
         return self.status in ("stopped", "interrupted", "failed")
+
+
+class Conversation(Record):
+    """A series of runs. Its title is its first question unless the analyst gave it another."""
+
+    id: str
+    title: str
+    pinned: bool = False
+    turns: int
+    created: datetime
+    updated: datetime
+    latest: str  # the id of its last run
 
 
 class Report(Record):

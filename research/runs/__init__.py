@@ -27,6 +27,7 @@ from research.reasoners.llm import LLM
 from research.reasoners.places import kinds, wanted
 from research.records import (
     Check,
+    Conversation,
     Event,
     Finding,
     Options,
@@ -236,17 +237,26 @@ def start(
     owner: str = "local",
     plan: Plan | None = None,
     based_on: str = "",
+    follows: str = "",
     run_id: str = "",
 ) -> Run:
     """Starts a run and returns at once. See `LocalRuns.start`."""
     return desk().runs.start(
-        question, options=options, owner=owner, plan=plan, based_on=based_on, run_id=run_id
+        question,
+        options=options,
+        owner=owner,
+        plan=plan,
+        based_on=based_on,
+        follows=follows,
+        run_id=run_id,
     )
 
 
-def plan(question: str, *, options: Options | None = None) -> Plan:
+def plan(
+    question: str, *, options: Options | None = None, follows: str = "", owner: str = "local"
+) -> Plan:
     """The plan that a run of this question would begin with; nothing is searched."""
-    return desk().runs.plan(question, options=options)
+    return desk().runs.plan(question, options=options, follows=follows, owner=owner)
 
 
 def follow(run_id: str, after: int = 0, *, owner: str = "local") -> Iterator[Event]:
@@ -277,6 +287,30 @@ def list(*, owner: str = "local", limit: int = 200) -> Sequence[Run]:
 def get(run_id: str, *, owner: str = "local") -> Run | None:
     """A run by id."""
     return desk().runs.get(run_id, owner=owner)
+
+
+def conversations(*, owner: str = "local", limit: int = 200) -> Sequence[Conversation]:
+    """An owner's conversations: those that are pinned first, then the latest."""
+    return desk().runs.store.conversations(owner, limit)
+
+
+def turns(conversation: str, *, owner: str = "local") -> Sequence[Run]:
+    """The runs of a conversation, the earliest first."""
+    return desk().runs.store.turns(conversation, owner)
+
+
+def label(
+    conversation: str, *, title: str | None = None, pinned: bool | None = None, owner: str = "local"
+) -> None:
+    """Gives a conversation a title of its own ("" gives it back its first question), or pins it."""
+    store = desk().runs.store
+    if store.turns(conversation, owner):
+        store.label(conversation, title=title, pinned=pinned)
+
+
+def forget(conversation: str, *, owner: str = "local") -> None:
+    """Deletes a conversation with all that its runs have found."""
+    desk().runs.forget(conversation, owner=owner)
 
 
 def report(run_id: str, *, owner: str = "local") -> Report | None:

@@ -41,6 +41,7 @@ from research.records import (
 )
 from research.runs.engine import Engine
 from research.runs.ledger import RunLedger
+from research.runs.memory import before
 from research.runs.store import Store
 from research.settings import Settings
 from research.sources import Source
@@ -161,13 +162,14 @@ class LocalRuns:
         owner: str = "local",
         plan: Plan | None = None,
         based_on: str = "",
-        conversation: str = "",
+        follows: str = "",
         run_id: str = "",
     ) -> Run:
         """Starts a run and returns at once.
 
         `plan` replaces planning; searches that `based_on` (a run of the same owner) has finished are
-        reused. A `run_id` that exists already starts nothing: that run is returned.
+        reused. A question that `follows` a run of the same owner continues its conversation, and knows
+        its answer. A `run_id` that exists already starts nothing: that run is returned.
 
         Raises:
             QuestionError: the question cannot be researched.
@@ -182,17 +184,20 @@ class LocalRuns:
         if run_id and (known := self.get(run_id, owner=owner)):
             return known
         earlier = self.get(based_on, owner=owner) if based_on else None
+        parent = self.get(follows, owner=owner) if follows else None
+        if earlier and not parent and earlier.follows:  # the same turn once more
+            parent = self.get(earlier.follows, owner=owner)
+        kin = parent or earlier
         run = Run(
             id=run_id or uuid.uuid4().hex,
-            conversation=conversation
-            or (earlier.conversation if earlier else "")
-            or uuid.uuid4().hex,
+            conversation=kin.conversation if kin else uuid.uuid4().hex,
             owner=owner,
             question=question.strip(),
             options=options,
             status="queued",
             created=datetime.now(UTC),
             based_on=earlier.id if earlier else "",
+            follows=parent.id if parent else "",
         )
         if not self.store.add(run, plan if plan and plan.tasks else None, self._engine.id):
             if known := self.get(run.id, owner=owner):
@@ -203,13 +208,23 @@ class LocalRuns:
         self._spawn(run)
         return run
 
-    def plan(self, question: str, *, options: Options | None = None) -> Plan:
+    def plan(
+        self,
+        question: str,
+        *,
+        options: Options | None = None,
+        follows: str = "",
+        owner: str = "local",
+    ) -> Plan:
         """The plan that a run of this question would begin with; nothing is searched.
 
         Raises:
             QuestionError: the question cannot be researched.
         """
         asked, limits = understand(question), options or self._usual()
+        if follows and (parent := self.get(follows, owner=owner)):
+            run = parent.model_copy(update={"id": "", "follows": parent.id})
+            asked = asked.model_copy(update={"before": before(self.store, run)})
         plan = self.do(make_plan(asked, self._reasoner, limits, silent))
         return own_words(asked, limits) if isinstance(plan, Draft) else plan
 
@@ -272,6 +287,16 @@ class LocalRuns:
         """What a run has to show so far."""
         run = self.get(run_id, owner=owner)
         return self.store.report(run) if run else None
+
+    def forget(self, conversation: str, *, owner: str = "local") -> None:
+        """Deletes a conversation: its runs, their evidence, answers and checkpoints. What is going
+        on is stopped first."""
+        for run in self.store.turns(conversation, owner):
+            self.stop(run.id, owner=owner)
+            for _ in self.follow(run.id, owner=owner):
+                pass
+        for run_id in self.store.forget(conversation, owner):
+            self.do(self._clean(run_id))
 
     def close(self) -> None:
         """Interrupts what is going on and stops the loop. Interrupted runs can be resumed."""
@@ -405,6 +430,7 @@ class LocalRuns:
             options=run.options,
             ledger=RunLedger(self.store, run),
             plan=self.store.given(run.id),
+            before=before(self.store, run),
             deadline=self._settings.search_timeout,
             delay=self._settings.search_delay,
             spend=lambda usage: self._spend(live, usage),
