@@ -288,7 +288,7 @@ def test_of_forty_queries_as_many_are_searched_as_were_asked_for(
     gemini: Offer, desks: Opened
 ) -> None:
     queries = [f"塔 {n}" for n in range(38)] + ["塔 1", "塔-2"]
-    plan = {"route": "search", "answer": "", "sub_questions": [], "queries": queries}
+    plan = {"route": "search", "answer": "", "sub_questions": [], "web_queries": queries}
     text = json.dumps(plan, ensure_ascii=False)
     content = {"role": "model", "parts": [{"text": text}]}
     gemini.server.replay("plan", {"candidates": [{"content": content, "finishReason": "STOP"}]})
