@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from pages.parts import answer, downloads, map, plan, progress, sources, trouble, usage
@@ -21,6 +23,7 @@ from research import (
     runs,
 )
 
+PAGES = Path(__file__).resolve().parent
 POLL = 0.5  # seconds between looks at a run under way
 POLL_TEXT = 0.2  # the same while its answer is being written
 EXAMPLES = {
@@ -134,9 +137,22 @@ def options() -> Options | None:
     )
 
 
-def start(question: str, limits: Options, plan_: Plan | None = None, based_on: str = "") -> None:
+def start(
+    question: str,
+    limits: Options,
+    plan_: Plan | None = None,
+    based_on: str = "",
+    follows: str = "",
+) -> None:
     try:
-        run = runs.start(question, options=limits, owner=owner(), plan=plan_, based_on=based_on)
+        run = runs.start(
+            question,
+            options=limits,
+            owner=owner(),
+            plan=plan_,
+            based_on=based_on,
+            follows=follows,
+        )
     except QuestionError as error:
         refuse(error)
         return
@@ -265,8 +281,43 @@ def draft_answer(run: Run, view: progress.View) -> None:
         answer.draw_draft(known[1], drafted(known[1], view.text, view.handles))
 
 
+def thread(run: Run) -> None:
+    """The turns that a run follows, and the way back to each."""
+    turns = {turn.id: turn for turn in runs.turns(run.conversation, owner=owner())}
+    line: list[Run] = []
+    while (parent := turns.get((line or [run])[-1].follows)) and parent not in line:
+        line.append(parent)
+    for turn in reversed(line):
+        st.page_link(
+            PAGES / "ask.py", label=plain(turn.question, 80), icon=":material/subdirectory_arrow_right:",
+            query_params={"run": turn.id},
+        )  # fmt: skip
+
+
+def follow_up(run: Run) -> None:
+    """The box in which the conversation goes on, and where it went on before."""
+    key = run.id[:8]
+    with st.form(f"follow_{key}", border=False, clear_on_submit=False):
+        question = st.text_input(
+            t("ask.follow"), key=f"follow_up_{key}", placeholder=t("ask.follow_placeholder"),
+            max_chars=MAX_QUESTION, label_visibility="collapsed",
+        )  # fmt: skip
+        go = st.form_submit_button(
+            t("ask.follow"), key=f"follow_go_{key}", icon=":material/reply:", type="primary"
+        )
+    if go:
+        start(question, run.options, follows=run.id)
+    later = [turn for turn in runs.turns(run.conversation, owner=owner()) if turn.follows == run.id]
+    for turn in later:
+        st.page_link(
+            PAGES / "ask.py", label=plain(turn.question, 80), icon=":material/arrow_forward:",
+            query_params={"run": turn.id},
+        )  # fmt: skip
+
+
 def finished(run: Run) -> None:
     view = view_of(run)
+    thread(run)
     head(run, view)
     report = runs.report(run.id, owner=owner())
     if report is None:
@@ -280,6 +331,8 @@ def finished(run: Run) -> None:
             outcome(report, numbered)
     else:
         outcome(report, numbered)
+    if run.status == "done":
+        follow_up(run)
     if numbered is not None:
         st.markdown(f"#### {t('sources.title')}")
         sources.draw(numbered, run.id[:8])

@@ -42,6 +42,11 @@ WORDS: dict[str, tuple[str, str]] = {
         "查询和轮数越多，查得越细，也越慢。",
         "More queries and rounds look deeper and take longer.",
     ),
+    "ask.follow": ("追问", "Ask on"),
+    "ask.follow_placeholder": (
+        "接着问：前面的问题和答案会一起考虑",
+        "Ask on: the questions and answers before are taken into account",
+    ),
     "ask.new": ("新问题", "New question"),
     "ask.no_run": (
         "没有这个编号的研究，它可能已被删除，或属于另一个数据目录。",
@@ -401,6 +406,17 @@ WORDS: dict[str, tuple[str, str]] = {
     # history
     "history.title": ("历史", "History"),
     "history.empty": ("还没有研究记录。", "No runs yet."),
+    "history.manage": ("管理这段对话", "Manage this conversation"),
+    "history.turns": ("**{title}**（{n} 轮）", "**{title}** ({n} turns)"),
+    "history.rename": ("名称", "Title"),
+    "history.save": ("保存", "Save"),
+    "history.pin": ("置顶", "Pin"),
+    "history.unpin": ("取消置顶", "Unpin"),
+    "history.sure": (
+        "连同答案和找到的来源一起删除，不能恢复",
+        "Delete it with its answers and the sources found; this cannot be undone",
+    ),
+    "history.delete": ("删除对话", "Delete the conversation"),
     "history.filter": ("按问题筛选", "Filter by question"),
     # status
     "status.title": ("状态", "Status"),

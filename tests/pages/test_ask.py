@@ -181,6 +181,28 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
     assert "Round 1" not in visitor.words
 
 
+# Conversations
+
+
+def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
+    visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
+    (first,) = runs.list()
+    visitor.at.text_input(key=f"follow_up_{first.id[:8]}").set_value("那周几闭馆呢？")
+    visitor.press(f"follow_go_{first.id[:8]}").wait()
+    second = next(run for run in runs.list() if run.id != first.id)
+    assert (second.follows, second.conversation) == (first.id, first.conversation)
+    assert any("周一" in block["text"] for block in visitor.blocks("quote"))
+    links = {link.proto.label: link.proto.query_string for link in visitor.at.get("page_link")}
+    assert links["故宫博物院的门票多少钱？"] == f"run={first.id}"
+
+
+def test_an_empty_follow_up_is_not_asked(visit: Visit) -> None:
+    visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
+    (first,) = runs.list()
+    visitor.press(f"follow_go_{first.id[:8]}")
+    assert [run.id for run in runs.list()] == [first.id]
+
+
 # Models
 
 
