@@ -297,7 +297,10 @@ def thread(run: Run) -> None:
 def follow_up(run: Run) -> None:
     """The box in which the conversation goes on, and where it went on before."""
     key = run.id[:8]
-    with st.form(f"follow_{key}", border=False, clear_on_submit=False):
+    with (
+        st.form(f"follow_{key}", border=False),
+        st.container(horizontal=True, vertical_alignment="center"),
+    ):
         question = st.text_input(
             t("ask.follow"), key=f"follow_up_{key}", placeholder=t("ask.follow_placeholder"),
             max_chars=MAX_QUESTION, label_visibility="collapsed",

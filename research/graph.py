@@ -173,6 +173,7 @@ def _search_node(name: str) -> Callable[..., Any]:
             message=finding.message,
             seconds=finding.seconds,
             reused=finding.reused,
+            cached=finding.started.isoformat() if finding.cached else "",
         )
         return {"findings": [finding]}
 

@@ -308,6 +308,7 @@ class Finding(Record):
     started: datetime
     seconds: float = 0.0
     reused: bool = False
+    cached: bool = False  # reused from another run: `started` tells when it was searched
     provider: str = ""
     summary: tuple[Span, ...] = ()
     asked: tuple[str, ...] = ()

@@ -55,6 +55,7 @@ class Settings(BaseModel):
     loops: int = 2
     search_timeout: float = 60.0
     search_delay: float = 0.0
+    cache_hours: float = 1.0
     passages_per_search: int = 8
 
     gemini_key: SecretStr = _NO_KEY
@@ -146,6 +147,7 @@ class Settings(BaseModel):
             ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
             ("SIGHTLINE_SEARCH_DELAY", f"{self.search_delay:g} s"),
+            ("SIGHTLINE_CACHE_HOURS", f"{self.cache_hours:g}"),
             ("SIGHTLINE_PASSAGES_PER_SEARCH", str(self.passages_per_search)),
             ("SIGHTLINE_RESULTS_PER_SEARCH", str(self.results_per_search)),
             ("SIGHTLINE_PAGES_PER_SEARCH", str(self.pages_per_search)),
@@ -299,6 +301,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
         search_timeout=_number(env, "SIGHTLINE_SEARCH_TIMEOUT", 60, 0.05, 600),
         search_delay=_number(env, "SIGHTLINE_SEARCH_DELAY", 0, 0, 60),
+        cache_hours=_number(env, "SIGHTLINE_CACHE_HOURS", 1, 0, 720),
         passages_per_search=_whole(env, "SIGHTLINE_PASSAGES_PER_SEARCH", 8, 1, 50),
         gemini_key=_key(env, "GEMINI_API_KEY", "GOOGLE_API_KEY"),
         gemini_url=_address(env, "GOOGLE_GEMINI_BASE_URL"),

@@ -27,6 +27,7 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "MAX_RESEARCH_LOOPS": ("loops", 2, "5", 5),
     "SIGHTLINE_SEARCH_TIMEOUT": ("search_timeout", 60.0, "1.5", 1.5),
     "SIGHTLINE_SEARCH_DELAY": ("search_delay", 0.0, "0.25", 0.25),
+    "SIGHTLINE_CACHE_HOURS": ("cache_hours", 1.0, "0.5", 0.5),
     "SIGHTLINE_PASSAGES_PER_SEARCH": ("passages_per_search", 8, "12", 12),
     "OLLAMA_CONTEXT_LENGTH": ("ollama_context", 32_768, "8192", 8_192),
     "SIGHTLINE_MODEL_TIMEOUT": ("model_timeout", 60.0, "0.5", 0.5),

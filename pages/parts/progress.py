@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.safe import plain
-from pages.parts.words import WORDS, counted, number, seconds, t
+from pages.parts.words import WORDS, counted, local_time, number, seconds, t
 from research import Event, Run
 
 
@@ -30,6 +30,7 @@ class Search:
     provider: str = ""
     seconds: float = 0.0
     reused: bool = False
+    cached: str = ""  # when another run searched it
     calls: list[str] = field(default_factory=list)  # that a model has made of a source's tools
 
     @property
@@ -138,7 +139,7 @@ class View:
         search.state = data["reason"] or "found"
         search.passages, search.titles = data["passages"], data["titles"]
         search.message, search.seconds = data["message"], data["seconds"]
-        search.reused = data["reused"]
+        search.reused, search.cached = data["reused"], data.get("cached", "")
         search.hint, search.provider = data.get("hint", ""), data.get("provider", "")
         self._round(data["task"]["round"]).ended = time
 
@@ -308,6 +309,8 @@ def _outcome(search: Search, run: Run) -> str:
         if search.message:
             outcome += f" ({plain(search.message, 120)})"
     end = t("step.reused") if search.reused else seconds(search.seconds)
+    if search.cached:
+        end = t("step.cached", time=local_time(datetime.fromisoformat(search.cached)))
     return f":gray[{where} · {outcome} · {end}]"
 
 

@@ -140,6 +140,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "step.waiting": ("等待中", "waiting"),
     "step.found": ("{n} 段，出自 {titles}", "{n} passages from {titles}"),
     "step.reused": ("沿用已有结果", "kept from before"),
+    "step.cached": ("取自此前的搜索（{time}）", "from a search at {time}"),
     "step.reflection": ("判断", "Reflection"),
     "step.followups": ("接着查", "Next"),
     "step.last": ("已到最后一轮，开始作答。", "That was the last round; the answer follows."),

@@ -29,7 +29,7 @@ field without a value is "", [], 0, false or null.
 - `rounds`: for each its number `round`, `findings`, `not_run` (planned tasks that were not looked up)
   and `reflections` (sufficient, gap, follow_ups, note, failures). A finding has its task, provider,
   `asked` (the queries that the search engine ran), reason (null unless it brought back nothing), hint,
-  message, started, seconds, reused, `passages` (how many), `evidence` (ids), `summary` (pieces as in
+  message, started, seconds, reused, cached, `passages` (how many), `evidence` (ids), `summary` (pieces as in
   `blocks`, whose citations have no numbers), `centre` (what was searched around for places: name,
   lng and lat in degrees of WGS-84, `radius` in metres, 0 for an area as a whole; or null) and failures
 - `failures`: what failed at any stage: stage, source, query, reason, hint, message
@@ -69,6 +69,7 @@ _EVIDENCE = (
 )  # fmt: skip
 _FINDING = {
     "task", "provider", "asked", "reason", "hint", "message", "started", "seconds", "reused",
+    "cached",
     "failures",
 }  # fmt: skip
 

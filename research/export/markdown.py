@@ -677,13 +677,20 @@ def _task(task: Task, outcome: list[str], say: Say, provider: str = "") -> str:
     return f"“{escape(task.query)}” — {_facts([where or looked, why, *outcome], say)}"
 
 
+def _kept(finding: Finding, say: Say) -> str:
+    """That a search was not made anew, and when it was."""
+    if finding.cached:
+        return say("cached", time=f"{utc(finding.started):%Y-%m-%d %H:%M} UTC")
+    return say("reused") if finding.reused else ""
+
+
 def _finding(finding: Finding, say: Say, *, with_evidence: bool) -> str:
     count = finding.passages
     outcome = [
         say("passage" if count == 1 else "passages", count=count) if not finding.reason else "",
         *_because(finding.reason, finding.hint, finding.message, say),
         say("seconds", seconds=f"{finding.seconds:.1f}"),
-        say("reused") if finding.reused else "",
+        _kept(finding, say),
     ]
     asked = say("semicolon").join(f"“{escape(query)}”" for query in finding.asked)
     below = [

@@ -77,6 +77,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "passage": ("{count} 段", "{count} passage"),
     "passages": ("{count} 段", "{count} passages"),
     "seconds": ("{seconds} 秒", "{seconds} s"),
+    "cached": ("取自 {time} 的搜索", "from a search at {time}"),
     "reused": ("沿用先前结果", "reused"),
     "by": ("{source}（{provider}）", "{source} ({provider})"),
     "asked": ("实际执行的查询：{queries}", "Queries that were run: {queries}"),

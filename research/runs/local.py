@@ -428,7 +428,7 @@ class LocalRuns:
             reasoner=self._reasoner,
             sources=self._sources,
             options=run.options,
-            ledger=RunLedger(self.store, run),
+            ledger=RunLedger(self.store, run, self._settings.cache_hours),
             plan=self.store.given(run.id),
             before=before(self.store, run),
             deadline=self._settings.search_timeout,

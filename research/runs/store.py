@@ -68,6 +68,7 @@ _MIGRATIONS = (
     """
     alter table run add column follows text not null default '';
     create index run_conversation on run(conversation, created);
+    create index search_key on search(key, finished);
     create table conversation(
         id text primary key, title text not null default '',
         pinned integer not null default 0) without rowid;
@@ -265,6 +266,16 @@ class Store:
             if rows:
                 return run_id, Finding.model_validate_json(str(rows[0][0]))
         return None
+
+    def recent(self, owner: str, key: str, since: datetime) -> list[Finding]:
+        """What an owner's runs have found for a key since a time, the latest first."""
+        rows = self._db.read(
+            "select s.finding from search s join run r on r.id = s.run where s.key=? and r.owner=? "
+            "and s.finished>=? and s.reason is null and s.finding is not null "
+            "order by s.id desc limit 5",
+            (key, owner, since.astimezone(UTC).isoformat()),
+        )
+        return [Finding.model_validate_json(str(row[0])) for row in rows]
 
     def searches(self, run_id: str) -> list[dict[str, Any]]:
         """Every search that was started for a run, finished or not, in order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,12 +11,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from research import report_json, report_markdown
 from research.evidence.citations import cited, lint
 from research.records import MEMORY, Options, Report
 from research.runs import Desk
 from research.settings import Settings
 from research.stages.memory import ANSWER, PASSAGES, SOURCES
 from tests.servers.gemini import FakeGemini
+from tests.servers.search import FakeTavily
 
 TICKET = "故宫博物院的门票多少钱？"
 
@@ -263,3 +266,65 @@ def test_a_conversation_under_way_is_stopped_before_it_is_forgotten(tmp_path: Pa
         assert desk.runs.store.conversations("local") == []
     finally:
         desk.close()
+
+
+# What another run has searched
+
+
+@pytest.fixture
+def tavily() -> Iterator[FakeTavily]:
+    page = {"title": "West Lake", "url": "https://a.example/", "content": "West Lake is a lake."}
+    with FakeTavily(results=[page]) as server:
+        yield server
+
+
+def cached_desk(folder: Path, tavily: FakeTavily, hours: float = 1.0) -> Desk:
+    return Desk(
+        Settings(
+            data_dir=folder, tavily_key=SecretStr("tvly-sentinel"), tavily_url=tavily.base_url,
+            cache_hours=hours,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("hours", "calls"), [(1.0, 1), (0.0, 2)])
+def test_a_search_of_another_run_is_used_again_for_a_while(
+    tmp_path: Path, tavily: FakeTavily, hours: float, calls: int
+) -> None:
+    desk = cached_desk(tmp_path, tavily, hours)
+    try:
+        first = turn(desk, "What is known of West Lake?", sources=("web",), loops=1)
+        second = turn(desk, "What is known of West Lake?", sources=("web",), loops=1)
+    finally:
+        desk.close()
+    assert len(tavily.log) == calls
+    (before,), (after,) = first.findings, second.findings
+    assert after.cached == (hours > 0)
+    if after.cached:
+        assert (after.started, after.evidence) == (before.started, before.evidence)
+        assert "from a search at" in report_markdown(second, cited(second))
+        assert (
+            json.loads(report_json(second, cited(second)))["rounds"][0]["findings"][0]["cached"]
+            is True
+        )
+
+
+def test_nobody_is_given_what_another_has_searched(tmp_path: Path, tavily: FakeTavily) -> None:
+    desk = cached_desk(tmp_path, tavily)
+    limits = Options(sources=("web",), loops=1)
+    try:
+        for owner in ("alice", "bob"):
+            run = desk.runs.start("What is known of West Lake?", options=limits, owner=owner)
+            for _ in desk.runs.follow(run.id, owner=owner):
+                pass
+    finally:
+        desk.close()
+    assert len(tavily.log) == 2
+
+
+def test_what_googles_search_grounds_is_not_kept_for_others(
+    modelled: Desk, gemini: FakeGemini
+) -> None:
+    for _ in range(2):
+        turn(modelled, "What is known of the tower?", loops=1, queries=1)
+    assert [call.stage for call in gemini.log].count("search") == 2
