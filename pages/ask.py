@@ -37,6 +37,12 @@ EXAMPLES = {
         "How do train tickets for children work in China, and how much luggage can they take?",
     ),
 }
+LIMITS = {  # the words for each, and what a step is
+    "searches": ("ask.searches", 1),
+    "tokens": ("ask.tokens", 1_000),
+    "cost": ("ask.cost", 0.01),
+    "seconds": ("ask.seconds", 10.0),
+}
 COLORS = {"running": "blue", "queued": "blue", "done": "green", "failed": "red"}
 
 
@@ -78,6 +84,8 @@ def form() -> None:
         limits = st.session_state.get("limits", runs.desk().usual())
         st.session_state.queries, st.session_state.loops = limits.queries, limits.loops
         st.session_state.sources, st.session_state.model = list(limits.sources), limits.model
+        for name in LIMITS:
+            st.session_state[f"max_{name}"] = getattr(limits, name)
     with st.form("ask", border=False, enter_to_submit=True):
         question = st.text_area(
             t("ask.question"),
@@ -116,9 +124,28 @@ def effort() -> None:
         )
         if runs.desk().models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
+        limits()
         web = runs.readiness()["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
+
+
+def limits() -> None:
+    """What the run may use in all; 0 is no limit."""
+    with st.expander(t("ask.limits"), key="limits_box", expanded=bool(_limited())):
+        st.caption(t("ask.limits_help"))
+        columns = st.columns(2)
+        for n, (name, (words, step)) in enumerate(LIMITS.items()):
+            form = {"cost": "%.2f", "seconds": "%.0f"}.get(name)
+            columns[n % 2].number_input(
+                t(words), 0 * step, step=step, format=form, key=f"max_{name}"
+            )
+
+
+def _limited() -> dict[str, float]:
+    """The limits that are set."""
+    chosen = {name: st.session_state.get(f"max_{name}") or 0 for name in LIMITS}
+    return {name: value for name, value in chosen.items() if value}
 
 
 def options() -> Options | None:
@@ -131,6 +158,7 @@ def options() -> Options | None:
         loops=st.session_state.loops,
         sources=chosen,
         model=(st.session_state.get("model") or "").strip(),
+        **_limited(),
     )
 
 

@@ -128,6 +128,7 @@ def _close() -> None:
 def _parsed(argv: list[str]) -> argparse.Namespace:
     """The command and its options; whatever is no command is a question."""
     takes = {"-o", "--output", "--queries", "--loops", "--sources", "--model", "--data-dir"}
+    takes |= {"--max-searches", "--max-tokens", "--max-cost", "--max-seconds"}
     at, words = 0, argv
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
         at += 2 if argv[at] in takes else 1
@@ -158,6 +159,13 @@ def _parser() -> argparse.ArgumentParser:
     limits.add_argument(
         "--model", metavar="MODEL", help="the model that reflects and writes, as provider:name"
     )
+    for name, unit, text in (
+        ("searches", "N", "searches, at most"),
+        ("tokens", "N", "tokens, at most"),
+        ("cost", "DOLLARS", "US dollars, at most, as estimated"),
+        ("seconds", "S", "seconds of work, at most"),
+    ):
+        limits.add_argument(f"--max-{name}", type=_bound, metavar=unit, help=f"{text}; 0: no limit")
     writing = argparse.ArgumentParser(add_help=False)
     writing.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write to FILE; .json gives JSON"
@@ -169,7 +177,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROG,
         usage=f"{PROG} QUESTION [-o FILE] [--json] [--queries N] [--loops N] [--sources NAMES]\n"
-        f"       {' ' * len(PROG)} [--model MODEL] [--data-dir DIR]\n"
+        f"       {' ' * len(PROG)} [--model MODEL] [--max-searches N] [--max-tokens N]\n"
+        f"       {' ' * len(PROG)} [--max-cost DOLLARS] [--max-seconds S] [--data-dir DIR]\n"
         f"       {PROG} COMMAND ...",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -226,6 +235,16 @@ def _rounds(text: str) -> int:
     return 0 if text == "0" else _limit(text)
 
 
+def _bound(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e12:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+    return value
+
+
 def _question(args: argparse.Namespace) -> str:
     """The words as one question, read as UTF-8 where the locale could not."""
     text = " ".join(args.question)
@@ -253,8 +272,17 @@ def _options(args: argparse.Namespace) -> Options:
         "loops": args.loops,
         "sources": sources,
         "model": args.model,
+        "searches": _whole(args.max_searches),
+        "tokens": _whole(args.max_tokens),
+        "cost": args.max_cost,
+        "seconds": args.max_seconds,
     }
     return usual.model_copy(update={k: v for k, v in chosen.items() if v is not None})
+
+
+def _whole(value: float | None) -> int | None:
+    """A number of things; a part of one is none."""
+    return None if value is None else int(value)
 
 
 # What reaches the terminal

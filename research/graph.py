@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypedDict
 
@@ -27,7 +27,8 @@ from research.reasoners import Reasoner
 from research.records import Answer, Draft, Finding, Options, Plan, Question, Reflection, Say, Task
 from research.sources import Source
 from research.stages.answer import answered, compose
-from research.stages.plan import make_plan
+from research.stages.budget import Ended, Meter
+from research.stages.plan import make_plan, unplanned
 from research.stages.question import understand
 from research.stages.reflect import judge
 from research.stages.search import Ledger, look_up
@@ -61,16 +62,17 @@ class Context:
     deadline: float = 30.0
     delay: float = 0.0
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    meter: Meter = field(default_factory=lambda: Meter(Options()))
     spend: Callable[[dict[str, Any]], None] = lambda usage: None
 
 
 Run = Runtime[Context]
 
 
-def _voice(runtime: Run) -> Say:
+def _voice(runtime: Run, task: str = "") -> Say:
     def say(kind: str, /, **data: Any) -> None:
         if kind == "usage":  # a call that is cut off tells of it when nobody reads the stream
-            runtime.context.spend(data)
+            runtime.context.spend({**data, "task": task})
         else:
             runtime.stream_writer({"kind": kind, "data": data})
 
@@ -82,12 +84,21 @@ async def _plan(state: State, runtime: Run) -> dict[str, Any]:
     question = understand(state["asked"])
     say("question", text=question.text, language=question.language)
     update = {"question": question, "round": 1, "rounds": context.options.loops}
-    plan = context.plan or await make_plan(question, context.reasoner, context.options, say)
+    plan = context.plan or await _planned(question, context, say)
     if isinstance(plan, Draft):
         answer = answered(question, plan, (), context.clock())
         return {**update, "answer": answer, "pending": []}
     say("plan", plan=plan.model_dump(mode="json"))
     return {**update, "plan": plan, "pending": list(plan.tasks) if context.options.loops else []}
+
+
+async def _planned(question: Question, context: Context, say: Say) -> Plan | Draft:
+    try:
+        async with context.meter.searching.open():
+            return await make_plan(question, context.reasoner, context.options, say)
+    except Ended as ended:
+        context.meter.lack(ended.why)
+        return unplanned(question)
 
 
 async def _after_search(state: State) -> str:
@@ -97,15 +108,23 @@ async def _after_search(state: State) -> str:
 
 async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
     context, round_, say = runtime.context, state["round"], _voice(runtime)
-    reflection = await judge(
-        state["question"],
-        state["plan"],
-        state.get("findings", []),
-        context.reasoner,
-        context.options,
-        round_,
-        say,
-    )
+    meter = context.meter
+    try:
+        if meter.thoughtless:
+            raise Ended(meter.thoughtless)
+        async with meter.searching.open():
+            reflection = await judge(
+                state["question"],
+                state["plan"],
+                state.get("findings", []),
+                context.reasoner,
+                context.options,
+                round_,
+                say,
+            )
+    except Ended as ended:
+        meter.lack(ended.why)
+        return {"pending": []}
     say("reflection", **reflection.model_dump(mode="json"))
     pending = list(reflection.follow_ups)
     return {
@@ -119,8 +138,14 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
     context, say = runtime.context, _voice(runtime)
     answer = state.get("answer")
     if answer is None:
+        findings = state.get("findings", [])
+        undone = any(finding.reason == "left out" for finding in findings)
         if len(state.get("reflections", [])) < state["round"] and state["rounds"]:
-            say("reflection", round=state["round"], skipped=True)
+            last = state["round"] >= state["rounds"]
+            say("reflection", round=state["round"], skipped=True, last=last)
+            undone = undone or bool(findings and not last)
+        if undone:  # which a run that goes on has told before it paused
+            context.meter.lack(context.meter.thoughtless or "stopped")
         say("writing")
         answer = await compose(
             state["question"],
@@ -131,6 +156,7 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
             context.clock(),
             say,
             state.get("reflections", []),
+            context.meter,
         )
     say("answer", quotes=answer.quotes, cites=answer.cites, failures=len(answer.failures))
     return {"answer": answer}
@@ -138,7 +164,7 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
 
 def _search_node(name: str) -> Callable[..., Any]:
     async def search(task: Task, runtime: Run) -> dict[str, Any]:
-        context, say = runtime.context, _voice(runtime)
+        context, say = runtime.context, _voice(runtime, task.id)
         say("search", task=task.model_dump(mode="json"))
         finding = await look_up(
             task,
@@ -147,6 +173,7 @@ def _search_node(name: str) -> Callable[..., Any]:
             say,
             deadline=context.deadline,
             delay=context.delay,
+            meter=context.meter,
         )
         say(
             "found",

@@ -169,9 +169,11 @@ def test_a_command_word_can_be_asked(folder: Path) -> None:
 
 
 def test_the_limits_can_be_set(folder: Path) -> None:
-    _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1")
+    limits = ("--max-searches", "9", "--max-tokens", "1e5", "--max-cost", "0.5", "--max-seconds", "60")  # fmt: skip
+    _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1", *limits)
     assert report["run"]["options"] == {
         "queries": 1, "loops": 1, "sources": ["places", "library"], "model": "",
+        "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0,
     }  # fmt: skip
 
 

@@ -47,6 +47,7 @@ class Round:
     ended: datetime | None = None
     reflected: bool = False
     skipped: bool = False
+    last: bool = True  # of the run: else the searching was ended
     sufficient: bool = False
     note: str = ""
     follow_ups: list[str] = field(default_factory=list)
@@ -146,6 +147,7 @@ class View:
         round_ = self._round(data["round"])
         round_.reflected, round_.ended = True, time
         round_.skipped = bool(data.get("skipped"))
+        round_.last = data.get("last", True)
         if round_.skipped:
             return
         round_.sufficient, round_.note = data["sufficient"], data["note"]
@@ -313,7 +315,7 @@ def _outcome(search: Search, run: Run) -> str:
 
 def _reflection(round_: Round) -> str:
     if round_.skipped:
-        return f"*{t('step.reflection')}* — {t('step.last')}"
+        return f"*{t('step.reflection')}* — {t('step.last' if round_.last else 'step.ended')}"
     text = f"*{t('step.reflection')}* — {plain(round_.note)}"
     if round_.follow_ups:
         queries = "; ".join(plain(query, 80) for query in round_.follow_ups)

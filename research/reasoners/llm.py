@@ -20,7 +20,15 @@ from research.models.clients import Clients
 from research.models.roles import KEYS, Spec, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
-from research.reasoners.drafts import NOBODY, NOTICES, drafted, ending, standing_in, without_sources
+from research.reasoners.drafts import (
+    NOBODY,
+    NOTICES,
+    drafted,
+    ending,
+    quoted,
+    standing_in,
+    without_sources,
+)
 from research.reasoners.explore import explore
 from research.reasoners.material import Listing
 from research.reasoners.places import wanted
@@ -265,6 +273,9 @@ class LLM:
             failures=draft.failures,
             unwritten=draft.unwritten,
         )
+
+    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
+        return quoted(question.language, findings)
 
     async def summarise(
         self, query: str, evidence: Sequence[Evidence], say: Say

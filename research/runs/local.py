@@ -45,6 +45,7 @@ from research.runs.store import Store
 from research.settings import Settings
 from research.sources import Source
 from research.stages.answer import Unwritten
+from research.stages.budget import Meter, worked
 from research.stages.plan import make_plan, own_words
 from research.stages.question import understand
 from research.storage import StoreError, explained
@@ -73,6 +74,8 @@ class _Live:
     resumed: bool = False
     stopped: bool = False
     flush: asyncio.TimerHandle | None = None
+    meter: Meter | None = None
+    write: bool = False  # with what there is
     plan: Plan | None = None
     reflections: dict[int, Reflection] = field(default_factory=dict)
 
@@ -352,6 +355,7 @@ class LocalRuns:
             earlier = self.store.report(run)
             live.plan = earlier.plan
             live.reflections = {reflection.round: reflection for reflection in earlier.reflections}
+        live.meter = self._meter(live)
         self._emit(live, "status", status="running")
         self._write(live, "running")
         stream = self._graph.astream(
@@ -362,6 +366,7 @@ class LocalRuns:
             version="v2",
             durability="sync",
         )
+        live.meter.begin()
         try:
             async for part in stream:
                 chunk: Any = part["data"]
@@ -370,7 +375,21 @@ class LocalRuns:
             reflections = list(live.reflections.values())
             self.store.keep(run.id, live.plan, reflections, error.answer)
             raise
+        finally:
+            live.meter.close()
         await self._keep(run, (await self._graph.aget_state(config)).values)
+
+    def _meter(self, live: _Live) -> Meter:
+        """The account of a run; one that goes on keeps that of before."""
+        run, meter = live.run, Meter(live.run.options)
+        if live.resumed:
+            earlier, begun = self.store.report(run), self.store.searches(run.id)
+            reused = {finding.task.id for finding in earlier.findings if finding.reused}
+            started = [row["task"] for row in begun if row["task"] not in reused]
+            meter = Meter(run.options, started, earlier.usage, worked(self.store.events(run.id)))
+        if live.write:
+            meter.end()
+        return meter
 
     def _told(self, live: _Live, kind: str, data: dict[str, Any]) -> None:
         """Passes on what a stage says, and stores what must not be lost."""
@@ -382,6 +401,8 @@ class LocalRuns:
         """Prices what a call used. The event of it is the account: it is stored with the others."""
         usage = priced(Usage.model_validate(data), datetime.now(UTC).date())
         self._emit(live, "usage", **usage.model_dump(mode="json"))
+        if live.meter:
+            live.meter.spend(usage)
 
     async def _forget_cut_off(self, run_id: str) -> None:
         """Drops what nodes that were cut off have half written.
@@ -407,6 +428,7 @@ class LocalRuns:
             plan=self.store.given(run.id),
             deadline=self._settings.search_timeout,
             delay=self._settings.search_delay,
+            meter=live.meter or Meter(run.options),
             spend=lambda usage: self._spend(live, usage),
         )
 

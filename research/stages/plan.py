@@ -33,6 +33,11 @@ def own_words(question: Question, options: Options) -> Plan:
     return _held(Plan(), question, options)
 
 
+def unplanned(question: Question) -> Plan:
+    """The plan of a run that has to end before there is one: nothing will be searched."""
+    return Plan(parts=(Part(id="p1", subject="", text=question.text),))
+
+
 def _held(plan: Plan, question: Question, options: Options) -> Plan:
     tasks = within(plan.tasks, options, known=())
     notes = list(plan.notes)

@@ -330,6 +330,35 @@ def test_failures_are_told_in_chinese_too(visit: Visit, server: FakeOpenAI) -> N
     assert f"{told[0]}: {told[1]} — {told[2]} (" in warning
 
 
+# Limits
+
+
+def test_the_limits_of_the_form_are_those_of_the_run_and_of_the_next_question(visit: Visit) -> None:
+    visitor = visit()
+    for name, value in (("searches", 1), ("tokens", 20_000), ("cost", 0.05), ("seconds", 90.0)):
+        visitor.at.number_input(key=f"max_{name}").set_value(value)
+    visitor.ask(EN).wait()
+    (run,) = runs.list()
+    assert run.options.model_dump(include={"searches", "tokens", "cost", "seconds"}) == {
+        "searches": 1, "tokens": 20_000, "cost": 0.05, "seconds": 90.0,
+    }  # fmt: skip
+    assert len(runs.desk().runs.store.searches(run.id)) == 1
+    assert "limit is 1 search," in visitor.blocks("notice")[0]["text"]
+    (warning,) = (shown(item.value) for item in visitor.at.warning)
+    assert f"{english('reason.left out')} (1 search)" in warning
+    assert visitor.press("new").at.number_input(key="max_searches").value == 1
+
+
+def test_the_limits_that_are_set_for_all_runs_are_in_the_form(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_MAX_SEARCHES", "6")
+    monkeypatch.setenv("SIGHTLINE_MAX_COST", "0.25")
+    visitor = visit()
+    values = {box.key: box.value for box in visitor.at.number_input}
+    assert values == {"max_searches": 6, "max_tokens": 0, "max_cost": 0.25, "max_seconds": 0.0}
+
+
 # The plan first
 
 
