@@ -227,23 +227,46 @@ def head(run: Run, view: progress.View) -> None:
         st.badge(t(f"run.{run.status}"), color=COLORS.get(run.status, "orange"))
         st.caption(f"{progress.summary(view, run)} · {local_time(run.created)}", width="content")
         if run.active:
-            if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
-                runs.stop(run.id, owner=owner())
-                st.session_state[f"stopping_{run.id}"] = True
-            if st.session_state.get(f"stopping_{run.id}"):
-                st.caption(t("run.stopping"), width="content")
+            stopping(run, view)
         else:
             st.session_state.pop(f"stopping_{run.id}", None)
-            if run.resumable and st.button(
-                t("run.resume"), key=f"resume_{run.id[:8]}", type="primary",
-                icon=":material/play_arrow:",
-            ):  # fmt: skip
-                runs.resume(run.id, owner=owner())
-                st.rerun()
+            if run.resumable:
+                going_on(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
     if run.resumable:
         note = t(f"run.{run.status}_help", error=plain(run.error))
         (st.error if run.status == "failed" else st.info)(note)
+
+
+def stopping(run: Run, view: progress.View) -> None:
+    """The ways to end a run under way; what is asked for is done within a call."""
+    key = f"stopping_{run.id}"
+    if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
+        runs.stop(run.id, owner=owner())
+        st.session_state[key] = "run.stopping"
+    if not view.writing and st.button(
+        t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
+        help=t("run.write_help"),
+    ):  # fmt: skip
+        runs.stop(run.id, write=True, owner=owner())
+        st.session_state[key] = "run.ending"
+    if words := st.session_state.get(key):
+        st.caption(t(words), width="content")
+
+
+def going_on(run: Run) -> None:
+    """The ways to go on with a run that is not done."""
+    if st.button(
+        t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"
+    ):
+        runs.resume(run.id, owner=owner())
+        st.rerun()
+    if run.status != "failed" and st.button(
+        t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
+        help=t("run.write_help"),
+    ):  # fmt: skip
+        runs.resume(run.id, write=True, owner=owner())
+        st.rerun()
 
 
 def view_of(run: Run) -> progress.View:

@@ -56,7 +56,8 @@ commands:
   library remove ID ...      remove documents
   library sample on|off      put the sample documents in or take them out
   runs                       list the runs
-  resume RUN                 go on with a run that was stopped, interrupted or failed
+  resume RUN                 go on with a run that was stopped, interrupted or failed; with
+                             --write it searches no more
   check                      ask every model and every web search for something small
   COMMAND --help             the options of a command
 
@@ -210,6 +211,9 @@ def _parser() -> argparse.ArgumentParser:
         "resume",
         "Goes on with a run; finished searches are not repeated.",
         [writing, as_json, shared],
+    )
+    resume.add_argument(
+        "--write", action="store_true", help="search no more: write with what there is"
     )
     resume.add_argument("run", metavar="RUN", help="its id, or the first characters of it")
 
@@ -384,7 +388,7 @@ def _resume(args: argparse.Namespace) -> int:
     run = _named(args.run)
     seen = runs.events(run.id)
     if run.resumable:
-        run = runs.resume(run.id) or run
+        run = runs.resume(run.id, write=args.write) or run
     return _to_the_end(run, seen[-1].seq if seen else 0, args)
 
 

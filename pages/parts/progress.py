@@ -36,6 +36,10 @@ class Search:
     def over(self) -> bool:
         return self.state not in ("waiting", "searching")
 
+    @property
+    def made(self) -> bool:
+        return self.over and self.state != "left out"
+
 
 @dataclass
 class Round:
@@ -91,7 +95,7 @@ class View:
 
     @property
     def searches(self) -> int:
-        return sum(s.over for r in self.rounds.values() for s in r.searches.values())
+        return sum(s.made for r in self.rounds.values() for s in r.searches.values())
 
     def elapsed(self, now: datetime) -> float:
         """Seconds that the run has worked, pauses between stop and resume left out."""
@@ -189,7 +193,7 @@ class View:
 
 def summary(view: View, run: Run) -> str:
     """One line: rounds, searches, seconds."""
-    rounds = sum(any(s.over for s in r.searches.values()) for r in view.rounds.values())
+    rounds = sum(any(s.made for s in r.searches.values()) for r in view.rounds.values())
     end = datetime.now(UTC) if run.active else (view.last or run.created)
     facts = [
         counted("run.round1", "run.rounds", rounds),

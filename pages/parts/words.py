@@ -113,6 +113,13 @@ WORDS: dict[str, tuple[str, str]] = {
     "run.failed": ("失败", "Failed"),
     "run.stop": ("停止", "Stop"),
     "run.resume": ("继续", "Resume"),
+    "run.write": ("停止并作答", "Stop and write"),
+    "run.write_help": (
+        "不再搜索，用已找到的内容撰写答案。",
+        "Searches no more and writes with what there is.",
+    ),
+    "run.write_now": ("用已有内容作答", "Write with what there is"),
+    "run.ending": ("正在收尾……", "Ending the search…"),
     "run.stopping": ("正在停止……", "Stopping…"),
     "run.interrupted_help": (
         "程序在研究途中退出。已完成的搜索都已保存，继续时不会重复。",

@@ -259,14 +259,14 @@ def events(run_id: str, after: int = 0, *, owner: str = "local") -> Sequence[Eve
     return desk().runs.events(run_id, after, owner=owner)
 
 
-def stop(run_id: str, *, owner: str = "local") -> None:
-    """Stops a run; what it has found is kept."""
-    desk().runs.stop(run_id, owner=owner)
+def stop(run_id: str, *, write: bool = False, owner: str = "local") -> None:
+    """Stops a run; what it has found is kept, and with `write` the answer is written with that."""
+    desk().runs.stop(run_id, write=write, owner=owner)
 
 
-def resume(run_id: str, *, owner: str = "local") -> Run | None:
-    """Goes on with a stopped, interrupted or failed run."""
-    return desk().runs.resume(run_id, owner=owner)
+def resume(run_id: str, *, write: bool = False, owner: str = "local") -> Run | None:
+    """Goes on with a stopped, interrupted or failed run; with `write`, without another search."""
+    return desk().runs.resume(run_id, write=write, owner=owner)
 
 
 def list(*, owner: str = "local", limit: int = 200) -> Sequence[Run]:

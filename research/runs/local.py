@@ -234,23 +234,28 @@ class LocalRuns:
             with self._news:
                 self._news.wait(WATCH / 2)
 
-    def stop(self, run_id: str, *, owner: str = "local") -> None:
-        """Stops a run, in whichever process it runs. What it has found is kept."""
+    def stop(self, run_id: str, *, write: bool = False, owner: str = "local") -> None:
+        """Stops a run, in whichever process it runs. What it has found is kept; with `write`, it
+        searches no more and still writes its answer with that."""
         run = self.get(run_id, owner=owner)
         if run is None or not run.active:
             return
         if run_id in self._live:
-            self._loop.call_soon_threadsafe(self._cancel, run_id)
+            act = self._end_searching if write else self._cancel
+            self._loop.call_soon_threadsafe(act, run_id)
+        elif write:
+            self.store.ask_to_write(run_id)
         else:
             self.store.ask_to_stop(run_id)
 
-    def resume(self, run_id: str, *, owner: str = "local") -> Run | None:
-        """Goes on with a stopped, interrupted or failed run. Finished searches are not repeated."""
+    def resume(self, run_id: str, *, write: bool = False, owner: str = "local") -> Run | None:
+        """Goes on with a stopped, interrupted or failed run. Finished searches are not repeated;
+        with `write`, there are no further ones."""
         run = self.get(run_id, owner=owner)
         if run is None or not run.resumable or not self.store.claim(run_id, self._engine.id):
             return run
         run = run.model_copy(update={"status": "queued", "error": "", "finished": None})
-        self._spawn(run, resumed=True)
+        self._spawn(run, resumed=True, write=write)
         return run
 
     def list(self, *, owner: str = "local", limit: int = 200) -> list[Run]:
@@ -307,8 +312,8 @@ class LocalRuns:
 
     # On the loop
 
-    def _spawn(self, run: Run, *, resumed: bool = False) -> None:
-        live = self._live[run.id] = _Live(run, resumed=resumed)
+    def _spawn(self, run: Run, *, resumed: bool = False, write: bool = False) -> None:
+        live = self._live[run.id] = _Live(run, resumed=resumed, write=write)
 
         def begin() -> None:
             live.task = self._loop.create_task(self._drive(live))
@@ -325,6 +330,12 @@ class LocalRuns:
             live.stopped = True
             live.task.cancel()
 
+    def _end_searching(self, run_id: str) -> None:
+        if live := self._live.get(run_id):
+            live.write = True
+            if live.meter:
+                live.meter.end()
+
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(WATCH)
@@ -334,6 +345,8 @@ class LocalRuns:
                     self._unsaved.pop(live.run.id, None)
                 for run_id in self.store.to_stop(self._engine.id) if self._live else ():
                     self._cancel(run_id)
+                for run_id in self.store.to_write(self._engine.id) if self._live else ():
+                    self._end_searching(run_id)
             except StoreError as trouble:
                 log.warning("the store is out of reach: %s", trouble)
 

@@ -400,6 +400,23 @@ class Store:
         )
         return tuple(Usage.model_validate_json(str(row[0])) for row in rows)
 
+    # Ending the searching of a run
+
+    def ask_to_write(self, run_id: str) -> None:
+        with self._db.write() as db:
+            db.execute(
+                "update run set stop=2 where id=? and status in ('queued', 'running') and stop=0",
+                (run_id,),
+            )
+
+    def to_write(self, engine: str) -> list[str]:
+        """The engine's runs that somebody asked to write with what there is."""
+        rows = self._db.read(
+            "select id from run where engine=? and stop=2 and status in ('queued', 'running')",
+            (engine,),
+        )
+        return [str(row[0]) for row in rows]
+
     def close(self) -> None:
         self._db.close()
 

@@ -540,6 +540,29 @@ def test_a_stopped_run_says_so_and_goes_on_when_asked_to(
     assert runs.list()[0].status == "done"
 
 
+def test_a_run_can_be_ended_with_what_it_has_found(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
+    visitor = visit().ask(EN).until("searching…")
+    visitor.press(f"write_{visitor.run_id[:8]}").wait()
+    assert runs.list()[0].status == "done"
+    assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
+    assert english("step.ended") in visitor.words
+    assert "· 0 searches ·" in visitor.words
+    assert english("reason.left out") in visitor.words
+
+
+def test_a_stopped_run_can_still_write(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
+    visitor = visit().ask(EN).until("searching…")
+    visitor.press(f"stop_{visitor.run_id[:8]}").wait()
+    assert runs.list()[0].status == "stopped"
+    visitor.press(f"write_{visitor.run_id[:8]}").wait()
+    assert runs.list()[0].status == "done"
+    assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
+
+
 def ended(run_id: str, owner: str = "local") -> Run:
     return Run(
         id=run_id, conversation=run_id, owner=owner, question=EN, options=Options(),
