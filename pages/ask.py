@@ -100,13 +100,19 @@ def form() -> None:
                 shortcut="Ctrl+Enter",
             )  # fmt: skip
             first = st.form_submit_button(t("ask.plan_first"), key="plan_first")
-            effort()
-    if (go or first) and (limits := options()) is not None:
-        st.session_state.limits = limits
+    with st.container(horizontal=True, vertical_alignment="center"):
+        effort()  # outside the form: the estimate follows what is chosen
+        if chosen := options():
+            likely = usage.likely(runs.estimate(chosen, owner=owner()))
+            st.caption(t("ask.estimate", facts=likely), width="content")
+    if (go or first) and chosen is not None:
+        st.session_state.limits = chosen
         if go:
-            start(question, limits)
+            start(question, chosen)
         else:
-            preview(question, limits)
+            preview(question, chosen)
+    elif go or first:
+        st.error(t("ask.no_sources"))
 
 
 def effort() -> None:
@@ -149,9 +155,9 @@ def _limited() -> dict[str, float]:
 
 
 def options() -> Options | None:
+    """What is chosen; None without a source."""
     chosen = tuple(st.session_state.sources or ())
     if not chosen:
-        st.error(t("ask.no_sources"))
         return None
     return Options(
         queries=st.session_state.queries,

@@ -24,6 +24,7 @@ from rich.text import Text
 
 from research import (
     SUFFIXES,
+    Estimate,
     Event,
     Options,
     QuestionError,
@@ -560,9 +561,12 @@ _TELL: dict[str, Callable[[Event], Lines]] = {
 
 
 def _plan(args: argparse.Namespace) -> int:
-    plan = runs.plan(_question(args), options=_options(args))
+    options = _options(args)
+    plan = runs.plan(_question(args), options=options)
+    likely = runs.estimate(options, plan=plan)
     if args.json:
-        _put(_json(json.dumps(plan.model_dump(mode="json"), ensure_ascii=False, indent=2)) + "\n")
+        made = plan.model_dump(mode="json") | {"estimate": likely.model_dump(mode="json")}
+        _put(_json(json.dumps(made, ensure_ascii=False, indent=2)) + "\n")
         return ANSWERED
     lines = []
     for part in plan.parts:
@@ -570,8 +574,16 @@ def _plan(args: argparse.Namespace) -> int:
         lines += [_planned(task) for task in plan.tasks if task.part == part.id]
     lines += [_planned(task) for task in plan.tasks if not task.part]
     lines += [plain(note) for note in plan.notes]
+    lines.append(_likely(likely))
     _put("\n".join(lines) + "\n")
     return ANSWERED
+
+
+def _likely(estimate: Estimate) -> str:
+    cost = "price unknown" if estimate.cost is None else f"${estimate.cost:.2g}"
+    facts = [f"{estimate.searches} searches"]
+    facts += [f"{estimate.tokens:,} tokens", cost] if estimate.tokens else []
+    return f"estimate: {', '.join([*facts, f'{estimate.seconds:.2g} s'])}"
 
 
 def _planned(task: Task) -> str:

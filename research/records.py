@@ -364,6 +364,17 @@ class Options(Record):
     seconds: float = Field(default=0.0, ge=0)
 
 
+class Estimate(Record):
+    """What a run is likely to use, told before it starts. `cost` is None where a price is not known;
+    `runs` are the earlier ones that it draws on."""
+
+    searches: int
+    tokens: int
+    cost: float | None
+    seconds: float
+    runs: int = 0
+
+
 class Run(Record):
     """One turn: a question on its way to an answer."""
 

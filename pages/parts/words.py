@@ -35,6 +35,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "ask.plan_first": ("先看计划", "Plan first"),
     "ask.examples": ("试试这些问题", "Try one of these"),
     "ask.effort": ("{queries} 个查询 × {loops} 轮", "{queries} queries × {loops} rounds"),
+    "ask.estimate": ("预计：{facts}", "Estimate: {facts}"),
+    "ask.estimate_cost": ("约 ${cost}", "about ${cost}"),
     "ask.queries": ("每轮查询数上限", "Queries a round, at most"),
     "ask.loops": ("搜索轮数上限", "Rounds of search, at most"),
     "ask.limits": ("本次研究的上限（0 为不限）", "Limits of this run (0: none)"),

@@ -113,6 +113,14 @@ class LLM:
         """The model of a role, as `provider:name`."""
         return str(self._roles[role])
 
+    def models(self, options: Options) -> dict[Role, str]:
+        """The model of each role in a run, as far as it can be told."""
+        names = {role: str(spec) for role, spec in self._roles.items()}
+        try:
+            return {**names, **{role: str(self.chat(role, options).spec) for role in names}}
+        except Trouble:  # the run's own model is no model's name
+            return names
+
     def table(self) -> list[tuple[Role, str, str, str]]:
         """Each role, its setting, its model, and the setting that it lacks, if any."""
         settings = self._clients.settings

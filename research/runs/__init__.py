@@ -27,6 +27,7 @@ from research.reasoners.llm import LLM
 from research.reasoners.places import kinds, wanted
 from research.records import (
     Check,
+    Estimate,
     Event,
     Finding,
     Options,
@@ -41,6 +42,8 @@ from research.records import (
     silent,
 )
 from research.runs.check import connections
+from research.runs.estimate import EARLIER, Earlier, Means
+from research.runs.estimate import estimate as estimated
 from research.runs.local import STORE, LocalRuns
 from research.runs.store import Store
 from research.settings import Settings
@@ -136,6 +139,18 @@ class Desk:
             budget=settings.amap_calls,
             clock=_now,
         )
+
+    def estimate(self, options: Options, owner: str, plan: Plan | None) -> Estimate:
+        """What a run is likely to use."""
+        web = self._web.providers
+        means = Means(
+            models=self.models.models(options) if self.models else {},
+            grounded=bool(web) and web[0].name == "gemini",
+        )
+        accounts = self.runs.store.accounts(owner, 2 * EARLIER)
+        earlier = [Earlier(run, events) for run, events in accounts]
+        tasks = len(plan.tasks) if plan else None
+        return estimated(options, means, earlier, _now().date(), tasks=tasks)
 
     def nearby(
         self, where: str | tuple[float, float], keywords: str, radius: int, owner: str
@@ -247,6 +262,15 @@ def start(
 def plan(question: str, *, options: Options | None = None) -> Plan:
     """The plan that a run of this question would begin with; nothing is searched."""
     return desk().runs.plan(question, options=options)
+
+
+def estimate(
+    options: Options | None = None, *, plan: Plan | None = None, owner: str = "local"
+) -> Estimate:
+    """What a run of these limits, and of this plan if there is one, is likely to use: from the
+    settings, and from what the owner's finished runs with the same models have used."""
+    here = desk()
+    return here.estimate(options or here.usual(), owner, plan)
 
 
 def follow(run_id: str, after: int = 0, *, owner: str = "local") -> Iterator[Event]:

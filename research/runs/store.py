@@ -400,6 +400,31 @@ class Store:
         )
         return tuple(Usage.model_validate_json(str(row[0])) for row in rows)
 
+    def accounts(self, owner: str, limit: int) -> list[tuple[Run, list[Event]]]:
+        """An owner's latest finished runs, each with its events of what it used."""
+        rows: list[Any] = self._db.read(
+            f"select {_RUN} from run where owner=? and status='done' order by created desc limit ?",  # noqa: S608 - the columns are a constant
+            (owner, limit),
+        )
+        return [(run, self._account(run.id)) for run in map(_run, rows)]
+
+    def _account(self, run_id: str) -> list[Event]:
+        rows: list[Any] = self._db.read(
+            "select seq, time, kind, data from event where run=? "
+            "and kind in ('status', 'usage', 'found') order by seq",
+            (run_id,),
+        )
+        return [
+            Event(
+                run=run_id,
+                seq=seq,
+                time=datetime.fromisoformat(time),
+                kind=kind,
+                data=json.loads(data),
+            )
+            for seq, time, kind, data in rows
+        ]
+
     # Ending the searching of a run
 
     def ask_to_write(self, run_id: str) -> None:

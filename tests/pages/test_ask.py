@@ -359,6 +359,16 @@ def test_the_limits_that_are_set_for_all_runs_are_in_the_form(
     assert values == {"max_searches": 6, "max_tokens": 0, "max_cost": 0.25, "max_seconds": 0.0}
 
 
+def test_what_a_run_will_use_is_told_beside_its_effort(visit: Visit, server: FakeOpenAI) -> None:
+    visitor = visit()
+    assert re.search(r"Estimate: \d+ searches · [\d,]+ tokens · price unknown · ", visitor.words)
+    visitor.at.slider(key="queries").set_value(9)
+    visitor.at.slider(key="loops").set_value(1)
+    assert "Estimate: 9 searches · " in visitor.look().words
+    visitor.at.button_group(key="sources").set_value([])
+    assert "Estimate:" not in visitor.look().words
+
+
 # The plan first
 
 
