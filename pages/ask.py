@@ -238,6 +238,8 @@ def head(run: Run, view: progress.View) -> None:
             st.session_state.pop(f"stopping_{run.id}", None)
             if run.resumable:
                 going_on(run)
+            elif run.status == "done":
+                more(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
     if run.resumable:
         note = t(f"run.{run.status}_help", error=plain(run.error))
@@ -272,6 +274,15 @@ def going_on(run: Run) -> None:
         help=t("run.write_help"),
     ):  # fmt: skip
         runs.resume(run.id, write=True, owner=owner())
+        st.rerun()
+
+
+def more(run: Run) -> None:
+    if st.button(
+        t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
+        help=t("run.more_help"),
+    ) and (further := runs.more(run.id, owner=owner())):  # fmt: skip
+        show(further)
         st.rerun()
 
 

@@ -58,7 +58,7 @@ commands:
   library sample on|off      put the sample documents in or take them out
   runs                       list the runs
   resume RUN                 go on with a run that was stopped, interrupted or failed; with
-                             --write it searches no more
+                             --write it searches no more; --more: another round, if it is done
   check                      ask every model and every web search for something small
   COMMAND --help             the options of a command
 
@@ -215,6 +215,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     resume.add_argument(
         "--write", action="store_true", help="search no more: write with what there is"
+    )
+    resume.add_argument(
+        "--more", action="store_true", help="one more round for a run that is done, as a new run"
     )
     resume.add_argument("run", metavar="RUN", help="its id, or the first characters of it")
 
@@ -388,6 +391,8 @@ def _resume(args: argparse.Namespace) -> int:
     _check_output(args.output)
     run = _named(args.run)
     seen = runs.events(run.id)
+    if args.more and run.status == "done":
+        run, seen = runs.more(run.id) or run, []
     if run.resumable:
         run = runs.resume(run.id, write=args.write) or run
     return _to_the_end(run, seen[-1].seq if seen else 0, args)

@@ -120,6 +120,11 @@ WORDS: dict[str, tuple[str, str]] = {
         "不再搜索，用已找到的内容撰写答案。",
         "Searches no more and writes with what there is.",
     ),
+    "run.more": ("再查一轮", "One more round"),
+    "run.more_help": (
+        "先看还缺什么，只搜索新的查询，再写一份答案。",
+        "Judges what is missing, searches for that only, and writes a new answer.",
+    ),
     "run.write_now": ("用已有内容作答", "Write with what there is"),
     "run.ending": ("正在收尾……", "Ending the search…"),
     "run.stopping": ("正在停止……", "Stopping…"),

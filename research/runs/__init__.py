@@ -293,6 +293,11 @@ def resume(run_id: str, *, write: bool = False, owner: str = "local") -> Run | N
     return desk().runs.resume(run_id, write=write, owner=owner)
 
 
+def more(run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
+    """A further run that looks for what a finished one still lacks. It repeats no search."""
+    return desk().runs.more(run_id, rounds=rounds, owner=owner)
+
+
 def list(*, owner: str = "local", limit: int = 200) -> Sequence[Run]:
     """An owner's runs, newest first."""
     return desk().runs.list(owner=owner, limit=limit)

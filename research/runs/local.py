@@ -46,7 +46,7 @@ from research.settings import Settings
 from research.sources import Source
 from research.stages.answer import Unwritten
 from research.stages.budget import Meter, worked
-from research.stages.plan import make_plan, own_words
+from research.stages.plan import carried_on, make_plan, own_words
 from research.stages.question import understand
 from research.storage import StoreError, explained
 
@@ -55,6 +55,7 @@ log = logging.getLogger(__name__)
 STORE = "runs.db"
 FLUSH = 0.02  # seconds that events are collected before they are written together
 FLUSH_TEXT = 0.1  # the same for a text that is being written
+MAX_LOOPS = 10
 WATCH = 0.5  # seconds between looks at what other processes ask for
 _T = TypeVar("_T")
 _RECORDS = [
@@ -257,6 +258,17 @@ class LocalRuns:
         run = run.model_copy(update={"status": "queued", "error": "", "finished": None})
         self._spawn(run, resumed=True, write=write)
         return run
+
+    def more(self, run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
+        """Looks for what a finished run still lacks: a run of its own, based on it, that begins with
+        a judgement of what was found. A run that is not done is returned as it is."""
+        report = self.report(run_id, owner=owner)
+        if report is None or report.run.status != "done":
+            return report.run if report else None
+        run = report.run
+        plan = carried_on(report, rounds)
+        options = run.options.model_copy(update={"loops": min(1 + rounds, MAX_LOOPS)})
+        return self.start(run.question, options=options, owner=owner, plan=plan, based_on=run.id)
 
     def list(self, *, owner: str = "local", limit: int = 200) -> list[Run]:
         """An owner's runs, newest first."""

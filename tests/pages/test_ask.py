@@ -474,6 +474,20 @@ def test_an_unchanged_plan_run_again_searches_nothing_again(visit: Visit) -> Non
     assert report.run.based_on == first
 
 
+def test_one_more_round_is_a_run_of_its_own_that_repeats_nothing(visit: Visit) -> None:
+    visitor = visit().ask(EN).wait()
+    first = visitor.run_id
+    visitor.press(f"more_{first[:8]}").wait()
+    assert visitor.run_id != first
+    assert visitor.blocks("quote")
+    store = runs.desk().runs.store
+    before = {row["key"] for row in store.searches(first)}
+    report = runs.report(visitor.run_id)
+    assert report is not None
+    assert {f.task.key for f in report.findings if f.reused} == before
+    assert report.run.based_on == first
+
+
 def test_a_run_that_was_opened_by_its_address_can_be_run_again(visit: Visit) -> None:
     first = visit().ask(EN).wait().run_id
     other = visit(run=first)
