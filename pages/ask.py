@@ -80,12 +80,7 @@ def leave() -> None:
 
 
 def form() -> None:
-    if "queries" not in st.session_state:  # the values of widgets go as soon as others are drawn
-        limits = st.session_state.get("limits", runs.desk().usual())
-        st.session_state.queries, st.session_state.loops = limits.queries, limits.loops
-        st.session_state.sources, st.session_state.model = list(limits.sources), limits.model
-        for name in LIMITS:
-            st.session_state[f"max_{name}"] = getattr(limits, name)
+    offer("", st.session_state.get("limits", runs.desk().usual()))
     with st.form("ask", border=False, enter_to_submit=True):
         question = st.text_area(
             t("ask.question"),
@@ -115,6 +110,18 @@ def form() -> None:
         st.error(t("ask.no_sources"))
 
 
+def offer(what: str, usual: Options) -> None:
+    """Fills the widgets of the effort, unless they hold already what is chosen for this."""
+    if "queries" in st.session_state and st.session_state.get("offered") == what:
+        return  # the values of widgets go as soon as others are drawn
+    st.session_state.offered = what
+    st.session_state.queries, st.session_state.loops = usual.queries, usual.loops
+    st.session_state.sources, st.session_state.model = list(usual.sources), usual.model
+    st.session_state.approve = usual.approve
+    for name in LIMITS:
+        st.session_state[f"max_{name}"] = getattr(usual, name)
+
+
 def effort() -> None:
     label = t("ask.effort", queries=st.session_state.queries, loops=st.session_state.loops)
     with st.popover(label, icon=":material/tune:", key="effort"):
@@ -130,6 +137,7 @@ def effort() -> None:
         )
         if runs.desk().models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
+        st.toggle(t("ask.approve"), key="approve")
         limits()
         web = runs.readiness()["web"]
         if web.state == "missing":
@@ -164,6 +172,7 @@ def options() -> Options | None:
         loops=st.session_state.loops,
         sources=chosen,
         model=(st.session_state.get("model") or "").strip(),
+        approve=bool(st.session_state.get("approve")),
         **_limited(),
     )
 
@@ -286,6 +295,29 @@ def more(run: Run) -> None:
         st.rerun()
 
 
+def approval(run: Run) -> None:
+    """The plan of a run that waits for it, to be edited and approved, with sources and limits."""
+    head(run, view_of(run))
+    report = runs.report(run.id, owner=owner())
+    if report is None or report.plan is None:
+        return
+    st.info(t("run.waiting_help"))
+    if report.plan.failures:
+        failures(report.plan.failures)
+    offer(run.id, run.options)
+    edited = plan.editor(report.plan, tuple(runs.desk().sources), f"approve_plan_{run.id[:8]}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        go = st.button(t("run.approve"), type="primary", key=f"approve_{run.id[:8]}")
+        effort()
+    if go and (chosen := options()) is None:
+        st.error(t("ask.no_sources"))
+    elif go and not edited.tasks:
+        st.error(t("plan.none"))
+    elif go:
+        runs.approve(run.id, plan=edited, options=chosen, owner=owner())
+        st.rerun()
+
+
 def view_of(run: Run) -> progress.View:
     """The run's view, kept between looks so that each reads only what is new."""
     views = st.session_state.setdefault("views", {})
@@ -396,6 +428,8 @@ run = current()
 if run is not None:
     if run.active:
         (live_text if view_of(run).text else live)(run.id)
+    elif run.status == "waiting":
+        approval(run)
     else:
         finished(run)
 elif "draft" in st.session_state:

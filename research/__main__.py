@@ -57,7 +57,8 @@ commands:
   library remove ID ...      remove documents
   library sample on|off      put the sample documents in or take them out
   runs                       list the runs
-  resume RUN                 go on with a run that was stopped, interrupted or failed; with
+  resume RUN                 go on with a run that was stopped, interrupted or failed, or whose
+                             plan waits for approval; with
                              --write it searches no more; --more: another round, if it is done
   check                      ask every model and every web search for something small
   COMMAND --help             the options of a command
@@ -74,7 +75,7 @@ exit codes:
   1    the run, or all that it looked up, failed; or a file could not be read or written
   2    wrong usage, an unusable question or an unusable setting
   3    finished, but nothing was found in the sources, or nothing was searched
-  130  stopped with Ctrl-C; the message says how to go on
+  130  stopped with Ctrl-C, or the plan waits for approval; the message says how to go on
 """
 
 
@@ -168,6 +169,7 @@ def _parser() -> argparse.ArgumentParser:
         ("seconds", "S", "seconds of work, at most"),
     ):
         limits.add_argument(f"--max-{name}", type=_bound, metavar=unit, help=f"{text}; 0: no limit")
+    limits.add_argument("--approve", action="store_true", help="wait with the plan for approval")
     writing = argparse.ArgumentParser(add_help=False)
     writing.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write to FILE; .json gives JSON"
@@ -284,6 +286,7 @@ def _options(args: argparse.Namespace) -> Options:
         "tokens": _whole(args.max_tokens),
         "cost": args.max_cost,
         "seconds": args.max_seconds,
+        "approve": args.approve or None,
     }
     return usual.model_copy(update={k: v for k, v in chosen.items() if v is not None})
 
@@ -391,6 +394,8 @@ def _resume(args: argparse.Namespace) -> int:
     _check_output(args.output)
     run = _named(args.run)
     seen = runs.events(run.id)
+    if run.status == "waiting":
+        run = runs.approve(run.id) or run
     if args.more and run.status == "done":
         run, seen = runs.more(run.id) or run, []
     if run.resumable:
@@ -437,6 +442,10 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
         folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
         message = f"Stopped; what was found is kept. Go on with: {PROG} resume {run.id}{folder}"
         raise Quit(STOPPED, message)
+    if run.status == "waiting":
+        tasks = [_planned(task) for task in report.plan.tasks] if report.plan else []
+        _put("".join(f"{line}\n" for line in tasks))
+        raise Quit(STOPPED, f"The plan waits for approval. Approve it with: {PROG} resume {run.id}")
     as_json = args.json or (args.output and args.output.suffix.lower() == ".json")
     text = _json(report_json(report, answer)) if as_json else report_markdown(report, answer)
     if args.output:

@@ -1,10 +1,10 @@
 """The order of the stages, as a LangGraph graph: wiring only.
 
-    generate_query -> <source>_research (parallel) -> reflection -+-> finalize_answer
-        |                  ^        |                             |     ^   ^
-        |                  +--------|---- follow-ups -------------+     |   |
-        |                           +---- the last round ---------------+   |
-        +---- a direct answer ----------------------------------------------+
+    generate_query -> (approval) -> <source>_research (parallel) -> reflection -+-> finalize_answer
+        |                                ^        |                             |     ^   ^
+        |                                +--------|---- follow-ups -------------+     |   |
+        |                                         +---- the last round ---------------+   |
+        +---- a direct answer ------------------------------------------------------------+
 
 There is one node per source, all made by one loop. The state of a run starts empty and belongs to
 that run alone; its limits and helpers come with the context and are not stored. Nodes and routers
@@ -21,7 +21,7 @@ from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Send
+from langgraph.types import Send, interrupt
 
 from research.reasoners import Reasoner
 from research.records import Answer, Draft, Finding, Options, Plan, Question, Reflection, Say, Task
@@ -45,6 +45,7 @@ class State(TypedDict, total=False):
     pending: list[Task]
     round: int
     rounds: int
+    approved: bool
     findings: Annotated[list[Finding], operator.add]
     reflections: Annotated[list[Reflection], operator.add]
     answer: Answer
@@ -89,7 +90,21 @@ async def _plan(state: State, runtime: Run) -> dict[str, Any]:
         answer = answered(question, plan, (), context.clock())
         return {**update, "answer": answer, "pending": []}
     say("plan", plan=plan.model_dump(mode="json"))
-    return {**update, "plan": plan, "pending": list(plan.tasks) if context.options.loops else []}
+    pending = list(plan.tasks) if context.options.loops else []
+    approved = context.plan is not None or not (context.options.approve and pending)
+    return {**update, "plan": plan, "pending": pending, "approved": approved}
+
+
+async def _approve(state: State, runtime: Run) -> dict[str, Any]:
+    """Pauses the run until it is given a plan, which may have been edited, as may its limits."""
+    context, say = runtime.context, _voice(runtime)
+    if context.plan is None:
+        interrupt("the plan")
+    plan = context.plan or state["plan"]
+    say("plan", plan=plan.model_dump(mode="json"))
+    rounds = context.options.loops
+    pending = list(plan.tasks) if rounds else []
+    return {"plan": plan, "pending": pending, "rounds": rounds, "approved": True}
 
 
 async def _planned(question: Question, context: Context, say: Say) -> Plan | Draft:
@@ -200,8 +215,12 @@ def build(sources: Mapping[str, Source]) -> StateGraph[State, Context, State, St
         tasks = [task for task in state["pending"] if task.source in nodes]
         return [Send(nodes[task.source], task) for task in tasks] or "finalize_answer"
 
+    async def planned(state: State) -> list[Send] | str:
+        return await fan_out(state) if state.get("approved", True) else "approval"
+
     graph = StateGraph(State, context_schema=Context)
     graph.add_node("generate_query", _plan)
+    graph.add_node("approval", _approve)
     graph.add_node("reflection", _reflect)
     graph.add_node("finalize_answer", _answer)
     targets = [*nodes.values(), "finalize_answer"]
@@ -209,7 +228,8 @@ def build(sources: Mapping[str, Source]) -> StateGraph[State, Context, State, St
         graph.add_node(node, _search_node(name), input_schema=Task)
         graph.add_conditional_edges(node, _after_search, ["reflection", "finalize_answer"])
     graph.add_edge(START, "generate_query")
-    graph.add_conditional_edges("generate_query", fan_out, targets)
+    graph.add_conditional_edges("generate_query", planned, [*targets, "approval"])
+    graph.add_conditional_edges("approval", fan_out, targets)
     graph.add_conditional_edges("reflection", fan_out, targets)
     graph.add_edge("finalize_answer", END)
     return graph

@@ -32,7 +32,7 @@ Reason = Literal[
     "left out",  # not done, or cut off: a limit of the run was reached, or its searching was ended
     "internal",  # our own fault; the log has the details
 ]
-RunStatus = Literal["queued", "running", "done", "stopped", "interrupted", "failed"]
+RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrupted", "failed"]
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
 Hint = Literal[
@@ -362,6 +362,7 @@ class Options(Record):
     tokens: int = Field(default=0, ge=0)
     cost: float = Field(default=0.0, ge=0)
     seconds: float = Field(default=0.0, ge=0)
+    approve: bool = False  # the plan, before anything is searched
 
 
 class Estimate(Record):
@@ -376,7 +377,7 @@ class Estimate(Record):
 
 
 class Run(Record):
-    """One turn: a question on its way to an answer."""
+    """One turn: a question on its way to an answer. One that is waiting needs its plan approved."""
 
     id: str
     conversation: str

@@ -57,6 +57,7 @@ class Settings(BaseModel):
     max_tokens: int = 0
     max_cost: float = 0.0
     max_seconds: float = 0.0
+    approve_plan: str = "off"
     search_timeout: float = 60.0
     search_delay: float = 0.0
     passages_per_search: int = 8
@@ -105,6 +106,7 @@ class Settings(BaseModel):
             tokens=self.max_tokens,
             cost=self.max_cost,
             seconds=self.max_seconds,
+            approve=self.approve_plan == "on",
         )
 
     @property
@@ -137,6 +139,7 @@ class Settings(BaseModel):
             ("SIGHTLINE_MAX_TOKENS", str(self.max_tokens)),
             ("SIGHTLINE_MAX_COST", f"{self.max_cost:g}"),
             ("SIGHTLINE_MAX_SECONDS", f"{self.max_seconds:g} s"),
+            ("SIGHTLINE_APPROVE_PLAN", self.approve_plan),
             *((model_setting(role), self.model(role)) for role in ROLES),
             ("GEMINI_API_KEY", "set" if self.gemini_key.get_secret_value() else ""),
             ("GOOGLE_GEMINI_BASE_URL", _open(self.gemini_url)),
@@ -316,6 +319,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         max_tokens=_whole(env, "SIGHTLINE_MAX_TOKENS", 0, 0, 1_000_000_000),
         max_cost=_number(env, "SIGHTLINE_MAX_COST", 0, 0, 10_000),
         max_seconds=_number(env, "SIGHTLINE_MAX_SECONDS", 0, 0, 86_400),
+        approve_plan=_one(env, "SIGHTLINE_APPROVE_PLAN", ("off", "on")),
         search_timeout=_number(env, "SIGHTLINE_SEARCH_TIMEOUT", 60, 0.05, 600),
         search_delay=_number(env, "SIGHTLINE_SEARCH_DELAY", 0, 0, 60),
         passages_per_search=_whole(env, "SIGHTLINE_PASSAGES_PER_SEARCH", 8, 1, 50),

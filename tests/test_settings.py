@@ -75,6 +75,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     **{name: (field, "", "http://127.0.0.1:8/v1/", "http://127.0.0.1:8/v1") for name, field in ADDRESSES.items()},
     "WIKIPEDIA_URL": ("wikipedia_url", WIKIPEDIA, "http://w.test/{language}/", "http://w.test/{language}"),
     "AMAP_MCP": ("amap_mcp", "memory", " NPM", "npm"),
+    "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
     "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
     **{name: (field, SecretStr(""), "k-0123", SecretStr("k-0123")) for name, field in KEYS.items()},
@@ -344,6 +345,16 @@ def test_the_number_of_loops_is_the_number_of_rounds(loops: int, start: Start) -
     assert over(runs, run).status == "done"
     assert source.queries == ["first", *(f"after {n}" for n in range(1, loops))][:loops]
     assert [round_ for round_, _ in reasoner.reflected] == list(range(1, loops))
+
+
+@pytest.mark.parametrize(("approve", "status"), [("off", "done"), ("on", "waiting")])
+def test_a_run_waits_for_approval_of_its_plan_if_that_is_set(
+    approve: str, status: str, start: Start
+) -> None:
+    source = ScriptedSource()
+    runs, run = start(ScriptedReasoner(["a"]), source, approve_plan=approve, loops=1)
+    assert over(runs, run).status == status
+    assert len(source.calls) == (status == "done")
 
 
 @pytest.mark.parametrize("searches", [0, 1, 4])

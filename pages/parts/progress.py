@@ -122,6 +122,8 @@ class View:
         self.planned, self.edited = True, plan["edited"]
         self.parts = [(part["subject"], part["text"]) for part in plan["parts"]]
         self.notes = plan["notes"]
+        if first := self.rounds.get(1):  # the plan as it was before it was approved
+            first.searches = {n: s for n, s in first.searches.items() if s.state != "waiting"}
         for task in plan["tasks"]:
             self._task(task)
 

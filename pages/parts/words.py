@@ -48,6 +48,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "ask.tokens": ("token 数", "Tokens"),
     "ask.cost": ("费用（美元，估算）", "Cost (US dollars, estimate)"),
     "ask.seconds": ("用时（秒）", "Seconds"),
+    "ask.approve": ("搜索前先由我批准计划", "Wait for my approval of the plan"),
     "ask.sources": ("资料来源", "Sources"),
     "ask.effort_help": (
         "查询和轮数越多，查得越细，也越慢。",
@@ -109,6 +110,12 @@ WORDS: dict[str, tuple[str, str]] = {
     # run
     "run.queued": ("排队中", "Queued"),
     "run.running": ("进行中", "Running"),
+    "run.waiting": ("等待批准", "Waiting for approval"),
+    "run.waiting_help": (
+        "计划已拟好，等您批准后才会搜索。可以修改计划、资料来源和上限。",
+        "The plan is ready, and nothing is searched before you approve it. Plan, sources and limits can be changed.",
+    ),
+    "run.approve": ("批准并开始", "Approve and start"),
     "run.done": ("已完成", "Done"),
     "run.stopped": ("已停止", "Stopped"),
     "run.interrupted": ("已中断", "Interrupted"),

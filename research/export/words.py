@@ -131,6 +131,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "failed": ("失败次数：{count}", "Failures: {count}"),
     "status.queued": ("排队中", "queued"),
     "status.running": ("进行中", "running"),
+    "status.waiting": ("等待批准计划", "waiting for its plan to be approved"),
     "status.done": ("已完成", "done"),
     "status.stopped": ("已停止", "stopped"),
     "status.interrupted": ("已中断", "interrupted"),

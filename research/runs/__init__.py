@@ -293,6 +293,17 @@ def resume(run_id: str, *, write: bool = False, owner: str = "local") -> Run | N
     return desk().runs.resume(run_id, write=write, owner=owner)
 
 
+def approve(
+    run_id: str,
+    *,
+    plan: Plan | None = None,
+    options: Options | None = None,
+    owner: str = "local",
+) -> Run | None:
+    """Goes on with a run that waits for its plan, with the plan and the limits that are given."""
+    return desk().runs.approve(run_id, plan=plan, options=options, owner=owner)
+
+
 def more(run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
     """A further run that looks for what a finished one still lacks. It repeats no search."""
     return desk().runs.more(run_id, rounds=rounds, owner=owner)

@@ -77,6 +77,7 @@ class _Live:
     flush: asyncio.TimerHandle | None = None
     meter: Meter | None = None
     write: bool = False  # with what there is
+    waiting: bool = False  # for its plan to be approved
     plan: Plan | None = None
     reflections: dict[int, Reflection] = field(default_factory=dict)
 
@@ -180,9 +181,7 @@ class LocalRuns:
         """
         understand(question)
         options = options or self._usual()
-        if unknown := [name for name in options.sources if name not in self._sources]:
-            known_sources = ", ".join(self._sources)
-            raise ValueError(f"There is no source {unknown[0]!r}; there are: {known_sources}.")
+        self._hold(options)
         if run_id and (known := self.get(run_id, owner=owner)):
             return known
         earlier = self.get(based_on, owner=owner) if based_on else None
@@ -205,6 +204,36 @@ class LocalRuns:
                 f"The run id {run.id!r} cannot be used; leave it out to get a new one."
             )
         self._spawn(run)
+        return run
+
+    def _hold(self, options: Options) -> None:
+        if unknown := [name for name in options.sources if name not in self._sources]:
+            known = ", ".join(self._sources)
+            raise ValueError(f"There is no source {unknown[0]!r}; there are: {known}.")
+
+    def approve(
+        self,
+        run_id: str,
+        *,
+        plan: Plan | None = None,
+        options: Options | None = None,
+        owner: str = "local",
+    ) -> Run | None:
+        """Goes on with a run that waits, with its plan and its limits or with those given.
+
+        Raises:
+            ValueError: there is no such source.
+        """
+        report = self.report(run_id, owner=owner)
+        if report is None or report.run.status != "waiting":
+            return report.run if report else None
+        chosen = options or report.run.options
+        self._hold(chosen)
+        given = plan if plan and plan.tasks else report.plan
+        if not self.store.approve(run_id, self._engine.id, given, chosen):
+            return self.get(run_id, owner=owner)
+        update = {"status": "queued", "finished": None, "error": "", "options": chosen}
+        self._spawn(run := report.run.model_copy(update=update), resumed=True)
         return run
 
     def plan(self, question: str, *, options: Options | None = None) -> Plan:
@@ -402,7 +431,10 @@ class LocalRuns:
             raise
         finally:
             live.meter.close()
-        await self._keep(run, (await self._graph.aget_state(config)).values)
+        state = await self._graph.aget_state(config)
+        live.waiting = bool(state.interrupts)
+        if not live.waiting:
+            await self._keep(run, state.values)
 
     def _meter(self, live: _Live) -> Meter:
         """The account of a run; one that goes on keeps that of before."""
@@ -514,7 +546,7 @@ class LocalRuns:
     def _finish(self, live: _Live, task: asyncio.Task[None]) -> None:
         """The end of a run, however it came. Errors end here and nowhere else."""
         error = None if task.cancelled() else task.exception()
-        status: RunStatus = "done"
+        status: RunStatus = "waiting" if live.waiting else "done"
         if task.cancelled():
             status = "stopped" if live.stopped else "interrupted"
         elif error is not None:

@@ -425,6 +425,24 @@ class Store:
             for seq, time, kind, data in rows
         ]
 
+    # Approval
+
+    def approve(self, run_id: str, engine: str, plan: Plan | None, options: Options) -> bool:
+        """Gives a waiting run its plan and takes it for an engine. Only one of several gets it."""
+        with self._db.write() as db:
+            return bool(
+                db.execute(
+                    "update run set status='queued', engine=?, stop=0, error='', finished=null, "
+                    "given=?, options=? where id=? and status='waiting'",
+                    (
+                        engine,
+                        plan.model_dump_json() if plan else None,
+                        options.model_dump_json(),
+                        run_id,
+                    ),
+                ).rowcount
+            )
+
     # Ending the searching of a run
 
     def ask_to_write(self, run_id: str) -> None:

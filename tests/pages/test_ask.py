@@ -406,6 +406,29 @@ def test_a_plan_is_still_there_after_a_look_at_another_page(visit: Visit) -> Non
     assert len(visitor.table("query")) == 2
 
 
+# Approval
+
+
+def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(visit: Visit) -> None:
+    visitor = visit()
+    visitor.at.toggle(key="approve").set_value(True)
+    visitor.ask(EN).wait()
+    (run,) = runs.list()
+    assert run.status == "waiting"
+    assert english("run.waiting_help") in visitor.words
+    assert runs.desk().runs.store.searches(run.id) == []
+    assert EN[:20] in visitor.go("history").words
+    other = visit(run=run.id)  # a second browser
+    assert len(other.table("query")) == 2
+    other.at.number_input(key="max_searches").set_value(1)
+    other.look().press(f"approve_{run.id[:8]}").wait()
+    assert other.blocks("quote")
+    (run,) = runs.list()
+    assert (run.status, run.options.searches) == ("done", 1)
+    assert len(runs.desk().runs.store.searches(run.id)) == 1
+    assert visit(run=run.id).answer == other.answer
+
+
 # The answer
 
 
