@@ -250,6 +250,7 @@ def head(run: Run, view: progress.View) -> None:
             elif run.status == "done":
                 more(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
+    progress.meters(view, run)
     if run.resumable:
         note = t(f"run.{run.status}_help", error=plain(run.error))
         (st.error if run.status == "failed" else st.info)(note)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -77,6 +79,7 @@ class View:
     paid: int = 0
     cost: float = 0.0
     unpriced: bool = False
+    asked: Counter[str] = field(default_factory=Counter)  # of services, by search
     first: datetime | None = None
     last: datetime | None = None
     spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)
@@ -96,6 +99,13 @@ class View:
     @property
     def searches(self) -> int:
         return sum(s.made for r in self.rounds.values() for s in r.searches.values())
+
+    @property
+    def begun(self) -> int:
+        """The searches that count against a limit: each as often as it asked a service."""
+        searches = [s for r in self.rounds.values() for s in r.searches.values()]
+        own = [s for s in searches if (s.made or s.state == "searching") and not s.reused]
+        return sum(max(1, self.asked[s.id]) for s in own)
 
     def elapsed(self, now: datetime) -> float:
         """Seconds that the run has worked, pauses between stop and resume left out."""
@@ -183,6 +193,7 @@ class View:
     def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
         self.tokens += data["input"] + data["output"]
         self.paid += data["searches"]
+        self.asked[data.get("task", "")] += data["searches"]
         self.waiting = None
         if data["cost"] is None:
             self.unpriced = True
@@ -205,6 +216,28 @@ def summary(view: View, run: Run) -> str:
     if view.tokens or view.paid:
         facts.append(spent(view))
     return " · ".join(facts)
+
+
+def meters(view: View, run: Run) -> None:
+    """How much of each limit of the run is used; the row is there from the first look on."""
+    end = datetime.now(UTC) if run.active else (view.last or run.created)
+    used = {
+        "searches": view.begun,
+        "tokens": view.tokens,
+        "cost": view.cost,
+        "seconds": view.elapsed(end),
+    }
+    limits = {name: getattr(run.options, name) for name in used if getattr(run.options, name)}
+    for column, (name, limit) in zip(st.columns(4), limits.items(), strict=False):
+        now = min(used[name], limit) if name == "searches" else used[name]
+        words = t(f"meter.{name}", used=_brief(now, name), limit=_brief(limit, name))
+        column.progress(min(1.0, now / limit), text=words)
+
+
+def _brief(value: float, what: str) -> str:
+    if what == "cost":
+        return f"{value:.4f}".rstrip("0").rstrip(".") or "0"
+    return f"{value / 1_000:.0f}k" if value >= 10_000 else number(math.floor(value))
 
 
 def spent(view: View) -> str:

@@ -369,6 +369,24 @@ def test_what_a_run_will_use_is_told_beside_its_effort(visit: Visit, server: Fak
     assert "Estimate:" not in visitor.look().words
 
 
+def test_each_limit_of_a_run_has_a_meter_while_it_runs_and_after(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
+    visitor = visit()
+    visitor.at.number_input(key="max_searches").set_value(6)
+    visitor.at.number_input(key="max_tokens").set_value(50_000)
+    visitor.ask(EN).until("searching…")
+    meters = [bar.proto.text for bar in visitor.at.get("progress")]
+    assert meters == ["Searches 2/6", "Tokens 0/50k"]
+    visitor.press(f"write_{visitor.run_id[:8]}").wait()
+    meters = [bar.proto.text for bar in visitor.at.get("progress")]
+    assert meters == ["Searches 0/6", "Tokens 0/50k"]
+    other = visit().ask(EN).until("searching…")
+    assert other.at.get("progress") == []
+    other.press(f"stop_{other.run_id[:8]}").wait()
+
+
 # The plan first
 
 
