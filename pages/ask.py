@@ -40,6 +40,12 @@ EXAMPLES = {
         "How do train tickets for children work in China, and how much luggage can they take?",
     ),
 }
+LIMITS = {  # the words for each, and what a step is
+    "searches": ("ask.searches", 1),
+    "tokens": ("ask.tokens", 1_000),
+    "cost": ("ask.cost", 0.01),
+    "seconds": ("ask.seconds", 10.0),
+}
 COLORS = {"running": "blue", "queued": "blue", "done": "green", "failed": "red"}
 
 
@@ -77,10 +83,7 @@ def leave() -> None:
 
 
 def form() -> None:
-    if "queries" not in st.session_state:  # the values of widgets go as soon as others are drawn
-        limits = st.session_state.get("limits", runs.desk().usual())
-        st.session_state.queries, st.session_state.loops = limits.queries, limits.loops
-        st.session_state.sources, st.session_state.model = list(limits.sources), limits.model
+    offer("", st.session_state.get("limits", runs.desk().usual()))
     with st.form("ask", border=False, enter_to_submit=True):
         question = st.text_area(
             t("ask.question"),
@@ -95,13 +98,31 @@ def form() -> None:
                 shortcut="Ctrl+Enter",
             )  # fmt: skip
             first = st.form_submit_button(t("ask.plan_first"), key="plan_first")
-            effort()
-    if (go or first) and (limits := options()) is not None:
-        st.session_state.limits = limits
+    with st.container(horizontal=True, vertical_alignment="center"):
+        effort()  # outside the form: the estimate follows what is chosen
+        if chosen := options():
+            likely = usage.likely(runs.estimate(chosen, owner=owner()))
+            st.caption(t("ask.estimate", facts=likely), width="content")
+    if (go or first) and chosen is not None:
+        st.session_state.limits = chosen
         if go:
-            start(question, limits)
+            start(question, chosen)
         else:
-            preview(question, limits)
+            preview(question, chosen)
+    elif go or first:
+        st.error(t("ask.no_sources"))
+
+
+def offer(what: str, usual: Options) -> None:
+    """Fills the widgets of the effort, unless they hold already what is chosen for this."""
+    if "queries" in st.session_state and st.session_state.get("offered") == what:
+        return  # the values of widgets go as soon as others are drawn
+    st.session_state.offered = what
+    st.session_state.queries, st.session_state.loops = usual.queries, usual.loops
+    st.session_state.sources, st.session_state.model = list(usual.sources), usual.model
+    st.session_state.approve = usual.approve
+    for name in LIMITS:
+        st.session_state[f"max_{name}"] = getattr(usual, name)
 
 
 def effort() -> None:
@@ -119,21 +140,43 @@ def effort() -> None:
         )
         if runs.desk().models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
+        st.toggle(t("ask.approve"), key="approve")
+        limits()
         web = runs.readiness()["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
 
 
+def limits() -> None:
+    """What the run may use in all; 0 is no limit."""
+    with st.expander(t("ask.limits"), key="limits_box", expanded=bool(_limited())):
+        st.caption(t("ask.limits_help"))
+        columns = st.columns(2)
+        for n, (name, (words, step)) in enumerate(LIMITS.items()):
+            form = {"cost": "%.2f", "seconds": "%.0f"}.get(name)
+            columns[n % 2].number_input(
+                t(words), 0 * step, step=step, format=form, key=f"max_{name}"
+            )
+
+
+def _limited() -> dict[str, float]:
+    """The limits that are set."""
+    chosen = {name: st.session_state.get(f"max_{name}") or 0 for name in LIMITS}
+    return {name: value for name, value in chosen.items() if value}
+
+
 def options() -> Options | None:
+    """What is chosen; None without a source."""
     chosen = tuple(st.session_state.sources or ())
     if not chosen:
-        st.error(t("ask.no_sources"))
         return None
     return Options(
         queries=st.session_state.queries,
         loops=st.session_state.loops,
         sources=chosen,
         model=(st.session_state.get("model") or "").strip(),
+        approve=bool(st.session_state.get("approve")),
+        **_limited(),
     )
 
 
@@ -215,23 +258,81 @@ def head(run: Run, view: progress.View) -> None:
         st.badge(t(f"run.{run.status}"), color=COLORS.get(run.status, "orange"))
         st.caption(f"{progress.summary(view, run)} · {local_time(run.created)}", width="content")
         if run.active:
-            if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
-                runs.stop(run.id, owner=owner())
-                st.session_state[f"stopping_{run.id}"] = True
-            if st.session_state.get(f"stopping_{run.id}"):
-                st.caption(t("run.stopping"), width="content")
+            stopping(run, view)
         else:
             st.session_state.pop(f"stopping_{run.id}", None)
-            if run.resumable and st.button(
-                t("run.resume"), key=f"resume_{run.id[:8]}", type="primary",
-                icon=":material/play_arrow:",
-            ):  # fmt: skip
-                runs.resume(run.id, owner=owner())
-                st.rerun()
+            if run.resumable:
+                going_on(run)
+            elif run.status == "done":
+                more(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
+    progress.meters(view, run)
     if run.resumable:
         note = t(f"run.{run.status}_help", error=plain(run.error))
         (st.error if run.status == "failed" else st.info)(note)
+
+
+def stopping(run: Run, view: progress.View) -> None:
+    """The ways to end a run under way; what is asked for is done within a call."""
+    key = f"stopping_{run.id}"
+    if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
+        runs.stop(run.id, owner=owner())
+        st.session_state[key] = "run.stopping"
+    if not view.writing and st.button(
+        t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
+        help=t("run.write_help"),
+    ):  # fmt: skip
+        runs.stop(run.id, write=True, owner=owner())
+        st.session_state[key] = "run.ending"
+    if words := st.session_state.get(key):
+        st.caption(t(words), width="content")
+
+
+def going_on(run: Run) -> None:
+    """The ways to go on with a run that is not done."""
+    if st.button(
+        t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"
+    ):
+        runs.resume(run.id, owner=owner())
+        st.rerun()
+    if run.status != "failed" and st.button(
+        t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
+        help=t("run.write_help"),
+    ):  # fmt: skip
+        runs.resume(run.id, write=True, owner=owner())
+        st.rerun()
+
+
+def more(run: Run) -> None:
+    if st.button(
+        t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
+        help=t("run.more_help"),
+    ) and (further := runs.more(run.id, owner=owner())):  # fmt: skip
+        show(further)
+        st.rerun()
+
+
+def approval(run: Run) -> None:
+    """The plan of a run that waits for it, to be edited and approved, with sources and limits."""
+    head(run, view_of(run))
+    report = runs.report(run.id, owner=owner())
+    if report is None or report.plan is None:
+        return
+    st.info(t("run.waiting_help"))
+    if report.plan.failures:
+        failures(report.plan.failures)
+    offer(run.id, run.options)
+    edited = plan.editor(report.plan, tuple(runs.desk().sources), f"approve_plan_{run.id[:8]}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        go = st.button(t("run.approve"), type="primary", key=f"approve_{run.id[:8]}")
+        effort()
+    if go and (chosen := options()) is None:
+        st.error(t("ask.no_sources"))
+    elif go and not edited.tasks:
+        st.error(t("plan.none"))
+    elif go:
+        runs.approve(run.id, plan=edited, options=chosen, owner=owner())
+        st.rerun()
 
 
 def view_of(run: Run) -> progress.View:
@@ -384,6 +485,8 @@ run = current()
 if run is not None:
     if run.active:
         (live_text if view_of(run).text else live)(run.id)
+    elif run.status == "waiting":
+        approval(run)
     else:
         finished(run)
 elif "draft" in st.session_state:

@@ -29,9 +29,10 @@ Reason = Literal[
     "unavailable",  # it answered that it cannot serve now
     "cut off",  # it reached its own limit of output
     "unclear",  # it has to be said more exactly what is meant; the message asks
+    "left out",  # not done, or cut off: a limit of the run was reached, or its searching was ended
     "internal",  # our own fault; the log has the details
 ]
-RunStatus = Literal["queued", "running", "done", "stopped", "interrupted", "failed"]
+RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrupted", "failed"]
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
 Hint = Literal[
@@ -364,6 +365,7 @@ class Usage(Record):
     output: int = 0
     searches: int = 0
     cost: float | None = None
+    task: str = ""  # the id of the search that it was used for
 
 
 class Answer(Record):
@@ -390,16 +392,35 @@ class Answer(Record):
 
 
 class Options(Record):
-    """The limits of one run. `loops` counts rounds of search, the first included; 0 searches nothing."""
+    """The limits of one run. `loops` counts rounds of search, the first included; 0 searches nothing.
+
+    Of `searches`, `tokens`, `cost` (US dollars) and `seconds` (of work) 0 is no limit.
+    """
 
     queries: int = Field(default=3, ge=1, le=10)
     loops: int = Field(default=2, ge=0, le=10)
     sources: tuple[str, ...] = ("library",)
     model: str = ""  # reflects and writes instead of the models that are set; "" leaves them
+    searches: int = Field(default=0, ge=0)
+    tokens: int = Field(default=0, ge=0)
+    cost: float = Field(default=0.0, ge=0)
+    seconds: float = Field(default=0.0, ge=0)
+    approve: bool = False  # the plan, before anything is searched
+
+
+class Estimate(Record):
+    """What a run is likely to use, told before it starts. `cost` is None where a price is not known;
+    `runs` are the earlier ones that it draws on."""
+
+    searches: int
+    tokens: int
+    cost: float | None
+    seconds: float
+    runs: int = 0
 
 
 class Run(Record):
-    """One turn: a question on its way to an answer."""
+    """One turn: a question on its way to an answer. One that is waiting needs its plan approved."""
 
     id: str
     conversation: str

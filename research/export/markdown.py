@@ -27,6 +27,7 @@ from research.records import (
     Finding,
     Hint,
     Language,
+    Options,
     Passage,
     Place,
     Reason,
@@ -792,6 +793,7 @@ def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     facts = [
         say("author", author=escape(cited.answer.author)) if cited else "",
         options,
+        _limits(run.options, say),
         say("model", model=escape(run.options.model)) if run.options.model.strip() else "",
         say("run", run=escape(run.id)),
         say("status", status=say(f"status.{run.status}")),
@@ -802,6 +804,14 @@ def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     ]
     yield f"## {say('made')}"
     yield from _bullets(fact for fact in facts if fact)
+
+
+def _limits(options: Options, say: Say) -> str:
+    """What the run might use, where that was limited."""
+    names = ("searches", "tokens", "cost", "seconds")
+    set_ = [(name, getattr(options, name)) for name in names if getattr(options, name)]
+    told = [say(f"limit.{name}", n=f"{value:,.10g}") for name, value in set_]
+    return say("limits", limits=say("comma").join(told)) if told else ""
 
 
 def _sampled(report: Report, cited: CitedAnswer | None, say: Say) -> str:

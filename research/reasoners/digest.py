@@ -245,6 +245,9 @@ class Digest:
         options: Options,
         say: Say,
     ) -> Draft:
+        return self.stand_in(question, plan, findings)
+
+    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans: list[Span] = []
         for part in plan.parts:
             spans.append(Span(kind="heading", text=_label(part, plan), part=part.id))
@@ -267,7 +270,7 @@ class Digest:
         for text in dict.fromkeys(back):
             yield Span(kind="missing", text=text, part=part.id)
         own = [f for f in findings if f.task.part == part.id and f.task.source == MAP]
-        if any(f.reason not in (None, "empty", "unclear") for f in own) and not places:
+        if any(f.reason not in (None, "empty", "unclear", "left out") for f in own) and not places:
             yield Span(kind="missing", text=_NO_MAP[question.language], part=part.id)
         elif not (places or quotes or back):
             offline = any(_unknown_offline(f) for f in own)
@@ -278,6 +281,7 @@ class Digest:
         self, question: Question, part: Part, findings: Sequence[Finding]
     ) -> dict[Language, str]:
         """Why a part has no quote."""
+        findings = [finding for finding in findings if finding.reason != "left out"]
         own = any(finding.task.part == part.id for finding in findings)
         if not own and not self._tried(question, part, findings):
             return _UNSEARCHED

@@ -20,7 +20,15 @@ from research.models.clients import Clients
 from research.models.roles import KEYS, Spec, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
-from research.reasoners.drafts import NOBODY, NOTICES, drafted, ending, standing_in, without_sources
+from research.reasoners.drafts import (
+    NOBODY,
+    NOTICES,
+    drafted,
+    ending,
+    quoted,
+    standing_in,
+    without_sources,
+)
 from research.reasoners.explore import explore
 from research.reasoners.material import Listing
 from research.reasoners.places import wanted
@@ -106,6 +114,14 @@ class LLM:
     def name(self, role: Role) -> str:
         """The model of a role, as `provider:name`."""
         return str(self._roles[role])
+
+    def models(self, options: Options) -> dict[Role, str]:
+        """The model of each role in a run, as far as it can be told."""
+        names = {role: str(spec) for role, spec in self._roles.items()}
+        try:
+            return {**names, **{role: str(self.chat(role, options).spec) for role in names}}
+        except Trouble:  # the run's own model is no model's name
+            return names
 
     def table(self) -> list[tuple[Role, str, str, str]]:
         """Each role, its setting, its model, and the setting that it lacks, if any."""
@@ -270,6 +286,9 @@ class LLM:
             failures=draft.failures,
             unwritten=draft.unwritten,
         )
+
+    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
+        return quoted(question.language, findings)
 
     async def summarise(
         self, query: str, evidence: Sequence[Evidence], say: Say

@@ -499,6 +499,66 @@ class Store:
                     db.execute(f"delete from {table} where {key}=?", (conversation,))  # noqa: S608 - constants
         return ids
 
+    def accounts(self, owner: str, limit: int) -> list[tuple[Run, list[Event]]]:
+        """An owner's latest finished runs, each with its events of what it used."""
+        rows: list[Any] = self._db.read(
+            f"select {_RUN} from run where owner=? and status='done' order by created desc limit ?",  # noqa: S608 - the columns are a constant
+            (owner, limit),
+        )
+        return [(run, self._account(run.id)) for run in map(_run, rows)]
+
+    def _account(self, run_id: str) -> list[Event]:
+        rows: list[Any] = self._db.read(
+            "select seq, time, kind, data from event where run=? "
+            "and kind in ('status', 'usage', 'found') order by seq",
+            (run_id,),
+        )
+        return [
+            Event(
+                run=run_id,
+                seq=seq,
+                time=datetime.fromisoformat(time),
+                kind=kind,
+                data=json.loads(data),
+            )
+            for seq, time, kind, data in rows
+        ]
+
+    # Approval
+
+    def approve(self, run_id: str, engine: str, plan: Plan | None, options: Options) -> bool:
+        """Gives a waiting run its plan and takes it for an engine. Only one of several gets it."""
+        with self._db.write() as db:
+            return bool(
+                db.execute(
+                    "update run set status='queued', engine=?, stop=0, error='', finished=null, "
+                    "given=?, options=? where id=? and status='waiting'",
+                    (
+                        engine,
+                        plan.model_dump_json() if plan else None,
+                        options.model_dump_json(),
+                        run_id,
+                    ),
+                ).rowcount
+            )
+
+    # Ending the searching of a run
+
+    def ask_to_write(self, run_id: str) -> None:
+        with self._db.write() as db:
+            db.execute(
+                "update run set stop=2 where id=? and status in ('queued', 'running') and stop=0",
+                (run_id,),
+            )
+
+    def to_write(self, engine: str) -> list[str]:
+        """The engine's runs that somebody asked to write with what there is."""
+        rows = self._db.read(
+            "select id from run where engine=? and stop=2 and status in ('queued', 'running')",
+            (engine,),
+        )
+        return [str(row[0]) for row in rows]
+
     def close(self) -> None:
         self._db.close()
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from research.reasoners import Reasoner
-from research.records import Draft, Options, Part, Plan, Question, Say, Task
+from research.records import Draft, Options, Part, Plan, Question, Report, Say, Task
+from research.stages.question import understand
 
 _CUT = {
     "zh": "有 {n} 个查询超出上限，已略去",
     "en": "{n} tasks beyond the limits were left out",
+}
+_CARRIED = {
+    "zh": "沿用上一次研究的 {n} 次搜索，再查 {rounds} 轮",
+    "en": "kept from the run before: {n} searches; further rounds: {rounds}",
 }
 _OWN_WORDS = {
     "zh": "没有拟出查询，直接搜索问题本身",
@@ -38,6 +43,25 @@ def alone(question: Question, plan: Plan) -> Question:
 def own_words(question: Question, options: Options) -> Plan:
     """The plan that searches the question itself, in each source."""
     return _held(Plan(), question, options)
+
+
+def unplanned(question: Question) -> Plan:
+    """The plan of a run that has to end before there is one: nothing will be searched."""
+    return Plan(parts=(Part(id="p1", subject="", text=question.text),))
+
+
+def carried_on(report: Report, rounds: int) -> Plan:
+    """The plan of a run that goes on where a finished one ended: what that one has found, as its
+    first round, so that it begins with a judgement of it."""
+    found = [f.task for f in report.findings if f.reason in (None, "empty")]
+    tasks = [
+        task.model_copy(update={"id": f"1.{n}", "round": 1})
+        for n, task in enumerate(_once(found), 1)
+    ]
+    old, question = report.plan or Plan(), understand(report.run.question)
+    note = _CARRIED[question.language].format(n=len(tasks), rounds=rounds)
+    parts = old.parts or unplanned(question).parts
+    return Plan(parts=parts, tasks=tuple(tasks), edited=old.edited, notes=(note,))
 
 
 def _held(plan: Plan, question: Question, options: Options) -> Plan:
