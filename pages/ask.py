@@ -101,8 +101,7 @@ def form() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         effort()  # outside the form: the estimate follows what is chosen
         if chosen := options():
-            likely = usage.likely(runs.estimate(chosen, owner=owner()))
-            st.caption(t("ask.estimate", facts=likely), width="content")
+            estimate(chosen)
     if (go or first) and chosen is not None:
         st.session_state.limits = chosen
         if go:
@@ -111,6 +110,11 @@ def form() -> None:
             preview(question, chosen)
     elif go or first:
         st.error(t("ask.no_sources"))
+
+
+def estimate(chosen: Options, plan_: Plan | None = None) -> None:
+    likely = usage.likely(runs.estimate(chosen, plan=plan_, owner=owner()))
+    st.caption(t("ask.estimate", facts=likely), width="content")
 
 
 def offer(what: str, usual: Options) -> None:
@@ -326,7 +330,9 @@ def approval(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         go = st.button(t("run.approve"), type="primary", key=f"approve_{run.id[:8]}")
         effort()
-    if go and (chosen := options()) is None:
+        if chosen := options():
+            estimate(chosen, edited)
+    if go and chosen is None:
         st.error(t("ask.no_sources"))
     elif go and not edited.tasks:
         st.error(t("plan.none"))

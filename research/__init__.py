@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         Usage,
     )
     from research.settings import SettingError, Settings
-    from research.stages.plan import edited_plan
+    from research.stages.plan import edited_plan, served_as_a_whole
     from research.stages.question import QuestionError
     from research.storage import StoreError
 
@@ -109,6 +109,7 @@ __all__ = [
     "report_json",
     "report_markdown",
     "runs",
+    "served_as_a_whole",
     "to_gcj02",
 ]
 
@@ -139,6 +140,7 @@ _HOMES = {
     "prices_as_of": "models.prices",
     "report_json": "export.data",
     "report_markdown": "export.markdown",
+    "served_as_a_whole": "stages.plan",
     "to_gcj02": "places.coordinates",
 }
 _OWN_NAMES = {"answer_tree": "tree", "places_csv": "csv", "prices_as_of": "as_of"}

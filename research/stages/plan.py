@@ -89,8 +89,10 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
     """A plan from what the analyst edited: rows of subject, part, query and source.
 
     Rows without a query are left out. A task that the original has keeps the names that its hits
-    must mention; a new one must mention its subject, unless the original was without names.
+    must mention; a new one must mention its subject, unless the original was without names. Where
+    the original's tasks serve its parts as a whole, so do rows that name none, and the parts stay.
     """
+    whole = served_as_a_whole(original)
     parts: list[Part] = []
     tasks: list[Task] = []
     names = {p.subject: t.subject for p in original.parts for t in original.tasks if t.part == p.id}
@@ -100,8 +102,9 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
         if not query:
             continue
         part = next((p for p in parts if (p.subject, p.text) == (subject, text)), None)
-        if part is None:
-            part = Part(id=f"p{len(parts) + 1}", subject=subject, text=text or query)
+        if part is None and not (whole and subject == text == ""):
+            taken = len(original.parts) if whole else 0
+            part = Part(id=f"p{taken + len(parts) + 1}", subject=subject, text=text or query)
             parts.append(part)
         required = names.get(subject, (subject,) if subject and strict else ())
         tasks.append(
@@ -109,14 +112,21 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
                 id=f"1.{len(tasks) + 1}",
                 source=source,
                 query=query,
-                part=part.id,
+                part=part.id if part else "",
                 subject=required,
                 why="edited",
             )
         )
+    if whole:
+        parts = [*original.parts, *parts]
     if _same(parts, tasks, original):
         return original
     return Plan(parts=tuple(parts), tasks=tuple(_once(tasks)), edited=True)
+
+
+def served_as_a_whole(plan: Plan) -> bool:
+    """Whether the tasks belong to no part of their own, as where a model has planned."""
+    return bool(plan.tasks) and not any(task.part for task in plan.tasks)
 
 
 def _same(parts: Sequence[Part], tasks: Sequence[Task], original: Plan) -> bool:

@@ -446,6 +446,18 @@ def test_a_plan_is_still_there_after_a_look_at_another_page(visit: Visit) -> Non
     assert len(visitor.table("query")) == 2
 
 
+def test_the_plan_of_a_model_shows_its_queries_and_starts(visit: Visit, server: FakeOpenAI) -> None:
+    visitor = visit().ask(EN, "plan_first")
+    planned = list(visitor.table("query")["query"])
+    assert len(planned) == 3
+    assert all(planned)
+    visitor.press("start_draft").wait()
+    (run,) = runs.list()
+    searched = [search["query"] for search in runs.desk().runs.store.searches(run.id)]
+    assert searched[:3] == planned
+    assert server.calls("plan") == 1
+
+
 # Approval
 
 
