@@ -295,7 +295,13 @@ def _draw_plan(view: View, run: Run) -> None:
             st.caption(plain(note))
 
 
-_ICONS = {"found": ":green[✓]", "searching": "⋯", "waiting": "·", "empty": ":gray[○]"}
+_ICONS = {
+    "found": ":green[✓]",
+    "searching": "⋯",
+    "waiting": "·",
+    "empty": ":gray[○]",
+    "left out": ":gray[–]",
+}
 
 
 def _draw_round(round_: Round, run: Run, *, last: bool) -> None:

@@ -26,7 +26,6 @@ _LIMITS: dict[Why, dict[Language, str]] = {
     "cost": {"zh": "{n:g} 美元", "en": "{n:g} US dollar{s}"},
     "seconds": {"zh": "{n:g} 秒", "en": "{n:g} second{s}"},
 }
-_STOPPED: dict[Language, str] = {"zh": "搜索提前结束", "en": "the searching was ended"}
 _ENDED: dict[Language, str] = {
     "zh": "搜索应您的要求提前结束：答案只用了当时已找到的内容。",
     "en": "The searching was ended early, as you asked: the answer uses what had been found by then.",
@@ -221,9 +220,9 @@ class Meter:
     # In words
 
     def words(self, why: Why, tongue: Language = "en") -> str:
-        """A limit, or that somebody ended the searching."""
+        """A limit."""
         if why in ("", "stopped"):
-            return _STOPPED[tongue]
+            return ""
         n = getattr(self._limits, why)
         return _LIMITS[why][tongue].format(n=n, s="s" * (n != 1), es="es" * (n != 1))
 

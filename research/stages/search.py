@@ -12,6 +12,7 @@ from research import deadlines
 from research.records import Finding, Options, Say, Task
 from research.sources import Source
 from research.stages.budget import Ended, Meter
+from research.text import language
 from research.trouble import Trouble
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,8 @@ async def look_up(
             finding = await _searched(task, source, say, deadline)
     except Ended as ended:
         meter.lack(ended.why)
-        finding = failed(task, Trouble("left out", meter.words(ended.why)))
+        why = "" if ended.why == "stopped" else meter.words(ended.why, language(task.query))
+        finding = failed(task, Trouble("left out", why))
     if search:
         ledger.finish(search, finding)
     return finding
