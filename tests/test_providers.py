@@ -104,7 +104,12 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
         key = json.dumps({**env, **more}, sort_keys=True)
         if key not in opened:
             folder = tmp_path_factory.mktemp("data")
-            opened[key] = Desk(settings.load({**env, **more}, data_dir=folder))
+            fresh = {
+                "SIGHTLINE_CACHE_HOURS": "0",
+                **env,
+                **more,
+            }  # one test searches nothing for another
+            opened[key] = Desk(settings.load(fresh, data_dir=folder))
         return opened[key]
 
     yield desk

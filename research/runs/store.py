@@ -7,7 +7,7 @@ paid for twice in its run. Knows records and SQLite; knows nothing of graphs or 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from research.evidence.registry import Registry
 from research.records import (
     Answer,
+    Conversation,
     Event,
     Evidence,
     Finding,
@@ -64,10 +65,18 @@ _MIGRATIONS = (
         name text not null, day text not null, n integer not null,
         primary key(name, day)) without rowid;
     """,
+    """
+    alter table run add column follows text not null default '';
+    create index run_conversation on run(conversation, created);
+    create index search_key on search(key, finished);
+    create table conversation(
+        id text primary key, title text not null default '',
+        pinned integer not null default 0) without rowid;
+    """,
 )
 LOOKUPS = timedelta(days=31)  # that answers of services are kept, at the longest
 
-_RUN = "id, conversation, owner, question, options, status, created, finished, error, based_on"
+_RUN = "id, conversation, owner, question, options, status, created, finished, error, based_on, follows"
 
 
 class Store:
@@ -88,11 +97,11 @@ class Store:
         """Adds a run; says whether its id was free."""
         with self._db.write() as db:
             added = db.execute(
-                f"insert or ignore into run({_RUN}, given, engine) values(?,?,?,?,?,?,?,?,?,?,?,?)",
+                f"insert or ignore into run({_RUN}, given, engine) values(?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
                     run.id, run.conversation, run.owner, run.question,
                     run.options.model_dump_json(), run.status, run.created.isoformat(), None,
-                    run.error, run.based_on, given.model_dump_json() if given else None, engine,
+                    run.error, run.based_on, run.follows, given.model_dump_json() if given else None, engine,
                 ),
             )  # fmt: skip
             return bool(added.rowcount)
@@ -258,6 +267,16 @@ class Store:
                 return run_id, Finding.model_validate_json(str(rows[0][0]))
         return None
 
+    def recent(self, owner: str, key: str, since: datetime) -> list[Finding]:
+        """What an owner's runs have found for a key since a time, the latest first."""
+        rows = self._db.read(
+            "select s.finding from search s join run r on r.id = s.run where s.key=? and r.owner=? "
+            "and s.finished>=? and s.reason is null and s.finding is not null "
+            "order by s.id desc limit 5",
+            (key, owner, since.astimezone(UTC).isoformat()),
+        )
+        return [Finding.model_validate_json(str(row[0])) for row in rows]
+
     def searches(self, run_id: str) -> list[dict[str, Any]]:
         """Every search that was started for a run, finished or not, in order."""
         names = ("task", "key", "source", "query", "started", "finished", "reason")
@@ -383,15 +402,35 @@ class Store:
         )
         latest = {str(task): str(finding) for task, finding in stored}  # a failed one was repeated
         findings = tuple(Finding.model_validate_json(finding) for finding in latest.values())
+        kept = Answer.model_validate_json(answer) if answer else None
+        found = {item.id: item for finding in findings for item in finding.evidence}
         return Report(
             run=run,
             plan=Plan.model_validate_json(plan) if plan else None,
             findings=findings,
             reflections=tuple(Reflection.model_validate(r) for r in json.loads(reflections)),
-            answer=Answer.model_validate_json(answer) if answer else None,
-            evidence=tuple(e for f in findings for e in f.evidence),
+            answer=kept,
+            evidence=(
+                *(e for f in findings for e in f.evidence),
+                *self._earlier(run.conversation, kept, found),
+            ),
             usage=self._spent(run.id),
         )
+
+    def _earlier(
+        self, conversation: str, answer: Answer | None, found: Container[str]
+    ) -> list[Evidence]:
+        """What an answer cites that the turns before it have found."""
+        cited = [cite.evidence for span in (answer.spans if answer else ()) for cite in span.cites]
+        wanted = [key for key in dict.fromkeys(cited) if key not in found]
+        rows = [
+            row
+            for key in wanted
+            for row in self._db.read(
+                "select record from evidence where conversation=? and id=?", (conversation, key)
+            )
+        ]
+        return [Evidence.model_validate_json(str(row[0])) for row in rows]
 
     def _spent(self, run_id: str) -> tuple[Usage, ...]:
         """What the calls of a run have used, in order."""
@@ -399,6 +438,126 @@ class Store:
             "select data from event where run=? and kind='usage' order by seq", (run_id,)
         )
         return tuple(Usage.model_validate_json(str(row[0])) for row in rows)
+
+    # Conversations
+
+    def conversations(self, owner: str, limit: int = 200) -> list[Conversation]:
+        """An owner's conversations: those that are pinned first, then the latest."""
+        rows: list[Any] = self._db.read(
+            "select r.conversation, coalesce(nullif(c.title, ''), (select question from run f "
+            "where f.conversation = r.conversation and f.owner = r.owner order by created limit 1)), "
+            "coalesce(c.pinned, 0), count(*), min(r.created), max(r.created), "
+            "(select id from run l where l.conversation = r.conversation and l.owner = r.owner "
+            "order by created desc limit 1) "
+            "from run r left join conversation c on c.id = r.conversation where r.owner = ? "
+            "group by r.conversation order by coalesce(c.pinned, 0) desc, max(r.created) desc limit ?",
+            (owner, limit),
+        )
+        return [
+            Conversation(
+                id=row[0], title=row[1], pinned=bool(row[2]), turns=row[3], latest=row[6],
+                created=datetime.fromisoformat(row[4]), updated=datetime.fromisoformat(row[5]),
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    def turns(self, conversation: str, owner: str) -> list[Run]:
+        """The runs of a conversation, the earliest first."""
+        rows = self._db.read(
+            f"select {_RUN} from run where conversation=? and owner=? order by created, id",  # noqa: S608 - the columns are a constant
+            (conversation, owner),
+        )
+        return [_run(row) for row in rows]
+
+    def label(
+        self, conversation: str, *, title: str | None = None, pinned: bool | None = None
+    ) -> None:
+        """Gives a conversation a title of its own, or pins it."""
+        with self._db.write() as db:
+            db.execute("insert or ignore into conversation(id) values(?)", (conversation,))
+            db.execute(
+                "update conversation set title=coalesce(?, title), pinned=coalesce(?, pinned) "
+                "where id=?",
+                (title, pinned, conversation),
+            )
+
+    def forget(self, conversation: str, owner: str) -> list[str]:
+        """Deletes a conversation with its runs and its evidence; returns the runs' ids."""
+        with self._db.write() as db:
+            ids = [
+                str(row[0])
+                for row in db.execute(
+                    "select id from run where conversation=? and owner=?", (conversation, owner)
+                )
+            ]
+            if ids:
+                for table, key in (
+                    ("run", "conversation"),
+                    ("evidence", "conversation"),
+                    ("conversation", "id"),
+                ):
+                    db.execute(f"delete from {table} where {key}=?", (conversation,))  # noqa: S608 - constants
+        return ids
+
+    def accounts(self, owner: str, limit: int) -> list[tuple[Run, list[Event]]]:
+        """An owner's latest finished runs, each with its events of what it used."""
+        rows: list[Any] = self._db.read(
+            f"select {_RUN} from run where owner=? and status='done' order by created desc limit ?",  # noqa: S608 - the columns are a constant
+            (owner, limit),
+        )
+        return [(run, self._account(run.id)) for run in map(_run, rows)]
+
+    def _account(self, run_id: str) -> list[Event]:
+        rows: list[Any] = self._db.read(
+            "select seq, time, kind, data from event where run=? "
+            "and kind in ('status', 'usage', 'found') order by seq",
+            (run_id,),
+        )
+        return [
+            Event(
+                run=run_id,
+                seq=seq,
+                time=datetime.fromisoformat(time),
+                kind=kind,
+                data=json.loads(data),
+            )
+            for seq, time, kind, data in rows
+        ]
+
+    # Approval
+
+    def approve(self, run_id: str, engine: str, plan: Plan | None, options: Options) -> bool:
+        """Gives a waiting run its plan and takes it for an engine. Only one of several gets it."""
+        with self._db.write() as db:
+            return bool(
+                db.execute(
+                    "update run set status='queued', engine=?, stop=0, error='', finished=null, "
+                    "given=?, options=? where id=? and status='waiting'",
+                    (
+                        engine,
+                        plan.model_dump_json() if plan else None,
+                        options.model_dump_json(),
+                        run_id,
+                    ),
+                ).rowcount
+            )
+
+    # Ending the searching of a run
+
+    def ask_to_write(self, run_id: str) -> None:
+        with self._db.write() as db:
+            db.execute(
+                "update run set stop=2 where id=? and status in ('queued', 'running') and stop=0",
+                (run_id,),
+            )
+
+    def to_write(self, engine: str) -> list[str]:
+        """The engine's runs that somebody asked to write with what there is."""
+        rows = self._db.read(
+            "select id from run where engine=? and stop=2 and status in ('queued', 'running')",
+            (engine,),
+        )
+        return [str(row[0]) for row in rows]
 
     def close(self) -> None:
         self._db.close()
@@ -421,4 +580,5 @@ def _run(row: Sequence[Any]) -> Run:
         finished=datetime.fromisoformat(row[7]) if row[7] else None,
         error=row[8],
         based_on=row[9],
+        follows=row[10],
     )
