@@ -376,7 +376,7 @@ def nearby(
     return desk().nearby(where, keywords, radius, owner)
 
 
-def day(places: Sequence[Place], *, owner: str = "local") -> Route:
+def day(places: Sequence[Place]) -> Route:
     """The places in the order of a day that begins at the first, and the ways between them."""
     here = desk()
     return here.runs.do(route.day(here.map, places))
