@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from pages.parts import answer, downloads, map, plan, progress, sources, trouble, usage
@@ -21,6 +23,7 @@ from research import (
     runs,
 )
 
+PAGES = Path(__file__).resolve().parent
 POLL = 0.5  # seconds between looks at a run under way
 POLL_TEXT = 0.2  # the same while its answer is being written
 EXAMPLES = {
@@ -36,6 +39,12 @@ EXAMPLES = {
         "When were the Summer Palace and West Lake put on the World Heritage list?",
         "How do train tickets for children work in China, and how much luggage can they take?",
     ),
+}
+LIMITS = {  # the words for each, and what a step is
+    "searches": ("ask.searches", 1),
+    "tokens": ("ask.tokens", 1_000),
+    "cost": ("ask.cost", 0.01),
+    "seconds": ("ask.seconds", 10.0),
 }
 COLORS = {"running": "blue", "queued": "blue", "done": "green", "failed": "red"}
 
@@ -74,10 +83,7 @@ def leave() -> None:
 
 
 def form() -> None:
-    if "queries" not in st.session_state:  # the values of widgets go as soon as others are drawn
-        limits = st.session_state.get("limits", runs.desk().usual())
-        st.session_state.queries, st.session_state.loops = limits.queries, limits.loops
-        st.session_state.sources, st.session_state.model = list(limits.sources), limits.model
+    offer("", st.session_state.get("limits", runs.desk().usual()))
     with st.form("ask", border=False, enter_to_submit=True):
         question = st.text_area(
             t("ask.question"),
@@ -92,13 +98,35 @@ def form() -> None:
                 shortcut="Ctrl+Enter",
             )  # fmt: skip
             first = st.form_submit_button(t("ask.plan_first"), key="plan_first")
-            effort()
-    if (go or first) and (limits := options()) is not None:
-        st.session_state.limits = limits
+    with st.container(horizontal=True, vertical_alignment="center"):
+        effort()  # outside the form: the estimate follows what is chosen
+        if chosen := options():
+            estimate(chosen)
+    if (go or first) and chosen is not None:
+        st.session_state.limits = chosen
         if go:
-            start(question, limits)
+            start(question, chosen)
         else:
-            preview(question, limits)
+            preview(question, chosen)
+    elif go or first:
+        st.error(t("ask.no_sources"))
+
+
+def estimate(chosen: Options, plan_: Plan | None = None) -> None:
+    likely = usage.likely(runs.estimate(chosen, plan=plan_, owner=owner()))
+    st.caption(t("ask.estimate", facts=likely), width="content")
+
+
+def offer(what: str, usual: Options) -> None:
+    """Fills the widgets of the effort, unless they hold already what is chosen for this."""
+    if "queries" in st.session_state and st.session_state.get("offered") == what:
+        return  # the values of widgets go as soon as others are drawn
+    st.session_state.offered = what
+    st.session_state.queries, st.session_state.loops = usual.queries, usual.loops
+    st.session_state.sources, st.session_state.model = list(usual.sources), usual.model
+    st.session_state.approve = usual.approve
+    for name in LIMITS:
+        st.session_state[f"max_{name}"] = getattr(usual, name)
 
 
 def effort() -> None:
@@ -116,27 +144,62 @@ def effort() -> None:
         )
         if runs.desk().models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
+        st.toggle(t("ask.approve"), key="approve")
+        limits()
         web = runs.readiness()["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
 
 
+def limits() -> None:
+    """What the run may use in all; 0 is no limit."""
+    with st.expander(t("ask.limits"), key="limits_box", expanded=bool(_limited())):
+        st.caption(t("ask.limits_help"))
+        columns = st.columns(2)
+        for n, (name, (words, step)) in enumerate(LIMITS.items()):
+            form = {"cost": "%.2f", "seconds": "%.0f"}.get(name)
+            columns[n % 2].number_input(
+                t(words), 0 * step, step=step, format=form, key=f"max_{name}"
+            )
+
+
+def _limited() -> dict[str, float]:
+    """The limits that are set."""
+    chosen = {name: st.session_state.get(f"max_{name}") or 0 for name in LIMITS}
+    return {name: value for name, value in chosen.items() if value}
+
+
 def options() -> Options | None:
+    """What is chosen; None without a source."""
     chosen = tuple(st.session_state.sources or ())
     if not chosen:
-        st.error(t("ask.no_sources"))
         return None
     return Options(
         queries=st.session_state.queries,
         loops=st.session_state.loops,
         sources=chosen,
         model=(st.session_state.get("model") or "").strip(),
+        approve=bool(st.session_state.get("approve")),
+        **_limited(),
     )
 
 
-def start(question: str, limits: Options, plan_: Plan | None = None, based_on: str = "") -> None:
+def start(
+    question: str,
+    limits: Options,
+    plan_: Plan | None = None,
+    based_on: str = "",
+    follows: str = "",
+) -> None:
     try:
-        run = runs.start(question, options=limits, owner=owner(), plan=plan_, based_on=based_on)
+        run = runs.start(
+            question,
+            options=limits,
+            owner=owner(),
+            plan=plan_,
+            based_on=based_on,
+            follows=follows,
+        )
     except QuestionError as error:
         refuse(error)
         return
@@ -199,23 +262,83 @@ def head(run: Run, view: progress.View) -> None:
         st.badge(t(f"run.{run.status}"), color=COLORS.get(run.status, "orange"))
         st.caption(f"{progress.summary(view, run)} · {local_time(run.created)}", width="content")
         if run.active:
-            if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
-                runs.stop(run.id, owner=owner())
-                st.session_state[f"stopping_{run.id}"] = True
-            if st.session_state.get(f"stopping_{run.id}"):
-                st.caption(t("run.stopping"), width="content")
+            stopping(run, view)
         else:
             st.session_state.pop(f"stopping_{run.id}", None)
-            if run.resumable and st.button(
-                t("run.resume"), key=f"resume_{run.id[:8]}", type="primary",
-                icon=":material/play_arrow:",
-            ):  # fmt: skip
-                runs.resume(run.id, owner=owner())
-                st.rerun()
+            if run.resumable:
+                going_on(run)
+            elif run.status == "done":
+                more(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
+    progress.meters(view, run)
     if run.resumable:
         note = t(f"run.{run.status}_help", error=plain(run.error))
         (st.error if run.status == "failed" else st.info)(note)
+
+
+def stopping(run: Run, view: progress.View) -> None:
+    """The ways to end a run under way; what is asked for is done within a call."""
+    key = f"stopping_{run.id}"
+    if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
+        runs.stop(run.id, owner=owner())
+        st.session_state[key] = "run.stopping"
+    if not view.writing and st.button(
+        t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
+        help=t("run.write_help"),
+    ):  # fmt: skip
+        runs.stop(run.id, write=True, owner=owner())
+        st.session_state[key] = "run.ending"
+    if words := st.session_state.get(key):
+        st.caption(t(words), width="content")
+
+
+def going_on(run: Run) -> None:
+    """The ways to go on with a run that is not done."""
+    if st.button(
+        t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"
+    ):
+        runs.resume(run.id, owner=owner())
+        st.rerun()
+    if run.status != "failed" and st.button(
+        t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
+        help=t("run.write_help"),
+    ):  # fmt: skip
+        runs.resume(run.id, write=True, owner=owner())
+        st.rerun()
+
+
+def more(run: Run) -> None:
+    if st.button(
+        t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
+        help=t("run.more_help"),
+    ) and (further := runs.more(run.id, owner=owner())):  # fmt: skip
+        show(further)
+        st.rerun()
+
+
+def approval(run: Run) -> None:
+    """The plan of a run that waits for it, to be edited and approved, with sources and limits."""
+    head(run, view_of(run))
+    report = runs.report(run.id, owner=owner())
+    if report is None or report.plan is None:
+        return
+    st.info(t("run.waiting_help"))
+    if report.plan.failures:
+        failures(report.plan.failures)
+    offer(run.id, run.options)
+    edited = plan.editor(report.plan, tuple(runs.desk().sources), f"approve_plan_{run.id[:8]}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        go = st.button(t("run.approve"), type="primary", key=f"approve_{run.id[:8]}")
+        effort()
+        if chosen := options():
+            estimate(chosen, edited)
+    if go and chosen is None:
+        st.error(t("ask.no_sources"))
+    elif go and not edited.tasks:
+        st.error(t("plan.none"))
+    elif go:
+        runs.approve(run.id, plan=edited, options=chosen, owner=owner())
+        st.rerun()
 
 
 def view_of(run: Run) -> progress.View:
@@ -265,8 +388,46 @@ def draft_answer(run: Run, view: progress.View) -> None:
         answer.draw_draft(known[1], drafted(known[1], view.text, view.handles))
 
 
+def thread(run: Run) -> None:
+    """The turns that a run follows, and the way back to each."""
+    turns = {turn.id: turn for turn in runs.turns(run.conversation, owner=owner())}
+    line: list[Run] = []
+    while (parent := turns.get((line or [run])[-1].follows)) and parent not in line:
+        line.append(parent)
+    for turn in reversed(line):
+        st.page_link(
+            PAGES / "ask.py", label=plain(turn.question, 80), icon=":material/subdirectory_arrow_right:",
+            query_params={"run": turn.id},
+        )  # fmt: skip
+
+
+def follow_up(run: Run) -> None:
+    """The box in which the conversation goes on, and where it went on before."""
+    key = run.id[:8]
+    with (
+        st.form(f"follow_{key}", border=False),
+        st.container(horizontal=True, vertical_alignment="center"),
+    ):
+        question = st.text_input(
+            t("ask.follow"), key=f"follow_up_{key}", placeholder=t("ask.follow_placeholder"),
+            max_chars=MAX_QUESTION, label_visibility="collapsed",
+        )  # fmt: skip
+        go = st.form_submit_button(
+            t("ask.follow"), key=f"follow_go_{key}", icon=":material/reply:", type="primary"
+        )
+    if go:
+        start(question, run.options, follows=run.id)
+    later = [turn for turn in runs.turns(run.conversation, owner=owner()) if turn.follows == run.id]
+    for turn in later:
+        st.page_link(
+            PAGES / "ask.py", label=plain(turn.question, 80), icon=":material/arrow_forward:",
+            query_params={"run": turn.id},
+        )  # fmt: skip
+
+
 def finished(run: Run) -> None:
     view = view_of(run)
+    thread(run)
     head(run, view)
     report = runs.report(run.id, owner=owner())
     if report is None:
@@ -280,6 +441,8 @@ def finished(run: Run) -> None:
             outcome(report, numbered)
     else:
         outcome(report, numbered)
+    if run.status == "done":
+        follow_up(run)
     if numbered is not None:
         st.markdown(f"#### {t('sources.title')}")
         sources.draw(numbered, run.id[:8])
@@ -328,6 +491,8 @@ run = current()
 if run is not None:
     if run.active:
         (live_text if view_of(run).text else live)(run.id)
+    elif run.status == "waiting":
+        approval(run)
     else:
         finished(run)
 elif "draft" in st.session_state:

@@ -234,7 +234,7 @@ def selection(seen: Sequence[Sighting]) -> list[Sighting]:
     st.caption(t("places.chosen_help", compared=COMPARED[1], stops=STOPS[1]))
     if plan:
         with st.spinner(t("places.measuring")):
-            st.session_state.places_route = runs.day([item.place for item in chosen], owner=owner())
+            st.session_state.places_route = runs.day([item.place for item in chosen])
     return chosen
 
 

@@ -26,7 +26,11 @@ def menu() -> list[st.Page]:  # type: ignore[valid-type]
 
 def sidebar() -> None:
     with st.sidebar:
-        active = [run for run in runs.list(owner=st.session_state.owner, limit=50) if run.active]
+        active = [
+            run
+            for run in runs.list(owner=st.session_state.owner, limit=50)
+            if run.active or run.status == "waiting"
+        ]
         if active:
             st.caption(t("nav.active"))
             for run in active:

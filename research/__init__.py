@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         Answer,
         Centre,
         Check,
+        Conversation,
+        Estimate,
         Event,
         Evidence,
         Finding,
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
         Usage,
     )
     from research.settings import SettingError, Settings
-    from research.stages.plan import edited_plan
+    from research.stages.plan import edited_plan, served_as_a_whole
     from research.stages.question import QuestionError
     from research.storage import StoreError
 
@@ -65,7 +67,9 @@ __all__ = [
     "Check",
     "CitedAnswer",
     "CitedSource",
+    "Conversation",
     "Entry",
+    "Estimate",
     "Event",
     "Evidence",
     "Finding",
@@ -105,6 +109,7 @@ __all__ = [
     "report_json",
     "report_markdown",
     "runs",
+    "served_as_a_whole",
     "to_gcj02",
 ]
 
@@ -135,6 +140,7 @@ _HOMES = {
     "prices_as_of": "models.prices",
     "report_json": "export.data",
     "report_markdown": "export.markdown",
+    "served_as_a_whole": "stages.plan",
     "to_gcj02": "places.coordinates",
 }
 _OWN_NAMES = {"answer_tree": "tree", "places_csv": "csv", "prices_as_of": "as_of"}

@@ -24,6 +24,7 @@ from rich.text import Text
 
 from research import (
     SUFFIXES,
+    Estimate,
     Event,
     Options,
     QuestionError,
@@ -56,7 +57,9 @@ commands:
   library remove ID ...      remove documents
   library sample on|off      put the sample documents in or take them out
   runs                       list the runs
-  resume RUN                 go on with a run that was stopped, interrupted or failed
+  resume RUN                 go on with a run that was stopped, interrupted or failed, or whose
+                             plan waits for approval; with
+                             --write it searches no more; --more: another round, if it is done
   check                      ask every model and every web search for something small
   COMMAND --help             the options of a command
 
@@ -72,7 +75,7 @@ exit codes:
   1    the run, or all that it looked up, failed; or a file could not be read or written
   2    wrong usage, an unusable question or an unusable setting
   3    finished, but nothing was found in the sources, or nothing was searched
-  130  stopped with Ctrl-C; the message says how to go on
+  130  stopped with Ctrl-C, or the plan waits for approval; the message says how to go on
 """
 
 
@@ -128,6 +131,7 @@ def _close() -> None:
 def _parsed(argv: list[str]) -> argparse.Namespace:
     """The command and its options; whatever is no command is a question."""
     takes = {"-o", "--output", "--queries", "--loops", "--sources", "--model", "--data-dir"}
+    takes |= {"--max-searches", "--max-tokens", "--max-cost", "--max-seconds"}
     at, words = 0, argv
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
         at += 2 if argv[at] in takes else 1
@@ -158,6 +162,14 @@ def _parser() -> argparse.ArgumentParser:
     limits.add_argument(
         "--model", metavar="MODEL", help="the model that reflects and writes, as provider:name"
     )
+    for name, unit, text in (
+        ("searches", "N", "searches, at most"),
+        ("tokens", "N", "tokens, at most"),
+        ("cost", "DOLLARS", "US dollars, at most, as estimated"),
+        ("seconds", "S", "seconds of work, at most"),
+    ):
+        limits.add_argument(f"--max-{name}", type=_bound, metavar=unit, help=f"{text}; 0: no limit")
+    limits.add_argument("--approve", action="store_true", help="wait with the plan for approval")
     writing = argparse.ArgumentParser(add_help=False)
     writing.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write to FILE; .json gives JSON"
@@ -169,7 +181,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROG,
         usage=f"{PROG} QUESTION [-o FILE] [--json] [--queries N] [--loops N] [--sources NAMES]\n"
-        f"       {' ' * len(PROG)} [--model MODEL] [--data-dir DIR]\n"
+        f"       {' ' * len(PROG)} [--model MODEL] [--max-searches N] [--max-tokens N]\n"
+        f"       {' ' * len(PROG)} [--max-cost DOLLARS] [--max-seconds S] [--data-dir DIR]\n"
         f"       {PROG} COMMAND ...",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -202,6 +215,12 @@ def _parser() -> argparse.ArgumentParser:
         "Goes on with a run; finished searches are not repeated.",
         [writing, as_json, shared],
     )
+    resume.add_argument(
+        "--write", action="store_true", help="search no more: write with what there is"
+    )
+    resume.add_argument(
+        "--more", action="store_true", help="one more round for a run that is done, as a new run"
+    )
     resume.add_argument("run", metavar="RUN", help="its id, or the first characters of it")
 
     library = commands.add_parser("library", description="Your documents.", allow_abbrev=False)
@@ -224,6 +243,16 @@ def _limit(text: str) -> int:
 
 def _rounds(text: str) -> int:
     return 0 if text == "0" else _limit(text)
+
+
+def _bound(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e12:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+    return value
 
 
 def _question(args: argparse.Namespace) -> str:
@@ -253,8 +282,18 @@ def _options(args: argparse.Namespace) -> Options:
         "loops": args.loops,
         "sources": sources,
         "model": args.model,
+        "searches": _whole(args.max_searches),
+        "tokens": _whole(args.max_tokens),
+        "cost": args.max_cost,
+        "seconds": args.max_seconds,
+        "approve": args.approve or None,
     }
     return usual.model_copy(update={k: v for k, v in chosen.items() if v is not None})
+
+
+def _whole(value: float | None) -> int | None:
+    """A number of things; a part of one is none."""
+    return None if value is None else int(value)
 
 
 # What reaches the terminal
@@ -355,8 +394,12 @@ def _resume(args: argparse.Namespace) -> int:
     _check_output(args.output)
     run = _named(args.run)
     seen = runs.events(run.id)
+    if run.status == "waiting":
+        run = runs.approve(run.id) or run
+    if args.more and run.status == "done":
+        run, seen = runs.more(run.id) or run, []
     if run.resumable:
-        run = runs.resume(run.id) or run
+        run = runs.resume(run.id, write=args.write) or run
     return _to_the_end(run, seen[-1].seq if seen else 0, args)
 
 
@@ -399,6 +442,10 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
         folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
         message = f"Stopped; what was found is kept. Go on with: {PROG} resume {run.id}{folder}"
         raise Quit(STOPPED, message)
+    if run.status == "waiting":
+        tasks = [_planned(task) for task in report.plan.tasks] if report.plan else []
+        _put("".join(f"{line}\n" for line in tasks))
+        raise Quit(STOPPED, f"The plan waits for approval. Approve it with: {PROG} resume {run.id}")
     as_json = args.json or (args.output and args.output.suffix.lower() == ".json")
     text = _json(report_json(report, answer)) if as_json else report_markdown(report, answer)
     if args.output:
@@ -528,9 +575,12 @@ _TELL: dict[str, Callable[[Event], Lines]] = {
 
 
 def _plan(args: argparse.Namespace) -> int:
-    plan = runs.plan(_question(args), options=_options(args))
+    options = _options(args)
+    plan = runs.plan(_question(args), options=options)
+    likely = runs.estimate(options, plan=plan)
     if args.json:
-        _put(_json(json.dumps(plan.model_dump(mode="json"), ensure_ascii=False, indent=2)) + "\n")
+        made = plan.model_dump(mode="json") | {"estimate": likely.model_dump(mode="json")}
+        _put(_json(json.dumps(made, ensure_ascii=False, indent=2)) + "\n")
         return ANSWERED
     lines = []
     for part in plan.parts:
@@ -538,8 +588,16 @@ def _plan(args: argparse.Namespace) -> int:
         lines += [_planned(task) for task in plan.tasks if task.part == part.id]
     lines += [_planned(task) for task in plan.tasks if not task.part]
     lines += [plain(note) for note in plan.notes]
+    lines.append(_likely(likely))
     _put("\n".join(lines) + "\n")
     return ANSWERED
+
+
+def _likely(estimate: Estimate) -> str:
+    cost = "price unknown" if estimate.cost is None else f"${estimate.cost:.2g}"
+    facts = [f"{estimate.searches} searches"]
+    facts += [f"{estimate.tokens:,} tokens", cost] if estimate.tokens else []
+    return f"estimate: {', '.join([*facts, f'{estimate.seconds:.2g} s'])}"
 
 
 def _planned(task: Task) -> str:

@@ -1,10 +1,10 @@
 """The order of the stages, as a LangGraph graph: wiring only.
 
-    generate_query -> <source>_research (parallel) -> reflection -+-> finalize_answer
-        |                  ^        |                             |     ^   ^
-        |                  +--------|---- follow-ups -------------+     |   |
-        |                           +---- the last round ---------------+   |
-        +---- a direct answer ----------------------------------------------+
+    generate_query -> (approval) -> <source>_research (parallel) -> reflection -+-> finalize_answer
+        |                                ^        |                             |     ^   ^
+        |                                +--------|---- follow-ups -------------+     |   |
+        |                                         +---- the last round ---------------+   |
+        +---- a direct answer ------------------------------------------------------------+
 
 There is one node per source, all made by one loop. The state of a run starts empty and belongs to
 that run alone; its limits and helpers come with the context and are not stored. Nodes and routers
@@ -15,19 +15,31 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Send
+from langgraph.types import Send, interrupt
 
 from research.reasoners import Reasoner
-from research.records import Answer, Draft, Finding, Options, Plan, Question, Reflection, Say, Task
+from research.records import (
+    Answer,
+    Draft,
+    Finding,
+    Memory,
+    Options,
+    Plan,
+    Question,
+    Reflection,
+    Say,
+    Task,
+)
 from research.sources import Source
 from research.stages.answer import answered, compose
-from research.stages.plan import make_plan
+from research.stages.budget import Ended, Meter
+from research.stages.plan import alone, make_plan, unplanned
 from research.stages.question import understand
 from research.stages.reflect import judge
 from research.stages.search import Ledger, look_up
@@ -44,6 +56,7 @@ class State(TypedDict, total=False):
     pending: list[Task]
     round: int
     rounds: int
+    approved: bool
     findings: Annotated[list[Finding], operator.add]
     reflections: Annotated[list[Reflection], operator.add]
     answer: Answer
@@ -58,19 +71,21 @@ class Context:
     options: Options
     ledger: Ledger
     plan: Plan | None = None
+    before: Memory = field(default_factory=Memory)
     deadline: float = 30.0
     delay: float = 0.0
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    meter: Meter = field(default_factory=lambda: Meter(Options()))
     spend: Callable[[dict[str, Any]], None] = lambda usage: None
 
 
 Run = Runtime[Context]
 
 
-def _voice(runtime: Run) -> Say:
+def _voice(runtime: Run, task: str = "") -> Say:
     def say(kind: str, /, **data: Any) -> None:
         if kind == "usage":  # a call that is cut off tells of it when nobody reads the stream
-            runtime.context.spend(data)
+            runtime.context.spend({**data, "task": task})
         else:
             runtime.stream_writer({"kind": kind, "data": data})
 
@@ -79,15 +94,39 @@ def _voice(runtime: Run) -> Say:
 
 async def _plan(state: State, runtime: Run) -> dict[str, Any]:
     context, say = runtime.context, _voice(runtime)
-    question = understand(state["asked"])
+    question = understand(state["asked"]).model_copy(update={"before": context.before})
     say("question", text=question.text, language=question.language)
     update = {"question": question, "round": 1, "rounds": context.options.loops}
-    plan = context.plan or await make_plan(question, context.reasoner, context.options, say)
+    plan = context.plan or await _planned(question, context, say)
     if isinstance(plan, Draft):
         answer = answered(question, plan, (), context.clock())
         return {**update, "answer": answer, "pending": []}
     say("plan", plan=plan.model_dump(mode="json"))
-    return {**update, "plan": plan, "pending": list(plan.tasks) if context.options.loops else []}
+    update["question"] = alone(question, plan)
+    pending = list(plan.tasks) if context.options.loops else []
+    approved = context.plan is not None or not (context.options.approve and pending)
+    return {**update, "plan": plan, "pending": pending, "approved": approved}
+
+
+async def _approve(state: State, runtime: Run) -> dict[str, Any]:
+    """Pauses the run until it is given a plan, which may have been edited, as may its limits."""
+    context, say = runtime.context, _voice(runtime)
+    if context.plan is None:
+        interrupt("the plan")
+    plan = context.plan or state["plan"]
+    say("plan", plan=plan.model_dump(mode="json"))
+    rounds = context.options.loops
+    pending = list(plan.tasks) if rounds else []
+    return {"plan": plan, "pending": pending, "rounds": rounds, "approved": True}
+
+
+async def _planned(question: Question, context: Context, say: Say) -> Plan | Draft:
+    try:
+        async with context.meter.searching.open():
+            return await make_plan(question, context.reasoner, context.options, say)
+    except Ended as ended:
+        context.meter.lack(ended.why)
+        return unplanned(question)
 
 
 async def _after_search(state: State) -> str:
@@ -97,15 +136,23 @@ async def _after_search(state: State) -> str:
 
 async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
     context, round_, say = runtime.context, state["round"], _voice(runtime)
-    reflection = await judge(
-        state["question"],
-        state["plan"],
-        state.get("findings", []),
-        context.reasoner,
-        context.options,
-        round_,
-        say,
-    )
+    meter = context.meter
+    try:
+        if meter.thoughtless:
+            raise Ended(meter.thoughtless)
+        async with meter.searching.open():
+            reflection = await judge(
+                state["question"],
+                state["plan"],
+                state.get("findings", []),
+                context.reasoner,
+                context.options,
+                round_,
+                say,
+            )
+    except Ended as ended:
+        meter.lack(ended.why)
+        return {"pending": []}
     say("reflection", **reflection.model_dump(mode="json"))
     pending = list(reflection.follow_ups)
     return {
@@ -119,8 +166,15 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
     context, say = runtime.context, _voice(runtime)
     answer = state.get("answer")
     if answer is None:
-        if len(state.get("reflections", [])) < state["round"] and state["rounds"]:
-            say("reflection", round=state["round"], skipped=True)
+        findings = state.get("findings", [])
+        undone = any(finding.reason == "left out" for finding in findings)
+        searched = state["rounds"] and not state["plan"].recalled
+        if len(state.get("reflections", [])) < state["round"] and searched:
+            last = state["round"] >= state["rounds"]
+            say("reflection", round=state["round"], skipped=True, last=last)
+            undone = undone or bool(findings and not last)
+        if undone:  # which a run that goes on has told before it paused
+            context.meter.lack(context.meter.thoughtless or "stopped")
         say("writing")
         answer = await compose(
             state["question"],
@@ -131,6 +185,7 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
             context.clock(),
             say,
             state.get("reflections", []),
+            context.meter,
         )
     say("answer", quotes=answer.quotes, cites=answer.cites, failures=len(answer.failures))
     return {"answer": answer}
@@ -138,7 +193,7 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
 
 def _search_node(name: str) -> Callable[..., Any]:
     async def search(task: Task, runtime: Run) -> dict[str, Any]:
-        context, say = runtime.context, _voice(runtime)
+        context, say = runtime.context, _voice(runtime, task.id)
         say("search", task=task.model_dump(mode="json"))
         finding = await look_up(
             task,
@@ -147,6 +202,7 @@ def _search_node(name: str) -> Callable[..., Any]:
             say,
             deadline=context.deadline,
             delay=context.delay,
+            meter=context.meter,
         )
         say(
             "found",
@@ -159,6 +215,7 @@ def _search_node(name: str) -> Callable[..., Any]:
             message=finding.message,
             seconds=finding.seconds,
             reused=finding.reused,
+            cached=finding.started.isoformat() if finding.cached else "",
         )
         return {"findings": [finding]}
 
@@ -173,8 +230,12 @@ def build(sources: Mapping[str, Source]) -> StateGraph[State, Context, State, St
         tasks = [task for task in state["pending"] if task.source in nodes]
         return [Send(nodes[task.source], task) for task in tasks] or "finalize_answer"
 
+    async def planned(state: State) -> list[Send] | str:
+        return await fan_out(state) if state.get("approved", True) else "approval"
+
     graph = StateGraph(State, context_schema=Context)
     graph.add_node("generate_query", _plan)
+    graph.add_node("approval", _approve)
     graph.add_node("reflection", _reflect)
     graph.add_node("finalize_answer", _answer)
     targets = [*nodes.values(), "finalize_answer"]
@@ -182,7 +243,8 @@ def build(sources: Mapping[str, Source]) -> StateGraph[State, Context, State, St
         graph.add_node(node, _search_node(name), input_schema=Task)
         graph.add_conditional_edges(node, _after_search, ["reflection", "finalize_answer"])
     graph.add_edge(START, "generate_query")
-    graph.add_conditional_edges("generate_query", fan_out, targets)
+    graph.add_conditional_edges("generate_query", planned, [*targets, "approval"])
+    graph.add_conditional_edges("approval", fan_out, targets)
     graph.add_conditional_edges("reflection", fan_out, targets)
     graph.add_edge("finalize_answer", END)
     return graph

@@ -29,9 +29,10 @@ Reason = Literal[
     "unavailable",  # it answered that it cannot serve now
     "cut off",  # it reached its own limit of output
     "unclear",  # it has to be said more exactly what is meant; the message asks
+    "left out",  # not done, or cut off: a limit of the run was reached, or its searching was ended
     "internal",  # our own fault; the log has the details
 ]
-RunStatus = Literal["queued", "running", "done", "stopped", "interrupted", "failed"]
+RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrupted", "failed"]
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
 Hint = Literal[
@@ -44,6 +45,7 @@ Hint = Literal[
     "endpoint",  # the address answers, but it is not this service
 ]
 
+MEMORY = "memory"  # the source of what earlier turns have found
 MAX_QUESTION = 2_000  # characters; longer text belongs into the library
 
 
@@ -174,11 +176,46 @@ class Route(Record):
     failure: Failure | None = None
 
 
+class Turn(Record):
+    """An earlier turn of a conversation: what it asked, so that it stands alone, and how it was
+    answered, shortened."""
+
+    question: str
+    answer: str = ""
+
+
+class Memory(Record):
+    """What a turn knows of those before it: bounded, whichever turn it is.
+
+    `turns` are the last ones, the latest last, `asked` the questions before them; `evidence` is what
+    the last answers cite, with the cited passages alone.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    asked: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
 class Question(Record):
-    """What was asked, cleaned; `language` decides the language of the answer."""
+    """What is researched; `language` decides the language of the answer.
+
+    `text` stands alone. If it had to be rewritten for that, `asked` is what was typed.
+    """
 
     text: str
     language: Language
+    asked: str = ""
+    before: Memory = Memory()
+
+    @property
+    def remembered(self) -> tuple[Finding, ...]:
+        """The evidence of earlier turns as a finding: it is read, cited and checked as any is."""
+        if not self.before.evidence:
+            return ()
+        last = self.before.turns[-1].question if self.before.turns else self.text
+        task = Task(id="0.1", round=0, source=MEMORY, query=last)
+        started = max(item.retrieved for item in self.before.evidence)
+        return (Finding(task=task, evidence=self.before.evidence, started=started),)
 
 
 class Part(Record):
@@ -242,8 +279,14 @@ class Failure(Record):
 
 
 class Plan(Record):
-    """What to look up: the parts of the question and the first round's tasks."""
+    """What to look up: the parts of the question and the first round's tasks.
 
+    `question` is the question rewritten to stand alone, if it did not; `recalled` says that the
+    conversation's own evidence answers it, and nothing is searched.
+    """
+
+    question: str = ""
+    recalled: bool = False
     parts: tuple[Part, ...] = ()
     tasks: tuple[Task, ...] = ()
     edited: bool = False
@@ -266,6 +309,7 @@ class Finding(Record):
     started: datetime
     seconds: float = 0.0
     reused: bool = False
+    cached: bool = False  # reused from another run: `started` tells when it was searched
     provider: str = ""
     summary: tuple[Span, ...] = ()
     asked: tuple[str, ...] = ()
@@ -321,6 +365,7 @@ class Usage(Record):
     output: int = 0
     searches: int = 0
     cost: float | None = None
+    task: str = ""  # the id of the search that it was used for
 
 
 class Answer(Record):
@@ -347,16 +392,35 @@ class Answer(Record):
 
 
 class Options(Record):
-    """The limits of one run. `loops` counts rounds of search, the first included; 0 searches nothing."""
+    """The limits of one run. `loops` counts rounds of search, the first included; 0 searches nothing.
+
+    Of `searches`, `tokens`, `cost` (US dollars) and `seconds` (of work) 0 is no limit.
+    """
 
     queries: int = Field(default=3, ge=1, le=10)
     loops: int = Field(default=2, ge=0, le=10)
     sources: tuple[str, ...] = ("library",)
     model: str = ""  # reflects and writes instead of the models that are set; "" leaves them
+    searches: int = Field(default=0, ge=0)
+    tokens: int = Field(default=0, ge=0)
+    cost: float = Field(default=0.0, ge=0)
+    seconds: float = Field(default=0.0, ge=0)
+    approve: bool = False  # the plan, before anything is searched
+
+
+class Estimate(Record):
+    """What a run is likely to use, told before it starts. `cost` is None where a price is not known;
+    `runs` are the earlier ones that it draws on."""
+
+    searches: int
+    tokens: int
+    cost: float | None
+    seconds: float
+    runs: int = 0
 
 
 class Run(Record):
-    """One turn: a question on its way to an answer."""
+    """One turn: a question on its way to an answer. One that is waiting needs its plan approved."""
 
     id: str
     conversation: str
@@ -368,6 +432,7 @@ class Run(Record):
     finished: datetime | None = None
     error: str = ""
     based_on: str = ""
+    follows: str = ""  # the run whose answer this one's question continues
 
     @property
     def active(self) -> bool:
@@ -376,6 +441,18 @@ class Run(Record):
     @property
     def resumable(self) -> bool:
         return self.status in ("stopped", "interrupted", "failed")
+
+
+class Conversation(Record):
+    """A series of runs. Its title is its first question unless the analyst gave it another."""
+
+    id: str
+    title: str
+    pinned: bool = False
+    turns: int
+    created: datetime
+    updated: datetime
+    latest: str  # the id of its last run
 
 
 class Report(Record):

@@ -54,8 +54,14 @@ class Settings(BaseModel):
     store_url: SecretStr = _NO_KEY
     queries: int = 3
     loops: int = 2
+    max_searches: int = 0
+    max_tokens: int = 0
+    max_cost: float = 0.0
+    max_seconds: float = 0.0
+    approve_plan: str = "off"
     search_timeout: float = 60.0
     search_delay: float = 0.0
+    cache_hours: float = 1.0
     passages_per_search: int = 8
 
     gemini_key: SecretStr = _NO_KEY
@@ -104,7 +110,15 @@ class Settings(BaseModel):
     @property
     def options(self) -> Options:
         """The limits a run has unless the form says otherwise."""
-        return Options(queries=self.queries, loops=self.loops)
+        return Options(
+            queries=self.queries,
+            loops=self.loops,
+            searches=self.max_searches,
+            tokens=self.max_tokens,
+            cost=self.max_cost,
+            seconds=self.max_seconds,
+            approve=self.approve_plan == "on",
+        )
 
     @property
     def web_providers(self) -> tuple[str, ...]:
@@ -133,6 +147,11 @@ class Settings(BaseModel):
         return [
             ("NUMBER_OF_INITIAL_QUERIES", str(self.queries)),
             ("MAX_RESEARCH_LOOPS", str(self.loops)),
+            ("SIGHTLINE_MAX_SEARCHES", str(self.max_searches)),
+            ("SIGHTLINE_MAX_TOKENS", str(self.max_tokens)),
+            ("SIGHTLINE_MAX_COST", f"{self.max_cost:g}"),
+            ("SIGHTLINE_MAX_SECONDS", f"{self.max_seconds:g} s"),
+            ("SIGHTLINE_APPROVE_PLAN", self.approve_plan),
             *((model_setting(role), self.model(role)) for role in ROLES),
             ("GEMINI_API_KEY", "set" if self.gemini_key.get_secret_value() else ""),
             ("GOOGLE_GEMINI_BASE_URL", _open(self.gemini_url)),
@@ -158,6 +177,7 @@ class Settings(BaseModel):
             ("STORE_URL", _bare(self.store_url.get_secret_value())),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
             ("SIGHTLINE_SEARCH_DELAY", f"{self.search_delay:g} s"),
+            ("SIGHTLINE_CACHE_HOURS", f"{self.cache_hours:g}"),
             ("SIGHTLINE_PASSAGES_PER_SEARCH", str(self.passages_per_search)),
             ("SIGHTLINE_RESULTS_PER_SEARCH", str(self.results_per_search)),
             ("SIGHTLINE_PAGES_PER_SEARCH", str(self.pages_per_search)),
@@ -357,8 +377,14 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         store_url=_database(env),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
+        max_searches=_whole(env, "SIGHTLINE_MAX_SEARCHES", 0, 0, 10_000),
+        max_tokens=_whole(env, "SIGHTLINE_MAX_TOKENS", 0, 0, 1_000_000_000),
+        max_cost=_number(env, "SIGHTLINE_MAX_COST", 0, 0, 10_000),
+        max_seconds=_number(env, "SIGHTLINE_MAX_SECONDS", 0, 0, 86_400),
+        approve_plan=_one(env, "SIGHTLINE_APPROVE_PLAN", ("off", "on")),
         search_timeout=_number(env, "SIGHTLINE_SEARCH_TIMEOUT", 60, 0.05, 600),
         search_delay=_number(env, "SIGHTLINE_SEARCH_DELAY", 0, 0, 60),
+        cache_hours=_number(env, "SIGHTLINE_CACHE_HOURS", 1, 0, 720),
         passages_per_search=_whole(env, "SIGHTLINE_PASSAGES_PER_SEARCH", 8, 1, 50),
         gemini_key=_key(env, "GEMINI_API_KEY", "GOOGLE_API_KEY"),
         gemini_url=_address(env, "GOOGLE_GEMINI_BASE_URL"),

@@ -213,6 +213,9 @@ class ScriptedReasoner:
         say: Say,
     ) -> Draft:
         self.written.append((plan, tuple(findings)))
+        return self.stand_in(question, plan, findings)
+
+    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans = tuple(
             Span(
                 kind="quote",

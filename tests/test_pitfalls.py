@@ -88,12 +88,12 @@ def asked(
     question: str = ZH,
     *,
     status: RunStatus = "done",
-    conversation: str = "",
+    follows: str = "",
     **options: Any,
 ) -> Report:
     """The report of a run once it is over."""
     limits = Options.model_validate({"sources": ("web",), "queries": 3, "loops": 1} | options)
-    run = desk.runs.start(question, options=limits, conversation=conversation)
+    run = desk.runs.start(question, options=limits, follows=follows)
     return over(desk, run.id, status)
 
 
@@ -195,37 +195,52 @@ def test_a_round_searches_only_its_own_new_queries(
     assert len(set(queries(report))) == searches
 
 
-def test_every_question_of_a_conversation_starts_from_nothing(
-    shared: Desk, gemini: FakeGemini
-) -> None:
-    turns = []
-    for _ in range(4):
+def test_every_question_of_a_conversation_costs_the_same(shared: Desk, gemini: FakeGemini) -> None:
+    turns, last = [], ""
+    for _ in range(6):
         before = len(gemini.log)
-        asked(shared, queries=2, loops=2, conversation="one talk")
+        last = asked(shared, queries=2, loops=2, follows=last).run.id
         turns.append(gemini.log[before:])
-    assert [[call.stage for call in turn].count("search") for turn in turns] == [3] * 4
-    assert [[call.stage for call in turn].count("reflect") for turn in turns] == [1] * 4
+    assert [[call.stage for call in turn].count("search") for turn in turns] == [3] * 6
+    assert [[call.stage for call in turn].count("reflect") for turn in turns] == [1] * 6
     lengths = [sum(len(call.prompt) for call in turn) for turn in turns]
-    assert len(set(lengths)) == 1
+    assert max(lengths[3:]) < 1.1 * lengths[2]
 
 
 def test_no_evidence_of_an_earlier_question_is_in_the_prompts_of_the_next(
     shared: Desk, gemini: FakeGemini
 ) -> None:
     gemini.brain.grounded = told(("The first finding.", (0,)))
-    asked(shared, "What came first?", conversation="another talk")
+    asked(shared, "What came first?")
     before = len(gemini.log)
     gemini.brain.grounded = told(("The second finding.", (1,)))
-    asked(shared, "What came second?", conversation="another talk")
+    asked(shared, "What came second?")
     later = "".join(call.prompt for call in gemini.log[before:])
     assert "The second finding." in later
     assert "The first finding." not in later and "What came first" not in later
 
 
+def test_what_an_earlier_answer_cites_is_once_in_the_prompt_of_a_follow_up(
+    shared: Desk, gemini: FakeGemini
+) -> None:
+    gemini.brain.grounded = told(("The first finding.", (0,)), ("Nobody cites this.", (1,)))
+    gemini.brain.answer = lambda prompt: "Said " + copying(prompt).split("\n")[0]
+    first = asked(shared, "What came first?").run.id
+    before = len(gemini.log)
+    gemini.brain.grounded = told(("The second finding.", (1,)))
+    asked(shared, "What came second?", follows=first)
+    (written,) = [call.prompt for call in gemini.log[before:] if call.stage == "write"]
+    material = written.split("Material:")[1]
+    assert material.count("The first finding.") == 1
+    assert "What came first?" in written.split("Material:")[0]
+
+
 def test_a_source_has_one_id_for_the_whole_of_a_conversation(
     shared: Desk, gemini: FakeGemini
 ) -> None:
-    reports = [asked(shared, question, conversation="ids") for question in (ZH, EN, ZH)]
+    reports: list[Report] = []
+    for question in (ZH, EN, ZH):
+        reports.append(asked(shared, question, follows=reports[-1].run.id if reports else ""))
     known: dict[str, str] = {}
     for report in reports:
         for item in report.evidence:

@@ -104,7 +104,12 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
         key = json.dumps({**env, **more}, sort_keys=True)
         if key not in opened:
             folder = tmp_path_factory.mktemp("data")
-            opened[key] = Desk(settings.load({**env, **more}, data_dir=folder))
+            fresh = {
+                "SIGHTLINE_CACHE_HOURS": "0",
+                **env,
+                **more,
+            }  # one test searches nothing for another
+            opened[key] = Desk(settings.load(fresh, data_dir=folder))
         return opened[key]
 
     yield desk
@@ -288,7 +293,7 @@ def test_of_forty_queries_as_many_are_searched_as_were_asked_for(
     gemini: Offer, desks: Opened
 ) -> None:
     queries = [f"塔 {n}" for n in range(38)] + ["塔 1", "塔-2"]
-    plan = {"route": "search", "answer": "", "sub_questions": [], "queries": queries}
+    plan = {"route": "search", "answer": "", "sub_questions": [], "web_queries": queries}
     text = json.dumps(plan, ensure_ascii=False)
     content = {"role": "model", "parts": [{"text": text}]}
     gemini.server.replay("plan", {"candidates": [{"content": content, "finishReason": "STOP"}]})

@@ -8,11 +8,12 @@ import os
 import pprint
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from research.records import Finding, Options, Report, Run
+from research.records import Finding, Options, Reflection, Report, Run, Usage
 from research.runs import Desk
 from research.runs.local import LocalRuns
 from research.settings import SettingError, Settings, load
@@ -25,8 +26,13 @@ WEB = ("web",)
 NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "NUMBER_OF_INITIAL_QUERIES": ("queries", 3, "7", 7),
     "MAX_RESEARCH_LOOPS": ("loops", 2, "5", 5),
+    "SIGHTLINE_MAX_SEARCHES": ("max_searches", 0, "6", 6),
+    "SIGHTLINE_MAX_TOKENS": ("max_tokens", 0, "20000", 20_000),
+    "SIGHTLINE_MAX_COST": ("max_cost", 0.0, "0.05", 0.05),
+    "SIGHTLINE_MAX_SECONDS": ("max_seconds", 0.0, "90", 90.0),
     "SIGHTLINE_SEARCH_TIMEOUT": ("search_timeout", 60.0, "1.5", 1.5),
     "SIGHTLINE_SEARCH_DELAY": ("search_delay", 0.0, "0.25", 0.25),
+    "SIGHTLINE_CACHE_HOURS": ("cache_hours", 1.0, "0.5", 0.5),
     "SIGHTLINE_PASSAGES_PER_SEARCH": ("passages_per_search", 8, "12", 12),
     "OLLAMA_CONTEXT_LENGTH": ("ollama_context", 32_768, "8192", 8_192),
     "SIGHTLINE_MODEL_TIMEOUT": ("model_timeout", 60.0, "0.5", 0.5),
@@ -70,6 +76,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     **{name: (field, "", "http://127.0.0.1:8/v1/", "http://127.0.0.1:8/v1") for name, field in ADDRESSES.items()},
     "WIKIPEDIA_URL": ("wikipedia_url", WIKIPEDIA, "http://w.test/{language}/", "http://w.test/{language}"),
     "AMAP_MCP": ("amap_mcp", "memory", " NPM", "npm"),
+    "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
     "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
     "STORE_URL": ("store_url", SecretStr(""), "postgres://host:5/runs", SecretStr("postgresql+psycopg://host:5/runs")),
@@ -236,6 +243,11 @@ def test_the_process_environment_is_read_unless_another_is_given(
         ("MAX_RESEARCH_LOOPS", "1e9", "a number from 0 to 10"),
         ("MAX_RESEARCH_LOOPS", "二", "a number from 0 to 10"),
         ("MAX_RESEARCH_LOOPS", "1.5", "a whole number from 0 to 10"),
+        ("SIGHTLINE_MAX_SEARCHES", "-1", "a number from 0 to 10000"),
+        ("SIGHTLINE_MAX_SEARCHES", "1.5", "a whole number from 0 to 10000"),
+        ("SIGHTLINE_MAX_TOKENS", "many", "a number from 0 to 1000000000"),
+        ("SIGHTLINE_MAX_COST", "$1", "a number from 0 to 10000"),
+        ("SIGHTLINE_MAX_SECONDS", "-5", "a number from 0 to 86400"),
         ("SIGHTLINE_SEARCH_TIMEOUT", "0", "a number from 0.05 to 600"),
         ("SIGHTLINE_SEARCH_TIMEOUT", "5 s", "a number from 0.05 to 600"),
         ("SIGHTLINE_SEARCH_DELAY", "-0.1", "a number from 0 to 60"),
@@ -406,6 +418,54 @@ def test_the_number_of_loops_is_the_number_of_rounds(loops: int, start: Start) -
     assert [round_ for round_, _ in reasoner.reflected] == list(range(1, loops))
 
 
+@pytest.mark.parametrize(("approve", "status"), [("off", "done"), ("on", "waiting")])
+def test_a_run_waits_for_approval_of_its_plan_if_that_is_set(
+    approve: str, status: str, start: Start
+) -> None:
+    source = ScriptedSource()
+    runs, run = start(ScriptedReasoner(["a"]), source, approve_plan=approve, loops=1)
+    assert over(runs, run).status == status
+    assert len(source.calls) == (status == "done")
+
+
+@pytest.mark.parametrize("searches", [0, 1, 4])
+def test_the_searches_of_a_run_are_no_more_than_is_set(searches: int, start: Start) -> None:
+    source = ScriptedSource()
+    reasoner = ScriptedReasoner(["a", "b"], lambda round_: [f"{round_}-{n}" for n in range(3)])
+    runs, run = start(reasoner, source, max_searches=searches, loops=3)
+    assert over(runs, run).status == "done"
+    assert len(source.calls) == (searches or 8)
+
+
+@pytest.mark.parametrize(
+    ("limit", "reflected"), [({}, 2), ({"max_tokens": 2_500}, 1), ({"max_cost": 0.0007}, 1)]
+)
+def test_the_tokens_and_the_money_of_a_run_end_its_searching(
+    limit: dict[str, float], reflected: int, start: Start
+) -> None:
+    class Paid(ScriptedReasoner):
+        async def reflect(self, *arguments: Any) -> Reflection:
+            usage = Usage(stage="reflect", model="gemini:gemini-3.5-flash-lite", input=2_000)
+            arguments[-1]("usage", **usage.model_dump(mode="json"))
+            return await super().reflect(*arguments)
+
+    source, reasoner = ScriptedSource(), Paid(["a"], lambda round_: [f"after {round_}"])
+    runs, run = start(reasoner, source, loops=3, **limit)
+    assert over(runs, run).status == "done"
+    assert len(reasoner.reflected) == reflected
+    assert len(source.calls) == (1 if limit else 3)
+    assert len(reasoner.written) == 1
+
+
+def test_the_seconds_of_a_run_end_a_search_that_hangs(start: Start) -> None:
+    source = ScriptedSource(outcomes={"stuck": HANGS})
+    runs, run = start(ScriptedReasoner(["stuck", "quick"]), source, max_seconds=0.5, loops=1)
+    assert over(runs, run).status == "done"
+    report = runs.report(run.id)
+    assert report is not None
+    assert {f.task.query: f.reason for f in report.findings} == {"stuck": "left out", "quick": None}
+
+
 def test_the_search_timeout_ends_a_search_that_hangs(start: Start) -> None:
     source = ScriptedSource(outcomes={"stuck": HANGS})
     runs, run = start(ScriptedReasoner(["stuck", "quick"]), source, search_timeout=0.1, loops=1)
@@ -565,7 +625,7 @@ def test_who_is_set_to_search_the_web_is_asked_and_nobody_else(
     research: Callable[..., tuple[Desk, Report]],
 ) -> None:
     desk, report = research(WEB_SEARCH=web_search)
-    assert desk.usual().sources == ("web",)
+    assert desk.usual().sources == ("web", "places")
     finding = one(report)
     assert (finding.provider, finding.reason, finding.failures) == (provider, None, ())
     assert asked(services) == {provider}
@@ -590,7 +650,7 @@ def test_with_the_search_of_the_web_off_nobody_is_asked_and_the_library_is_usual
     services: dict[str, Service], research: Callable[..., tuple[Desk, Report]]
 ) -> None:
     desk, report = research(WEB_SEARCH="off")
-    assert desk.usual().sources == ("library",)
+    assert desk.usual().sources == ("places", "library")
     assert one(report).task.source == "library"
     explicit = Options(queries=1, loops=1, sources=("web",))
     _, report = research(explicit, WEB_SEARCH="off")

@@ -169,9 +169,11 @@ def test_a_command_word_can_be_asked(folder: Path) -> None:
 
 
 def test_the_limits_can_be_set(folder: Path) -> None:
-    _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1")
+    limits = ("--max-searches", "9", "--max-tokens", "1e5", "--max-cost", "0.5", "--max-seconds", "60")  # fmt: skip
+    _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1", *limits)
     assert report["run"]["options"] == {
         "queries": 1, "loops": 1, "sources": ["places", "library"], "model": "",
+        "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False,
     }  # fmt: skip
 
 
@@ -199,6 +201,21 @@ def test_without_a_round_of_search_nothing_is_searched_and_that_is_said(tmp_path
     told = [block["text"] for block in report["blocks"] if block["kind"] == "missing"]
     assert told and all("没有搜索" in text and "未找到" not in text for text in told)
     assert searches(tmp_path) == []
+
+
+def test_a_plan_waits_for_approval_and_resuming_approves_it(tmp_path: Path) -> None:
+    done = terminal(tmp_path, CHINESE, "--approve", "--loops", "1")
+    assert done.returncode == STOPPED
+    (run_id,) = run_ids(tmp_path)
+    assert f"resume {run_id}" in done.stderr
+    assert "[library]" in done.stdout
+    assert "waiting" in terminal(tmp_path, "runs").stdout
+    done = terminal(tmp_path, "resume", run_id)
+    assert done.returncode == ANSWERED
+    assert "门票" in done.stdout
+    more = terminal(tmp_path, "resume", "--more", run_id)
+    assert more.returncode == ANSWERED
+    assert len(run_ids(tmp_path)) == 2
 
 
 def test_the_sources_can_be_chosen(folder: Path) -> None:
@@ -441,6 +458,8 @@ def test_the_plan_names_each_query_with_its_source_and_searches_nothing(tmp_path
     assert done.stdout.count("[library]") == 2
     plan = json.loads(terminal(tmp_path, "plan", "西湖和颐和园的门票", "--json").stdout)
     assert [task["source"] for task in plan["tasks"]] == ["library", "library"]
+    assert "estimate: 3 searches, " in done.stdout
+    assert (plan["estimate"]["searches"], plan["estimate"]["tokens"]) == (3, 0)
     assert run_ids(tmp_path) == []
 
 

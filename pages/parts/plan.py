@@ -5,14 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from pages.parts.safe import plain
 from pages.parts.words import WORDS, t
-from research import Plan, edited_plan
+from research import Plan, edited_plan, served_as_a_whole
 
 COLUMNS = ("subject", "part", "query", "source")
 
 
 def editor(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
     """Draws the table and returns the plan as edited."""
+    if served_as_a_whole(plan):
+        st.markdown("\n".join(f"- {plain(part.text)}" for part in plan.parts))
     st.caption(t("plan.help"))
     edited = st.data_editor(
         pd.DataFrame(_rows(plan), columns=list(COLUMNS), dtype="object"),
@@ -42,6 +45,8 @@ def editor(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
 
 def _rows(plan: Plan) -> list[tuple[str, str, str, str]]:
     """A row for each part and source; a part that shares its subject's query shows that one."""
+    if served_as_a_whole(plan):
+        return [("", "", task.query, task.source) for task in plan.tasks]
     rows: list[tuple[str, str, str, str]] = []
     for part in plan.parts:
         queries = [(task.query, task.source) for task in plan.tasks if task.part == part.id]

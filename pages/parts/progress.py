@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.safe import plain
-from pages.parts.words import WORDS, counted, number, seconds, t
+from pages.parts.words import WORDS, counted, local_time, number, seconds, t
 from research import Event, Run
 
 
@@ -30,11 +32,16 @@ class Search:
     provider: str = ""
     seconds: float = 0.0
     reused: bool = False
+    cached: str = ""  # when another run searched it
     calls: list[str] = field(default_factory=list)  # that a model has made of a source's tools
 
     @property
     def over(self) -> bool:
         return self.state not in ("waiting", "searching")
+
+    @property
+    def made(self) -> bool:
+        return self.over and self.state != "left out"
 
 
 @dataclass
@@ -47,6 +54,7 @@ class Round:
     ended: datetime | None = None
     reflected: bool = False
     skipped: bool = False
+    last: bool = True  # of the run: else the searching was ended
     sufficient: bool = False
     note: str = ""
     follow_ups: list[str] = field(default_factory=list)
@@ -72,6 +80,7 @@ class View:
     paid: int = 0
     cost: float = 0.0
     unpriced: bool = False
+    asked: Counter[str] = field(default_factory=Counter)  # of services, by search
     first: datetime | None = None
     last: datetime | None = None
     spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)
@@ -90,7 +99,14 @@ class View:
 
     @property
     def searches(self) -> int:
-        return sum(s.over for r in self.rounds.values() for s in r.searches.values())
+        return sum(s.made for r in self.rounds.values() for s in r.searches.values())
+
+    @property
+    def begun(self) -> int:
+        """The searches that count against a limit: each as often as it asked a service."""
+        searches = [s for r in self.rounds.values() for s in r.searches.values()]
+        own = [s for s in searches if (s.made or s.state == "searching") and not s.reused]
+        return sum(max(1, self.asked[s.id]) for s in own)
 
     def elapsed(self, now: datetime) -> float:
         """Seconds that the run has worked, pauses between stop and resume left out."""
@@ -117,6 +133,8 @@ class View:
         self.planned, self.edited = True, plan["edited"]
         self.parts = [(part["subject"], part["text"]) for part in plan["parts"]]
         self.notes = plan["notes"]
+        if first := self.rounds.get(1):  # the plan as it was before it was approved
+            first.searches = {n: s for n, s in first.searches.items() if s.state != "waiting"}
         for task in plan["tasks"]:
             self._task(task)
 
@@ -138,7 +156,7 @@ class View:
         search.state = data["reason"] or "found"
         search.passages, search.titles = data["passages"], data["titles"]
         search.message, search.seconds = data["message"], data["seconds"]
-        search.reused = data["reused"]
+        search.reused, search.cached = data["reused"], data.get("cached", "")
         search.hint, search.provider = data.get("hint", ""), data.get("provider", "")
         self._round(data["task"]["round"]).ended = time
 
@@ -146,6 +164,7 @@ class View:
         round_ = self._round(data["round"])
         round_.reflected, round_.ended = True, time
         round_.skipped = bool(data.get("skipped"))
+        round_.last = data.get("last", True)
         if round_.skipped:
             return
         round_.sufficient, round_.note = data["sufficient"], data["note"]
@@ -175,6 +194,7 @@ class View:
     def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
         self.tokens += data["input"] + data["output"]
         self.paid += data["searches"]
+        self.asked[data.get("task", "")] += data["searches"]
         self.waiting = None
         if data["cost"] is None:
             self.unpriced = True
@@ -187,7 +207,7 @@ class View:
 
 def summary(view: View, run: Run) -> str:
     """One line: rounds, searches, seconds."""
-    rounds = sum(any(s.over for s in r.searches.values()) for r in view.rounds.values())
+    rounds = sum(any(s.made for s in r.searches.values()) for r in view.rounds.values())
     end = datetime.now(UTC) if run.active else (view.last or run.created)
     facts = [
         counted("run.round1", "run.rounds", rounds),
@@ -197,6 +217,28 @@ def summary(view: View, run: Run) -> str:
     if view.tokens or view.paid:
         facts.append(spent(view))
     return " · ".join(facts)
+
+
+def meters(view: View, run: Run) -> None:
+    """How much of each limit of the run is used; the row is there from the first look on."""
+    end = datetime.now(UTC) if run.active else (view.last or run.created)
+    used = {
+        "searches": view.begun,
+        "tokens": view.tokens,
+        "cost": view.cost,
+        "seconds": view.elapsed(end),
+    }
+    limits = {name: getattr(run.options, name) for name in used if getattr(run.options, name)}
+    for column, (name, limit) in zip(st.columns(4), limits.items(), strict=False):
+        now = min(used[name], limit) if name == "searches" else used[name]
+        words = t(f"meter.{name}", used=_brief(now, name), limit=_brief(limit, name))
+        column.progress(min(1.0, now / limit), text=words)
+
+
+def _brief(value: float, what: str) -> str:
+    if what == "cost":
+        return f"{value:.4f}".rstrip("0").rstrip(".") or "0"
+    return f"{value / 1_000:.0f}k" if value >= 10_000 else number(math.floor(value))
 
 
 def spent(view: View) -> str:
@@ -253,7 +295,13 @@ def _draw_plan(view: View, run: Run) -> None:
             st.caption(plain(note))
 
 
-_ICONS = {"found": ":green[✓]", "searching": "⋯", "waiting": "·", "empty": ":gray[○]"}
+_ICONS = {
+    "found": ":green[✓]",
+    "searching": "⋯",
+    "waiting": "·",
+    "empty": ":gray[○]",
+    "left out": ":gray[–]",
+}
 
 
 def _draw_round(round_: Round, run: Run, *, last: bool) -> None:
@@ -308,12 +356,14 @@ def _outcome(search: Search, run: Run) -> str:
         if search.message:
             outcome += f" ({plain(search.message, 120)})"
     end = t("step.reused") if search.reused else seconds(search.seconds)
+    if search.cached:
+        end = t("step.cached", time=local_time(datetime.fromisoformat(search.cached)))
     return f":gray[{where} · {outcome} · {end}]"
 
 
 def _reflection(round_: Round) -> str:
     if round_.skipped:
-        return f"*{t('step.reflection')}* — {t('step.last')}"
+        return f"*{t('step.reflection')}* — {t('step.last' if round_.last else 'step.ended')}"
     text = f"*{t('step.reflection')}* — {plain(round_.note)}"
     if round_.follow_ups:
         queries = "; ".join(plain(query, 80) for query in round_.follow_ups)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.parts.words import t
-from research import Usage, prices_as_of
+from pages.parts.words import counted, seconds, t
+from research import Estimate, Usage, prices_as_of
 
 
 def draw(usage: tuple[Usage, ...], key: str) -> None:
@@ -39,3 +39,15 @@ def draw(usage: tuple[Usage, ...], key: str) -> None:
             },
         )
         st.caption(t("status.prices", date=prices_as_of().isoformat()))
+
+
+def likely(estimate: Estimate) -> str:
+    """One line of what a run will use, rounded: it is an estimate."""
+    facts = [counted("run.search1", "run.searches", estimate.searches)]
+    if estimate.tokens:
+        tokens = round(estimate.tokens, 1 - len(str(estimate.tokens)) + 1)
+        facts.append(counted("run.token1", "run.tokens", tokens))
+        unknown = estimate.cost is None
+        cost = f"{estimate.cost or 0:.2g}"
+        facts.append(t("run.cost_unknown") if unknown else t("ask.estimate_cost", cost=cost))
+    return " · ".join([*facts, seconds(estimate.seconds)])

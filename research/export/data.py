@@ -4,7 +4,8 @@ The schema `sightline-report/3`, field by field. Times are ISO 8601 in UTC, offs
 field without a value is "", [], 0, false or null.
 
 - `schema`, `language` (zh or en: of the answer, else of the question)
-- `run`: id, status, created, finished, error, options (queries, loops, sources, model)
+- `run`: id, status, created, finished, error, options (queries, loops, sources, model; searches, tokens,
+  cost in US dollars and seconds are limits, 0 for none; approve)
 - `question`, `title`, `author`, `made`, `sample` (whether a cited source is sample data),
   `unwritten` (whether the answer only stands in for one that could not be written), `suggestions`
   (how many search suggestions the search engine wants shown; their HTML is not exported)
@@ -29,11 +30,11 @@ field without a value is "", [], 0, false or null.
 - `rounds`: for each its number `round`, `findings`, `not_run` (planned tasks that were not looked up)
   and `reflections` (sufficient, gap, follow_ups, note, failures). A finding has its task, provider,
   `asked` (the queries that the search engine ran), reason (null unless it brought back nothing), hint,
-  message, started, seconds, reused, `passages` (how many), `evidence` (ids), `summary` (pieces as in
+  message, started, seconds, reused, cached, `passages` (how many), `evidence` (ids), `summary` (pieces as in
   `blocks`, whose citations have no numbers), `centre` (what was searched around for places: name,
   lng and lat in degrees of WGS-84, `radius` in metres, 0 for an area as a whole; or null) and failures
 - `failures`: what failed at any stage: stage, source, query, reason, hint, message
-- `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost) and their `total`, with
+- `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, task) and their `total`, with
   `complete`: whether the price of every call is known. Costs are estimates in US dollars
 
 Knows reports and numbered answers; writes no file.
@@ -69,6 +70,7 @@ _EVIDENCE = (
 )  # fmt: skip
 _FINDING = {
     "task", "provider", "asked", "reason", "hint", "message", "started", "seconds", "reused",
+    "cached",
     "failures",
 }  # fmt: skip
 

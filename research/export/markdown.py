@@ -27,6 +27,7 @@ from research.records import (
     Finding,
     Hint,
     Language,
+    Options,
     Passage,
     Place,
     Reason,
@@ -677,13 +678,20 @@ def _task(task: Task, outcome: list[str], say: Say, provider: str = "") -> str:
     return f"“{escape(task.query)}” — {_facts([where or looked, why, *outcome], say)}"
 
 
+def _kept(finding: Finding, say: Say) -> str:
+    """That a search was not made anew, and when it was."""
+    if finding.cached:
+        return say("cached", time=f"{utc(finding.started):%Y-%m-%d %H:%M} UTC")
+    return say("reused") if finding.reused else ""
+
+
 def _finding(finding: Finding, say: Say, *, with_evidence: bool) -> str:
     count = finding.passages
     outcome = [
         say("passage" if count == 1 else "passages", count=count) if not finding.reason else "",
         *_because(finding.reason, finding.hint, finding.message, say),
         say("seconds", seconds=f"{finding.seconds:.1f}"),
-        say("reused") if finding.reused else "",
+        _kept(finding, say),
     ]
     asked = say("semicolon").join(f"“{escape(query)}”" for query in finding.asked)
     below = [
@@ -785,6 +793,7 @@ def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     facts = [
         say("author", author=escape(cited.answer.author)) if cited else "",
         options,
+        _limits(run.options, say),
         say("model", model=escape(run.options.model)) if run.options.model.strip() else "",
         say("run", run=escape(run.id)),
         say("status", status=say(f"status.{run.status}")),
@@ -795,6 +804,14 @@ def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     ]
     yield f"## {say('made')}"
     yield from _bullets(fact for fact in facts if fact)
+
+
+def _limits(options: Options, say: Say) -> str:
+    """What the run might use, where that was limited."""
+    names = ("searches", "tokens", "cost", "seconds")
+    set_ = [(name, getattr(options, name)) for name in names if getattr(options, name)]
+    told = [say(f"limit.{name}", n=f"{value:,.10g}") for name, value in set_]
+    return say("limits", limits=say("comma").join(told)) if told else ""
 
 
 def _sampled(report: Report, cited: CitedAnswer | None, say: Say) -> str:

@@ -61,3 +61,6 @@ class Reasoner(Protocol):
         say: Say,
     ) -> Draft:
         """The answer, citing only evidence of the findings."""
+
+    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
+        """What was found, instead of an answer that there is no room to write. Asks nobody."""

@@ -13,6 +13,7 @@ from itertools import islice, zip_longest
 
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, matches
+from research.reasoners.follow import standalone
 from research.reasoners.parts import keywords, read
 from research.reasoners.places import kinds, wanted
 from research.reasoners.quotes import Quote, select
@@ -95,6 +96,10 @@ class Digest:
         self._corpus = corpus
 
     async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+        typed = question.text
+        if normalised(typed) not in _GREETINGS:
+            text = standalone(question, self._corpus)
+            question = question.model_copy(update={"text": text})
         if not self._askable(question):
             words = Span(kind="notice", text=_NOTHING[question.language])
             return Draft(spans=(words,), author=_AUTHOR[question.language])
@@ -106,6 +111,9 @@ class Digest:
                 text = text or _GENERAL[question.language]
                 if all((p.subject, p.text) != (subject, text) for p in parts):
                     parts.append(Part(id=f"p{len(parts) + 1}", subject=subject, text=text))
+        rewritten = question.text if question.text != typed else ""
+        if self._known(question, parts):
+            return Plan(question=rewritten, recalled=True, parts=tuple(parts))
         if MAP in options.sources:
             parts = _one_wish(question, parts)
         tasks = list(_on_a_map(question, parts, options))
@@ -113,7 +121,12 @@ class Digest:
             for source in options.sources:
                 if source != MAP:
                     tasks.append(self._task(question, group, source, len(tasks) + 1))
-        return Plan(parts=tuple(parts), tasks=tuple(tasks))
+        return Plan(question=rewritten, parts=tuple(parts), tasks=tuple(tasks))
+
+    def _known(self, question: Question, parts: Sequence[Part]) -> bool:
+        """Whether what earlier answers cite speaks to every part."""
+        before = question.remembered
+        return bool(before) and all(self._quotes(question, part, before) for part in parts)
 
     def _askable(self, question: Question) -> bool:
         if normalised(question.text) in _GREETINGS:
@@ -232,6 +245,9 @@ class Digest:
         options: Options,
         say: Say,
     ) -> Draft:
+        return self.stand_in(question, plan, findings)
+
+    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans: list[Span] = []
         for part in plan.parts:
             spans.append(Span(kind="heading", text=_label(part, plan), part=part.id))
@@ -254,7 +270,7 @@ class Digest:
         for text in dict.fromkeys(back):
             yield Span(kind="missing", text=text, part=part.id)
         own = [f for f in findings if f.task.part == part.id and f.task.source == MAP]
-        if any(f.reason not in (None, "empty", "unclear") for f in own) and not places:
+        if any(f.reason not in (None, "empty", "unclear", "left out") for f in own) and not places:
             yield Span(kind="missing", text=_NO_MAP[question.language], part=part.id)
         elif not (places or quotes or back):
             offline = any(_unknown_offline(f) for f in own)
@@ -265,6 +281,7 @@ class Digest:
         self, question: Question, part: Part, findings: Sequence[Finding]
     ) -> dict[Language, str]:
         """Why a part has no quote."""
+        findings = [finding for finding in findings if finding.reason != "left out"]
         own = any(finding.task.part == part.id for finding in findings)
         if not own and not self._tried(question, part, findings):
             return _UNSEARCHED

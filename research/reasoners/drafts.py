@@ -54,6 +54,11 @@ NOTICES: dict[str, dict[Language, str]] = {
         "zh": "检索失败，因此没有作答；这不表示没有相关内容。",
         "en": "The searches failed, so no answer was written; that does not mean that nothing exists.",
     },
+    "left out": {
+        "zh": "没有进行搜索，因此没有作答；这不表示没有相关内容。",
+        "en": "Nothing was searched, so no answer was written; that does not mean that nothing "
+        "exists.",
+    },
     "no sources": {
         "zh": "搜索模型给出了文字，但没有标明哪句话出自哪个来源，无法核对：",
         "en": "The search model gave a text without saying which source supports which sentence, "
@@ -129,6 +134,12 @@ def standing_in(tongue: Language, findings: Sequence[Finding], trouble: Trouble)
     )
 
 
+def quoted(tongue: Language, findings: Sequence[Finding]) -> Draft:
+    """What was found, where nobody is to write an answer."""
+    spans = (*_quoted(tongue, findings), *_unattributed(tongue, findings))
+    return Draft(spans=spans or without_sources(tongue, findings), author=NOBODY[tongue])
+
+
 def _quoted(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
     """The first passages of each finding, verbatim, under its query."""
     spans: list[Span] = []
@@ -143,11 +154,14 @@ def _quoted(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
 
 def without_sources(tongue: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
     """The answer if nothing can be cited: that it is so, and any text that came without sources."""
-    failed = bool(findings) and all(f.reason not in (None, "empty") for f in findings)
+    tried = [finding for finding in findings if finding.reason != "left out"]
+    failed = bool(tried) and all(f.reason not in (None, "empty") for f in tried)
+    undone = bool(findings) and not tried
     back = dict.fromkeys(f.message for f in findings if f.reason == "unclear")
     spans = [Span(kind="missing", text=text) for text in back]
     if not back or not all(f.reason == "unclear" for f in findings):
-        spans.append(Span(kind="missing", text=NOTICES["failed" if failed else "nothing"][tongue]))
+        why = "left out" if undone else "failed" if failed else "nothing"
+        spans.append(Span(kind="missing", text=NOTICES[why][tongue]))
     return (*spans, *_unattributed(tongue, findings))
 
 

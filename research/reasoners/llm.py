@@ -20,11 +20,20 @@ from research.models.clients import Clients
 from research.models.roles import KEYS, Spec, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
-from research.reasoners.drafts import NOBODY, NOTICES, drafted, ending, standing_in, without_sources
+from research.reasoners.drafts import (
+    NOBODY,
+    NOTICES,
+    drafted,
+    ending,
+    quoted,
+    standing_in,
+    without_sources,
+)
 from research.reasoners.explore import explore
 from research.reasoners.material import Listing
 from research.reasoners.places import wanted
 from research.records import (
+    MAX_QUESTION,
     Draft,
     Evidence,
     Finding,
@@ -69,6 +78,7 @@ class _Json(BaseModel):
 class _Plan(_Json):
     route: str
     answer: str = ""
+    question: str = ""
 
 
 class _Reflection(_Json):
@@ -105,6 +115,14 @@ class LLM:
         """The model of a role, as `provider:name`."""
         return str(self._roles[role])
 
+    def models(self, options: Options) -> dict[Role, str]:
+        """The model of each role in a run, as far as it can be told."""
+        names = {role: str(spec) for role, spec in self._roles.items()}
+        try:
+            return {**names, **{role: str(self.chat(role, options).spec) for role in names}}
+        except Trouble:  # the run's own model is no model's name
+            return names
+
     def table(self) -> list[tuple[Role, str, str, str]]:
         """Each role, its setting, its model, and the setting that it lacks, if any."""
         settings = self._clients.settings
@@ -138,7 +156,7 @@ class LLM:
         try:
             made = await chat.json(
                 prompts.plan_prompt(question, fields, options.queries, self._today),
-                prompts.plan_schema(fields, options.queries),
+                prompts.plan_schema(fields, options.queries, follows=bool(question.before.turns)),
                 _Plan,
                 "plan",
                 say,
@@ -158,7 +176,10 @@ class LLM:
                 author=str(chat.spec),
             )
         parts = made.strings("sub_questions", prompts.PARTS, prompts.QUERY)
+        alone = " ".join(made.question.split())[:MAX_QUESTION] if question.before.turns else ""
         return Plan(
+            question=alone if alone != question.text else "",
+            recalled=made.route == "earlier" and bool(question.before.evidence),
             parts=tuple(Part(id=f"p{n}", subject="", text=t) for n, t in enumerate(parts, 1)),
             tasks=_tasks(made, fields, 1),
         )
@@ -265,6 +286,9 @@ class LLM:
             failures=draft.failures,
             unwritten=draft.unwritten,
         )
+
+    def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
+        return quoted(question.language, findings)
 
     async def summarise(
         self, query: str, evidence: Sequence[Evidence], say: Say

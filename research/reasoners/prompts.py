@@ -12,8 +12,9 @@ from datetime import date
 from typing import Any
 
 from research.models.calls import Prompt
-from research.reasoners.material import Listing
+from research.reasoners.material import Listing, plain
 from research.records import (
+    MEMORY,
     Finding,
     Language,
     Plan,
@@ -59,10 +60,30 @@ def _language(language: Language, what: str = "everything, headings included,") 
 
 
 def _asked(question: Question, today: date) -> str:
-    return f"Today is {today.isoformat()}.\n\nQuestion:\n{fenced('question', question.text)}"
+    before = _before(question)
+    return (
+        f"Today is {today.isoformat()}.\n\n{before}Question:\n{fenced('question', question.text)}"
+    )
+
+
+def _before(question: Question) -> str:
+    """The turns of the conversation before this one, as far as they are remembered."""
+    memory = question.before
+    if not memory.turns:
+        return ""
+    lines = [f"Asked: {text}" for text in memory.asked]
+    lines += [f"Asked: {turn.question}\nAnswered: {plain(turn.answer)}" for turn in memory.turns]
+    return f"Conversation so far:\n{fenced('conversation', chr(10).join(lines))}\n\n"
 
 
 # Planning
+
+
+_FOLLOWS = """- "question": the question rewritten so that it can be understood without the \
+conversation, in the question's own language; unchanged if it can. Keep what it asks.
+- "route" may also be "earlier": only if what the earlier answers say, with the sources that they cite, \
+answers the question fully and nothing newer is wanted. Look up only what is missing there.
+"""
 
 
 def query_fields(sources: Sequence[str], name: str) -> dict[str, str]:
@@ -89,10 +110,13 @@ def _object(**properties: Any) -> dict[str, Any]:
     }
 
 
-def plan_schema(fields: Iterable[str], queries: int) -> dict[str, Any]:
-    """The JSON schema of a plan."""
+def plan_schema(fields: Iterable[str], queries: int, *, follows: bool = False) -> dict[str, Any]:
+    """The JSON schema of a plan; of a question that `follows` others it has more."""
+    routes = ["search", "direct", *(["earlier"] if follows else [])]
+    alone = {"question": {"type": "string", "maxLength": 1_000}} if follows else {}
     return _object(
-        route={"type": "string", "enum": ["search", "direct"]},
+        **alone,
+        route={"type": "string", "enum": routes},
         sub_questions=_strings(PARTS, QUERY),
         **{field: _strings(queries, QUERY) for field in fields},
         answer={"type": "string", "maxLength": 3_000},
@@ -108,7 +132,7 @@ def plan_prompt(question: Question, fields: Mapping[str, str], queries: int, tod
     system = f"""{_DESK}
 
 Decide how the question is to be answered, and reply with JSON.
-- "route": "direct" only for small talk, for questions about the text of the question itself, and \
+{_FOLLOWS if question.before.turns else ""}- "route": "direct" only for small talk, for questions about the text of the question itself, and \
 for what needs no facts that could be wrong or out of date, such as arithmetic; else "search".
 - "sub_questions": what has to be known to answer, at most {PARTS}; empty if the route is "direct".
 {lists}
@@ -182,7 +206,8 @@ def _material(listing: Listing) -> str:
 
 
 def _ran(findings: Sequence[Finding]) -> str:
-    return "\n".join(f"- {finding.task.query}" + _went(finding) for finding in findings)
+    ran = [finding for finding in findings if finding.task.source != MEMORY]
+    return "\n".join(f"- {finding.task.query}" + _went(finding) for finding in ran)
 
 
 def _went(finding: Finding) -> str:
@@ -240,6 +265,8 @@ has no source: use it only to understand the rest.
 its date.
 - Say plainly what the material does not answer. Where a query is to be asked back, put its \
 question to the analyst at the end.
+- Where the question follows a conversation, answer only what it asks now, from the material, which \
+has the earlier sources too; what was answered before need not be repeated.
 - Begin with the answer itself. The length follows the material: a simple question gets a few \
 sentences; use Markdown headings, lists and tables where they help to read.
 {_language(question.language)}"""

@@ -27,6 +27,8 @@ from research.reasoners.llm import LLM
 from research.reasoners.places import kinds, wanted
 from research.records import (
     Check,
+    Conversation,
+    Estimate,
     Event,
     Finding,
     Options,
@@ -41,6 +43,8 @@ from research.records import (
     silent,
 )
 from research.runs.check import connections
+from research.runs.estimate import EARLIER, Earlier, Means
+from research.runs.estimate import estimate as estimated
 from research.runs.local import LocalRuns
 from research.runs.store import Store
 from research.settings import Settings
@@ -136,6 +140,18 @@ class Desk:
             budget=settings.amap_calls,
             clock=_now,
         )
+
+    def estimate(self, options: Options, owner: str, plan: Plan | None) -> Estimate:
+        """What a run is likely to use."""
+        web = self._web.providers
+        means = Means(
+            models=self.models.models(options) if self.models else {},
+            grounded=bool(web) and web[0].name == "gemini",
+        )
+        accounts = self.runs.store.accounts(owner, 2 * EARLIER)
+        earlier = [Earlier(run, events) for run, events in accounts]
+        tasks = len(plan.tasks) if plan else None
+        return estimated(options, means, earlier, _now().date(), tasks=tasks)
 
     def nearby(
         self, where: str | tuple[float, float], keywords: str, radius: int, owner: str
@@ -236,17 +252,35 @@ def start(
     owner: str = "local",
     plan: Plan | None = None,
     based_on: str = "",
+    follows: str = "",
     run_id: str = "",
 ) -> Run:
     """Starts a run and returns at once. See `LocalRuns.start`."""
     return desk().runs.start(
-        question, options=options, owner=owner, plan=plan, based_on=based_on, run_id=run_id
+        question,
+        options=options,
+        owner=owner,
+        plan=plan,
+        based_on=based_on,
+        follows=follows,
+        run_id=run_id,
     )
 
 
-def plan(question: str, *, options: Options | None = None) -> Plan:
+def plan(
+    question: str, *, options: Options | None = None, follows: str = "", owner: str = "local"
+) -> Plan:
     """The plan that a run of this question would begin with; nothing is searched."""
-    return desk().runs.plan(question, options=options)
+    return desk().runs.plan(question, options=options, follows=follows, owner=owner)
+
+
+def estimate(
+    options: Options | None = None, *, plan: Plan | None = None, owner: str = "local"
+) -> Estimate:
+    """What a run of these limits, and of this plan if there is one, is likely to use: from the
+    settings, and from what the owner's finished runs with the same models have used."""
+    here = desk()
+    return here.estimate(options or here.usual(), owner, plan)
 
 
 def follow(run_id: str, after: int = 0, *, owner: str = "local") -> Iterator[Event]:
@@ -259,14 +293,30 @@ def events(run_id: str, after: int = 0, *, owner: str = "local") -> Sequence[Eve
     return desk().runs.events(run_id, after, owner=owner)
 
 
-def stop(run_id: str, *, owner: str = "local") -> None:
-    """Stops a run; what it has found is kept."""
-    desk().runs.stop(run_id, owner=owner)
+def stop(run_id: str, *, write: bool = False, owner: str = "local") -> None:
+    """Stops a run; what it has found is kept, and with `write` the answer is written with that."""
+    desk().runs.stop(run_id, write=write, owner=owner)
 
 
-def resume(run_id: str, *, owner: str = "local") -> Run | None:
-    """Goes on with a stopped, interrupted or failed run."""
-    return desk().runs.resume(run_id, owner=owner)
+def resume(run_id: str, *, write: bool = False, owner: str = "local") -> Run | None:
+    """Goes on with a stopped, interrupted or failed run; with `write`, without another search."""
+    return desk().runs.resume(run_id, write=write, owner=owner)
+
+
+def approve(
+    run_id: str,
+    *,
+    plan: Plan | None = None,
+    options: Options | None = None,
+    owner: str = "local",
+) -> Run | None:
+    """Goes on with a run that waits for its plan, with the plan and the limits that are given."""
+    return desk().runs.approve(run_id, plan=plan, options=options, owner=owner)
+
+
+def more(run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
+    """A further run that looks for what a finished one still lacks. It repeats no search."""
+    return desk().runs.more(run_id, rounds=rounds, owner=owner)
 
 
 def list(*, owner: str = "local", limit: int = 200) -> Sequence[Run]:
@@ -277,6 +327,30 @@ def list(*, owner: str = "local", limit: int = 200) -> Sequence[Run]:
 def get(run_id: str, *, owner: str = "local") -> Run | None:
     """A run by id."""
     return desk().runs.get(run_id, owner=owner)
+
+
+def conversations(*, owner: str = "local", limit: int = 200) -> Sequence[Conversation]:
+    """An owner's conversations: those that are pinned first, then the latest."""
+    return desk().runs.store.conversations(owner, limit)
+
+
+def turns(conversation: str, *, owner: str = "local") -> Sequence[Run]:
+    """The runs of a conversation, the earliest first."""
+    return desk().runs.store.turns(conversation, owner)
+
+
+def label(
+    conversation: str, *, title: str | None = None, pinned: bool | None = None, owner: str = "local"
+) -> None:
+    """Gives a conversation a title of its own ("" gives it back its first question), or pins it."""
+    store = desk().runs.store
+    if store.turns(conversation, owner):
+        store.label(conversation, title=title, pinned=pinned)
+
+
+def forget(conversation: str, *, owner: str = "local") -> None:
+    """Deletes a conversation with all that its runs have found."""
+    desk().runs.forget(conversation, owner=owner)
 
 
 def report(run_id: str, *, owner: str = "local") -> Report | None:
@@ -302,7 +376,7 @@ def nearby(
     return desk().nearby(where, keywords, radius, owner)
 
 
-def day(places: Sequence[Place], *, owner: str = "local") -> Route:
+def day(places: Sequence[Place]) -> Route:
     """The places in the order of a day that begins at the first, and the ways between them."""
     here = desk()
     return here.runs.do(route.day(here.map, places))

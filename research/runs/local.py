@@ -36,11 +36,13 @@ from research.records import (
 from research.runs.checkpoints import checkpoints
 from research.runs.engine import joined
 from research.runs.ledger import RunLedger
+from research.runs.memory import before
 from research.runs.store import Store
 from research.settings import Settings
 from research.sources import Source
 from research.stages.answer import Unwritten
-from research.stages.plan import make_plan, own_words
+from research.stages.budget import Meter, worked
+from research.stages.plan import carried_on, make_plan, own_words
 from research.stages.question import understand
 from research.storage import StoreError, explained
 
@@ -48,6 +50,7 @@ log = logging.getLogger(__name__)
 
 FLUSH = 0.02  # seconds that events are collected before they are written together
 FLUSH_TEXT = 0.1  # the same for a text that is being written
+MAX_LOOPS = 10
 WATCH = 0.5  # seconds between looks at what other processes ask for
 _T = TypeVar("_T")
 
@@ -62,6 +65,9 @@ class _Live:
     resumed: bool = False
     stopped: bool = False
     flush: asyncio.TimerHandle | None = None
+    meter: Meter | None = None
+    write: bool = False  # with what there is
+    waiting: bool = False  # for its plan to be approved
     plan: Plan | None = None
     reflections: dict[int, Reflection] = field(default_factory=dict)
 
@@ -149,13 +155,14 @@ class LocalRuns:
         owner: str = "local",
         plan: Plan | None = None,
         based_on: str = "",
-        conversation: str = "",
+        follows: str = "",
         run_id: str = "",
     ) -> Run:
         """Starts a run and returns at once.
 
         `plan` replaces planning; searches that `based_on` (a run of the same owner) has finished are
-        reused. A `run_id` that exists already starts nothing: that run is returned.
+        reused. A question that `follows` a run of the same owner continues its conversation, and knows
+        its answer. A `run_id` that exists already starts nothing: that run is returned.
 
         Raises:
             QuestionError: the question cannot be researched.
@@ -164,23 +171,24 @@ class LocalRuns:
         """
         understand(question)
         options = options or self._usual()
-        if unknown := [name for name in options.sources if name not in self._sources]:
-            known_sources = ", ".join(self._sources)
-            raise ValueError(f"There is no source {unknown[0]!r}; there are: {known_sources}.")
+        self._hold(options)
         if run_id and (known := self.get(run_id, owner=owner)):
             return known
         earlier = self.get(based_on, owner=owner) if based_on else None
+        parent = self.get(follows, owner=owner) if follows else None
+        if earlier and not parent and earlier.follows:  # the same turn once more
+            parent = self.get(earlier.follows, owner=owner)
+        kin = parent or earlier
         run = Run(
             id=run_id or uuid.uuid4().hex,
-            conversation=conversation
-            or (earlier.conversation if earlier else "")
-            or uuid.uuid4().hex,
+            conversation=kin.conversation if kin else uuid.uuid4().hex,
             owner=owner,
             question=self.store.database.text(question.strip()),
             options=options,
             status="queued",
             created=datetime.now(UTC),
             based_on=earlier.id if earlier else "",
+            follows=parent.id if parent else "",
         )
         if not self.store.add(run, plan if plan and plan.tasks else None, self._engine.id):
             if known := self.get(run.id, owner=owner):
@@ -191,13 +199,53 @@ class LocalRuns:
         self._spawn(run)
         return run
 
-    def plan(self, question: str, *, options: Options | None = None) -> Plan:
+    def _hold(self, options: Options) -> None:
+        if unknown := [name for name in options.sources if name not in self._sources]:
+            known = ", ".join(self._sources)
+            raise ValueError(f"There is no source {unknown[0]!r}; there are: {known}.")
+
+    def approve(
+        self,
+        run_id: str,
+        *,
+        plan: Plan | None = None,
+        options: Options | None = None,
+        owner: str = "local",
+    ) -> Run | None:
+        """Goes on with a run that waits, with its plan and its limits or with those given.
+
+        Raises:
+            ValueError: there is no such source.
+        """
+        report = self.report(run_id, owner=owner)
+        if report is None or report.run.status != "waiting":
+            return report.run if report else None
+        chosen = options or report.run.options
+        self._hold(chosen)
+        given = plan if plan and plan.tasks else report.plan
+        if not self.store.approve(run_id, self._engine.id, given, chosen):
+            return self.get(run_id, owner=owner)
+        update = {"status": "queued", "finished": None, "error": "", "options": chosen}
+        self._spawn(run := report.run.model_copy(update=update), resumed=True)
+        return run
+
+    def plan(
+        self,
+        question: str,
+        *,
+        options: Options | None = None,
+        follows: str = "",
+        owner: str = "local",
+    ) -> Plan:
         """The plan that a run of this question would begin with; nothing is searched.
 
         Raises:
             QuestionError: the question cannot be researched.
         """
         asked, limits = understand(question), options or self._usual()
+        if follows and (parent := self.get(follows, owner=owner)):
+            run = parent.model_copy(update={"id": "", "follows": parent.id})
+            asked = asked.model_copy(update={"before": before(self.store, run)})
         plan = self.do(make_plan(asked, self._reasoner, limits, silent))
         return own_words(asked, limits) if isinstance(plan, Draft) else plan
 
@@ -219,24 +267,40 @@ class LocalRuns:
             with self._news:
                 self._news.wait(WATCH / 2)
 
-    def stop(self, run_id: str, *, owner: str = "local") -> None:
-        """Stops a run, in whichever process it runs. What it has found is kept."""
+    def stop(self, run_id: str, *, write: bool = False, owner: str = "local") -> None:
+        """Stops a run, in whichever process it runs. What it has found is kept; with `write`, it
+        searches no more and still writes its answer with that."""
         run = self.get(run_id, owner=owner)
         if run is None or not run.active:
             return
         if run_id in self._live:
-            self._loop.call_soon_threadsafe(self._cancel, run_id)
+            act = self._end_searching if write else self._cancel
+            self._loop.call_soon_threadsafe(act, run_id)
+        elif write:
+            self.store.ask_to_write(run_id)
         else:
             self.store.ask_to_stop(run_id)
 
-    def resume(self, run_id: str, *, owner: str = "local") -> Run | None:
-        """Goes on with a stopped, interrupted or failed run. Finished searches are not repeated."""
+    def resume(self, run_id: str, *, write: bool = False, owner: str = "local") -> Run | None:
+        """Goes on with a stopped, interrupted or failed run. Finished searches are not repeated;
+        with `write`, there are no further ones."""
         run = self.get(run_id, owner=owner)
         if run is None or not run.resumable or not self.store.claim(run_id, self._engine.id):
             return run
         run = run.model_copy(update={"status": "queued", "error": "", "finished": None})
-        self._spawn(run, resumed=True)
+        self._spawn(run, resumed=True, write=write)
         return run
+
+    def more(self, run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
+        """Looks for what a finished run still lacks: a run of its own, based on it, that begins with
+        a judgement of what was found. A run that is not done is returned as it is."""
+        report = self.report(run_id, owner=owner)
+        if report is None or report.run.status != "done":
+            return report.run if report else None
+        run = report.run
+        plan = carried_on(report, rounds)
+        options = run.options.model_copy(update={"loops": min(1 + rounds, MAX_LOOPS)})
+        return self.start(run.question, options=options, owner=owner, plan=plan, based_on=run.id)
 
     def list(self, *, owner: str = "local", limit: int = 200) -> list[Run]:
         """An owner's runs, newest first."""
@@ -260,6 +324,16 @@ class LocalRuns:
         """What a run has to show so far."""
         run = self.get(run_id, owner=owner)
         return self.store.report(run) if run else None
+
+    def forget(self, conversation: str, *, owner: str = "local") -> None:
+        """Deletes a conversation: its runs, their evidence, answers and checkpoints. What is going
+        on is stopped first."""
+        for run in self.store.turns(conversation, owner):
+            self.stop(run.id, owner=owner)
+            for _ in self.follow(run.id, owner=owner):
+                pass
+        for run_id in self.store.forget(conversation, owner):
+            self.do(self._clean(run_id))
 
     def close(self) -> None:
         """Interrupts what is going on and stops the loop. Interrupted runs can be resumed."""
@@ -293,8 +367,8 @@ class LocalRuns:
 
     # On the loop
 
-    def _spawn(self, run: Run, *, resumed: bool = False) -> None:
-        live = self._live[run.id] = _Live(run, resumed=resumed)
+    def _spawn(self, run: Run, *, resumed: bool = False, write: bool = False) -> None:
+        live = self._live[run.id] = _Live(run, resumed=resumed, write=write)
 
         def begin() -> None:
             live.task = self._loop.create_task(self._drive(live))
@@ -311,6 +385,12 @@ class LocalRuns:
             live.stopped = True
             live.task.cancel()
 
+    def _end_searching(self, run_id: str) -> None:
+        if live := self._live.get(run_id):
+            live.write = True
+            if live.meter:
+                live.meter.end()
+
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(WATCH)
@@ -321,6 +401,8 @@ class LocalRuns:
                     self._unsaved.pop(live.run.id, None)
                 for run_id in self.store.to_stop(self._engine.id) if self._live else ():
                     self._cancel(run_id)
+                for run_id in self.store.to_write(self._engine.id) if self._live else ():
+                    self._end_searching(run_id)
             except StoreError as trouble:
                 log.warning("the store is out of reach: %s", trouble)
 
@@ -334,14 +416,17 @@ class LocalRuns:
         if live.resumed:
             await self._checkpoints.forget_cut_off(run.id)
             state = await self._graph.aget_state(config)
-            if state.created_at and not state.tasks:  # killed between the last step and the end
+            if state.values.get("answer") and not state.tasks:  # killed before the end was noted
                 await self._keep(run, state.values)
                 return
             begun = bool(state.tasks)
+            if state.created_at and not begun:  # a step was lost with what should follow it
+                await self._checkpoints.saver.adelete_thread(run.id)
         if begun:
             earlier = self.store.report(run)
             live.plan = earlier.plan
             live.reflections = {reflection.round: reflection for reflection in earlier.reflections}
+        live.meter = self._meter(live)
         self._emit(live, "status", status="running")
         self._write(live, "running")
         stream = self._graph.astream(
@@ -352,6 +437,7 @@ class LocalRuns:
             version="v2",
             durability="sync",
         )
+        live.meter.begin()
         try:
             async for part in stream:
                 chunk: Any = part["data"]
@@ -360,7 +446,29 @@ class LocalRuns:
             reflections = list(live.reflections.values())
             self.store.keep(run.id, live.plan, reflections, error.answer)
             raise
-        await self._keep(run, (await self._graph.aget_state(config)).values)
+        finally:
+            live.meter.close()
+        state = await self._graph.aget_state(config)
+        live.waiting = bool(state.interrupts)
+        if live.waiting:
+            return
+        if begun and not state.values.get("answer"):  # as above: its searches are in the store
+            await self._checkpoints.saver.adelete_thread(run.id)
+            await self._drive(live)
+            return
+        await self._keep(run, state.values)
+
+    def _meter(self, live: _Live) -> Meter:
+        """The account of a run; one that goes on keeps that of before."""
+        run, meter = live.run, Meter(live.run.options)
+        if live.resumed:
+            earlier, begun = self.store.report(run), self.store.searches(run.id)
+            reused = {finding.task.id for finding in earlier.findings if finding.reused}
+            started = [row["task"] for row in begun if row["task"] not in reused]
+            meter = Meter(run.options, started, earlier.usage, worked(self.store.events(run.id)))
+        if live.write:
+            meter.end()
+        return meter
 
     def _told(self, live: _Live, kind: str, data: dict[str, Any]) -> None:
         """Passes on what a stage says, and stores what must not be lost."""
@@ -372,6 +480,8 @@ class LocalRuns:
         """Prices what a call used. The event of it is the account: it is stored with the others."""
         usage = priced(Usage.model_validate(data), datetime.now(UTC).date())
         self._emit(live, "usage", **usage.model_dump(mode="json"))
+        if live.meter:
+            live.meter.spend(usage)
 
     def _context(self, live: _Live) -> Context:
         run = live.run
@@ -379,10 +489,12 @@ class LocalRuns:
             reasoner=self._reasoner,
             sources=self._sources,
             options=run.options,
-            ledger=RunLedger(self.store, run),
+            ledger=RunLedger(self.store, run, self._settings.cache_hours),
             plan=self.store.given(run.id),
+            before=before(self.store, run),
             deadline=self._settings.search_timeout,
             delay=self._settings.search_delay,
+            meter=live.meter or Meter(run.options),
             spend=lambda usage: self._spend(live, usage),
         )
 
@@ -443,7 +555,7 @@ class LocalRuns:
     def _finish(self, live: _Live, task: asyncio.Task[None]) -> None:
         """The end of a run, however it came. Errors end here and nowhere else."""
         error = None if task.cancelled() else task.exception()
-        status: RunStatus = "done"
+        status: RunStatus = "waiting" if live.waiting else "done"
         if task.cancelled():
             status = "stopped" if live.stopped else "interrupted"
         elif error is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, insert, literal_column, or_, select, update
 
 from research.runs.databases import Upsert
-from research.runs.tables import account, answer, event, evidence, lookup, run, search
+from research.runs.tables import account, answer, conversation, event, evidence, lookup, run, search
 
 
 def _(name: str) -> Any:
@@ -25,7 +25,7 @@ def _words(*words: str) -> list[Any]:
 
 _COLUMNS = (
     run.c.id, run.c.conversation, run.c.owner, run.c.question, run.c.options, run.c.status,
-    run.c.created, run.c.finished, run.c.error, run.c.based_on,
+    run.c.created, run.c.finished, run.c.error, run.c.based_on, run.c.follows,
 )  # fmt: skip
 _ACTIVE = run.c.status.in_(_words("queued", "running"))
 _RESUMABLE = run.c.status.in_(_words("stopped", "interrupted", "failed"))
@@ -54,6 +54,16 @@ HELD = (
 ASK_TO_STOP = update(run).values(stop=1).where(_ITSELF, _ACTIVE)
 TO_STOP = select(run.c.id).where(run.c.engine == _("by"), run.c.stop == 1, _ACTIVE)
 DELETE_RUN = delete(run).where(_ITSELF)
+ASK_TO_WRITE = update(run).values(stop=2).where(_ITSELF, _ACTIVE, run.c.stop == 0)
+TO_WRITE = select(run.c.id).where(run.c.engine == _("by"), run.c.stop == 2, _ACTIVE)
+APPROVE = (
+    update(run)
+    .values(
+        status="queued", engine=_("by"), stop=0, error="", finished=None,
+        given=_("plan"), options=_("limits"),
+    )
+    .where(_ITSELF, run.c.status == "waiting")
+)  # fmt: skip
 LOCK_RUN = select(run.c.id).where(_ITSELF).with_for_update(key_share=True)
 STATUS = update(run).values(status=_("now"), error=_("why"), finished=_("ended")).where(_ITSELF)
 
@@ -63,6 +73,11 @@ ADD_EVENT = insert(event)
 EVENTS = (
     select(event.c.seq, event.c.time, event.c.kind, event.c.data)
     .where(_OF_RUN, event.c.seq > _("after"))
+    .order_by(event.c.seq)
+)
+ACCOUNT = (
+    select(event.c.seq, event.c.time, event.c.kind, event.c.data)
+    .where(_OF_RUN, event.c.kind.in_(_words("status", "usage", "found")))
     .order_by(event.c.seq)
 )
 USAGES = select(event.c.data).where(_OF_RUN, event.c.kind == "usage").order_by(event.c.seq)
@@ -86,6 +101,19 @@ FINDING = (
     )
     .order_by(search.c.id)
     .limit(literal_column("1"))
+)
+RECENT = (
+    select(search.c.finding)
+    .join(run, run.c.id == search.c.run)
+    .where(
+        search.c.key == _("key"),
+        run.c.owner == _("owner"),
+        search.c.finished >= _("since"),
+        search.c.reason.is_(None),
+        search.c.finding.is_not(None),
+    )
+    .order_by(search.c.id.desc())
+    .limit(literal_column("5"))
 )
 SEARCHES = select(*(search.c[name] for name in LISTED)).where(_SEARCH_OF_RUN).order_by(search.c.id)
 FINDINGS = (
@@ -123,4 +151,58 @@ COUNTED = select(account.c.n).where(account.c.name == _("name"), account.c.day =
 KEEP_ANSWER = Upsert(answer)
 ANSWER = select(answer.c.plan, answer.c.reflections, answer.c.answer).where(
     answer.c.run == _("run")
+)
+
+_OWNED = run.c.owner == _("owner")
+_FIRST, _LAST = run.alias(), run.alias()
+_PIN = func.max(func.coalesce(conversation.c.pinned, 0))
+CONVERSATIONS = (
+    select(
+        run.c.conversation,
+        func.coalesce(
+            func.nullif(func.max(conversation.c.title), ""),
+            select(_FIRST.c.question)
+            .where(_FIRST.c.conversation == run.c.conversation, _FIRST.c.owner == _("owner"))
+            .order_by(_FIRST.c.created, _FIRST.c.id)
+            .limit(literal_column("1"))
+            .correlate(run)
+            .scalar_subquery(),
+        ),
+        _PIN,
+        func.count(),
+        func.min(run.c.created),
+        func.max(run.c.created),
+        select(_LAST.c.id)
+        .where(_LAST.c.conversation == run.c.conversation, _LAST.c.owner == _("owner"))
+        .order_by(_LAST.c.created.desc(), _LAST.c.id.desc())
+        .limit(literal_column("1"))
+        .correlate(run)
+        .scalar_subquery(),
+    )
+    .select_from(run.outerjoin(conversation, conversation.c.id == run.c.conversation))
+    .where(_OWNED)
+    .group_by(run.c.conversation)
+    .order_by(_PIN.desc(), func.max(run.c.created).desc())
+    .limit(_("most"))
+)
+TURNS = (
+    select(*_COLUMNS)
+    .where(run.c.conversation == _("conversation"), _OWNED)
+    .order_by(run.c.created, run.c.id)
+)
+ADD_CONVERSATION = Upsert(conversation, {})
+LABEL = {
+    name: update(conversation).values({name: _("value")}).where(conversation.c.id == _("id_"))
+    for name in ("title", "pinned")
+}
+FORGET_CONVERSATION = (
+    delete(run).where(run.c.conversation == _("conversation")),
+    delete(evidence).where(evidence.c.conversation == _("conversation")),
+    delete(conversation).where(conversation.c.id == _("conversation")),
+)
+FINISHED = (
+    select(*_COLUMNS)
+    .where(_OWNED, run.c.status == "done")
+    .order_by(run.c.created.desc())
+    .limit(_("most"))
 )

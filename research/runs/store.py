@@ -7,7 +7,7 @@ paid for twice in its run. Knows records and tables; knows nothing of graphs or 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from research.evidence.registry import Registry
 from research.records import (
     Answer,
+    Conversation,
     Event,
     Evidence,
     Finding,
@@ -78,6 +79,7 @@ class Store:
                 finished=None,
                 error=run.error,
                 based_on=run.based_on,
+                follows=run.follows,
                 given=given.model_dump_json() if given else None,
                 engine=engine,
                 stop=0,
@@ -159,16 +161,8 @@ class Store:
             return last + len(rows)
 
     def events(self, run_id: str, after: int = 0) -> list[Event]:
-        return [
-            Event(
-                run=run_id,
-                seq=seq,
-                time=datetime.fromisoformat(time),
-                kind=kind,
-                data=json.loads(data),
-            )
-            for seq, time, kind, data in self.database.read(sql.EVENTS, run=run_id, after=after)
-        ]
+        rows = self.database.read(sql.EVENTS, run=run_id, after=after)
+        return [_event(run_id, row) for row in rows]
 
     # Searches and evidence
 
@@ -223,6 +217,13 @@ class Store:
             for (found,) in self.database.read(sql.FINDING, run=run_id, key=key):
                 return run_id, Finding.model_validate_json(found)
         return None
+
+    def recent(self, owner: str, key: str, since: datetime) -> list[Finding]:
+        """What an owner's runs have found for a key since a time, the latest first."""
+        rows = self.database.read(
+            sql.RECENT, owner=owner, key=key, since=since.astimezone(UTC).isoformat()
+        )
+        return [Finding.model_validate_json(found) for (found,) in rows]
 
     def searches(self, run_id: str) -> list[dict[str, Any]]:
         """Every search that was started for a run, finished or not, in order."""
@@ -330,20 +331,107 @@ class Store:
         plan, reflections, answer = rows[0] if rows else (None, "[]", None)
         latest = dict(self.database.read(sql.FINDINGS, run=run.id))  # a failed one was repeated
         findings = tuple(Finding.model_validate_json(finding) for finding in latest.values())
+        kept = Answer.model_validate_json(answer) if answer else None
+        found = {item.id for finding in findings for item in finding.evidence}
         return Report(
             run=run,
             plan=Plan.model_validate_json(plan) if plan else None,
             findings=findings,
             reflections=tuple(Reflection.model_validate(r) for r in json.loads(reflections)),
-            answer=Answer.model_validate_json(answer) if answer else None,
-            evidence=tuple(e for f in findings for e in f.evidence),
+            answer=kept,
+            evidence=(
+                *(e for f in findings for e in f.evidence),
+                *self._earlier(run.conversation, kept, found),
+            ),
             usage=self._spent(run.id),
         )
+
+    def _earlier(
+        self, conversation: str, answer: Answer | None, found: Container[str]
+    ) -> list[Evidence]:
+        """What an answer cites that the turns before it have found."""
+        cited = [cite.evidence for span in (answer.spans if answer else ()) for cite in span.cites]
+        wanted = [key for key in dict.fromkeys(cited) if key not in found]
+        return [
+            Evidence.model_validate_json(record)
+            for key in wanted
+            for (record,) in self.database.read(sql.RECORD, registry=conversation, id=key)
+        ]
 
     def _spent(self, run_id: str) -> tuple[Usage, ...]:
         """What the calls of a run have used, in order."""
         rows = self.database.read(sql.USAGES, run=run_id)
         return tuple(Usage.model_validate_json(data) for (data,) in rows)
+
+    # Conversations
+
+    def conversations(self, owner: str, limit: int = 200) -> list[Conversation]:
+        """An owner's conversations: those that are pinned first, then the latest."""
+        rows = self.database.read(sql.CONVERSATIONS, owner=owner, most=limit)
+        return [
+            Conversation(
+                id=row[0], title=row[1], pinned=bool(row[2]), turns=row[3], latest=row[6],
+                created=datetime.fromisoformat(row[4]), updated=datetime.fromisoformat(row[5]),
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    def turns(self, conversation: str, owner: str) -> list[Run]:
+        """The runs of a conversation, the earliest first."""
+        rows = self.database.read(sql.TURNS, conversation=conversation, owner=owner)
+        return [_run(row) for row in rows]
+
+    def label(
+        self, conversation: str, *, title: str | None = None, pinned: bool | None = None
+    ) -> None:
+        """Gives a conversation a title of its own, or pins it."""
+        given = {"title": title, "pinned": None if pinned is None else int(pinned)}
+        with self.database.write() as work:
+            work.do(sql.ADD_CONVERSATION, id=conversation, title="", pinned=0)
+            for name, value in given.items():
+                if value is not None:
+                    work.do(sql.LABEL[name], id_=conversation, value=value)
+
+    def forget(self, conversation: str, owner: str) -> list[str]:
+        """Deletes a conversation with its runs and its evidence; returns the runs' ids."""
+        with self.database.write() as work:
+            rows = work.all(sql.TURNS, conversation=conversation, owner=owner)
+            if rows:
+                for statement in sql.FORGET_CONVERSATION:
+                    work.do(statement, conversation=conversation)
+        return [row[0] for row in rows]
+
+    def accounts(self, owner: str, limit: int) -> list[tuple[Run, list[Event]]]:
+        """An owner's latest finished runs, each with its events of what it used."""
+        rows = self.database.read(sql.FINISHED, owner=owner, most=limit)
+        return [(run, self._account(run.id)) for run in map(_run, rows)]
+
+    def _account(self, run_id: str) -> list[Event]:
+        return [_event(run_id, row) for row in self.database.read(sql.ACCOUNT, run=run_id)]
+
+    # Approval
+
+    def approve(self, run_id: str, engine: str, plan: Plan | None, options: Options) -> bool:
+        """Gives a waiting run its plan and takes it for an engine. Only one of several gets it."""
+        with self.database.write() as work:
+            taken = work.do(
+                sql.APPROVE,
+                run=run_id,
+                by=engine,
+                plan=plan.model_dump_json() if plan else None,
+                limits=options.model_dump_json(),
+            )
+            return taken == 1
+
+    # Ending the searching of a run
+
+    def ask_to_write(self, run_id: str) -> None:
+        with self.database.write() as work:
+            work.do(sql.ASK_TO_WRITE, run=run_id)
+
+    def to_write(self, engine: str) -> list[str]:
+        """The engine's runs that somebody asked to write with what there is."""
+        return [row[0] for row in self.database.read(sql.TO_WRITE, by=engine)]
 
     def close(self) -> None:
         self.database.close()
@@ -352,6 +440,13 @@ class Store:
 def _json(data: dict[str, Any]) -> str:
     """JSON that can be stored: half of a surrogate pair, which a model can send, becomes a "?"."""
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+def _event(run_id: str, row: Sequence[Any]) -> Event:
+    seq, time, kind, data = row
+    return Event(
+        run=run_id, seq=seq, time=datetime.fromisoformat(time), kind=kind, data=json.loads(data)
+    )
 
 
 def _run(row: Sequence[Any]) -> Run:
@@ -366,4 +461,5 @@ def _run(row: Sequence[Any]) -> Run:
         finished=datetime.fromisoformat(row[7]) if row[7] else None,
         error=row[8],
         based_on=row[9],
+        follows=row[10],
     )

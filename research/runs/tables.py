@@ -26,6 +26,14 @@ run = Table(
     Column("given", Text),
     Column("engine", Text, nullable=False),
     Column("stop", Integer, nullable=False),
+    Column("follows", Text, nullable=False),
+)
+conversation = Table(
+    "conversation",
+    tables,
+    Column("id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("pinned", Integer, nullable=False),
 )
 event = Table(
     "event",
@@ -117,6 +125,14 @@ SQLITE = (
         name text not null, day text not null, n integer not null,
         primary key(name, day)) without rowid;
     """,
+    """
+    alter table run add column follows text not null default '';
+    create index run_conversation on run(conversation, created);
+    create index search_key on search(key, finished);
+    create table conversation(
+        id text primary key, title text not null default '',
+        pinned integer not null default 0) without rowid;
+    """,
 )
 
 # Text is compared byte by byte, as SQLite does: times as text have no other order.
@@ -127,11 +143,11 @@ POSTGRESQL = (
         id {_TEXT} primary key, conversation {_TEXT} not null, owner {_TEXT} not null,
         question {_TEXT} not null, options {_TEXT} not null, status {_TEXT} not null,
         created {_TEXT} not null, finished {_TEXT}, error {_TEXT} not null default '',
-        based_on {_TEXT} not null default '', given {_TEXT}, engine {_TEXT} not null default '',
+        based_on {_TEXT} not null default '', follows {_TEXT} not null default '', given {_TEXT}, engine {_TEXT} not null default '',
         stop integer not null default 0);
     create index run_owner on run(owner, created);
     create index run_status on run(status);
-    create index run_conversation on run(conversation);
+    create index run_conversation on run(conversation, created);
     create table event(
         run {_TEXT} not null references run on delete cascade, seq integer not null,
         time {_TEXT} not null, kind {_TEXT} not null, data {_TEXT} not null,
@@ -143,6 +159,10 @@ POSTGRESQL = (
         query {_TEXT} not null, started {_TEXT} not null, finished {_TEXT}, reason {_TEXT},
         finding {_TEXT});
     create index search_run on search(run, key);
+    create index search_key on search(key, finished);
+    create table conversation(
+        id {_TEXT} primary key, title {_TEXT} not null default '',
+        pinned integer not null default 0);
     create table evidence(
         conversation {_TEXT} not null, id {_TEXT} not null, kind {_TEXT} not null,
         title {_TEXT} not null, url {_TEXT} not null, record {_TEXT} not null,

@@ -19,6 +19,7 @@ from research.records import (
     Reflection,
     Say,
 )
+from research.stages.budget import Ended, Meter, Why
 
 SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
 
@@ -41,18 +42,29 @@ async def compose(
     made: datetime,
     say: Say,
     reflections: Sequence[Reflection] = (),
+    meter: Meter | None = None,
 ) -> Answer:
-    """The answer of a run.
+    """The answer of a run. Where the meter has no room for it, what was found stands in.
 
     Raises:
         Unwritten: nobody could write it now; what was found is kept, and it can be tried again.
     """
-    draft = await reasoner.write(question, plan, findings, reflections, options, say)
+    material = (*question.remembered, *findings)
+    meter = meter or Meter(options)
+    unwritten: Why = ""
+    try:
+        async with meter.writing.open():
+            draft = await reasoner.write(question, plan, material, reflections, options, say)
+    except Ended as ended:
+        unwritten = ended.why
+        draft = reasoner.stand_in(question, plan, material)
+    notices = meter.notices(question.language, unwritten)
+    draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
     earlier = [*plan.failures]
     for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
         earlier += failures([f for f in findings if f.task.round == round_])
         earlier += [f for r in reflections if r.round == round_ for f in r.failures]
-    answer = answered(question, draft, findings, made, earlier)
+    answer = answered(question, draft, material, made, earlier)
     if draft.unwritten:
         raise Unwritten(answer)
     return answer
@@ -67,7 +79,7 @@ def answered(
 ) -> Answer:
     """A draft as an answer, with what failed and what was sampled said beside it."""
     answer = Answer(
-        title=question.text,
+        title=question.asked or question.text,
         language=question.language,
         author=draft.author,
         spans=draft.spans,

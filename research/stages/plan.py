@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from research.reasoners import Reasoner
-from research.records import Draft, Options, Part, Plan, Question, Say, Task
+from research.records import Draft, Options, Part, Plan, Question, Report, Say, Task
+from research.stages.question import understand
 
 _CUT = {
     "zh": "有 {n} 个查询超出上限，已略去",
     "en": "{n} tasks beyond the limits were left out",
+}
+_CARRIED = {
+    "zh": "沿用上一次研究的 {n} 次搜索，再查 {rounds} 轮",
+    "en": "kept from the run before: {n} searches; further rounds: {rounds}",
 }
 _OWN_WORDS = {
     "zh": "没有拟出查询，直接搜索问题本身",
@@ -28,12 +33,41 @@ async def make_plan(
     return plan if isinstance(plan, Draft) else _held(plan, question, options)
 
 
+def alone(question: Question, plan: Plan) -> Question:
+    """The question as the plan has rewritten it to stand alone."""
+    if not plan.question or plan.question == question.text:
+        return question
+    return question.model_copy(update={"text": plan.question, "asked": question.text})
+
+
 def own_words(question: Question, options: Options) -> Plan:
     """The plan that searches the question itself, in each source."""
     return _held(Plan(), question, options)
 
 
+def unplanned(question: Question) -> Plan:
+    """The plan of a run that has to end before there is one: nothing will be searched."""
+    return Plan(parts=(Part(id="p1", subject="", text=question.text),))
+
+
+def carried_on(report: Report, rounds: int) -> Plan:
+    """The plan of a run that goes on where a finished one ended: what that one has found, as its
+    first round, so that it begins with a judgement of it."""
+    found = [f.task for f in report.findings if f.reason in (None, "empty")]
+    tasks = [
+        task.model_copy(update={"id": f"1.{n}", "round": 1})
+        for n, task in enumerate(_once(found), 1)
+    ]
+    old, question = report.plan or Plan(), understand(report.run.question)
+    note = _CARRIED[question.language].format(n=len(tasks), rounds=rounds)
+    parts = old.parts or unplanned(question).parts
+    return Plan(parts=parts, tasks=tuple(tasks), edited=old.edited, notes=(note,))
+
+
 def _held(plan: Plan, question: Question, options: Options) -> Plan:
+    if plan.recalled and question.before.evidence:
+        return plan.model_copy(update={"tasks": ()})
+    question = alone(question, plan)
     tasks = within(plan.tasks, options, known=())
     notes = list(plan.notes)
     if len(tasks) < len(plan.tasks):
@@ -47,15 +81,18 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
         )
         notes.append(_OWN_WORDS[question.language])
     parts = plan.parts or (Part(id="p1", subject="", text=question.text),)
-    return plan.model_copy(update={"parts": parts, "tasks": tasks, "notes": tuple(notes)})
+    update = {"parts": parts, "tasks": tasks, "notes": tuple(notes), "recalled": False}
+    return plan.model_copy(update=update)
 
 
 def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Plan:
     """A plan from what the analyst edited: rows of subject, part, query and source.
 
     Rows without a query are left out. A task that the original has keeps the names that its hits
-    must mention; a new one must mention its subject, unless the original was without names.
+    must mention; a new one must mention its subject, unless the original was without names. Where
+    the original's tasks serve its parts as a whole, so do rows that name none, and the parts stay.
     """
+    whole = served_as_a_whole(original)
     parts: list[Part] = []
     tasks: list[Task] = []
     names = {p.subject: t.subject for p in original.parts for t in original.tasks if t.part == p.id}
@@ -65,8 +102,9 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
         if not query:
             continue
         part = next((p for p in parts if (p.subject, p.text) == (subject, text)), None)
-        if part is None:
-            part = Part(id=f"p{len(parts) + 1}", subject=subject, text=text or query)
+        if part is None and not (whole and subject == text == ""):
+            taken = len(original.parts) if whole else 0
+            part = Part(id=f"p{taken + len(parts) + 1}", subject=subject, text=text or query)
             parts.append(part)
         required = names.get(subject, (subject,) if subject and strict else ())
         tasks.append(
@@ -74,14 +112,21 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
                 id=f"1.{len(tasks) + 1}",
                 source=source,
                 query=query,
-                part=part.id,
+                part=part.id if part else "",
                 subject=required,
                 why="edited",
             )
         )
+    if whole:
+        parts = [*original.parts, *parts]
     if _same(parts, tasks, original):
         return original
     return Plan(parts=tuple(parts), tasks=tuple(_once(tasks)), edited=True)
+
+
+def served_as_a_whole(plan: Plan) -> bool:
+    """Whether the tasks belong to no part of their own, as where a model has planned."""
+    return bool(plan.tasks) and not any(task.part for task in plan.tasks)
 
 
 def _same(parts: Sequence[Part], tasks: Sequence[Task], original: Plan) -> bool:

@@ -19,7 +19,8 @@ async def judge(
     say: Say,
 ) -> Reflection:
     """The reflection after a round, with follow-ups that are new and within the limits."""
-    reflection = await reasoner.reflect(question, plan, findings, options, round_, say)
+    material = (*question.remembered, *findings)
+    reflection = await reasoner.reflect(question, plan, material, options, round_, say)
     if reflection.sufficient:
         return reflection.model_copy(update={"follow_ups": ()})
     known = [finding.task.key for finding in findings]

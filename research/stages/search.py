@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from research import deadlines
-from research.records import Finding, Say, Task
+from research.records import Finding, Options, Say, Task
 from research.sources import Source
+from research.stages.budget import Ended, Meter
+from research.text import language
 from research.trouble import Trouble
 
 log = logging.getLogger(__name__)
@@ -30,18 +32,43 @@ class Ledger(Protocol):
 
 
 async def look_up(
-    task: Task, source: Source, ledger: Ledger, say: Say, *, deadline: float, delay: float = 0.0
+    task: Task,
+    source: Source,
+    ledger: Ledger,
+    say: Say,
+    *,
+    deadline: float,
+    delay: float = 0.0,
+    meter: Meter | None = None,
 ) -> Finding:
     """What the ledger knows, else a search: after `delay` seconds and for at most `deadline` seconds.
 
     What the search waits for its own turn does not count. Whatever goes wrong in the source costs
-    this task only: it becomes a finding with a reason.
+    this task only: it becomes a finding with a reason. So does a search for which the meter has no
+    room, or which it cuts off.
     """
     if (known := ledger.recall(task)) is not None:
         return known
-    if delay:
-        await asyncio.sleep(delay)
-    search, started = ledger.begin(task), time.monotonic()
+    meter = meter or Meter(Options())
+    search = 0
+    try:
+        async with meter.searching.open():
+            if delay:
+                await asyncio.sleep(delay)
+            meter.take(task)
+            search = ledger.begin(task)
+            finding = await _searched(task, source, say, deadline)
+    except Ended as ended:
+        meter.lack(ended.why)
+        why = "" if ended.why == "stopped" else meter.words(ended.why, language(task.query))
+        finding = failed(task, Trouble("left out", why))
+    if search:
+        ledger.finish(search, finding)
+    return finding
+
+
+async def _searched(task: Task, source: Source, say: Say, deadline: float) -> Finding:
+    started = time.monotonic()
     try:
         async with deadlines.deadline(deadline):
             finding = await source.search(task, say)
@@ -55,7 +82,6 @@ async def look_up(
     if finding.reason not in (None, "empty"):
         seconds = round(time.monotonic() - started, 3)
         finding = finding.model_copy(update={"seconds": seconds})
-    ledger.finish(search, finding)
     return finding
 
 

@@ -181,6 +181,28 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
     assert "Round 1" not in visitor.words
 
 
+# Conversations
+
+
+def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
+    visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
+    (first,) = runs.list()
+    visitor.at.text_input(key=f"follow_up_{first.id[:8]}").set_value("那周几闭馆呢？")
+    visitor.press(f"follow_go_{first.id[:8]}").wait()
+    second = next(run for run in runs.list() if run.id != first.id)
+    assert (second.follows, second.conversation) == (first.id, first.conversation)
+    assert any("周一" in block["text"] for block in visitor.blocks("quote"))
+    links = {link.proto.label: link.proto.query_string for link in visitor.at.get("page_link")}
+    assert links["故宫博物院的门票多少钱？"] == f"run={first.id}"
+
+
+def test_an_empty_follow_up_is_not_asked(visit: Visit) -> None:
+    visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
+    (first,) = runs.list()
+    visitor.press(f"follow_go_{first.id[:8]}")
+    assert [run.id for run in runs.list()] == [first.id]
+
+
 # Models
 
 
@@ -330,6 +352,63 @@ def test_failures_are_told_in_chinese_too(visit: Visit, server: FakeOpenAI) -> N
     assert f"{told[0]}: {told[1]} — {told[2]} (" in warning
 
 
+# Limits
+
+
+def test_the_limits_of_the_form_are_those_of_the_run_and_of_the_next_question(visit: Visit) -> None:
+    visitor = visit()
+    for name, value in (("searches", 1), ("tokens", 20_000), ("cost", 0.05), ("seconds", 90.0)):
+        visitor.at.number_input(key=f"max_{name}").set_value(value)
+    visitor.ask(EN).wait()
+    (run,) = runs.list()
+    assert run.options.model_dump(include={"searches", "tokens", "cost", "seconds"}) == {
+        "searches": 1, "tokens": 20_000, "cost": 0.05, "seconds": 90.0,
+    }  # fmt: skip
+    assert len(runs.desk().runs.store.searches(run.id)) == 1
+    assert "limit is 1 search," in visitor.blocks("notice")[0]["text"]
+    (warning,) = (shown(item.value) for item in visitor.at.warning)
+    assert f"{english('reason.left out')} (1 search)" in warning
+    assert visitor.press("new").at.number_input(key="max_searches").value == 1
+
+
+def test_the_limits_that_are_set_for_all_runs_are_in_the_form(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_MAX_SEARCHES", "6")
+    monkeypatch.setenv("SIGHTLINE_MAX_COST", "0.25")
+    visitor = visit()
+    values = {box.key: box.value for box in visitor.at.number_input}
+    assert values == {"max_searches": 6, "max_tokens": 0, "max_cost": 0.25, "max_seconds": 0.0}
+
+
+def test_what_a_run_will_use_is_told_beside_its_effort(visit: Visit, server: FakeOpenAI) -> None:
+    visitor = visit()
+    assert re.search(r"Estimate: \d+ searches · [\d,]+ tokens · price unknown · ", visitor.words)
+    visitor.at.slider(key="queries").set_value(9)
+    visitor.at.slider(key="loops").set_value(1)
+    assert "Estimate: 9 searches · " in visitor.look().words
+    visitor.at.button_group(key="sources").set_value([])
+    assert "Estimate:" not in visitor.look().words
+
+
+def test_each_limit_of_a_run_has_a_meter_while_it_runs_and_after(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
+    visitor = visit()
+    visitor.at.number_input(key="max_searches").set_value(6)
+    visitor.at.number_input(key="max_tokens").set_value(50_000)
+    visitor.ask(EN).until("searching…")
+    meters = [bar.proto.text for bar in visitor.at.get("progress")]
+    assert meters == ["Searches 2/6", "Tokens 0/50k"]
+    visitor.press(f"write_{visitor.run_id[:8]}").wait()
+    meters = [bar.proto.text for bar in visitor.at.get("progress")]
+    assert meters == ["Searches 0/6", "Tokens 0/50k"]
+    other = visit().ask(EN).until("searching…")
+    assert other.at.get("progress") == []
+    other.press(f"stop_{other.run_id[:8]}").wait()
+
+
 # The plan first
 
 
@@ -365,6 +444,41 @@ def test_a_plan_can_be_left_for_a_new_question(visit: Visit) -> None:
 def test_a_plan_is_still_there_after_a_look_at_another_page(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first").go("library").go("ask")
     assert len(visitor.table("query")) == 2
+
+
+def test_the_plan_of_a_model_shows_its_queries_and_starts(visit: Visit, server: FakeOpenAI) -> None:
+    visitor = visit().ask(EN, "plan_first")
+    planned = list(visitor.table("query")["query"])
+    assert len(planned) == 3
+    assert all(planned)
+    visitor.press("start_draft").wait()
+    (run,) = runs.list()
+    searched = [search["query"] for search in runs.desk().runs.store.searches(run.id)]
+    assert searched[:3] == planned
+    assert server.calls("plan") == 1
+
+
+# Approval
+
+
+def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(visit: Visit) -> None:
+    visitor = visit()
+    visitor.at.toggle(key="approve").set_value(True)
+    visitor.ask(EN).wait()
+    (run,) = runs.list()
+    assert run.status == "waiting"
+    assert english("run.waiting_help") in visitor.words
+    assert runs.desk().runs.store.searches(run.id) == []
+    assert EN[:20] in visitor.go("history").words
+    other = visit(run=run.id)  # a second browser
+    assert len(other.table("query")) == 2
+    other.at.number_input(key="max_searches").set_value(1)
+    other.look().press(f"approve_{run.id[:8]}").wait()
+    assert other.blocks("quote")
+    (run,) = runs.list()
+    assert (run.status, run.options.searches) == ("done", 1)
+    assert len(runs.desk().runs.store.searches(run.id)) == 1
+    assert visit(run=run.id).answer == other.answer
 
 
 # The answer
@@ -432,6 +546,20 @@ def test_an_unchanged_plan_run_again_searches_nothing_again(visit: Visit) -> Non
     assert report is not None
     assert report.findings
     assert all(finding.reused for finding in report.findings)
+    assert report.run.based_on == first
+
+
+def test_one_more_round_is_a_run_of_its_own_that_repeats_nothing(visit: Visit) -> None:
+    visitor = visit().ask(EN).wait()
+    first = visitor.run_id
+    visitor.press(f"more_{first[:8]}").wait()
+    assert visitor.run_id != first
+    assert visitor.blocks("quote")
+    store = runs.desk().runs.store
+    before = {row["key"] for row in store.searches(first)}
+    report = runs.report(visitor.run_id)
+    assert report is not None
+    assert {f.task.key for f in report.findings if f.reused} == before
     assert report.run.based_on == first
 
 
@@ -509,6 +637,29 @@ def test_a_stopped_run_says_so_and_goes_on_when_asked_to(
     visitor.press(f"resume_{visitor.run_id[:8]}").wait()
     assert visitor.blocks("quote")
     assert runs.list()[0].status == "done"
+
+
+def test_a_run_can_be_ended_with_what_it_has_found(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
+    visitor = visit().ask(EN).until("searching…")
+    visitor.press(f"write_{visitor.run_id[:8]}").wait()
+    assert runs.list()[0].status == "done"
+    assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
+    assert english("step.ended") in visitor.words
+    assert "· 0 searches ·" in visitor.words
+    assert english("reason.left out") in visitor.words
+
+
+def test_a_stopped_run_can_still_write(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
+    visitor = visit().ask(EN).until("searching…")
+    visitor.press(f"stop_{visitor.run_id[:8]}").wait()
+    assert runs.list()[0].status == "stopped"
+    visitor.press(f"write_{visitor.run_id[:8]}").wait()
+    assert runs.list()[0].status == "done"
+    assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
 
 
 def ended(run_id: str, owner: str = "local") -> Run:

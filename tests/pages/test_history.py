@@ -49,7 +49,8 @@ def test_every_status_has_its_name(visit: Visit) -> None:
     visitor = visit("history")
     for status in ("done", "stopped", "interrupted", "failed"):
         assert WORDS[f"run.{status}"][1] in visitor.words
-    assert sorted(visitor.buttons) == ["resume_run-fail", "resume_run-inte", "resume_run-stop"]
+    resumes = sorted(name for name in visitor.buttons if name.startswith("resume_"))
+    assert resumes == ["resume_run-fail", "resume_run-inte", "resume_run-stop"]
 
 
 def test_the_filter_leaves_the_questions_that_match(visit: Visit) -> None:
@@ -97,3 +98,43 @@ def test_many_runs_are_listed_and_an_old_one_is_found_by_its_question(visit: Vis
     assert "Question number 0" in visitor.words
     visitor.at.text_input(key="history_filter").set_value("number 117")
     assert "Question number 117" in visitor.look().words
+
+
+# Conversations
+
+
+def manage(visitor: Visitor, run_id: str) -> Visitor:
+    return visitor.press(f"manage_{run_id[:8]}")
+
+
+def test_a_conversation_is_named_and_found_by_its_name(visit: Visit) -> None:
+    put("first-run", "Palace Museum")
+    put("other-run", "West Lake")
+    visitor = manage(visit("history"), "first-run")
+    visitor.at.text_input(key="title").set_value("Beijing *trip*")
+    visitor.press("save_title")
+    assert "Beijing *trip*" in visitor.words
+    visitor.at.text_input(key="history_filter").set_value("beijing")
+    assert "West Lake" not in visitor.look().words
+
+
+def test_a_pinned_conversation_comes_first(visit: Visit) -> None:
+    put("older", "An older question", age=5)
+    put("newer", "A newer question")
+    visitor = manage(visit("history"), "older").press("pin")
+    links = [link.proto.label for link in visitor.at.get("page_link")]
+    assert links == ["An older question", "A newer question"]
+    visitor = manage(visitor, "older").press("pin")
+    links = [link.proto.label for link in visitor.at.get("page_link")]
+    assert links == ["A newer question", "An older question"]
+
+
+def test_a_conversation_is_deleted_only_if_one_is_sure(visit: Visit) -> None:
+    put("gone-run", "Palace Museum")
+    put("kept-run", "West Lake")
+    visitor = manage(visit("history"), "gone-run")
+    assert visitor.at.button(key="delete").disabled
+    visitor.at.checkbox(key="sure").check()
+    visitor.look().press("delete")
+    assert [run.id for run in runs.list()] == ["kept-run"]
+    assert "Palace Museum" not in visitor.words

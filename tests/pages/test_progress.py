@@ -46,6 +46,23 @@ def events(*told: tuple[str, dict[str, Any]], step: float = 1.0) -> list[Event]:
     ]  # fmt: skip
 
 
+def test_what_counts_against_a_limit_is_each_asking_of_a_service_and_nothing_reused() -> None:
+    view = View().add(
+        events(
+            ("plan", plan("1.1", "1.2", "1.3", "1.4", "1.5")),
+            ("search", {"task": task("1.1")}),
+            ("usage", used("search", searches=3, task="1.1")),
+            ("search", {"task": task("1.2")}),
+            ("found", found("1.2", reused=True)),
+            ("search", {"task": task("1.3")}),
+            ("found", found("1.3", reason="left out")),
+            ("search", {"task": task("1.4")}),
+            ("found", found("1.4")),
+        )
+    )
+    assert (view.begun, view.searches) == (4, 2)
+
+
 WHOLE = events(
     ("status", {"status": "running"}),
     ("question", {"text": "?", "language": "en"}),

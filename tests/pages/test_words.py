@@ -15,6 +15,7 @@ from pages.parts.words import WORDS, size
 from research import records
 from research.library.prepare import Added
 from research.settings import ROLES
+from research.stages import budget
 from research.storage import Trouble
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,7 @@ FAMILIES = {
     "added.": get_args(get_type_hints(Added)["outcome"]),
     "problem.": ("empty", "too long", "no words"),
     "trouble.": get_args(Trouble),
+    "meter.": get_args(budget.Why)[1:5],
     "run.": get_args(records.RunStatus),
     "step.": ("searching", "waiting"),
     "status.": get_args(records.Readiness.model_fields["state"].annotation),

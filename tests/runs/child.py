@@ -1,4 +1,5 @@
 """A process that works on runs until it is killed: `python -m tests.runs.child folder log count`.
+A further word `approve` lets the runs wait for their plans to be approved.
 
 It starts `count` runs of three queries each and a follow-up, and prints their ids, a line each. What
 its source does is a line of `log` each; a query in a `stuck` file beside the log never comes back.
@@ -22,7 +23,7 @@ if __name__ == "__main__":
         {"web": ScriptedSource(outcomes=dict.fromkeys(stuck, HANGS), log=log)},
     )
     for n in range(count):
-        options = Options(loops=2, sources=("web",))
+        options = Options(loops=2, sources=("web",), approve="approve" in sys.argv[4:])
         print(runs.start(f"What is known of tower {n}?", options=options).id, flush=True)
     while True:
         time.sleep(60)

@@ -110,6 +110,24 @@ def test_an_unchanged_row_of_an_edited_plan_keeps_its_key():
     assert edited.tasks[1].subject == ("故宫", "紫禁城")
 
 
+def test_a_plan_whose_tasks_serve_all_of_it_keeps_its_parts_when_it_is_edited():
+    asked = (Part(id="p1", subject="", text="门票"), Part(id="p2", subject="", text="交通"))
+    tasks = tuple(Task(id=f"1.{n}", source="web", query=f"故宫 {n}") for n in (1, 2))
+    original = Plan(parts=asked, tasks=tasks)
+    rows = [("", "", "故宫 1", "web"), ("", "", "故宫 2", "web")]
+    assert edited_plan(rows, original) is original
+    edited = edited_plan([*rows[:1], ("", "历史", "故宫 历史", "web")], original)
+    assert [(p.id, p.text) for p in edited.parts] == [
+        ("p1", "门票"),
+        ("p2", "交通"),
+        ("p3", "历史"),
+    ]
+    assert [(task.query, task.part) for task in edited.tasks] == [
+        ("故宫 1", ""), ("故宫 历史", "p3"),
+    ]  # fmt: skip
+    assert edited.tasks[0].key == tasks[0].key
+
+
 def test_rows_without_a_query_are_left_out_and_a_new_subject_has_to_be_mentioned():
     edited = edited_plan(
         [*ROWS, ("长城", "高度", "", "library"), ("天坛", "", "天坛 门票", "library")], PLAN

@@ -1,0 +1,123 @@
+"""Makes a follow-up question stand alone, by rules: 门票呢 after a question on 故宫 means 故宫门票.
+
+A follow-up that names a subject of its own asks the earlier question of it (那西湖呢), or is left as it
+is. One without a name takes the earlier question's, where a pronoun stands or at its front.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from research.reasoners import Corpus
+from research.reasoners.concepts import matches
+from research.reasoners.parts import read
+from research.reasoners.places import wanted
+from research.records import Question, Turn
+from research.text import has_han, telling
+
+LONGEST = 60  # characters of a question that takes its subject from before
+_ZH_LEAD = re.compile(
+    r"^(?:那么|那|然后|还有|另外|再问一下|再问|顺便问一下|顺便|请问|嗯)+[，,、\s]*"
+)
+_ZH_PRONOUN = re.compile(
+    r"它们|它|那里面?|那儿|那边|这里面?|这儿|该(?:馆|景点|景区|地|处|公园|寺|城市)|这(?:个|座|家)(?:地方|景点|景区|博物馆|公园)"
+    r"|那(?:个|座|家)(?:地方|景点|景区|博物馆|公园)"
+)
+_ZH_AND = re.compile(r"^(?P<what>.{1,24}?)(?:又)?(?:呢|怎么样|如何)[？?。\s]*$")
+_EN_LEAD = re.compile(
+    r"^(?:(?:and|also|then|so|ok|okay|thanks|thank you|well|but)\b[\s,.]*)+", re.I
+)
+_EN_AND = re.compile(
+    r"^(?:what about|how about|and)\s+(?:the\s+|its\s+|their\s+)?(?P<what>.{2,60}?)[?.\s]*$", re.I
+)
+_EN_OWN = re.compile(r"\b(?:its|their)\b", re.I)
+_EN_PRONOUN = re.compile(
+    r"\b(?:it|they|them|that place|this place|the place|the museum|the palace|the park)\b"
+    r"|(?<!is )(?<!are )(?<!was )(?<!were )(?<!from )\bthere\b(?! (?:is|are|was|were)\b)",
+    re.I,
+)
+
+
+def standalone(question: Question, corpus: Corpus) -> str:
+    """The question so that it can be understood without those before it; as it is if it can."""
+    subject, earlier = _about(question.before.turns, corpus)
+    if not subject or len(question.text) > LONGEST:
+        return question.text
+    rewrite = _chinese if has_han(question.text) else _english
+    return rewrite(question.text.strip(), subject, earlier, corpus)
+
+
+def _about(turns: Sequence[Turn], corpus: Corpus) -> tuple[str, str]:
+    """The name that the latest question with one is about, and that question."""
+    for turn in reversed(turns):
+        reading = read(turn.question, corpus)
+        names = [name for piece in reading.pieces for name in piece.subjects]
+        if reading.proper and names:
+            return names[0], turn.question
+    return "", ""
+
+
+def _named(text: str, corpus: Corpus) -> str:
+    """The name that a text is about; "" if it has none."""
+    reading = read(text, corpus)
+    names = [name for piece in reading.pieces for name in piece.subjects]
+    return names[0] if reading.proper and names else ""
+
+
+def _chinese(text: str, subject: str, earlier: str, corpus: Corpus) -> str:
+    lead = _ZH_LEAD.match(text)
+    bare = text[lead.end() :] if lead else text
+    if not re.search(r"\w", bare):
+        return text
+    and_ = _ZH_AND.match(bare)
+    what = and_["what"] if and_ else ""
+    if name := _named(what or bare, corpus):
+        same = what.strip("的，, ") in (name, "")
+        return _instead(earlier, subject, name) if and_ and same and name != subject else text
+    if _ZH_PRONOUN.search(bare):
+        return _ZH_PRONOUN.sub(lambda _: subject, bare, count=1)
+    return f"{subject}{what or bare}" if lead or and_ or _hangs(bare) else text
+
+
+def _english(text: str, subject: str, earlier: str, corpus: Corpus) -> str:
+    and_ = _EN_AND.match(text)
+    what = and_["what"] if and_ else ""
+    lead = _EN_LEAD.match(text)
+    bare = text[lead.end() :] if lead else text
+    if not re.search(r"\w", bare):
+        return text
+    name = _named(what or bare, corpus)
+    if name and not (lead and name.lower() in bare[: len(name)].lower() and not and_):
+        same = what.casefold() == name.casefold()
+        return _instead(earlier, subject, name) if and_ and same and name != subject else text
+    if _EN_OWN.search(bare):
+        return _upper(_EN_OWN.sub(lambda _: f"{subject}'s", bare, count=1))
+    if what:
+        return f"{subject} {what}?"
+    if _EN_PRONOUN.search(bare):
+        return _upper(_EN_PRONOUN.sub(lambda _: subject, bare, count=1))
+    return f"{subject}: {bare}" if lead or _hangs(bare) else text
+
+
+def _hangs(text: str) -> bool:
+    """Whether a question asks for a thing of a known kind (hours, price, food near by) and names
+    nothing that it could be about."""
+    wish = wanted(text)
+    if wish is not None:
+        return not wish.place
+    rest = text
+    found = matches(text)
+    for match in reversed(found):
+        rest = rest[: match.start] + " " + rest[match.end :]
+    things = [match for match in found if not match.asking]
+    return bool(found) and len(things) <= 1 and not telling(rest)
+
+
+def _instead(earlier: str, subject: str, name: str) -> str:
+    """The earlier question of another subject."""
+    return re.sub(re.escape(subject), lambda _: name, earlier, flags=re.I)
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
