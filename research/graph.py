@@ -80,6 +80,7 @@ class Context:
 
 
 Run = Runtime[Context]
+Node = Callable[..., Any]
 
 
 def _voice(runtime: Run, task: str = "") -> Say:
@@ -222,9 +223,17 @@ def _search_node(name: str) -> Callable[..., Any]:
     return search
 
 
-def build(sources: Mapping[str, Source]) -> StateGraph[State, Context, State, State]:
-    """The graph over some sources, not yet compiled."""
-    nodes = {name: source.node for name, source in sources.items()}
+def build(
+    nodes: Mapping[str, str],
+    around: Callable[[Node], Node] = lambda node: node,
+    last: Node | None = None,
+    context: type[Any] = Context,
+) -> StateGraph[State, Any, State, State]:
+    """The graph over some sources, given by the names of their nodes; not yet compiled.
+
+    Where it is not this process that drives it, `around` gives each node what it works with, of which
+    the `context` then holds only a token, and `last` is a node that sees how it ended.
+    """
 
     async def fan_out(state: State) -> list[Send] | str:
         tasks = [task for task in state["pending"] if task.source in nodes]
@@ -233,18 +242,23 @@ def build(sources: Mapping[str, Source]) -> StateGraph[State, Context, State, St
     async def planned(state: State) -> list[Send] | str:
         return await fan_out(state) if state.get("approved", True) else "approval"
 
-    graph = StateGraph(State, context_schema=Context)
-    graph.add_node("generate_query", _plan)
-    graph.add_node("approval", _approve)
-    graph.add_node("reflection", _reflect)
-    graph.add_node("finalize_answer", _answer)
+    graph = StateGraph(State, context_schema=context)
+    graph.add_node("generate_query", around(_plan))
+    graph.add_node("approval", around(_approve))
+    graph.add_node("reflection", around(_reflect))
+    graph.add_node("finalize_answer", around(_answer))
     targets = [*nodes.values(), "finalize_answer"]
     for name, node in nodes.items():
-        graph.add_node(node, _search_node(name), input_schema=Task)
+        graph.add_node(node, around(_search_node(name)), input_schema=Task)
         graph.add_conditional_edges(node, _after_search, ["reflection", "finalize_answer"])
     graph.add_edge(START, "generate_query")
     graph.add_conditional_edges("generate_query", planned, [*targets, "approval"])
     graph.add_conditional_edges("approval", fan_out, targets)
     graph.add_conditional_edges("reflection", fan_out, targets)
-    graph.add_edge("finalize_answer", END)
+    if last:
+        graph.add_node("report", last)
+        graph.add_edge("finalize_answer", "report")
+        graph.add_edge("report", END)
+    else:
+        graph.add_edge("finalize_answer", END)
     return graph

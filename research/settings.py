@@ -58,6 +58,10 @@ class Settings(BaseModel):
     max_tokens: int = 0
     max_cost: float = 0.0
     max_seconds: float = 0.0
+    runs_url: str = ""
+    runs_key: SecretStr = _NO_KEY
+    runs_at_once: int = 100
+    runs_each: int = 20
     approve_plan: str = "off"
     search_timeout: float = 60.0
     search_delay: float = 0.0
@@ -133,9 +137,9 @@ class Settings(BaseModel):
     @property
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
-        keys = (self.gemini_key, self.openai_key, self.tavily_key, self.amap_key)
+        keys = (self.gemini_key, self.openai_key, self.tavily_key, self.amap_key, self.runs_key)
         urls = [self.gemini_url, self.openai_url, self.ollama_url, self.tavily_url,
-                self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp]  # fmt: skip
+                self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url]  # fmt: skip
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
         found += [_password(url) for url in urls]
@@ -151,22 +155,26 @@ class Settings(BaseModel):
             ("SIGHTLINE_MAX_TOKENS", str(self.max_tokens)),
             ("SIGHTLINE_MAX_COST", f"{self.max_cost:g}"),
             ("SIGHTLINE_MAX_SECONDS", f"{self.max_seconds:g} s"),
+            ("RUNS_URL", open_address(self.runs_url)),
+            ("RUNS_API_KEY", "set" if self.runs_key.get_secret_value() else ""),
+            ("SIGHTLINE_MAX_RUNS", str(self.runs_at_once)),
+            ("SIGHTLINE_MAX_RUNS_EACH", str(self.runs_each)),
             ("SIGHTLINE_APPROVE_PLAN", self.approve_plan),
             *((model_setting(role), self.model(role)) for role in ROLES),
             ("GEMINI_API_KEY", "set" if self.gemini_key.get_secret_value() else ""),
-            ("GOOGLE_GEMINI_BASE_URL", _open(self.gemini_url)),
+            ("GOOGLE_GEMINI_BASE_URL", open_address(self.gemini_url)),
             ("OPENAI_API_KEY", "set" if self.openai_key.get_secret_value() else ""),
-            ("OPENAI_BASE_URL", _open(self.openai_url)),
-            ("OLLAMA_BASE_URL", _open(self.ollama_url)),
+            ("OPENAI_BASE_URL", open_address(self.openai_url)),
+            ("OLLAMA_BASE_URL", open_address(self.ollama_url)),
             ("OLLAMA_CONTEXT_LENGTH", str(self.ollama_context)),
             ("WEB_SEARCH", self.web_search),
             ("TAVILY_API_KEY", "set" if self.tavily_key.get_secret_value() else ""),
-            ("TAVILY_BASE_URL", _open(self.tavily_url)),
-            ("SEARXNG_URL", _open(self.searxng_url)),
+            ("TAVILY_BASE_URL", open_address(self.tavily_url)),
+            ("SEARXNG_URL", open_address(self.searxng_url)),
             ("WIKIPEDIA_URL", self.wikipedia_url),
             ("AMAP_MAPS_API_KEY", "set" if self.amap_key.get_secret_value() else ""),
-            ("AMAP_BASE_URL", _open(self.amap_url)),
-            ("AMAP_MCP", _open(self.amap_mcp)),
+            ("AMAP_BASE_URL", open_address(self.amap_url)),
+            ("AMAP_MCP", open_address(self.amap_mcp)),
             ("AMAP_DAILY_SEARCHES", str(self.amap_daily)),
             ("AMAP_DETAIL_CALLS", str(self.amap_details)),
             ("AMAP_TOOL_CALLS", str(self.amap_calls)),
@@ -210,7 +218,7 @@ def _password(url: str) -> str:
         return ""
 
 
-def _open(url: str) -> str:
+def open_address(url: str) -> str:
     """An address without the name and password that it may hold."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
@@ -381,6 +389,10 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         max_tokens=_whole(env, "SIGHTLINE_MAX_TOKENS", 0, 0, 1_000_000_000),
         max_cost=_number(env, "SIGHTLINE_MAX_COST", 0, 0, 10_000),
         max_seconds=_number(env, "SIGHTLINE_MAX_SECONDS", 0, 0, 86_400),
+        runs_url=_address(env, "RUNS_URL"),
+        runs_key=_key(env, "RUNS_API_KEY"),
+        runs_at_once=_whole(env, "SIGHTLINE_MAX_RUNS", 100, 0, 100_000),
+        runs_each=_whole(env, "SIGHTLINE_MAX_RUNS_EACH", 20, 0, 100_000),
         approve_plan=_one(env, "SIGHTLINE_APPROVE_PLAN", ("off", "on")),
         search_timeout=_number(env, "SIGHTLINE_SEARCH_TIMEOUT", 60, 0.05, 600),
         search_delay=_number(env, "SIGHTLINE_SEARCH_DELAY", 0, 0, 60),

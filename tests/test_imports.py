@@ -86,7 +86,7 @@ def allowed(module: str, wanted: str) -> bool:
         return target in ("stages", "evidence") or wanted in PROTOCOLS
     if top == "graph":
         return target == "stages" or wanted in PROTOCOLS
-    if top == "runs":
+    if top in ("runs", "served"):
         return wanted != "research" and target != "__main__"
     return False
 

@@ -30,6 +30,8 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "SIGHTLINE_MAX_TOKENS": ("max_tokens", 0, "20000", 20_000),
     "SIGHTLINE_MAX_COST": ("max_cost", 0.0, "0.05", 0.05),
     "SIGHTLINE_MAX_SECONDS": ("max_seconds", 0.0, "90", 90.0),
+    "SIGHTLINE_MAX_RUNS": ("runs_at_once", 100, "7", 7),
+    "SIGHTLINE_MAX_RUNS_EACH": ("runs_each", 20, "3", 3),
     "SIGHTLINE_SEARCH_TIMEOUT": ("search_timeout", 60.0, "1.5", 1.5),
     "SIGHTLINE_SEARCH_DELAY": ("search_delay", 0.0, "0.25", 0.25),
     "SIGHTLINE_CACHE_HOURS": ("cache_hours", 1.0, "0.5", 0.5),
@@ -61,6 +63,7 @@ ADDRESSES = {
     "TAVILY_BASE_URL": "tavily_url",
     "AMAP_BASE_URL": "amap_url",
     "SEARXNG_URL": "searxng_url",
+    "RUNS_URL": "runs_url",
 }
 KEYS = {
     "GEMINI_API_KEY": "gemini_key",
@@ -68,6 +71,7 @@ KEYS = {
     "OPENAI_API_KEY": "openai_key",
     "TAVILY_API_KEY": "tavily_key",
     "AMAP_MAPS_API_KEY": "amap_key",
+    "RUNS_API_KEY": "runs_key",
 }
 WIKIPEDIA = "https://{language}.wikipedia.org"
 VALUES: dict[str, tuple[str, object, str, object]] = {
@@ -348,13 +352,13 @@ def test_a_key_is_nowhere_in_what_is_printed_logged_or_written(
         ]  # fmt: skip
         assert [text for text in told if "sentinel" in text] == []
         shown = dict(settings.shown())
-        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 4
+        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 5
         assert set(settings.secrets) == set(env.values())
 
 
 def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
     shown = dict(load(dict.fromkeys(KEYS, " ")).shown())
-    assert [shown[name] for name in KEYS if name in shown] == [""] * 4
+    assert [shown[name] for name in KEYS if name in shown] == [""] * 5
     assert load({}).secrets == ()
 
 

@@ -10,21 +10,13 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from research import settings as _settings
-from research.library.index import Library
-from research.models.clients import Clients
-from research.models.roles import available
 from research.places import route
 from research.places.coordinates import Point
-from research.places.service import Service
-from research.reasoners import Reasoner
-from research.reasoners.digest import Digest
-from research.reasoners.llm import LLM
-from research.reasoners.places import kinds, wanted
+from research.reasoners.places import kinds
 from research.records import (
     Check,
     Conversation,
@@ -42,40 +34,26 @@ from research.records import (
     Task,
     silent,
 )
-from research.runs.check import connections
-from research.runs.estimate import EARLIER, Earlier, Means
+from research.runs.base import Runs
+from research.runs.estimate import EARLIER, Earlier
+from research.runs.estimate import Means as Calls
 from research.runs.estimate import estimate as estimated
+from research.runs.kit import Kit, now
 from research.runs.local import LocalRuns
-from research.runs.store import Store
 from research.settings import Settings
-from research.sources import Source
-from research.sources.library import LibrarySource
-from research.sources.places import PlacesSource
-from research.sources.web import WebSource
-from research.sources.web.gemini import GeminiSearch
-from research.sources.web.provider import Provider
-from research.sources.web.searxng import SearXNG
-from research.sources.web.tavily import Tavily
-from research.sources.web.wikipedia import Wikipedia
 from research.stages.search import failed
-from research.storage import StoreError
 from research.text import language
-from research.trouble import Trouble, conceal
+from research.trouble import Trouble
 
 if TYPE_CHECKING:
-    from research.sources.web.pages import PageReader
+    from research.runs.remote import RemoteRuns
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+def _remote() -> type[RemoteRuns]:
+    """The engine on a server, whose client is loaded only where there is one."""
+    from research.runs.remote import RemoteRuns
 
-
-def _reader() -> PageReader:
-    """What reads pages, loaded only where that is turned on."""
-    from research.sources.web.fetch import Fetcher
-    from research.sources.web.pages import PageReader
-
-    return PageReader(Fetcher())
+    return RemoteRuns
 
 
 class Desk:
@@ -83,75 +61,25 @@ class Desk:
 
     def __init__(self, settings: Settings) -> None:
         """Raises StoreError if the data folder cannot be used."""
-        conceal(settings.secrets)
-        self.settings = settings
-        self.library = Library(settings.data_dir / "library.db")
-        self.clients = Clients(settings)
-        self.models = LLM(self.clients, _now) if available(settings) else None
-        self._reader = _reader() if settings.pages_per_search else None
-        self._web = self._web_source()
-        store = Store(settings.store)
-        self.map = Service(settings, store, _now)
-        self._places = self._places_source()
-        library = LibrarySource(self.library, settings.passages_per_search)
-        self.sources: dict[str, Source] = {
-            source.name: source for source in (self._web, self._places, library)
-        }
-        reasoner: Reasoner = self.models or Digest(self.library)
-        self.runs = LocalRuns(settings, reasoner, self.sources, self.usual, self._closing, store)
-
-    def usual(self) -> Options:
-        """The limits of a run that brings none: it looks wherever there is something to be found.
-
-        The sample documents are left out where there is anything better.
-        """
-        own = self._has_documents()
-        web = self._web.ready().state == "live"
-        places = self._places.ready().state != "missing"
-        there = {"web": web, "places": places, "library": own or not web}
-        names = [name for name, is_there in there.items() if is_there]
-        return self.settings.options.model_copy(update={"sources": tuple(names)})
-
-    def _has_documents(self) -> bool:
-        """Whether the analyst has documents. Where that cannot be told, a search will say why."""
-        try:
-            return self.sources["library"].ready().state == "live"
-        except StoreError:
-            return True
-
-    def _web_source(self) -> WebSource:
-        settings, models = self.settings, self.models
-        return WebSource(
-            [self._provider(name) for name in settings.web_providers],
-            deadline=settings.search_timeout,
-            summarise=models.summarise if models else None,
-            reader=self._reader,
-            pages=settings.pages_per_search,
-            clock=_now,
-        )
-
-    def _places_source(self) -> PlacesSource:
-        settings, models = self.settings, self.models
-        return PlacesSource(
-            self.map,
-            deadline=settings.search_timeout,
-            wanted=wanted,
-            explore=models.explore if models else None,
-            budget=settings.amap_calls,
-            clock=_now,
+        self.settings, self.kit = settings, (kit := Kit(settings))
+        self.library, self.clients, self.models = kit.library, kit.clients, kit.models
+        self.map, self.sources, self.usual = kit.map, kit.sources, kit.usual
+        engine = _remote() if settings.runs_url else LocalRuns
+        self.runs: Runs = engine(
+            settings, kit.reasoner, kit.sources, kit.usual, kit.closing, kit.store
         )
 
     def estimate(self, options: Options, owner: str, plan: Plan | None) -> Estimate:
         """What a run is likely to use."""
-        web = self._web.providers
-        means = Means(
+        web = self.kit.web.providers
+        calls = Calls(
             models=self.models.models(options) if self.models else {},
             grounded=bool(web) and web[0].name == "gemini",
         )
         accounts = self.runs.store.accounts(owner, 2 * EARLIER)
         earlier = [Earlier(run, events) for run, events in accounts]
         tasks = len(plan.tasks) if plan else None
-        return estimated(options, means, earlier, _now().date(), tasks=tasks)
+        return estimated(options, calls, earlier, now().date(), tasks=tasks)
 
     def nearby(
         self, where: str | tuple[float, float], keywords: str, radius: int, owner: str
@@ -162,7 +90,7 @@ class Desk:
         tongue = language(" ".join([keywords, where if isinstance(where, str) else ""]))
         named = where if isinstance(where, str) else ""
         try:
-            found = self.runs.do(self._places.around(place, words, radius, tongue, silent))
+            found = self.runs.do(self.kit.places.around(place, words, radius, tongue, silent))
         except Trouble as trouble:
             task = Task(id="", source="places", query=" ".join([named, *words]).strip())
             provider = "offline" if self.map.offline else "amap"
@@ -170,46 +98,16 @@ class Desk:
         self.runs.store.register(self.runs.store.look_ups(owner), found.evidence)
         return found
 
-    def _provider(self, name: str) -> Provider:
-        settings = self.settings
-        if name == "gemini":
-            return GeminiSearch(self.clients, _now)
-        results, seconds = settings.results_per_search, settings.search_timeout
-        if name == "tavily":
-            return Tavily(
-                settings.tavily_key.get_secret_value(),
-                base_url=settings.tavily_url,
-                results=results,
-                timeout=seconds,
-                clock=_now,
-            )
-        if name == "searxng":
-            return SearXNG(settings.searxng_url, results=results, timeout=seconds, clock=_now)
-        return Wikipedia(
-            base_url=settings.wikipedia_url, results=min(results, 4), timeout=seconds, clock=_now
-        )
-
     def warm(self) -> None:
         """Makes the clients of the models and starts the map's server in the background: the first
         question need not wait."""
-        self.runs.begin(self._warm())
-
-    async def _warm(self) -> None:
-        if self.models:
-            await self.models.warm()
-        if self._places.ready().state != "missing":
-            await self.map.warm()
+        self.runs.begin(self.kit.warm())
 
     def check(self) -> Sequence[Check]:
-        """A round trip to every model and every provider that is configured."""
-        return self.runs.do(connections(self.models, self._web.providers))
-
-    async def _closing(self) -> None:
-        await self._web.close()
-        await self._places.close()
-        if self._reader:
-            await self._reader.close()
-        await self.clients.close()
+        """A round trip to every model and every provider that is configured, and to the server that
+        the runs are given to."""
+        checks = self.runs.do(self.kit.check())
+        return [*checks, *self.runs.do(self.runs.check())]
 
     def close(self) -> None:
         self.runs.close()

@@ -45,7 +45,7 @@ async def _model(models: LLM, role: Role) -> Check:
     async def ask() -> None:
         await chat.json(_PROMPT, _SCHEMA, _Colour, "check", silent)
 
-    seconds, failure = await _timed(ask)
+    seconds, failure = await timed(ask)
     return Check(
         name=role,
         setting=model_setting(role),
@@ -62,14 +62,15 @@ async def _provider(provider: Provider) -> Check:
         if not found.evidence:
             raise Trouble("empty", found.message or "it answered, but found nothing")
 
-    seconds, failure = await _timed(ask)
+    seconds, failure = await timed(ask)
     return Check(
         name=provider.name, setting="WEB_SEARCH", model=provider.ready().detail,
         seconds=seconds, failure=failure,
     )  # fmt: skip
 
 
-async def _timed(ask: Callable[[], Awaitable[None]]) -> tuple[float, Failure | None]:
+async def timed(ask: Callable[[], Awaitable[None]]) -> tuple[float, Failure | None]:
+    """How long a request takes, and how it fails."""
     start = time.monotonic()
     try:
         await ask()

@@ -22,6 +22,18 @@ from research.storage import APPLICATION, explained
 
 GRACE = 5  # seconds after the start of a server in which those that held locks take them again
 
+PREFIX = "agent "  # how the names begin in which an Agent Server works on runs
+
+
+class _Served:
+    """The names of all engines that are a server's. None of them is a process that holds a lock."""
+
+    def __contains__(self, engine: object) -> bool:
+        return str(engine).startswith(PREFIX)
+
+
+SERVED = _Served()
+
 
 class Engine(Protocol):
     """This process's membership among those that share a store."""

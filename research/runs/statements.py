@@ -42,7 +42,7 @@ RUNS = (
 GIVEN = select(run.c.given).where(_ITSELF)
 CLAIM = (
     update(run)
-    .values(status="queued", engine=_("by"), stop=0, error="", finished=None)
+    .values(status="queued", engine=_("by"), stop=_("wish"), error="", finished=None)
     .where(_ITSELF, _RESUMABLE)
 )
 ENGINES = select(run.c.engine, run.c.id).where(_ACTIVE)
@@ -52,10 +52,16 @@ HELD = (
     .with_for_update(key_share=True)
 )
 ASK_TO_STOP = update(run).values(stop=1).where(_ITSELF, _ACTIVE)
-TO_STOP = select(run.c.id).where(run.c.engine == _("by"), run.c.stop == 1, _ACTIVE)
+WISHES = select(run.c.id, run.c.engine, run.c.stop).where(run.c.stop > literal_column("0"), _ACTIVE)
 DELETE_RUN = delete(run).where(_ITSELF)
 ASK_TO_WRITE = update(run).values(stop=2).where(_ITSELF, _ACTIVE, run.c.stop == 0)
-TO_WRITE = select(run.c.id).where(run.c.engine == _("by"), run.c.stop == 2, _ACTIVE)
+LINE = (
+    select(run.c.id, run.c.owner, run.c.status, run.c.engine)
+    .where(_ACTIVE)
+    .order_by(run.c.created, run.c.id)
+)
+LOCK_QUEUE = select(func.pg_advisory_xact_lock(func.hashtextextended("the queue of runs", 0)))
+ADMIT = update(run).values(status="running").where(_ITSELF, run.c.status == "queued")
 APPROVE = (
     update(run)
     .values(
@@ -64,7 +70,7 @@ APPROVE = (
     )
     .where(_ITSELF, run.c.status == "waiting")
 )  # fmt: skip
-LOCK_RUN = select(run.c.id).where(_ITSELF).with_for_update(key_share=True)
+LOCK_RUN = select(run.c.engine).where(_ITSELF).with_for_update(key_share=True)
 STATUS = update(run).values(status=_("now"), error=_("why"), finished=_("ended")).where(_ITSELF)
 
 _OF_RUN = event.c.run == _("run")

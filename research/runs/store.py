@@ -35,9 +35,15 @@ from research.records import (
 from research.runs import statements as sql
 from research.runs import tables
 from research.runs.databases import Database, File, Work
+from research.runs.queue import Waiting, admitted
 from research.runs.server import Server
 
+STOP, WRITE = 1, 2  # what may be asked of a run under way
 LOOKUPS = timedelta(days=31)  # that answers of services are kept, at the longest
+
+
+class Lost(Exception):
+    """Another engine has taken the run, or it is deleted: nothing more is written for this one."""
 
 
 class _Seen(BaseModel):
@@ -99,10 +105,11 @@ class Store:
         rows = self.database.read(sql.GIVEN, run=run_id)
         return Plan.model_validate_json(rows[0][0]) if rows and rows[0][0] else None
 
-    def claim(self, run_id: str, engine: str) -> bool:
-        """Takes a run that is not going on, for an engine. Only one of several callers gets it."""
+    def claim(self, run_id: str, engine: str, *, write: bool = False) -> bool:
+        """Takes a run that is not going on, for an engine, to search on or to `write` with what there
+        is. Only one of several callers gets it."""
         with self.database.write() as work:
-            return work.do(sql.CLAIM, run=run_id, by=engine) == 1
+            return work.do(sql.CLAIM, run=run_id, by=engine, wish=WRITE if write else 0) == 1
 
     def engines(self) -> dict[str, list[str]]:
         """The runs that are marked as going on, by the engine they run in."""
@@ -111,20 +118,47 @@ class Store:
             out.setdefault(engine, []).append(run_id)
         return out
 
-    def interrupt(self, run_id: str, engine: str) -> None:
-        """Marks a run as interrupted, unless another engine has taken it meanwhile."""
+    def end(self, run_id: str, engine: str, status: RunStatus, error: str = "") -> bool:
+        """Notes that the work on a run has ended, unless it has ended otherwise or another engine has
+        taken it meanwhile; says whether it did."""
         with self.database.write() as work:
-            if work.all(sql.HELD, run=run_id, by=engine):
-                event = (datetime.now(UTC), "status", {"status": "interrupted", "error": ""})
-                self.append(run_id, [event], "interrupted")
+            held = bool(work.all(sql.HELD, run=run_id, by=engine))
+            if held:
+                event = (datetime.now(UTC), "status", {"status": status, "error": error})
+                self.append(run_id, [event], status, error)
+            return held
 
     def ask_to_stop(self, run_id: str) -> None:
         with self.database.write() as work:
             work.do(sql.ASK_TO_STOP, run=run_id)
 
-    def to_stop(self, engine: str) -> list[str]:
-        """The engine's runs that somebody asked to stop."""
-        return [row[0] for row in self.database.read(sql.TO_STOP, by=engine)]
+    def ask_to_write(self, run_id: str) -> None:
+        """Asks a run to search no more and to write with what there is."""
+        with self.database.write() as work:
+            work.do(sql.ASK_TO_WRITE, run=run_id)
+
+    def wishes(self) -> list[tuple[str, str, int]]:
+        """The runs under way that somebody asked to `STOP` or to `WRITE`, with their engines."""
+        return [(row[0], row[1], row[2]) for row in self.database.read(sql.WISHES)]
+
+    # The queue
+
+    def line(self) -> list[Waiting]:
+        """The runs under way and those that wait for their turn, in the order of their coming."""
+        return [Waiting(*row) for row in self.database.read(sql.LINE)]
+
+    def admit(self, engines: Container[str], total: int, each: int) -> list[Waiting]:
+        """Marks as running those queued runs of some engines whose turn it is; returns them.
+
+        At most `total` go on at once in all processes, at most `each` of one owner; 0 is no limit.
+        """
+        with self.database.write() as work:
+            work.lock(sql.LOCK_QUEUE)
+            line = [Waiting(*row) for row in work.all(sql.LINE)]
+            turn = [one for one in admitted(line, total, each) if one.engine in engines]
+            for one in turn:
+                work.do(sql.ADMIT, run=one.id)
+        return turn
 
     def delete(self, run_id: str) -> None:
         with self.database.write() as work:
@@ -138,10 +172,18 @@ class Store:
         events: Iterable[tuple[datetime, str, dict[str, Any]]],
         status: RunStatus | None = None,
         error: str = "",
+        *,
+        engine: str = "",
     ) -> int:
-        """Adds events and, in the same transaction, a new status. Returns the last `seq`."""
+        """Adds events and, in the same transaction, a new status. Returns the last `seq`.
+
+        Raises:
+            Lost: the run is no longer that of the `engine` in whose name this is written.
+        """
         with self.database.write() as work:
-            work.lock(sql.LOCK_RUN, run=run_id)
+            held = work.all(sql.LOCK_RUN, run=run_id)
+            if engine and held != [(engine,)]:
+                raise Lost(run_id)
             last: int = work.all(sql.LAST_EVENT, run=run_id)[0][0]
             rows = [
                 {
@@ -422,16 +464,6 @@ class Store:
                 limits=options.model_dump_json(),
             )
             return taken == 1
-
-    # Ending the searching of a run
-
-    def ask_to_write(self, run_id: str) -> None:
-        with self.database.write() as work:
-            work.do(sql.ASK_TO_WRITE, run=run_id)
-
-    def to_write(self, engine: str) -> list[str]:
-        """The engine's runs that somebody asked to write with what there is."""
-        return [row[0] for row in self.database.read(sql.TO_WRITE, by=engine)]
 
     def close(self) -> None:
         self.database.close()

@@ -121,16 +121,16 @@ def shared(tmp_path: Path, place: Path | str) -> Iterator[Bench]:
     made.close()
 
 
-def get(runs: LocalRuns, run_id: str) -> Run:
-    run = runs.get(run_id)
+def get(runs: LocalRuns, run_id: str, owner: str = "local") -> Run:
+    run = runs.get(run_id, owner=owner)
     assert run is not None
     return run
 
 
-def over(runs: LocalRuns, run_id: str, seconds: float = 15.0) -> RunStatus:
+def over(runs: LocalRuns, run_id: str, seconds: float = 15.0, *, owner: str = "local") -> RunStatus:
     """The status of a run once it has ended."""
-    until(lambda: not get(runs, run_id).active, seconds)
-    return get(runs, run_id).status
+    until(lambda: not get(runs, run_id, owner).active, seconds)
+    return get(runs, run_id, owner).status
 
 
 def report(runs: LocalRuns, run_id: str) -> Report:

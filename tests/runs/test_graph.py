@@ -36,8 +36,7 @@ def of(runs: LocalRuns, run_id: str, kind: str) -> list[Event]:
 
 
 def test_there_is_one_node_a_source_with_the_names_the_field_knows() -> None:
-    sources = {name: ScriptedSource(name) for name in ("web", "library")}
-    graph = build(sources).compile()
+    graph = build({name: f"{name}_research" for name in ("web", "library")}).compile()
     assert isinstance(graph, CompiledStateGraph)
     assert set(graph.get_graph().nodes) - {"__start__", "__end__"} == {
         "generate_query", "approval", "web_research", "library_research", "reflection", "finalize_answer",

@@ -300,7 +300,7 @@ def test_stopping_again_while_a_run_is_stopping_leaves_no_search_going_on(shared
             runs._cancel(run.id)
             await asyncio.sleep(0)
 
-    asyncio.run_coroutine_threadsafe(insist(), runs._loop).result(5)
+    asyncio.run_coroutine_threadsafe(insist(), runs.loop.raw).result(5)
     assert over(runs, run.id) == "stopped"
     until(lambda: len(source.left) == 3, 2)
 
@@ -725,7 +725,7 @@ def test_a_store_that_may_not_grow_fails_the_run_by_name_and_growth_lets_it_go_o
     assert str(bench.folder) in get(runs, run.id).error
     assert [finding.task.query for finding in report(runs, run.id).findings] == ["a"]
 
-    runs._loop.call_soon_threadsafe(limit, 100_000)
+    runs.loop.soon(limit, 100_000)
     until(lambda: runs.resume(run.id) and get(runs, run.id).status == "done")
     assert searched(runs, run.id) == {"a": (1, 1), "b": (2, 1)}
     events = runs.events(run.id)

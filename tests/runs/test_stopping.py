@@ -145,6 +145,6 @@ def test_another_owner_cannot_end_the_searching(shared: Bench) -> None:
     until(lambda: source.calls)
     runs.stop(run.id, write=True, owner="bob")
     runs.store.ask_to_write("nothing")
-    assert runs.store.to_write(runs._engine.id) == []
+    assert runs.store.wishes() == []
     assert get(runs, run.id).status == "running"
     runs.stop(run.id)

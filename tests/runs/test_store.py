@@ -30,7 +30,7 @@ from research.records import (
 )
 from research.runs import tables
 from research.runs.ledger import RunLedger
-from research.runs.store import LOOKUPS, Store
+from research.runs.store import LOOKUPS, STOP, WRITE, Lost, Store
 from research.storage import Database, StoreError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -187,11 +187,28 @@ def test_a_request_to_stop_reaches_the_engine_of_the_run_and_ends_with_it(store:
     store.add(run(), None, "a")
     store.add(run("two"), None, "b")
     store.ask_to_stop("one")
-    assert (store.to_stop("a"), store.to_stop("b")) == (["one"], [])
+    assert store.wishes() == [("one", "a", STOP)]
     store.append("one", [], "stopped")
-    assert store.to_stop("a") == []
+    assert store.wishes() == []
     store.claim("one", "a")
-    assert store.to_stop("a") == []
+    assert store.wishes() == []
+    store.append("one", [], "stopped")
+    store.claim("one", "c", write=True)
+    assert store.wishes() == [("one", "c", WRITE)]
+
+
+def test_who_has_lost_a_run_writes_nothing_more(store: Store) -> None:
+    store.add(run(), None, "a")
+    assert store.append("one", [(NOW, "x", {})], engine="a") == 1
+    store.append("one", [], "interrupted")
+    store.claim("one", "b")
+    with pytest.raises(Lost):
+        store.append("one", [(NOW, "y", {})], "done", engine="a")
+    assert store.append("one", [(NOW, "z", {})], engine="b") == 2
+    assert [event.kind for event in store.events("one")] == ["x", "z"]
+    store.delete("one")
+    with pytest.raises(Lost):
+        store.append("one", [(NOW, "y", {})], engine="b")
 
 
 def test_runs_of_an_owner_are_listed_newest_first(store: Store) -> None:

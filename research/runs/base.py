@@ -1,0 +1,286 @@
+"""What all engines of runs have in common: the store, the loop, the queue, and who may do what.
+
+An engine starts, stops and looks after the work on a run. Everything that is known of a run is in the
+store, so that whoever looks at it, in any process, sees the same.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from research.records import Check, Draft, Event, Options, Plan, Report, Run, silent
+from research.runs.live import Means
+from research.runs.loop import Loop
+from research.runs.memory import before
+from research.runs.queue import ahead
+from research.stages.plan import carried_on, make_plan, own_words
+from research.stages.question import understand
+
+log = logging.getLogger(__name__)
+
+MAX_LOOPS = 10
+WATCH = 0.5  # seconds between looks at what other processes have done or ask for
+_T = TypeVar("_T")
+
+
+class Runs(ABC):
+    """Starts, follows, stops, resumes and lists runs. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        means: Means,
+        usual: Callable[[], Options] | None = None,
+        closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    ) -> None:
+        """`usual` tells the limits of a run that brings none; `closing` is awaited on the loop at the
+        end, for what the reasoner and the sources hold open there."""
+        self.means, self.store = means, means.store
+        self._usual = usual or (lambda: means.settings.options)
+        self._closing = closing
+        self._news = threading.Condition()
+        self.loop = Loop("sightline-runs")
+
+    def begin(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Starts something on the loop of the runs and does not wait; its failure is logged."""
+        self.loop.begin(coroutine)
+
+    def do(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        """Runs something on the loop of the runs, where their clients live, and waits for it."""
+        return self.loop.do(coroutine)
+
+    @property
+    def limited(self) -> bool:
+        """Whether only so many runs may go on at once."""
+        settings = self.means.settings
+        return bool(settings.runs_at_once or settings.runs_each)
+
+    # What an engine does
+
+    @abstractmethod
+    def _engine_of(self, run_id: str) -> str:
+        """In whose name a run is worked on that begins or goes on now."""
+
+    @abstractmethod
+    def _spawn(self, run: Run, engine: str, *, resumed: bool = False, write: bool = False) -> None:
+        """Sees to it that the work on a stored run begins, now or when its turn comes."""
+
+    @abstractmethod
+    def _end(self, run: Run, *, write: bool) -> None:
+        """Sees to it that a run that is under way, here or elsewhere, stops or searches no more."""
+
+    @abstractmethod
+    def _look_after(self, run: Run | None = None) -> None:
+        """Notices those runs, or that one, whose work has ended unseen."""
+
+    @abstractmethod
+    async def _clean(self, run_id: str) -> None:
+        """Deletes the checkpoints of a run."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stops the loop."""
+
+    async def check(self) -> list[Check]:
+        """A round trip to what the runs are given to, if that is not this process."""
+        return []
+
+    # The interface
+
+    def start(
+        self,
+        question: str,
+        *,
+        options: Options | None = None,
+        owner: str = "local",
+        plan: Plan | None = None,
+        based_on: str = "",
+        follows: str = "",
+        run_id: str = "",
+    ) -> Run:
+        """Starts a run and returns at once.
+
+        `plan` replaces planning; searches that `based_on` (a run of the same owner) has finished are
+        reused. A question that `follows` a run of the same owner continues its conversation, and knows
+        its answer. A `run_id` that exists already starts nothing: that run is returned.
+
+        Raises:
+            QuestionError: the question cannot be researched.
+            ValueError: there is no such source, or the run id is taken.
+            StoreError: the run could not be stored; nothing was started.
+        """
+        understand(question)
+        options = options or self._usual()
+        self._hold(options)
+        if run_id and (known := self.get(run_id, owner=owner)):
+            return known
+        earlier = self.get(based_on, owner=owner) if based_on else None
+        parent = self.get(follows, owner=owner) if follows else None
+        if earlier and not parent and earlier.follows:  # the same turn once more
+            parent = self.get(earlier.follows, owner=owner)
+        kin = parent or earlier
+        run = Run(
+            id=run_id or uuid.uuid4().hex,
+            conversation=kin.conversation if kin else uuid.uuid4().hex,
+            owner=owner,
+            question=self.store.database.text(question.strip()),
+            options=options,
+            status="queued",
+            created=datetime.now(UTC),
+            based_on=earlier.id if earlier else "",
+            follows=parent.id if parent else "",
+        )
+        engine = self._engine_of(run.id)
+        if not self.store.add(run, plan if plan and plan.tasks else None, engine):
+            if known := self.get(run.id, owner=owner):
+                return known
+            raise ValueError(
+                f"The run id {run.id!r} cannot be used; leave it out to get a new one."
+            )
+        self._spawn(run, engine)
+        return run
+
+    def _hold(self, options: Options) -> None:
+        known = self.means.sources
+        if unknown := [name for name in options.sources if name not in known]:
+            names = ", ".join(known)
+            raise ValueError(f"There is no source {unknown[0]!r}; there are: {names}.")
+
+    def approve(
+        self,
+        run_id: str,
+        *,
+        plan: Plan | None = None,
+        options: Options | None = None,
+        owner: str = "local",
+    ) -> Run | None:
+        """Goes on with a run that waits, with its plan and its limits or with those given.
+
+        Raises:
+            ValueError: there is no such source.
+        """
+        report = self.report(run_id, owner=owner)
+        if report is None or report.run.status != "waiting":
+            return report.run if report else None
+        chosen = options or report.run.options
+        self._hold(chosen)
+        given = plan if plan and plan.tasks else report.plan
+        engine = self._engine_of(run_id)
+        if not self.store.approve(run_id, engine, given, chosen):
+            return self.get(run_id, owner=owner)
+        update = {"status": "queued", "finished": None, "error": "", "options": chosen}
+        self._spawn(run := report.run.model_copy(update=update), engine, resumed=True)
+        return run
+
+    def plan(
+        self,
+        question: str,
+        *,
+        options: Options | None = None,
+        follows: str = "",
+        owner: str = "local",
+    ) -> Plan:
+        """The plan that a run of this question would begin with; nothing is searched.
+
+        Raises:
+            QuestionError: the question cannot be researched.
+        """
+        asked, limits = understand(question), options or self._usual()
+        if follows and (parent := self.get(follows, owner=owner)):
+            run = parent.model_copy(update={"id": "", "follows": parent.id})
+            asked = asked.model_copy(update={"before": before(self.store, run)})
+        plan = self.do(make_plan(asked, self.means.reasoner, limits, silent))
+        return own_words(asked, limits) if isinstance(plan, Draft) else plan
+
+    def events(self, run_id: str, after: int = 0, *, owner: str = "local") -> list[Event]:
+        """The events of a run after number `after` that are there now."""
+        return self.store.events(run_id, after) if self.get(run_id, owner=owner) else []
+
+    def follow(self, run_id: str, after: int = 0, *, owner: str = "local") -> Iterator[Event]:
+        """The events of a run as they happen, until it is over. Any number of readers may follow."""
+        while True:
+            run = self.get(run_id, owner=owner)
+            if run is None:
+                return
+            for event in self.store.events(run_id, after):
+                after = event.seq
+                yield event
+            if not run.active:
+                return
+            with self._news:
+                self._news.wait(WATCH / 2)
+
+    def _told(self) -> None:
+        with self._news:
+            self._news.notify_all()
+
+    def stop(self, run_id: str, *, write: bool = False, owner: str = "local") -> None:
+        """Stops a run, in whichever process it runs. What it has found is kept; with `write`, it
+        searches no more and still writes its answer with that."""
+        run = self.get(run_id, owner=owner)
+        if run is not None and run.active:
+            self._end(run, write=write)
+
+    def resume(self, run_id: str, *, write: bool = False, owner: str = "local") -> Run | None:
+        """Goes on with a stopped, interrupted or failed run. Finished searches are not repeated;
+        with `write`, there are no further ones."""
+        run = self.get(run_id, owner=owner)
+        engine = self._engine_of(run_id)
+        if run is None or not run.resumable or not self.store.claim(run_id, engine, write=write):
+            return run
+        run = run.model_copy(update={"status": "queued", "error": "", "finished": None})
+        self._spawn(run, engine, resumed=True, write=write)
+        return run
+
+    def more(self, run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
+        """Looks for what a finished run still lacks: a run of its own, based on it, that begins with
+        a judgement of what was found. A run that is not done is returned as it is."""
+        report = self.report(run_id, owner=owner)
+        if report is None or report.run.status != "done":
+            return report.run if report else None
+        run = report.run
+        plan = carried_on(report, rounds)
+        options = run.options.model_copy(update={"loops": min(1 + rounds, MAX_LOOPS)})
+        return self.start(run.question, options=options, owner=owner, plan=plan, based_on=run.id)
+
+    def list(self, *, owner: str = "local", limit: int = 200) -> list[Run]:
+        """An owner's runs, newest first."""
+        self._look_after()
+        return self.store.runs(owner, limit)
+
+    def get(self, run_id: str, *, owner: str = "local") -> Run | None:
+        """A run by id; none of another owner."""
+        run = self.store.run(run_id)
+        if run is None or run.owner != owner:
+            return None
+        if run.active:
+            self._look_after(run)
+            run = self.store.run(run_id)
+        return run
+
+    def queue(self, run_id: str, *, owner: str = "local") -> tuple[int, bool]:
+        """How many runs wait in front of one that is queued, and whether it is the owner's own runs
+        that it waits for."""
+        if self.get(run_id, owner=owner) is None:
+            return 0, False
+        return ahead(self.store.line(), run_id, self.means.settings.runs_each)
+
+    def report(self, run_id: str, *, owner: str = "local") -> Report | None:
+        """What a run has to show so far."""
+        run = self.get(run_id, owner=owner)
+        return self.store.report(run) if run else None
+
+    def forget(self, conversation: str, *, owner: str = "local") -> None:
+        """Deletes a conversation: its runs, their evidence, answers and checkpoints. What is going
+        on is stopped first."""
+        for run in self.store.turns(conversation, owner):
+            self.stop(run.id, owner=owner)
+            for _ in self.follow(run.id, owner=owner):
+                pass
+        for run_id in self.store.forget(conversation, owner):
+            self.do(self._clean(run_id))

@@ -1,0 +1,155 @@
+"""What searches and thinks for the runs of a process: picked here, whoever schedules the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from research.library.index import Library
+from research.models.clients import Clients
+from research.models.roles import available
+from research.places.service import Service
+from research.reasoners import Reasoner
+from research.reasoners.digest import Digest
+from research.reasoners.llm import LLM
+from research.reasoners.places import wanted
+from research.records import Check, Options
+from research.runs.check import connections
+from research.runs.live import Means
+from research.runs.store import Store
+from research.settings import Settings
+from research.sources import Source
+from research.sources.library import LibrarySource
+from research.sources.places import PlacesSource
+from research.sources.web import WebSource
+from research.sources.web.gemini import GeminiSearch
+from research.sources.web.provider import Provider
+from research.sources.web.searxng import SearXNG
+from research.sources.web.tavily import Tavily
+from research.sources.web.wikipedia import Wikipedia
+from research.storage import StoreError
+from research.trouble import conceal
+
+if TYPE_CHECKING:
+    from research.sources.web.pages import PageReader
+
+SOURCES = (WebSource, PlacesSource, LibrarySource)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _reader() -> PageReader:
+    """What reads pages, loaded only where that is turned on."""
+    from research.sources.web.fetch import Fetcher
+    from research.sources.web.pages import PageReader
+
+    return PageReader(Fetcher())
+
+
+class Kit:
+    """The sources and the reasoner that the settings name, with the library and the map."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises StoreError if the data folder or the database cannot be used."""
+        conceal(settings.secrets)
+        self.settings = settings
+        self.library = Library(settings.data_dir / "library.db")
+        self.clients = Clients(settings)
+        self.models = LLM(self.clients, now) if available(settings) else None
+        self._reader = _reader() if settings.pages_per_search else None
+        self.web = self._web_source()
+        self.store = Store(settings.store)
+        self.map = Service(settings, self.store, now)
+        self.places = self._places_source()
+        library = LibrarySource(self.library, settings.passages_per_search)
+        self.sources: dict[str, Source] = {
+            source.name: source for source in (self.web, self.places, library)
+        }
+        self.reasoner: Reasoner = self.models or Digest(self.library)
+
+    @property
+    def means(self) -> Means:
+        """What runs work with."""
+        return Means(self.settings, self.store, self.reasoner, self.sources)
+
+    def usual(self) -> Options:
+        """The limits of a run that brings none: it looks wherever there is something to be found.
+
+        The sample documents are left out where there is anything better.
+        """
+        own = self._has_documents()
+        web = self.web.ready().state == "live"
+        places = self.places.ready().state != "missing"
+        there = {"web": web, "places": places, "library": own or not web}
+        names = [name for name, is_there in there.items() if is_there]
+        return self.settings.options.model_copy(update={"sources": tuple(names)})
+
+    def _has_documents(self) -> bool:
+        """Whether the analyst has documents. Where that cannot be told, a search will say why."""
+        try:
+            return self.sources["library"].ready().state == "live"
+        except StoreError:
+            return True
+
+    def _web_source(self) -> WebSource:
+        settings, models = self.settings, self.models
+        return WebSource(
+            [self._provider(name) for name in settings.web_providers],
+            deadline=settings.search_timeout,
+            summarise=models.summarise if models else None,
+            reader=self._reader,
+            pages=settings.pages_per_search,
+            clock=now,
+        )
+
+    def _places_source(self) -> PlacesSource:
+        settings, models = self.settings, self.models
+        return PlacesSource(
+            self.map,
+            deadline=settings.search_timeout,
+            wanted=wanted,
+            explore=models.explore if models else None,
+            budget=settings.amap_calls,
+            clock=now,
+        )
+
+    def _provider(self, name: str) -> Provider:
+        settings = self.settings
+        if name == "gemini":
+            return GeminiSearch(self.clients, now)
+        results, seconds = settings.results_per_search, settings.search_timeout
+        if name == "tavily":
+            return Tavily(
+                settings.tavily_key.get_secret_value(),
+                base_url=settings.tavily_url,
+                results=results,
+                timeout=seconds,
+                clock=now,
+            )
+        if name == "searxng":
+            return SearXNG(settings.searxng_url, results=results, timeout=seconds, clock=now)
+        return Wikipedia(
+            base_url=settings.wikipedia_url, results=min(results, 4), timeout=seconds, clock=now
+        )
+
+    async def warm(self) -> None:
+        """Makes the clients of the models and starts the map's server, on the loop of the runs."""
+        if self.models:
+            await self.models.warm()
+        if self.places.ready().state != "missing":
+            await self.map.warm()
+
+    async def check(self) -> Sequence[Check]:
+        """A round trip to every model and every provider that is configured."""
+        return await connections(self.models, self.web.providers)
+
+    async def closing(self) -> None:
+        """Closes what lives on the loop of the runs, on it."""
+        await self.web.close()
+        await self.places.close()
+        if self._reader:
+            await self._reader.close()
+        await self.clients.close()

@@ -1,0 +1,190 @@
+"""A run under way in this process: its account, and what it says, written down as it is said."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from research.graph import Context
+from research.models.prices import priced
+from research.reasoners import Reasoner
+from research.records import Plan, Reflection, Run, RunStatus, Usage
+from research.runs.ledger import RunLedger
+from research.runs.memory import before
+from research.runs.store import Lost, Store
+from research.settings import Settings
+from research.sources import Source
+from research.stages.answer import Unwritten
+from research.stages.budget import Meter, worked
+from research.storage import StoreError, explained
+
+log = logging.getLogger(__name__)
+
+FLUSH = 0.02  # seconds that events are collected before they are written together
+FLUSH_TEXT = 0.1  # the same for a text that is being written
+AGAIN = 0.5  # seconds until events that could not be written are tried once more
+
+
+@dataclass(frozen=True)
+class Means:
+    """What the runs of a process work with."""
+
+    settings: Settings
+    store: Store
+    reasoner: Reasoner
+    sources: Mapping[str, Source]
+
+    def told(self, error: BaseException) -> str:
+        """What is said of the failure of a run."""
+        if isinstance(error, self.store.database.errors):
+            error = self.store.database.explained(error)
+        elif isinstance(error, OSError):
+            error = explained(error, self.settings.data_dir)
+        if isinstance(error, StoreError | Unwritten):
+            return str(error)
+        return f"{type(error).__name__}; the log has the details"
+
+
+class Live:
+    """What a process knows of a run that it works on. Used on the loop of the runs.
+
+    It writes in the name of an engine: when another one has taken the run, nothing more is written,
+    and `lost` is called once.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        engine: str,
+        means: Means,
+        news: Callable[[], None],
+        lost: Callable[[], None] = lambda: None,
+        *,
+        resumed: bool = False,
+        write: bool = False,
+    ) -> None:
+        self.run, self.engine, self.resumed = run, engine, resumed
+        self.write_now = write  # with what there is
+        self.taken = False  # by another engine
+        self.meter = Meter(run.options)
+        self.plan: Plan | None = None
+        self.reflections: dict[int, Reflection] = {}
+        self._means, self._news, self._lost = means, news, lost
+        self._buffer: list[tuple[datetime, str, dict[str, Any]]] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    # The account
+
+    def account(self) -> None:
+        """Opens the account of the run; one that goes on keeps that of before."""
+        run, store = self.run, self._means.store
+        if self.resumed:
+            earlier, begun = store.report(run), store.searches(run.id)
+            reused = {finding.task.id for finding in earlier.findings if finding.reused}
+            started = [row["task"] for row in begun if row["task"] not in reused]
+            self.meter = Meter(run.options, started, earlier.usage, worked(store.events(run.id)))
+        if self.write_now:
+            self.meter.end()
+
+    def recall(self) -> None:
+        """Takes up the plan and the reflections of before."""
+        earlier = self._means.store.report(self.run)
+        self.plan = earlier.plan
+        self.reflections = {reflection.round: reflection for reflection in earlier.reflections}
+
+    def end_searching(self) -> None:
+        """From now on the run writes with what there is."""
+        self.write_now = True
+        self.meter.end()
+
+    def context(self) -> Context:
+        """What the graph works with."""
+        run, means = self.run, self._means
+        return Context(
+            reasoner=means.reasoner,
+            sources=means.sources,
+            options=run.options,
+            ledger=RunLedger(means.store, run, means.settings.cache_hours),
+            plan=means.store.given(run.id),
+            before=before(means.store, run),
+            deadline=means.settings.search_timeout,
+            delay=means.settings.search_delay,
+            meter=self.meter,
+            spend=self.spend,
+        )
+
+    # What it says
+
+    def told(self, kind: str, data: dict[str, Any]) -> None:
+        """Passes on what a stage says, and stores what must not be lost."""
+        self.emit(kind, **data)
+        if kind == "plan":
+            self.plan = Plan.model_validate(data["plan"])
+        elif kind == "reflection" and not data.get("skipped"):
+            reflection = Reflection.model_validate(data)
+            self.reflections[reflection.round] = reflection
+        else:
+            return
+        reflections = list(self.reflections.values())
+        self._means.store.keep(self.run.id, self.plan, reflections, None)
+
+    def spend(self, data: dict[str, Any]) -> None:
+        """Prices what a call used. The event of it is the account: it is stored with the others."""
+        usage = priced(Usage.model_validate(data), datetime.now(UTC).date())
+        self.emit("usage", **usage.model_dump(mode="json"))
+        self.meter.spend(usage)
+
+    def emit(self, kind: str, **data: Any) -> None:
+        """Notes an event, to be written with those of the same moment."""
+        last = self._buffer[-1] if self._buffer else None
+        if kind == "text" and last and last[1] == "text" and not data.get("restart"):
+            last[2]["text"] += data["text"]  # one event for what is written together
+            return
+        self._buffer.append((datetime.now(UTC), kind, data))
+        if self._timer is None:
+            self._wait(FLUSH_TEXT if kind == "text" else FLUSH)
+
+    def _wait(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._flush)
+
+    def _flush(self) -> None:
+        self._timer = None
+        try:
+            self.write()
+        except StoreError as trouble:  # kept for the next time
+            log.warning("events wait: %s", trouble)
+            self._wait(AGAIN)
+
+    def write(self, status: RunStatus | None = None, error: str = "") -> None:
+        """Writes what was said so far and, with it, a new status.
+
+        Raises:
+            StoreError: the store cannot be used; what was said waits.
+        """
+        if self.taken or (not self._buffer and status is None):
+            return
+        events, self._buffer = self._buffer, []
+        try:
+            self._means.store.append(self.run.id, events, status, error, engine=self.engine)
+        except Lost:
+            log.warning("run %s goes on elsewhere", self.run.id)
+            self.taken = True
+            self._lost()
+        except StoreError:
+            self._buffer = events + self._buffer
+            raise
+        self._news()
+
+    def end(self, status: RunStatus, error: str = "") -> None:
+        """The last word on the run. Raises as `write` does."""
+        self.emit("status", status=status, error=error)
+        self.write(status, error)
+
+    def close(self) -> None:
+        """Forgets what could not be written."""
+        if self._timer:
+            self._timer.cancel()

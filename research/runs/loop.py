@@ -1,0 +1,71 @@
+"""One asyncio loop in one daemon thread: where the runs of a process and their clients live."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+
+class Loop:
+    """A loop that other threads give work to."""
+
+    def __init__(self, name: str) -> None:
+        self.raw = _event_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        asyncio.set_event_loop(self.raw)
+        self.raw.run_forever()
+
+    def do(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        """Runs something on the loop and waits for it. Not to be called on the loop itself."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.raw).result()
+
+    def begin(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Starts something on the loop and does not wait; its failure is logged."""
+        self.soon(self.keep, coroutine)
+
+    def keep(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """The same, called on the loop."""
+        self._tasks.add(task := self.raw.create_task(_guarded(coroutine)))
+        task.add_done_callback(self._tasks.discard)
+
+    def soon(self, act: Callable[..., object], *arguments: object) -> None:
+        """Calls something on the loop, after what it is at."""
+        self.raw.call_soon_threadsafe(act, *arguments)
+
+    @property
+    def closed(self) -> bool:
+        return self.raw.is_closed()
+
+    def close(self, last: Coroutine[Any, Any, None], seconds: float = 10) -> None:
+        """Runs something to its end, then stops the loop and its thread."""
+        asyncio.run_coroutine_threadsafe(last, self.raw).result(timeout=seconds)
+        self.soon(self.raw.stop)
+        self._thread.join(timeout=5)
+        self.raw.close()
+
+
+async def _guarded(coroutine: Coroutine[Any, Any, None]) -> None:
+    try:
+        await coroutine
+    except Exception:
+        log.exception("a task in the background failed")
+
+
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """A uvloop where there is one: it takes a fifth off the processor time of a run."""
+    try:
+        import uvloop
+    except ImportError:  # Windows has none
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()

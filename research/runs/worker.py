@@ -1,0 +1,248 @@
+"""Work on runs that an Agent Server schedules: its graph, whose nodes take what they need from here.
+
+The server decides where and when a node runs, keeps the checkpoints, and starts a run again elsewhere
+when a machine is gone. What a run says, finds and answers goes into the store that the pages read.
+The nodes run on a loop of our own, as they do without a server: there the clients live, and a call
+that blocks for a moment holds up no other work of the server's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from research.graph import Context, Node, build
+from research.runs.base import WATCH
+from research.runs.live import Live, Means
+from research.runs.loop import Loop
+from research.runs.store import WRITE
+from research.stages.answer import Unwritten
+from research.storage import StoreError
+
+log = logging.getLogger(__name__)
+
+IDLE = 60  # seconds until a run is forgotten here that has gone on elsewhere
+WIND_UP = 10  # seconds that a node which was cancelled has to put its things away
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """What a run brings to the server: its id, and in whose name it is worked on."""
+
+    run: str = ""
+    engine: str = ""
+
+
+class Failed(RuntimeError):
+    """A run has failed. The store says why; the server, whose answers are less guarded, does not."""
+
+
+@dataclass(frozen=True)
+class _Seat:
+    """What a node is given in place of the server's runtime."""
+
+    context: Context
+    stream_writer: Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class _Job:
+    live: Live
+    context: Context
+    seen: float
+
+
+class Worker:
+    """What one process of a server knows of the runs that it works on."""
+
+    def __init__(
+        self, means: Means, closing: Callable[[], Coroutine[Any, Any, None]] | None = None
+    ) -> None:
+        self.means, self._closing = means, closing
+        self.loop = Loop("sightline-worker")
+        self._jobs: dict[str, _Job] = {}
+        self._busy: Counter[str] = Counter()
+        self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.raw)
+
+    async def act(self, node: Node, state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
+        """Runs a node on the loop of ours, wherever it is called."""
+        ticket, here, ended = runtime.context, asyncio.get_running_loop(), Future[None]()
+
+        def write(chunk: dict[str, Any]) -> None:
+            here.call_soon_threadsafe(runtime.stream_writer, chunk)
+
+        async def inner() -> dict[str, Any]:
+            try:
+                return await self._act(node, state, ticket, write)
+            finally:
+                ended.set_result(None)
+
+        running = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(inner(), self.loop.raw))
+        try:
+            return await running
+        except (
+            asyncio.CancelledError
+        ):  # what it has found is put away before the server hears of it
+            await asyncio.wait([asyncio.wrap_future(ended)], timeout=WIND_UP)
+            raise
+
+    async def _act(
+        self, node: Node, state: Any, ticket: Ticket, write: Callable[[dict[str, Any]], None]
+    ) -> dict[str, Any]:
+        job = self._job(ticket)
+        live = job.live
+
+        def say(chunk: dict[str, Any]) -> None:
+            live.told(chunk["kind"], chunk["data"])
+            write(chunk)
+
+        self._busy[ticket.engine] += 1
+        try:
+            return await node(state, _Seat(job.context, say))  # type: ignore[no-any-return]
+        except GraphBubbleUp:
+            self._end(live, "waiting")
+            raise
+        except asyncio.CancelledError:
+            live.write()
+            raise
+        except Exception as error:
+            if isinstance(error, Unwritten):  # what stands in for the answer is kept
+                reflections = list(live.reflections.values())
+                self.means.store.keep(live.run.id, live.plan, reflections, error.answer)
+            log.error("run %s failed", live.run.id, exc_info=error)
+            self._end(live, "failed", self.means.told(error))
+            raise Failed(type(error).__name__) from None
+        finally:
+            self._busy[ticket.engine] -= 1
+            job.seen = time.monotonic()
+
+    async def report(self, state: Mapping[str, Any], runtime: Runtime[Ticket]) -> dict[str, Any]:
+        """The last node: stores the outcome. Repeated, it changes nothing."""
+        ticket = runtime.context
+        future = asyncio.run_coroutine_threadsafe(self._report(state, ticket), self.loop.raw)
+        await asyncio.wrap_future(future)
+        return {}
+
+    async def _report(self, state: Mapping[str, Any], ticket: Ticket) -> None:
+        run = self.means.store.run(ticket.run)
+        if run is None or run.status == "done":
+            return
+        live = self._job(ticket).live
+        self.means.store.keep(
+            run.id, state.get("plan"), state.get("reflections", []), state["answer"]
+        )
+        self._end(live, "done")
+
+    def _job(self, ticket: Ticket) -> _Job:
+        """A run of which this process may know nothing yet: it may have begun elsewhere.
+
+        Raises:
+            Failed: the run is over, deleted, or goes on in another's name.
+            StoreError: the store cannot be used.
+        """
+        if job := self._jobs.get(ticket.engine):
+            return job
+        run = self.means.store.run(ticket.run)
+        if run is None or not run.active:
+            raise Failed("there is no such run under way")
+        live = Live(run, ticket.engine, self.means, lambda: None, resumed=True)
+        live.recall()
+        live.account()
+        live.emit("status", status="running")
+        try:
+            live.write("running")
+        finally:
+            if live.taken:
+                raise Failed("the run goes on elsewhere")
+        live.meter.begin()
+        job = self._jobs[ticket.engine] = _Job(live, live.context(), time.monotonic())
+        return job
+
+    def _end(self, live: Live, status: Any, error: str = "") -> None:
+        self._drop(live)
+        try:
+            live.end(status, error)
+        except (
+            StoreError
+        ) as trouble:  # the server's status says it, to those who look after the run
+            log.error("the end of run %s could not be stored: %s", live.run.id, trouble)
+        finally:
+            live.close()
+
+    def _drop(self, live: Live) -> None:
+        live.meter.close()
+        self._jobs.pop(live.engine, None)
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH)
+            now = time.monotonic()
+            for engine, job in list(self._jobs.items()):
+                if not self._busy[engine] and now - job.seen > IDLE:
+                    self._drop(job.live)
+            self._busy = +self._busy
+            if not self._jobs:
+                continue
+            try:
+                for _, engine, wish in self.means.store.wishes():
+                    if wish == WRITE and (found := self._jobs.get(engine)):
+                        found.live.end_searching()
+            except StoreError as trouble:
+                log.warning("the store is out of reach: %s", trouble)
+
+    def close(self) -> None:
+        """Stops the loop; what the server still runs fails."""
+        if not self.loop.closed:
+            self._watcher.cancel()
+            self.loop.close(self._closing() if self._closing else asyncio.sleep(0))
+            self.means.store.close()
+
+
+class _Bound(CompiledStateGraph[Any, Any, Any, Any]):
+    """A graph whose copies still know which types its checkpoints may hold. A server copies it."""
+
+    def copy(self, update: dict[str, Any] | None = None) -> Any:
+        made: Any = super().copy(update)
+        made._serde_allowlist = self._serde_allowlist
+        return made
+
+
+def served(nodes: Mapping[str, str], opened: Callable[[], Worker]) -> Any:
+    """The graph for a server, over sources given by the names of their nodes.
+
+    `opened` makes the worker of the process, once, when the first node runs.
+    """
+    lock = threading.Lock()
+
+    @cache
+    def made() -> Worker:
+        return opened()
+
+    def worker() -> Worker:
+        with lock:
+            return made()
+
+    def around(node: Node) -> Node:
+        async def act(state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
+            return await worker().act(node, state, runtime)
+
+        return act
+
+    async def report(state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
+        return await worker().report(state, runtime)
+
+    graph: Any = build(nodes, around, report, Ticket).compile()
+    graph.__class__ = _Bound
+    return graph

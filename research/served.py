@@ -1,0 +1,19 @@
+"""The graph for an Agent Server: what `langgraph.json` names.
+
+Set `STORE_URL` to the database of the processes that serve the pages, and the keys of the models and
+sources; `RUNS_URL` is theirs alone and not read here.
+"""
+
+from __future__ import annotations
+
+from research import settings
+from research.runs.kit import SOURCES, Kit
+from research.runs.worker import Worker, served
+
+
+def _opened() -> Worker:
+    kit = Kit(settings.load())
+    return Worker(kit.means, kit.closing)
+
+
+graph = served({source.name: source.node for source in SOURCES}, _opened)
