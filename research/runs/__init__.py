@@ -60,6 +60,7 @@ from research.sources.web.wikipedia import Wikipedia
 from research.stages.search import failed
 from research.storage import StoreError
 from research.text import language
+from research.tracing import Tracing, keep_from_langsmith
 from research.trouble import Trouble, conceal
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class Desk:
     def __init__(self, settings: Settings) -> None:
         """Raises StoreError if the data folder cannot be used."""
         conceal(settings.secrets)
+        keep_from_langsmith()
+        _settings.forget_old_tracing()
         self.settings = settings
         self.library = Library(settings.data_dir / "library.db")
         self.clients = Clients(settings)
@@ -98,7 +101,10 @@ class Desk:
             source.name: source for source in (self._web, self._places, library)
         }
         reasoner: Reasoner = self.models or Digest(self.library)
-        self.runs = LocalRuns(settings, reasoner, self.sources, self.usual, self._closing, store)
+        traces = Tracing(settings.traces_url)
+        self.runs = LocalRuns(
+            settings, reasoner, self.sources, self.usual, self._closing, store, traces
+        )
 
     def usual(self) -> Options:
         """The limits of a run that brings none: it looks wherever there is something to be found.

@@ -23,7 +23,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from research import records
+from research import records, tracing
 from research.graph import RECURSION_LIMIT, Context, build
 from research.models.prices import priced
 from research.reasoners import Reasoner
@@ -72,6 +72,7 @@ class _Live:
 
     run: Run
     task: asyncio.Task[None] | None = None
+    trace: tracing.Trace = field(default_factory=tracing.Trace)
     buffer: list[tuple[datetime, str, dict[str, Any]]] = field(default_factory=list)
     resumed: bool = False
     stopped: bool = False
@@ -94,11 +95,13 @@ class LocalRuns:
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
         store: Store | None = None,
+        traces: tracing.Tracing | None = None,
     ) -> None:
         """Opens the store, unless it is given an open one, and starts the loop.
 
         `usual` tells the limits of a run that brings none; `closing` is awaited on the loop at the
-        end, for what the reasoner and the sources hold open there.
+        end, for what the reasoner and the sources hold open there. What `traces` has not sent yet
+        is sent at the end.
 
         Raises:
             StoreError: the data folder cannot be used.
@@ -106,6 +109,7 @@ class LocalRuns:
         folder = settings.data_dir
         self._usual = usual or (lambda: settings.options)
         self._closing = closing
+        self._traces = traces or tracing.Tracing()
         self._settings, self._reasoner, self._sources = settings, reasoner, dict(sources)
         self.store = store or Store(folder / STORE)
         self._engine = Engine(folder / "engines")
@@ -357,6 +361,7 @@ class LocalRuns:
         self._loop.close()
         self._engine.close()
         self.store.close()
+        self._traces.close()
 
     async def _close(self) -> None:
         tasks = [live.task for live in self._live.values() if live.task]
@@ -382,6 +387,7 @@ class LocalRuns:
         live = self._live[run.id] = _Live(run, resumed=resumed, write=write)
 
         def begin() -> None:
+            live.trace = self._traces.begin(run, self._engine.id, resumed)
             live.task = self._loop.create_task(self._drive(live))
             # A callback, not `finally`: a task cancelled before its first step never enters its body.
             live.task.add_done_callback(lambda task: self._finish(live, task))
@@ -489,6 +495,7 @@ class LocalRuns:
     def _spend(self, live: _Live, data: dict[str, Any]) -> None:
         """Prices what a call used. The event of it is the account: it is stored with the others."""
         usage = priced(Usage.model_validate(data), datetime.now(UTC).date())
+        tracing.spent(usage)
         self._emit(live, "usage", **usage.model_dump(mode="json"))
         if live.meter:
             live.meter.spend(usage)
@@ -585,6 +592,7 @@ class LocalRuns:
         elif error is not None:
             status = "failed"
             log.error("run %s failed", live.run.id, exc_info=error)
+        live.trace.end(status, error)
         message = _message(error, self._settings.data_dir) if error else ""
         self._emit(live, "status", status=status, error=message)
         try:
