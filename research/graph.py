@@ -43,6 +43,7 @@ from research.stages.plan import alone, make_plan, unplanned
 from research.stages.question import understand
 from research.stages.reflect import judge
 from research.stages.search import Ledger, look_up
+from research.tracing import traced
 
 RECURSION_LIMIT = 60  # supersteps: two a round, ten rounds at most, and room to spare
 
@@ -243,13 +244,15 @@ def build(
         return await fan_out(state) if state.get("approved", True) else "approval"
 
     graph = StateGraph(State, context_schema=context)
-    graph.add_node("generate_query", around(_plan))
+    graph.add_node("generate_query", around(traced("plan", _plan)))
     graph.add_node("approval", around(_approve))
-    graph.add_node("reflection", around(_reflect))
-    graph.add_node("finalize_answer", around(_answer))
+    graph.add_node("reflection", around(traced("reflect", _reflect)))
+    graph.add_node("finalize_answer", around(traced("answer", _answer)))
     targets = [*nodes.values(), "finalize_answer"]
     for name, node in nodes.items():
-        graph.add_node(node, around(_search_node(name)), input_schema=Task)
+        graph.add_node(
+            node, around(traced(f"search {name}", _search_node(name))), input_schema=Task
+        )
         graph.add_conditional_edges(node, _after_search, ["reflection", "finalize_answer"])
     graph.add_edge(START, "generate_query")
     graph.add_conditional_edges("generate_query", planned, [*targets, "approval"])

@@ -37,6 +37,8 @@ _CHILD = re.compile(
     r"(?:https?|no|all)_proxy|node_options|node_extra_ca_certs|ssl_cert_(?:file|dir)|npm_config_\w+",
     re.I,
 )
+# LangChain's first way to trace: with one of them set, and LangSmith off, it refuses every call.
+_REFUSED = re.compile(r"langchain_(?:tracing|handler)", re.I)
 _NAME_AND_PASSWORD = re.compile(r"//[^/]*@")
 _NO_KEY = SecretStr("")
 
@@ -98,6 +100,10 @@ class Settings(BaseModel):
     amap_timeout: float = 15.0
     amap_cache: float = 24.0
     map_tiles: str = "osm"
+    otlp_url: str = Field(default="", repr=False)
+    otlp_traces_url: str = Field(default="", repr=False)
+    traces_exporter: str = "otlp"
+    otel_disabled: str = "false"
     child_env: tuple[tuple[str, SecretStr], ...] = ()  # for processes that serve tools
     results_per_search: int = 8
     pages_per_search: int = 0
@@ -135,11 +141,19 @@ class Settings(BaseModel):
         return tuple(dict.fromkeys(names))
 
     @property
+    def traces_url(self) -> str:
+        """Where traces of runs are sent, in full; "" if nowhere, which is the default."""
+        if self.otel_disabled == "true" or self.traces_exporter == "none":
+            return ""
+        return self.otlp_traces_url or (self.otlp_url and f"{self.otlp_url}/v1/traces")
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
         keys = (self.gemini_key, self.openai_key, self.tavily_key, self.amap_key, self.runs_key)
         urls = [self.gemini_url, self.openai_url, self.ollama_url, self.tavily_url,
-                self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url]  # fmt: skip
+                self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url,
+                self.otlp_url, self.otlp_traces_url]  # fmt: skip
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
         found += [_password(url) for url in urls]
@@ -194,6 +208,10 @@ class Settings(BaseModel):
             ("SIGHTLINE_RETRY_WAIT", f"{self.retry_wait:g} s"),
             ("SIGHTLINE_MODEL_CONCURRENCY", str(self.model_concurrency)),
             ("SIGHTLINE_REQUESTS_PER_MINUTE", str(self.requests_per_minute)),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", open_address(self.otlp_url)),
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", open_address(self.traces_url)),
+            ("OTEL_TRACES_EXPORTER", self.traces_exporter),
+            ("OTEL_SDK_DISABLED", self.otel_disabled),
         ]
 
     def model(self, role: Role) -> str:
@@ -328,6 +346,18 @@ def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
     return value.rstrip("/")
 
 
+def _traces_address(env: Mapping[str, str]) -> str:
+    """The address of traces alone, which OpenTelemetry takes as it is, to the last slash."""
+    _address(env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+    return _text(env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+def _traces_exporter(env: Mapping[str, str]) -> str:
+    """Sightline knows one exporter; where others alone are named, there is none."""
+    names = (_text(env, "OTEL_TRACES_EXPORTER") or "otlp").lower().split(",")
+    return "otlp" if "otlp" in [name.strip() for name in names] else "none"
+
+
 def _server(env: Mapping[str, str]) -> str:
     """Who serves Amap's tools: one of `SERVERS`, or the address of a server."""
     value = env.get("AMAP_MCP", "").strip()
@@ -368,6 +398,12 @@ def _providers(env: Mapping[str, str]) -> str:
             f"{', '.join(PROVIDERS)}, or auto, or off."
         )
     return ",".join(names)
+
+
+def forget_old_tracing() -> None:
+    """Takes out of the process's environment what LangChain would refuse to work with."""
+    for name in filter(_REFUSED.fullmatch, list(os.environ)):
+        del os.environ[name]
 
 
 def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) -> Settings:
@@ -427,6 +463,10 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         amap_timeout=_number(env, "AMAP_TIMEOUT", 15, 0.05, 120),
         amap_cache=_number(env, "AMAP_CACHE_HOURS", 24, 0, 720),
         map_tiles=_one(env, "MAP_TILES", TILES),
+        otlp_url=_address(env, "OTEL_EXPORTER_OTLP_ENDPOINT"),
+        otlp_traces_url=_traces_address(env),
+        traces_exporter=_traces_exporter(env),
+        otel_disabled="true" if _text(env, "OTEL_SDK_DISABLED").lower() == "true" else "false",
         child_env=tuple(
             (name, SecretStr(value)) for name, value in env.items() if _CHILD.fullmatch(name)
         ),

@@ -64,6 +64,7 @@ ADDRESSES = {
     "AMAP_BASE_URL": "amap_url",
     "SEARXNG_URL": "searxng_url",
     "RUNS_URL": "runs_url",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_url",
 }
 KEYS = {
     "GEMINI_API_KEY": "gemini_key",
@@ -82,6 +83,9 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "AMAP_MCP": ("amap_mcp", "memory", " NPM", "npm"),
     "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": ("otlp_traces_url", "", "http://127.0.0.1:8/in", "http://127.0.0.1:8/in"),
+    "OTEL_TRACES_EXPORTER": ("traces_exporter", "otlp", " None", "none"),
+    "OTEL_SDK_DISABLED": ("otel_disabled", "false", " True", "true"),
     "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
     "STORE_URL": ("store_url", SecretStr(""), "postgres://host:5/runs", SecretStr("postgresql+psycopg://host:5/runs")),
     **{name: (field, SecretStr(""), "k-0123", SecretStr("k-0123")) for name, field in KEYS.items()},

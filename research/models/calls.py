@@ -20,6 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ValidationError
 
+from research import tracing
 from research.models.clients import STREAM, Clients
 from research.models.roles import KEYS, Spec, usable
 from research.models.troubles import trouble
@@ -311,7 +312,8 @@ async def repeated(
     for attempt in range(1, attempts + 1):
         try:
             async with clients.limiter(spec.provider).turn(queued):
-                return await call()
+                with tracing.call(spec.provider, spec.name, stage, attempt):
+                    return await call()
         except Trouble as found:
             wait = BACKOFF * 2 ** (attempt - 1) if found.after is None else found.after
             over = found.after is not None and found.after > settings.retry_wait

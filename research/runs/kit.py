@@ -18,7 +18,7 @@ from research.records import Check, Options
 from research.runs.check import connections
 from research.runs.live import Means
 from research.runs.store import Store
-from research.settings import Settings
+from research.settings import Settings, forget_old_tracing
 from research.sources import Source
 from research.sources.library import LibrarySource
 from research.sources.places import PlacesSource
@@ -29,6 +29,7 @@ from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
 from research.sources.web.wikipedia import Wikipedia
 from research.storage import StoreError
+from research.tracing import Tracing, keep_from_langsmith
 from research.trouble import conceal
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class Kit:
     def __init__(self, settings: Settings) -> None:
         """Raises StoreError if the data folder or the database cannot be used."""
         conceal(settings.secrets)
+        keep_from_langsmith()
+        forget_old_tracing()
+        self.traces = Tracing(settings.traces_url)
         self.settings = settings
         self.library = Library(settings.data_dir / "library.db")
         self.clients = Clients(settings)
@@ -73,7 +77,7 @@ class Kit:
     @property
     def means(self) -> Means:
         """What runs work with."""
-        return Means(self.settings, self.store, self.reasoner, self.sources)
+        return Means(self.settings, self.store, self.reasoner, self.sources, self.traces)
 
     def usual(self) -> Options:
         """The limits of a run that brings none: it looks wherever there is something to be found.

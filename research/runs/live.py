@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +21,7 @@ from research.sources import Source
 from research.stages.answer import Unwritten
 from research.stages.budget import Meter, worked
 from research.storage import StoreError, explained
+from research.tracing import Trace, Tracing, spent
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class Means:
     store: Store
     reasoner: Reasoner
     sources: Mapping[str, Source]
+    traces: Tracing = field(default_factory=Tracing)
 
     def told(self, error: BaseException) -> str:
         """What is said of the failure of a run."""
@@ -71,6 +73,7 @@ class Live:
         self.write_now = write  # with what there is
         self.taken = False  # by another engine
         self.meter = Meter(run.options)
+        self.trace = Trace()
         self.plan: Plan | None = None
         self.reflections: dict[int, Reflection] = {}
         self._means, self._news, self._lost = means, news, lost
@@ -89,6 +92,10 @@ class Live:
             self.meter = Meter(run.options, started, earlier.usage, worked(store.events(run.id)))
         if self.write_now:
             self.meter.end()
+
+    def begin_trace(self) -> None:
+        """Begins the trace of the run: what this task starts from here on belongs to it."""
+        self.trace = self._means.traces.begin(self.run, self.engine, self.resumed)
 
     def recall(self) -> None:
         """Takes up the plan and the reflections of before."""
@@ -137,6 +144,7 @@ class Live:
         usage = priced(Usage.model_validate(data), datetime.now(UTC).date())
         self.emit("usage", **usage.model_dump(mode="json"))
         self.meter.spend(usage)
+        spent(usage)
 
     def emit(self, kind: str, **data: Any) -> None:
         """Notes an event, to be written with those of the same moment."""

@@ -27,6 +27,7 @@ from research.settings import Settings
 from research.sources import Source
 from research.stages.answer import Unwritten
 from research.storage import StoreError
+from research.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +43,10 @@ class LocalRuns(Runs):
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
         store: Store | None = None,
+        traces: Tracing | None = None,
     ) -> None:
-        """Opens the store, unless it is given an open one, and starts the loop.
+        """Opens the store, unless it is given an open one, and starts the loop. What `traces` has not
+        sent yet is sent at the end.
 
         Raises:
             StoreError: the data folder cannot be used.
@@ -54,7 +57,8 @@ class LocalRuns(Runs):
         except StoreError:
             store.close()
             raise
-        super().__init__(Means(settings, store, reasoner, dict(sources)), usual, closing)
+        means = Means(settings, store, reasoner, dict(sources), traces or Tracing())
+        super().__init__(means, usual, closing)
         self._live: dict[str, Live] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopping: set[str] = set()
@@ -91,6 +95,7 @@ class LocalRuns(Runs):
         if self.loop.closed:
             return
         self.loop.close(self._close())
+        self.means.traces.close()
         self._engine.close()
         self.store.close()
 
@@ -262,6 +267,7 @@ class LocalRuns(Runs):
             "configurable": {"thread_id": run.id},
             "recursion_limit": RECURSION_LIMIT,
         }
+        live.begin_trace()
         begun = False
         if live.resumed:
             await self._checkpoints.forget_cut_off(run.id)
@@ -325,6 +331,7 @@ class LocalRuns(Runs):
             status = "failed"
             log.error("run %s failed", run_id, exc_info=error)
         message = self.means.told(error) if error else ""
+        live.trace.end(status, error)
         try:
             live.end(status, message)
         except StoreError as trouble:

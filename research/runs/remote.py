@@ -29,6 +29,7 @@ from research.runs.store import STOP, Store
 from research.settings import Settings, open_address
 from research.sources import Source
 from research.storage import StoreError
+from research.tracing import Tracing
 from research.trouble import Trouble
 
 log = logging.getLogger(__name__)
@@ -54,9 +55,10 @@ class RemoteRuns(Runs):
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
         store: Store | None = None,
+        traces: Tracing | None = None,
     ) -> None:
         """Opens the store, unless it is given an open one, and starts the loop. The server need not be
-        there yet.
+        there yet; the traces of its runs are its own.
 
         Raises:
             StoreError: the store cannot be used.
@@ -67,7 +69,8 @@ class RemoteRuns(Runs):
         except StoreError:
             store.close()
             raise
-        super().__init__(Means(settings, store, reasoner, dict(sources)), usual, closing)
+        means = Means(settings, store, reasoner, dict(sources), traces or Tracing())
+        super().__init__(means, usual, closing)
         key = settings.runs_key.get_secret_value() or None
         self._place = open_address(settings.runs_url)
         self._client = get_client(url=settings.runs_url, api_key=key, timeout=TIMEOUT)

@@ -24,6 +24,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from research.graph import Context, Node, build
+from research.records import RunStatus
 from research.runs.base import WATCH
 from research.runs.live import Live, Means
 from research.runs.loop import Loop
@@ -109,6 +110,7 @@ class Worker:
             write(chunk)
 
         self._busy[ticket.engine] += 1
+        live.trace.enter()
         try:
             return await node(state, _Seat(job.context, say))  # type: ignore[no-any-return]
         except GraphBubbleUp:
@@ -122,7 +124,7 @@ class Worker:
                 reflections = list(live.reflections.values())
                 self.means.store.keep(live.run.id, live.plan, reflections, error.answer)
             log.error("run %s failed", live.run.id, exc_info=error)
-            self._end(live, "failed", self.means.told(error))
+            self._end(live, "failed", self.means.told(error), error)
             raise Failed(type(error).__name__) from None
         finally:
             self._busy[ticket.engine] -= 1
@@ -166,14 +168,18 @@ class Worker:
         finally:
             if live.taken:
                 raise Failed("the run goes on elsewhere")
+        live.begin_trace()
         live.meter.begin()
         job = self._jobs[ticket.engine] = _Job(live, live.context(), time.monotonic())
         return job
 
-    def _end(self, live: Live, status: Any, error: str = "") -> None:
+    def _end(
+        self, live: Live, status: RunStatus, why: str = "", error: BaseException | None = None
+    ) -> None:
+        live.trace.end(status, error)
         self._drop(live)
         try:
-            live.end(status, error)
+            live.end(status, why)
         except (
             StoreError
         ) as trouble:  # the server's status says it, to those who look after the run
@@ -191,6 +197,7 @@ class Worker:
             now = time.monotonic()
             for engine, job in list(self._jobs.items()):
                 if not self._busy[engine] and now - job.seen > IDLE:
+                    job.live.trace.end("interrupted")
                     self._drop(job.live)
             self._busy = +self._busy
             if not self._jobs:
@@ -207,6 +214,7 @@ class Worker:
         if not self.loop.closed:
             self._watcher.cancel()
             self.loop.close(self._closing() if self._closing else asyncio.sleep(0))
+            self.means.traces.close()
             self.means.store.close()
 
 
