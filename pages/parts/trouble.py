@@ -6,6 +6,7 @@ import logging
 
 import streamlit as st
 
+from pages.parts import login
 from pages.parts.safe import plain
 from pages.parts.words import t
 from research import SettingError, StoreError
@@ -18,7 +19,8 @@ def draw(error: StoreError | SettingError) -> None:
     log.error("%s", error)
     if isinstance(error, StoreError):
         st.header(t("trouble.title"))
-        st.error(t(f"trouble.{error.trouble}", path=plain(str(error.path))))
+        path = error.path.name if login.setup().on else str(error.path)
+        st.error(t(f"trouble.{error.trouble}", path=plain(path)))
     else:
         st.header(t("trouble.setting"))
         st.error(plain(str(error)))
