@@ -156,7 +156,7 @@ class FakeOIDC:
         code = secrets.token_urlsafe(16)
         self._codes[code] = (who, asked)
         back = urlencode({"code": code, "state": asked.get("state", "")})
-        return web.HTTPFound(f"{asked['redirect_uri']}?{back}")
+        return _sent(f"{asked['redirect_uri']}?{back}")
 
     def _form(self) -> str:
         buttons = "".join(
@@ -202,7 +202,11 @@ class FakeOIDC:
         return f"{body}.{_encoded(key.sign(body.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
 
     async def _leave(self, request: web.Request) -> web.StreamResponse:
-        return web.HTTPFound(request.query["post_logout_redirect_uri"])
+        return _sent(request.query["post_logout_redirect_uri"])
+
+
+def _sent(address: str) -> web.Response:
+    return web.Response(status=302, headers={"location": address})
 
 
 def _proven(asked: dict[str, str], form: dict[str, str]) -> bool:
