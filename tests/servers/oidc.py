@@ -56,11 +56,11 @@ class FakeOIDC:
         self._other = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self._codes: dict[str, tuple[str, dict[str, str]]] = {}
         self._up = threading.Event()
+
+    def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
         self._down = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="FakeOIDC", daemon=True)
-
-    def __enter__(self) -> Self:
         self._thread.start()
         assert self._up.wait(10), "the server did not start"
         return self
