@@ -76,8 +76,12 @@ class Person:
 # The set-up
 
 
-def setup() -> Login:
-    """The login as the secrets have it now."""
+def setup(own: Path = SECRETS) -> Login:
+    """The login as the secrets have it now.
+
+    Where the server is started elsewhere, Streamlit overlooks the file beside the program, `own`. That
+    somebody wrote it means that there should be a login.
+    """
     try:
         section: Any = st.secrets.get("auth")
     except (OSError, ValueError):  # there are none, or they cannot be read
@@ -86,8 +90,8 @@ def setup() -> Login:
             return Login(problem="unreadable")
     if section is not None:
         return _checked(section)
-    if SECRETS.exists() and SECRETS not in map(Path, st.get_option("secrets.files")):
-        return Login(problem="unread", what=f"{SECRETS.parent.name}/{SECRETS.name}")
+    if own.exists() and own not in map(Path, st.get_option("secrets.files")):
+        return Login(problem="unread", what=f"{own.parent.name}/{own.name}")
     return Login(problem="gone") if _held[0] else Login()
 
 

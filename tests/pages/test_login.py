@@ -147,6 +147,16 @@ def test_a_sign_in_that_expires_ends_at_the_next_look(visit: Visit) -> None:
     assert closed(visitor.look())
 
 
+def test_a_widget_does_nothing_any_more_once_the_sign_in_has_expired(visit: Visit) -> None:
+    visitor = visit("library", secrets=AUTH, user=claims())
+    library = runs.desk().library
+    assert library.sample
+    visitor.at.user = claims(hours=13)
+    visitor.at.toggle(key="sample").set_value(False)
+    assert closed(visitor.look())
+    assert library.sample
+
+
 # Whose things are whose
 
 
@@ -294,6 +304,13 @@ def test_without_authlib_nobody_is_let_in(visit: Visit, monkeypatch: pytest.Monk
     visitor = visit(secrets=AUTH, user=claims())
     assert closed(visitor)
     assert english("login.authlib", version="1.3.2") in visitor.words
+
+
+def test_secrets_beside_the_program_that_were_not_read_close_the_desk(tmp_path: Path) -> None:
+    overlooked = tmp_path / "secrets.toml"
+    assert not login.setup(overlooked).on
+    overlooked.write_text("", encoding="utf-8")
+    assert login.setup(overlooked).problem == "unread"
 
 
 def test_other_secrets_turn_no_login_on(visit: Visit) -> None:
