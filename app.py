@@ -2,7 +2,8 @@
 
 The pages are started through `pages/router.py`, never from here: a script beside the folder `pages`
 would turn on Streamlit's legacy page discovery, and a deep link would then run a page without the
-router. Everything that one process needs once is here: headers, warm-up, static files.
+router. Everything that one process needs once is here: headers, the gate of a login, warm-up, static
+files.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from research import SettingError, StoreError, runs  # noqa: E402 - the root has to be found first
+from pages.parts import login  # noqa: E402 - the root has to be found first
+from pages.parts.gate import Gate  # noqa: E402
+from research import SettingError, StoreError, runs  # noqa: E402
 
 # Nothing may be loaded from or sent to another host, whatever a document or a model writes.
 CSP = (
@@ -87,6 +90,7 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Opens the data folder before the first visitor comes, and interrupts the runs at the end."""
     import pandas  # noqa: F401 - heavy: loaded before the objects of the imports are frozen
 
+    login.hold()
     try:
         runs.desk()
         runs.warm()
@@ -100,7 +104,7 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 app = st.App(
     ROOT / "pages" / "router.py",
     lifespan=lifespan,
-    middleware=[Middleware(SecurityHeaders)],
+    middleware=[Middleware(SecurityHeaders), Middleware(Gate)],
     routes=[Mount("/assets", StaticFiles(directory=ROOT / "pages" / "assets"))],
 )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.parts import answer, downloads, map, plan, progress, sources, trouble, usage
+from pages.parts.login import owner
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, lang, local_time, number, t
 from research import (
@@ -47,10 +48,6 @@ LIMITS = {  # the words for each, and what a step is
     "seconds": ("ask.seconds", 10.0),
 }
 COLORS = {"running": "blue", "queued": "blue", "done": "green", "failed": "red"}
-
-
-def owner() -> str:
-    return str(st.session_state.owner)
 
 
 def current() -> Run | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.parts.login import owner
 from pages.parts.safe import plain
 from pages.parts.words import local_time, t
 from research import Conversation, Run, runs
@@ -17,26 +18,25 @@ SHOWN = 50
 
 def manage(conversation: Conversation) -> None:
     """The title of a conversation, its pin, and the way to be rid of it."""
-    owner = st.session_state.owner
     st.markdown(t("history.turns", n=conversation.turns, title=plain(conversation.title, 200)))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         title = st.text_input(
             t("history.rename"), value=conversation.title, max_chars=200, key="title"
         )
         if st.button(t("history.save"), type="primary", key="save_title"):
-            runs.label(conversation.id, title=title.strip(), owner=owner)
+            runs.label(conversation.id, title=title.strip(), owner=owner())
             close()
         pin = "history.unpin" if conversation.pinned else "history.pin"
         if st.button(t(pin), key="pin", icon=":material/keep:"):
-            runs.label(conversation.id, pinned=not conversation.pinned, owner=owner)
+            runs.label(conversation.id, pinned=not conversation.pinned, owner=owner())
             close()
     with st.container(horizontal=True, vertical_alignment="center"):
         sure = st.checkbox(t("history.sure"), key="sure")
         if st.button(
             t("history.delete"), key="delete", icon=":material/delete:", disabled=not sure
         ):
-            ids = {run.id for run in runs.turns(conversation.id, owner=owner)}
-            runs.forget(conversation.id, owner=owner)
+            ids = {run.id for run in runs.turns(conversation.id, owner=owner())}
+            runs.forget(conversation.id, owner=owner())
             if st.session_state.get("last_run") in ids:
                 st.session_state.pop("last_run")
             close()
@@ -74,7 +74,7 @@ def line(run: Run, conversation: Conversation | None) -> None:
             if run.resumable and st.button(
                 t("run.resume"), key=f"resume_{run.id[:8]}", icon=":material/play_arrow:"
             ):
-                runs.resume(run.id, owner=st.session_state.owner)
+                runs.resume(run.id, owner=owner())
                 st.session_state.last_run = run.id
                 st.switch_page(PAGES / "ask.py", query_params={"run": run.id})
             if conversation:
@@ -85,11 +85,11 @@ def line(run: Run, conversation: Conversation | None) -> None:
 
 
 st.title(t("history.title"), anchor=False)
-found = runs.list(owner=st.session_state.owner)
+found = runs.list(owner=owner())
 if not found:
     st.caption(t("history.empty"))
 else:
-    talks = {talk.id: talk for talk in runs.conversations(owner=st.session_state.owner)}
+    talks = {talk.id: talk for talk in runs.conversations(owner=owner())}
     wanted = st.text_input(t("history.filter"), key="history_filter").strip().casefold()
 
     def pinned(run: Run) -> bool:

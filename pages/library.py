@@ -1,4 +1,4 @@
-"""The analyst's own documents: add, look through, search, remove."""
+"""The desk's own documents: add, look through, search, remove. All who use the desk share them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from pages.parts import login
 from pages.parts.safe import plain
 from pages.parts.words import local_time, number, t
 from research import SUFFIXES, Added, Entry, Hit, Library, runs
 
 
-def add(library: Library) -> None:
-    left, right = st.columns(2)
+def add(library: Library, *, shared: bool) -> None:
+    """Files from the visitor's machine; from the server's own only if that is the visitor's."""
+    left, right = (st.container(), None) if shared else st.columns(2)
     with left, st.form("upload", clear_on_submit=True):
         files = st.file_uploader(
             t("library.upload"),
@@ -26,7 +28,13 @@ def add(library: Library) -> None:
         if st.form_submit_button(t("library.add"), key="add_files", type="primary") and files:
             with st.spinner(t("library.reading")):
                 tell(library.add((file.name, file.getvalue()) for file in files))
-    with right, st.form("folder"):
+    if right is not None:
+        with right:
+            add_folder(library)
+
+
+def add_folder(library: Library) -> None:
+    with st.form("folder"):
         path = st.text_input(t("library.folder"), key="folder")
         if st.form_submit_button(t("library.folder_add"), key="add_folder") and path.strip():
             folder = located(path.strip())
@@ -61,8 +69,14 @@ def sample(library: Library) -> None:
         t("library.sample"),
         key="sample",
         help=t("library.sample_help"),
-        on_change=lambda: library.use_sample(st.session_state.sample),
+        on_change=switch,
+        args=(library,),
     )
+
+
+def switch(library: Library) -> None:
+    login.owner()  # what a widget calls comes before the router
+    library.use_sample(st.session_state.sample)
 
 
 def search(library: Library) -> None:
@@ -119,8 +133,9 @@ def table(entries: list[Entry], key: str) -> list[int]:
 
 desk = runs.desk()
 st.title(t("library.title"), anchor=False)
-st.caption(t("library.lead"))
-add(desk.library)
+shared = login.setup().on
+st.caption(t("library.shared") if shared else t("library.lead"))
+add(desk.library, shared=shared)
 search(desk.library)
 entries = desk.library.entries()
 own = [entry for entry in entries if not entry.sample]

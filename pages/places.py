@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.parts import map as maps
+from pages.parts.login import owner
 from pages.parts.safe import plain
 from pages.parts.words import local_time, number, t
 from research import Centre, Finding, Leg, Place, Route, Sighting, runs
@@ -31,10 +32,6 @@ MEASURED = {
     "driving": "places.driving_help",
     "straight": "places.straight_help",
 }
-
-
-def owner() -> str:
-    return str(st.session_state.owner)
 
 
 # Looking around a point

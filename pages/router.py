@@ -1,17 +1,20 @@
-"""Runs first, whatever page is asked for: the language, the menu, the runs under way."""
+"""Runs first, whatever page is asked for: who it is, the language, the menu, the runs under way."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts import trouble, words
+from pages.parts import login, trouble, words
 from pages.parts.safe import plain
 from pages.parts.words import lang, t
 from research import SettingError, StoreError, runs
 
 PAGES = Path(__file__).resolve().parent
+LabelVisibility = Literal["visible", "collapsed"]
 
 
 def menu() -> list[st.Page]:  # type: ignore[valid-type]
@@ -24,12 +27,10 @@ def menu() -> list[st.Page]:  # type: ignore[valid-type]
     ]
 
 
-def sidebar() -> None:
+def sidebar(owner: str) -> None:
     with st.sidebar:
         active = [
-            run
-            for run in runs.list(owner=st.session_state.owner, limit=50)
-            if run.active or run.status == "waiting"
+            run for run in runs.list(owner=owner, limit=50) if run.active or run.status == "waiting"
         ]
         if active:
             st.caption(t("nav.active"))
@@ -42,31 +43,57 @@ def sidebar() -> None:
                 )
 
 
-def language() -> None:
+def language(place: DeltaGenerator, label: LabelVisibility = "visible") -> None:
     """The switch. A language that is not the browser's is part of every page's address."""
     asked = st.query_params.get("lang")
     if "lang" not in st.session_state:
         st.session_state.lang = asked if asked in ("zh", "en") else words.browser_lang()
-    with st.sidebar:
+    with place:
         st.segmented_control(
             t("nav.language"),
             ["zh", "en"],
             format_func={"zh": "中文", "en": "English"}.__getitem__,
             key="lang",
             required=True,
+            label_visibility=label,
         )
     if st.session_state.lang != (asked or words.browser_lang()):
         st.query_params["lang"] = st.session_state.lang
 
 
+def outside(state: login.Login, found: login.Person) -> None:
+    """What those see who are not in: no menu, no runs, no page."""
+    login.settle("")
+    st.navigation(menu(), position="hidden")
+    card = login.card()
+    foot = st.container(horizontal_alignment="center")
+    language(foot, label="collapsed")
+    login.draw(card, state, found)
+
+
+def inside(owner: str, found: login.Person | None) -> None:
+    """The page that is asked for, as its visitor may see it."""
+    login.settle(owner)
+    language(st.sidebar)
+    page = st.navigation(menu())
+    if found:
+        login.draw_sidebar(found)
+    try:
+        runs.desk()
+        sidebar(owner)
+        page.run()
+    except (StoreError, SettingError) as problem:
+        trouble.draw(problem)
+
+
 st.set_page_config(page_title="Sightline", page_icon="🔎", layout="wide")
 st.logo(str(PAGES / "assets" / "logo.svg"), size="large")
-st.session_state.setdefault("owner", "local")
-language()
-page = st.navigation(menu())
-try:
-    runs.desk()
-    sidebar()
-    page.run()
-except (StoreError, SettingError) as problem:
-    trouble.draw(problem)
+state = login.setup()
+if state.on:
+    found = login.visitor()
+    if state.problem or not found.owner:
+        outside(state, found)
+    else:
+        inside(found.owner, found)
+else:
+    inside(login.LOCAL, None)

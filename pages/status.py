@@ -1,17 +1,79 @@
-"""What is live, offline or missing, and where the data lies."""
+"""What is live, offline or missing, and where the data lies.
+
+With a login, what is the server's own business stays there: paths, settings, and tests that cost.
+"""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
+from pages.parts import login
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, number, seconds, size, t
-from research import prices_as_of, runs
+from research import Settings, prices_as_of, runs
 
 COLORS = {"live": "green", "sample": "orange", "offline": "orange", "missing": "red"}
 
+
+def connections() -> None:
+    """The test of every model and search service, and what it brought."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        test = st.button(t("status.check"), key="check", icon=":material/network_check:")
+        st.caption(t("status.check_help"), width="content")
+    if test:
+        with st.spinner(t("status.checking")):
+            checks = runs.check()
+        if not checks:
+            st.info(t("status.nothing_to_check"))
+        for check in checks:
+            key = f"role.{check.name}"
+            name = t(key) if key in WORDS else t(f"source.{check.name}")
+            failure = check.failure
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"**{name}** · {plain(check.model)}", width="content")
+                if failure is None:
+                    st.badge(t("status.ok", seconds=seconds(check.seconds)), color="green")
+                else:
+                    st.badge(t(f"reason.{failure.reason}"), color="red")
+            words = [t(f"hint.{failure.hint}")] if failure and failure.hint else []
+            words += [
+                plain(text) for text in (failure.message if failure else "", check.warning) if text
+            ]
+            if words:
+                st.caption(" · ".join(words))
+
+
+def server(settings: Settings) -> None:
+    """Where the data lies, and every setting."""
+    st.markdown(f"#### {t('status.data')}")
+    folder = settings.data_dir
+    st.code(str(folder), language=None)
+    st.caption(
+        t(
+            "status.data_text",
+            size=size(sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())),
+        )
+    )
+
+    st.markdown(f"#### {t('status.settings')}")
+    rows = [
+        (name, {"set": t("status.set"), "": t("status.unset")}.get(value, value))
+        for name, value in settings.shown()
+    ]
+    st.dataframe(
+        pd.DataFrame([(name, str(value)) for name, value in rows], columns=["name", "value"]),
+        hide_index=True,
+        alt=t("status.settings_alt"),
+        column_config={
+            "name": st.column_config.TextColumn(t("status.setting")),
+            "value": st.column_config.TextColumn(t("status.value"), width="large"),
+        },
+    )
+
+
 desk = runs.desk()
+alone = not login.setup().on
 st.title(t("status.title"), anchor=False)
 
 st.markdown(f"#### {t('status.reasoner')}")
@@ -40,30 +102,8 @@ else:
         },
     )
     st.caption(t("status.prices", date=prices_as_of().isoformat()))
-with st.container(horizontal=True, vertical_alignment="center"):
-    test = st.button(t("status.check"), key="check", icon=":material/network_check:")
-    st.caption(t("status.check_help"), width="content")
-if test:
-    with st.spinner(t("status.checking")):
-        checks = runs.check()
-    if not checks:
-        st.info(t("status.nothing_to_check"))
-    for check in checks:
-        key = f"role.{check.name}"
-        name = t(key) if key in WORDS else t(f"source.{check.name}")
-        failure = check.failure
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{name}** · {plain(check.model)}", width="content")
-            if failure is None:
-                st.badge(t("status.ok", seconds=seconds(check.seconds)), color="green")
-            else:
-                st.badge(t(f"reason.{failure.reason}"), color="red")
-        words = [t(f"hint.{failure.hint}")] if failure and failure.hint else []
-        words += [
-            plain(text) for text in (failure.message if failure else "", check.warning) if text
-        ]
-        if words:
-            st.caption(" · ".join(words))
+if alone:
+    connections()
 
 st.markdown(f"#### {t('status.sources')}")
 for name, ready in runs.readiness().items():
@@ -88,27 +128,7 @@ for name, ready in runs.readiness().items():
         if not own:
             st.caption(t("status.library_add"))
 
-st.markdown(f"#### {t('status.data')}")
-folder = desk.settings.data_dir
-st.code(str(folder), language=None)
-st.caption(
-    t(
-        "status.data_text",
-        size=size(sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())),
-    )
-)
-
-st.markdown(f"#### {t('status.settings')}")
-settings = [
-    (name, {"set": t("status.set"), "": t("status.unset")}.get(value, value))
-    for name, value in desk.settings.shown()
-]
-st.dataframe(
-    pd.DataFrame([(name, str(value)) for name, value in settings], columns=["name", "value"]),
-    hide_index=True,
-    alt=t("status.settings_alt"),
-    column_config={
-        "name": st.column_config.TextColumn(t("status.setting")),
-        "value": st.column_config.TextColumn(t("status.value"), width="large"),
-    },
-)
+if alone:
+    server(desk.settings)
+else:
+    st.caption(t("status.private"))

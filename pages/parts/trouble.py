@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from pathlib import PurePath
 
 import streamlit as st
 
+from pages.parts import login
 from pages.parts.safe import plain
 from pages.parts.words import t
 from research import SettingError, StoreError
@@ -18,7 +20,11 @@ def draw(error: StoreError | SettingError) -> None:
     log.error("%s", error)
     if isinstance(error, StoreError):
         st.header(t("trouble.store" if isinstance(error.path, str) else "trouble.title"))
-        st.error(t(f"trouble.{error.trouble}", path=plain(str(error.path))))
+        place = str(
+            error.path
+        )  # of which others than the one who runs the server see the last part
+        path = PurePath(place).name if login.setup().on else place
+        st.error(t(f"trouble.{error.trouble}", path=plain(path)))
     else:
         st.header(t("trouble.setting"))
         st.error(plain(str(error)))

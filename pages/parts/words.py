@@ -20,6 +20,56 @@ WORDS: dict[str, tuple[str, str]] = {
     "nav.status": ("状态", "Status"),
     "nav.language": ("语言", "Language"),
     "nav.active": ("进行中", "Under way"),
+    # login
+    "login.title": ("登录 Sightline", "Sign in to Sightline"),
+    "login.lead": (
+        "这里的研究只属于提问的人：登录后只能看到自己的研究。",
+        "Runs belong to whoever asked: signed in, you see yours, and nobody else does.",
+    ),
+    "login.in": ("登录", "Sign in"),
+    "login.in_with": ("用 {name} 登录", "Sign in with {name}"),
+    "login.note": (
+        "在登录服务的页面上登录后会自动返回，Sightline 看不到您的密码。",
+        "You sign in with the provider and come back here. Sightline never sees your password.",
+    ),
+    "login.out": ("退出登录", "Sign out"),
+    "login.as": ("已登录", "Signed in as"),
+    "login.unnamed": ("未提供姓名", "no name given"),
+    "login.expired": ("登录已过期，请重新登录。", "Your sign-in has expired. Sign in again."),
+    "login.nobody": (
+        "登录服务没有说明您是谁（缺少 sub 或 iss），因此无法放行。请退出后换一个账号，或联系管理员。",
+        "The sign-in service did not say who you are (sub or iss is missing), so you cannot be let in. Sign out and take another account, or ask whoever runs this server.",
+    ),
+    "login.broken": (
+        "登录设置有误，现在谁也不能进入。",
+        "The login is set up wrongly, so nobody can come in.",
+    ),
+    "login.missing": ("secrets 的 [auth] 里缺少：{keys}", "[auth] in the secrets lacks: {keys}"),
+    "login.name": (
+        "登录服务的名称 {name} 里不能有下划线。",
+        "The provider's name {name} must not have an underscore.",
+    ),
+    "login.weak": (
+        "cookie_secret 太短，至少要 {n} 个字符，并且应随机生成。",
+        "cookie_secret is too short: it needs at least {n} characters, made at random.",
+    ),
+    "login.redirect": (
+        "redirect_uri 必须是本站的网址，并以 /oauth2callback 结尾。",
+        "redirect_uri must be an address of this site that ends in /oauth2callback.",
+    ),
+    "login.authlib": (
+        "缺少程序库 Authlib（{version} 或更新版本）。请安装 requirements.txt。",
+        "The library Authlib is missing ({version} or newer). Install requirements.txt.",
+    ),
+    "login.unreadable": ("secrets 文件无法读取，请检查它的格式。", "The secrets cannot be read. Check the form of their file."),
+    "login.unread": (
+        "有 {file}，但没有被读取。请在程序所在的目录里启动。",
+        "There is {file}, but it was not read. Start the server in the folder of the program.",
+    ),
+    "login.gone": (
+        "启动时有 [auth]，现在没有了。要关闭登录，请重新启动。",
+        "[auth] was there at the start and is gone. To turn the login off, start the server again.",
+    ),
     # ask
     "ask.title": ("想查证什么？", "What do you want to find out?"),
     "ask.lead": (
@@ -400,6 +450,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "在这里添加您自己的文件，答案会从中摘引原文。文件只保存在本机。",
         "Add your own files here, and answers will quote from them. They stay on this machine.",
     ),
+    "library.shared": (
+        "资料库由这里的所有用户共用：每个登录的人都能读取、添加和删除其中的文件。研究则只属于提问的人。",
+        "The library is shared: everybody who signs in here can read, add and remove its files. Runs are not: they belong to whoever asked.",
+    ),
     "library.upload": ("添加文件", "Add files"),
     "library.types": ("支持 {types}", "Accepted: {types}"),
     "library.add": ("加入资料库", "Add to the library"),
@@ -520,6 +574,10 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "status.data": ("数据位置", "Where data lies"),
     "status.data_text": ("共 {size}。设置 SIGHTLINE_DATA_DIR 可改到别处。", "{size} in all. Set SIGHTLINE_DATA_DIR to move it."),
+    "status.private": (
+        "启用登录后，这里不显示路径和设置，也不能测试连接：这些由运维人员在服务器上查看（python -m research check）。",
+        "With a login, paths, settings and the test of connections are not here: whoever runs the server has them there (python -m research check).",
+    ),
     "status.settings": ("设置", "Settings"),
     "status.setting": ("名称", "Name"),
     "status.value": ("当前值", "Value"),

@@ -17,11 +17,24 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": True})
 
 
 class Visitor:
-    """One browser session. What it reads is English unless `lang` says otherwise."""
+    """One browser session. What it reads is English unless `lang` says otherwise.
 
-    def __init__(self, page: str = "", *, locale: str = "en-US", **query: str) -> None:
+    `secrets` are Streamlit's, `user` what the sign-in service says of who it is.
+    """
+
+    def __init__(
+        self,
+        page: str = "",
+        *,
+        locale: str = "en-US",
+        secrets: dict[str, Any] | None = None,
+        user: dict[str, Any] | None = None,
+        **query: str,
+    ) -> None:
         self.at = AppTest.from_file(str(ROUTER), default_timeout=30)
         self.at.context = {"locale": locale}
+        self.at.secrets = secrets or {}
+        self.at.user = user or {}
         for name, value in query.items():
             self.at.query_params[name] = value
         if page:

@@ -1,4 +1,4 @@
-"""Runs one of the fake servers: python -m tests.servers amap|gemini|openai|ollama."""
+"""Runs one of the fake servers: python -m tests.servers amap|gemini|oidc|openai|ollama."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import threading
 _SERVERS = {
     "amap": "FakeAmap",
     "gemini": "FakeGemini",
+    "oidc": "FakeOIDC",
     "openai": "FakeOpenAI",
     "ollama": "FakeOllama",
 }

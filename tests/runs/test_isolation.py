@@ -1,0 +1,222 @@
+"""Runs belong to their owner: whoever else has an id can do nothing with it, and learns nothing."""
+
+from __future__ import annotations
+
+import inspect
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from research import runs
+from research.evidence.registry import evidence_id
+from research.records import Answer, Evidence, Options, Passage, Place, Plan, Run, Span, Task
+
+ANN, BOB = "user-ann", "user-bob"
+MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+LIBRARY = Options(loops=1, sources=("library",))
+PLAN = Plan(tasks=(Task(id="1.1", source="library", query="tower"),))
+NAMED = ("run_id", "conversation", "based_on", "follows")  # parameters that say whose something is
+TABLES = ("run", "event", "search", "evidence", "answer", "conversation")
+
+# Every way to name a run or a conversation, as Bob takes it; what comes back is what he learns.
+WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
+    ("start", "based_on"): lambda key: kin(
+        runs.start("Q?", options=LIBRARY, based_on=key, owner=BOB)
+    ),
+    ("start", "follows"): lambda key: kin(
+        runs.start("Q?", options=LIBRARY, follows=key, owner=BOB)
+    ),
+    ("plan", "follows"): lambda key: runs.plan(
+        "And that?", options=LIBRARY, follows=key, owner=BOB
+    ),
+    ("follow", "run_id"): lambda key: [*runs.follow(key, owner=BOB)],
+    ("events", "run_id"): lambda key: runs.events(key, owner=BOB),
+    ("stop", "run_id"): lambda key: (
+        runs.stop(key, owner=BOB),
+        runs.stop(key, write=True, owner=BOB),
+    ),
+    ("resume", "run_id"): lambda key: (
+        runs.resume(key, owner=BOB),
+        runs.resume(key, write=True, owner=BOB),
+    ),
+    ("approve", "run_id"): lambda key: runs.approve(key, plan=PLAN, options=LIBRARY, owner=BOB),
+    ("more", "run_id"): lambda key: runs.more(key, owner=BOB),
+    ("get", "run_id"): lambda key: runs.get(key, owner=BOB),
+    ("report", "run_id"): lambda key: runs.report(key, owner=BOB),
+    ("turns", "conversation"): lambda key: runs.turns(key, owner=BOB),
+    ("label", "conversation"): lambda key: runs.label(key, title="Bob's", pinned=True, owner=BOB),
+    ("forget", "conversation"): lambda key: runs.forget(key, owner=BOB),
+}
+TAKEN = ("start", "run_id")  # the one that names an id to be made
+LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
+    "list": lambda owner: runs.list(owner=owner),
+    "conversations": lambda owner: runs.conversations(owner=owner),
+    "places": lambda owner: runs.places(owner=owner),
+    "estimate": lambda owner: runs.estimate(LIBRARY, owner=owner).runs,
+}
+NOBODYS = {  # the desk's own, and what is the same for all
+    "desk", "close", "readiness", "day", "quota", "settle", "warm", "check",
+}  # fmt: skip
+
+
+def kin(run: Run) -> tuple[str, str]:
+    """What a run has from others."""
+    return run.based_on, run.follows
+
+
+def public() -> dict[str, inspect.Signature]:
+    return {
+        name: inspect.signature(value)
+        for name, value in inspect.getmembers(runs, inspect.isfunction)
+        if value.__module__ == runs.__name__ and not name.startswith("_")
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A desk with runs of Ann's in every state, and nothing of Bob's."""
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "ANSWER_MODEL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "30")  # Bob's own runs do nothing meanwhile
+    runs.close()
+    for status in ("done", "stopped", "failed", "waiting"):
+        add(status)
+    yield tmp_path
+    runs.close()
+
+
+def add(status: Any) -> None:
+    store = runs.desk().runs.store
+    run = Run(
+        id=f"ann-{status}", conversation=f"talk-{status}", owner=ANN, question="Ann's secret?",
+        options=LIBRARY, status=status, created=MADE, finished=MADE,
+    )  # fmt: skip
+    store.add(run, None, "")
+    found = {"task": {"id": "1.1"}, "reused": False, "reason": None}
+    store.append(
+        run.id, [(MADE, "found", found), (MADE, "status", {"status": status, "error": ""})]
+    )
+    answer = Answer(
+        title="Ann's secret", language="en", author="Scripted, no model", made=MADE,
+        spans=(Span(kind="text", text="Ann's answer."),),
+    )  # fmt: skip
+    store.keep(run.id, PLAN, [], answer)
+    store.register(run.conversation, [seen(status)])
+
+
+def seen(name: str) -> Evidence:
+    """A place that a run has found."""
+    url = f"https://example.org/{name}"
+    return Evidence(
+        id=evidence_id("place", url, name), kind="place", title=name, publisher="example.org",
+        url=url, locator=name, language="en", retrieved=MADE,
+        passages=(Passage(id="p", text=name, end=len(name)),),
+        place=Place(id=name, name=name, lng=116.39, lat=39.9, provider="offline"),
+    )  # fmt: skip
+
+
+def rows(folder: Path, owner: str = ANN) -> dict[str, list[tuple[Any, ...]]]:
+    """All that is stored of an owner, whatever table it is in."""
+    with closing(sqlite3.connect(folder / "runs.db")) as db:
+        ids = [row[0] for row in db.execute("select id from run where owner=?", (owner,))]
+        talks = [
+            row[0]
+            for row in db.execute("select distinct conversation from run where owner=?", (owner,))
+        ]
+        marks, more = ",".join("?" * len(ids)), ",".join("?" * len(talks))
+        where = {
+            "run": (f"id in ({marks})", ids),
+            "event": (f"run in ({marks})", ids),
+            "search": (f"run in ({marks})", ids),
+            "answer": (f"run in ({marks})", ids),
+            "evidence": (f"conversation in ({more})", talks),
+            "conversation": (f"id in ({more})", talks),
+        }
+        return {
+            table: db.execute(
+                f"select * from {table} where {where[table][0]}", where[table][1]
+            ).fetchall()
+            for table in TABLES
+        }
+
+
+def test_every_public_function_that_names_a_run_or_a_conversation_is_tried_here() -> None:
+    named = {
+        (name, parameter)
+        for name, signature in public().items()
+        for parameter in signature.parameters
+        if parameter in NAMED
+    }
+    assert named == {*WAYS, TAKEN}
+
+
+def test_every_public_function_takes_an_owner_or_has_nothing_of_anybody_s() -> None:
+    without = {name for name, signature in public().items() if "owner" not in signature.parameters}
+    assert without == NOBODYS
+    tried = {name for name, _ in WAYS} | set(LISTS) | {"nearby"}
+    assert set(public()) - without == tried
+
+
+@pytest.mark.parametrize("status", ["done", "stopped", "failed", "waiting"])
+@pytest.mark.parametrize("way", WAYS, ids="-".join)
+def test_an_id_of_somebody_else_s_does_what_an_unknown_one_does(
+    folder: Path, way: tuple[str, str], status: str
+) -> None:
+    before = rows(folder)
+    key = f"talk-{status}" if way[1] == "conversation" else f"ann-{status}"
+    assert WAYS[way](key) == WAYS[way]("0" * 32)
+    assert rows(folder) == before
+
+
+def test_the_same_ids_work_for_their_owner(folder: Path) -> None:
+    """Else the tests above would show nothing."""
+    assert runs.get("ann-done", owner=ANN) is not None
+    assert runs.report("ann-done", owner=ANN) is not None
+    assert len(runs.events("ann-done", owner=ANN)) == 2
+    assert len(runs.turns("talk-done", owner=ANN)) == 1
+    more = runs.start("Q?", options=LIBRARY, follows="ann-done", owner=ANN)
+    assert (more.follows, more.conversation) == ("ann-done", "talk-done")
+    for name, lists in LISTS.items():
+        assert lists(ANN), name
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_what_somebody_else_has_is_in_no_list(folder: Path, name: str) -> None:
+    empty = LISTS[name]("user-nobody")
+    assert not empty
+    assert LISTS[name](BOB) == empty
+
+
+def test_a_run_under_way_is_not_stopped_by_somebody_else(folder: Path) -> None:
+    run = runs.start("Q?", options=LIBRARY, owner=ANN)
+    runs.stop(run.id, owner=BOB)
+    runs.stop(run.id, write=True, owner=BOB)
+    runs.forget(run.conversation, owner=BOB)
+    now = runs.get(run.id, owner=ANN)
+    assert now is not None
+    assert now.active
+
+
+def test_an_id_that_is_taken_is_refused_without_a_word_of_whose_it_is(folder: Path) -> None:
+    before = rows(folder)
+    with pytest.raises(ValueError, match="leave it out") as refused:
+        runs.start("Mine?", options=LIBRARY, run_id="ann-done", owner=BOB)
+    assert "Ann" not in str(refused.value)
+    assert rows(folder) == before
+
+
+def test_what_is_looked_up_on_the_map_is_its_owner_s(folder: Path) -> None:
+    runs.nearby("王府井", "公园", 2_000, owner=ANN)
+    assert len(runs.places(owner=ANN)) > 4
+    assert runs.places(owner=BOB) == []
+
+
+def test_the_local_user_is_nobody_who_signs_in(folder: Path) -> None:
+    assert runs.list() == []
+    assert runs.get("ann-done") is None
