@@ -46,7 +46,7 @@ def test_every_path_of_the_tree_exists():
     folders, missing = {0: ROOT}, []  # by the indent of what is in them
     for line in tree.strip().splitlines():
         indent = len(line) - len(line.lstrip())
-        first = re.match(r"\s*((?:[a-z_]+(?:\.py|/)(?:  (?=\S))?)+)", line)
+        first = re.match(r"\s*((?:[a-z_]+(?:\.py|\.json|\.yaml|/)(?:  (?=\S))?)+)", line)
         assert first, line
         paths = [folders[indent] / name for name in first.group(1).split()]
         if first.group(1).rstrip().endswith("/"):

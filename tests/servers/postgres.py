@@ -32,6 +32,11 @@ def lacking() -> str:
     """Why no server can be started here; "" if one can."""
     if os.environ.get("SIGHTLINE_POSTGRES_TESTS") != "1":
         return "set SIGHTLINE_POSTGRES_TESTS=1 to start a PostgreSQL server"
+    return absent()
+
+
+def absent() -> str:
+    """What is not installed here that a server takes; "" if all is."""
     if missing := [name for name in DRIVERS if not _installed(name)]:
         return f"not installed: {', '.join(missing)}"
     return "" if _programs() else "PostgreSQL is not installed"
