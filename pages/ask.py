@@ -326,6 +326,9 @@ def approval(run: Run) -> None:
     edited = plan.editor(report.plan, tuple(runs.desk().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
         go = st.button(t("run.approve"), type="primary", key=f"approve_{run.id[:8]}")
+        if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
+            runs.stop(run.id, owner=owner())
+            st.rerun()
         effort()
         if chosen := options():
             estimate(chosen, edited)
@@ -371,7 +374,11 @@ def follow(run_id: str, *, fast: bool) -> None:
     head(run, view)
     if run.active and view.text:
         draft_answer(run, view)
-    progress.draw(view, run)
+    if run.status == "queued" and not view.planned:
+        ahead, own = runs.queue(run.id, owner=owner())
+        st.info(t("run.turn_own" if own else "run.turn", n=ahead), icon=":material/hourglass_top:")
+    else:
+        progress.draw(view, run)
     if not run.active or fast != bool(view.text):
         st.rerun()  # the whole page, which takes longer: the last steps are on the screen by then
 

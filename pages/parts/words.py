@@ -188,6 +188,20 @@ WORDS: dict[str, tuple[str, str]] = {
         "Judges what is missing, searches for that only, and writes a new answer.",
     ),
     "run.write_now": ("用已有内容作答", "Write with what there is"),
+    "run.turn": (
+        "排队中：前面还有 {n} 项研究。轮到时自动开始，可以关闭此页。",
+        "Waiting for its turn, with {n} ahead of it. It begins by itself; you may close this page.",
+    ),
+    "run.turn_own": (
+        "您同时进行的研究已达上限，前面还有您的 {n} 项在排队。轮到时自动开始。",
+        "As many of your runs as may go on at once are under way, and {n} more of yours wait before "
+        "this one. It begins by itself.",
+    ),
+    "run.discard": ("不做了", "Discard"),
+    "run.discard_help": (
+        "不搜索。之后仍可继续，回到这一步。",
+        "Nothing is searched. You can still go on later, from this step.",
+    ),
     "run.ending": ("正在收尾……", "Ending the search…"),
     "run.stopping": ("正在停止……", "Stopping…"),
     "run.interrupted_help": (

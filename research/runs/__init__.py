@@ -227,6 +227,12 @@ def get(run_id: str, *, owner: str = "local") -> Run | None:
     return desk().runs.get(run_id, owner=owner)
 
 
+def queue(run_id: str, *, owner: str = "local") -> tuple[int, bool]:
+    """How many runs wait in front of one that is queued, and whether it is the owner's own runs that
+    it waits for."""
+    return desk().runs.queue(run_id, owner=owner)
+
+
 def conversations(*, owner: str = "local", limit: int = 200) -> Sequence[Conversation]:
     """An owner's conversations: those that are pinned first, then the latest."""
     return desk().runs.store.conversations(owner, limit)

@@ -221,10 +221,15 @@ class Runs(ABC):
 
     def stop(self, run_id: str, *, write: bool = False, owner: str = "local") -> None:
         """Stops a run, in whichever process it runs. What it has found is kept; with `write`, it
-        searches no more and still writes its answer with that."""
+        searches no more and still writes its answer with that. One that waits for its plan to be
+        approved is put off: resumed, it waits again."""
         run = self.get(run_id, owner=owner)
-        if run is not None and run.active:
+        if run is None:
+            return
+        if run.active:
             self._end(run, write=write)
+        elif run.status == "waiting" and not write:
+            self.store.put_off(run_id)
 
     def resume(self, run_id: str, *, write: bool = False, owner: str = "local") -> Run | None:
         """Goes on with a stopped, interrupted or failed run. Finished searches are not repeated;

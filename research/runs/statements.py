@@ -70,6 +70,7 @@ APPROVE = (
     )
     .where(_ITSELF, run.c.status == "waiting")
 )  # fmt: skip
+PUT_OFF = update(run).values(status="stopped").where(_ITSELF, run.c.status == "waiting")
 LOCK_RUN = select(run.c.engine).where(_ITSELF).with_for_update(key_share=True)
 STATUS = update(run).values(status=_("now"), error=_("why"), finished=_("ended")).where(_ITSELF)
 

@@ -465,6 +465,13 @@ class Store:
             )
             return taken == 1
 
+    def put_off(self, run_id: str) -> None:
+        """Stops a run that waits for its plan to be approved, unless it goes on by now."""
+        with self.database.write() as work:
+            if work.do(sql.PUT_OFF, run=run_id):
+                event = (datetime.now(UTC), "status", {"status": "stopped", "error": ""})
+                self.append(run_id, [event], "stopped")
+
     def close(self) -> None:
         self.database.close()
 

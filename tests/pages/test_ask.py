@@ -12,6 +12,7 @@ import pytest
 
 from pages.parts.words import WORDS
 from research import MAX_QUESTION, Options, Run, runs
+from tests.fakes import until
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
 from tests.servers.openai import FakeOpenAI
@@ -709,3 +710,32 @@ def test_the_language_switch_changes_the_page(visit: Visit) -> None:
     assert visitor.answer["words"]["visit"] == WORDS["answer.visit"][0]
     visitor.at.button_group(key="lang").set_value("en")
     assert WORDS["sources.title"][1] in visitor.look().words
+
+
+def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "600")
+    monkeypatch.setenv("SIGHTLINE_MAX_RUNS_EACH", "1")
+    visit().ask(EN)
+    second = visit().ask(EN)
+    assert english("run.turn_own", n=0) in second.words
+    third = visit(locale="zh-CN").ask(EN)
+    assert WORDS["run.turn_own"][0].format(n=1) in third.words
+    third.press(f"stop_{runs.list()[0].id[:8]}")
+    until(lambda: runs.list()[0].status == "stopped")
+    for run in runs.list():
+        runs.stop(run.id)
+
+
+def test_a_plan_that_is_discarded_searches_nothing_and_can_be_taken_up_again(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_APPROVE_PLAN", "on")
+    visitor = visit().ask(EN)
+    run = runs.list()[0]
+    until(lambda: runs.list()[0].status == "waiting")
+    visitor.look()
+    visitor.press(f"discard_{run.id[:8]}")
+    assert runs.list()[0].status == "stopped"
+    assert english("run.resume") in [button.label for button in visitor.at.button]

@@ -142,3 +142,19 @@ def test_the_wait_does_not_count_as_work(shared: Bench) -> None:
     answer = report(runs, run_id).answer
     assert answer is not None
     assert [span for span in answer.spans if span.kind == "notice"] == []
+
+
+def test_a_plan_that_nobody_wants_is_put_off_and_can_be_taken_up_again(shared: Bench) -> None:
+    runs = shared.open()
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"approve": True}))
+    assert over(runs, run.id) == "waiting"
+    runs.stop(run.id, owner="somebody else")
+    runs.stop(run.id, write=True)
+    assert over(runs, run.id) == "waiting"
+    runs.stop(run.id)
+    assert over(runs, run.id) == "stopped"
+    assert runs.approve(run.id) == runs.get(run.id)
+    assert runs.resume(run.id) is not None
+    assert over(runs, run.id) == "waiting"
+    assert runs.approve(run.id) is not None
+    assert over(runs, run.id) == "done"

@@ -46,6 +46,7 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ),
     ("approve", "run_id"): lambda key: runs.approve(key, plan=PLAN, options=LIBRARY, owner=BOB),
     ("more", "run_id"): lambda key: runs.more(key, owner=BOB),
+    ("queue", "run_id"): lambda key: runs.queue(key, owner=BOB),
     ("get", "run_id"): lambda key: runs.get(key, owner=BOB),
     ("report", "run_id"): lambda key: runs.report(key, owner=BOB),
     ("turns", "conversation"): lambda key: runs.turns(key, owner=BOB),
