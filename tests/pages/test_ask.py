@@ -715,7 +715,7 @@ def test_the_language_switch_changes_the_page(visit: Visit) -> None:
 def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "600")
+    monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "60")
     monkeypatch.setenv("SIGHTLINE_MAX_RUNS_EACH", "1")
     visit().ask(EN)
     second = visit().ask(EN)
