@@ -279,7 +279,7 @@ def stopping(run: Run, view: progress.View) -> None:
     if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
         runs.stop(run.id, owner=owner())
         st.session_state[key] = "run.stopping"
-    if not view.writing and st.button(
+    if run.status != "queued" and not view.writing and st.button(
         t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
         help=t("run.write_help"),
     ):  # fmt: skip
@@ -376,7 +376,9 @@ def follow(run_id: str, *, fast: bool) -> None:
         draft_answer(run, view)
     if run.status == "queued" and not view.planned:
         ahead, own = runs.queue(run.id, owner=owner())
-        st.info(t("run.turn_own" if own else "run.turn", n=ahead), icon=":material/hourglass_top:")
+        why = t("run.turn_own" if own else "run.turn")
+        when = t("run.turn_after", n=ahead) if ahead else t("run.turn_next")
+        st.info(f"{why} {when}", icon=":material/hourglass_top:")
     else:
         progress.draw(view, run)
     if not run.active or fast != bool(view.text):

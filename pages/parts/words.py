@@ -189,13 +189,20 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "run.write_now": ("用已有内容作答", "Write with what there is"),
     "run.turn": (
-        "排队中：前面还有 {n} 项研究。轮到时自动开始，可以关闭此页。",
-        "Waiting for its turn, with {n} ahead of it. It begins by itself; you may close this page.",
+        "同时进行的研究已达上限。",
+        "As many runs as may go on at once are under way.",
     ),
     "run.turn_own": (
-        "您同时进行的研究已达上限，前面还有您的 {n} 项在排队。轮到时自动开始。",
-        "As many of your runs as may go on at once are under way, and {n} more of yours wait before "
-        "this one. It begins by itself.",
+        "您同时进行的研究已达上限。",
+        "As many of your runs as may go on at once are under way.",
+    ),
+    "run.turn_next": (
+        "下一个就轮到它，会自动开始。",
+        "This one is next, and begins by itself.",
+    ),
+    "run.turn_after": (
+        "它前面还有 {n} 项，轮到时自动开始。",
+        "{n} more wait before this one; it begins by itself.",
     ),
     "run.discard": ("不做了", "Discard"),
     "run.discard_help": (

@@ -719,9 +719,9 @@ def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(
     monkeypatch.setenv("SIGHTLINE_MAX_RUNS_EACH", "1")
     visit().ask(EN)
     second = visit().ask(EN)
-    assert english("run.turn_own", n=0) in second.words
+    assert f"{english('run.turn_own')} {english('run.turn_next')}" in second.words
     third = visit(locale="zh-CN").ask(EN)
-    assert WORDS["run.turn_own"][0].format(n=1) in third.words
+    assert WORDS["run.turn_after"][0].format(n=1) in third.words
     third.press(f"stop_{runs.list()[0].id[:8]}")
     until(lambda: runs.list()[0].status == "stopped")
     for run in runs.list():
