@@ -151,7 +151,18 @@ class WebSource:
     # What comes without a summary
 
     async def _deepened(self, query: str, found: Found, clock: Clock, say: Say) -> Found:
-        """What was found with its pages and a summary, as far as there is time for them."""
+        """What was found with its pages and a summary, as far as there is time for them.
+
+        Who is cut off here hands out what it has: the search is paid for.
+        """
+        try:
+            return await self._with_more(query, found, clock, say)
+        except asyncio.CancelledError:
+            trouble = Trouble("left out", "the search was ended before its summary was written")
+            failure = trouble.failure("summarise", self.name, query)
+            return replace(found, failures=(*found.failures, failure))
+
+    async def _with_more(self, query: str, found: Found, clock: Clock, say: Say) -> Found:
         if self._reader and self._pages:
             found = await self._with_pages(query, found, clock.left / 2)
         if self._summarise is None:

@@ -38,6 +38,7 @@ from research.sources.web.pages import PageReader
 from research.sources.web.provider import Found
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
+from research.stages.budget import Gate
 from research.stages.search import look_up
 from research.trouble import Trouble
 from tests.fakes import until
@@ -621,3 +622,25 @@ def test_a_search_that_failed_for_all_lists_each_of_them(
     lost = [(f.source, f.reason) for f in report.answer.failures]
     assert lost == [("tavily", "refused"), ("web", "quota")]
     assert [finding.reason for finding in report.findings] == ["quota", None]
+
+
+async def test_what_was_found_is_kept_when_its_summary_is_cut_off(
+    web: Web, gemini: FakeGemini, tavily: FakeTavily
+) -> None:
+    gemini.fail("summarise", "hang")
+    gate = Gate()
+    async with by_tavily(tavily) as only:
+        source = web.source(only, summarise=web.models.summarise)
+
+        async def searched() -> Finding:
+            async with gate.open():
+                return await source.search(TASK, silent)
+
+        search = asyncio.create_task(searched())
+        await asyncio.to_thread(until, lambda: gemini.calls("summarise"))
+        gate.shut("seconds")
+        gate.cut()
+        finding = await search
+    assert (finding.reason, len(finding.evidence), finding.summary) == (None, 3, ())
+    (failure,) = finding.failures
+    assert (failure.reason, failure.stage) == ("left out", "summarise")
