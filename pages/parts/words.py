@@ -573,6 +573,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "role.plan": ("拟定计划", "Planning"),
     "role.reflect": ("反思", "Reflection"),
     "role.write": ("撰写答案", "Writing"),
+    "role.runs": ("研究服务器", "Run server"),
     "role.search": ("搜索与归纳", "Searching and summing up"),
     "status.sources": ("资料来源", "Sources"),
     "status.live": ("可用", "live"),

@@ -151,6 +151,15 @@ def test_a_search_that_fails_its_test_is_told_beside_models_that_work(
     assert words.count(english("reason.refused")) == words.count(english("hint.key")) == 1
 
 
+def test_a_run_server_that_is_not_there_is_told(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNS_URL", "http://127.0.0.1:9")
+    visitor = visit("status").press("check")
+    assert f"{english('role.runs')}  · http://127.0.0.1:9" in visitor.words
+    assert english("reason.unreachable") in visitor.words
+
+
 def test_where_nothing_is_configured_there_is_nothing_to_test(visit: Visit) -> None:
     assert english("status.nothing_to_check") in visit("status").press("check").words
 
