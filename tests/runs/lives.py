@@ -16,6 +16,7 @@ from pathlib import Path
 from research.evidence.citations import cited
 from research.records import (
     Draft,
+    Evidence,
     Finding,
     Options,
     Plan,
@@ -80,7 +81,9 @@ class Noted(ScriptedReasoner):
 def scripted(settings: Settings, log: Path) -> LocalRuns:
     """Runs of three rounds, in which each search finds something of its own."""
     outcomes = {
-        query: Outcome(waits=STEP * (1 + n / 4), passages=(f"The tower has {query}.", f"It is {n}."))
+        query: Outcome(
+            waits=STEP * (1 + n / 4), passages=(f"The tower has {query}.", f"It is {n}.")
+        )
         for n, query in enumerate(query for round_ in ROUNDS for query in round_)
     }
     source = ScriptedSource(outcomes=outcomes, log=log)
@@ -119,7 +122,7 @@ class Lives:
 
     def __init__(self) -> None:
         self._fork = multiprocessing.get_context("forkserver")
-        self._fork.set_forkserver_preload(["tests.runs.lives"])
+        self._fork.set_forkserver_preload(["tests.runs.lives", "langchain_google_genai"])
         self._begun: list[BaseProcess] = []
 
     def begin(self, work: object, *arguments: object) -> BaseProcess:
@@ -149,6 +152,10 @@ def reached(log: Path, count: int) -> None:
     until(lambda: len(found := lines(log)) >= count or found[-1:] == ["over done"], 30)
 
 
+def _untimed(evidence: Evidence) -> Evidence:
+    return evidence.model_copy(update={"retrieved": RETRIEVED})
+
+
 def outcome(report: Report) -> dict[str, object]:
     """What a run has come to, without the times at which it did."""
     numbered = cited(report)
@@ -158,8 +165,19 @@ def outcome(report: Report) -> dict[str, object]:
         "plan": report.plan,
         "reflections": report.reflections,
         "answer": report.answer.model_copy(update={"made": RETRIEVED}),
-        "findings": {finding.task.id: finding.model_copy(update={"reused": False}) for finding in report.findings},
+        "findings": {
+            finding.task: (
+                [_untimed(item) for item in finding.evidence],
+                finding.reason,
+                finding.provider,
+                finding.summary,
+            )
+            for finding in report.findings
+        },
         "cited": [(span.span.text, span.numbers, span.unsourced) for span in numbered.spans],
-        "sources": numbered.sources,
-        "evidence": sorted(report.evidence, key=lambda item: item.id),
+        "sources": [
+            source.model_copy(update={"evidence": _untimed(source.evidence)})
+            for source in numbered.sources
+        ],
+        "evidence": sorted(map(_untimed, report.evidence), key=lambda item: item.id),
     }
