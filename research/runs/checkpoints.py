@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from research import records
 from research.runs.databases import Database, File
 from research.runs.server import WAIT, Server
-from research.storage import APPLICATION, explained
+from research.storage import APPLICATION, explained, reclaim
 
 MOST = 16  # connections to a server at once
 POOL = "sightline-checkpoints"
@@ -47,6 +47,10 @@ class Checkpoints(Protocol):
 
     async def forget_cut_off(self, run_id: str) -> None:
         """Drops what nodes that were cut off have half written."""
+        ...
+
+    async def reclaim(self) -> None:
+        """Gives the room of what was deleted back, as far as that can be done beside others."""
         ...
 
     def busy(self, task: asyncio.Task[Any]) -> bool:
@@ -87,6 +91,7 @@ class _InFile:
     async def open(self) -> None:
         try:
             self._connection = await aiosqlite.connect(self._path, timeout=30)
+            await self._connection.execute("pragma auto_vacuum=incremental")  # of a new file
             self.saver = saver = AsyncSqliteSaver(self._connection, serde=_serde())
             await saver.setup()
             # A power failure may cost the last steps of the graph; what they found is in the store.
@@ -98,6 +103,9 @@ class _InFile:
         assert self._connection
         await self._connection.execute(_CUT_OFF.format(table="writes", run="?1"), (run_id,))
         await self._connection.commit()
+
+    async def reclaim(self) -> None:
+        await asyncio.to_thread(reclaim, self._path)
 
     def busy(self, task: asyncio.Task[Any]) -> bool:
         return True
@@ -149,6 +157,9 @@ class _OnServer:
         async with self._pool.connection() as connection:
             text = _CUT_OFF.format(table="checkpoint_writes", run="%(run)s")
             await connection.execute(text, {"run": run_id})
+
+    async def reclaim(self) -> None:
+        """Nothing: that is what the server's autovacuum is for."""
 
     def busy(self, task: asyncio.Task[Any]) -> bool:
         """All may, but the pool's own: its workers, and what its scheduler waits for, namelessly."""
