@@ -11,11 +11,14 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 BUSY_SECONDS = 30.0
+PATIENCE = 1.0  # seconds that giving space back waits for those who write
+PIECE = 1_000  # pages that are given back at once: others may write in between
+CHEAP = 64 * 2**20  # bytes that may be written anew so that a file from before can shrink
 APPLICATION = 0x53474854  # "SGHT", in the header of every file of ours
 Trouble = Literal[
     "corrupt",
@@ -81,6 +84,39 @@ def explained(error: sqlite3.Error | OSError, path: Path) -> StoreError:
     return StoreError("unusable", path, text)
 
 
+def reclaim(path: Path) -> None:
+    """Gives the room of what was deleted back to the disk; what others write at the moment waits
+    for the next time, as does a file that cannot be used.
+
+    A file that was made before its room could be given back piece by piece is written anew once, if
+    what it holds is little.
+    """
+    with suppress(sqlite3.Error), closing(_opened(path, PATIENCE)) as connection:
+        if _number(connection, "auto_vacuum") == 0:
+            pages = _number(connection, "page_count") - _number(connection, "freelist_count")
+            if pages * _number(connection, "page_size") <= CHEAP:
+                connection.execute("pragma auto_vacuum=incremental")
+                connection.execute("vacuum")
+        else:
+            free = _number(connection, "freelist_count")
+            while free:
+                # A script, for a statement of this module's ends after the first page.
+                connection.executescript(f"pragma incremental_vacuum({PIECE})")
+                free, before = _number(connection, "freelist_count"), free
+                if free >= before:  # another one deletes
+                    break
+        connection.execute("pragma wal_checkpoint(truncate)")
+
+
+def _opened(path: Path, patience: float) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    return sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
+
+
+def _number(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"pragma {name}").fetchone()[0])
+
+
 class _Held:
     """A thread's hold on its connection, which is closed when the thread has ended."""
 
@@ -112,6 +148,7 @@ class Database:
         connection = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
+        connection.execute("pragma auto_vacuum=incremental")  # of a new file, before all else
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         connection.execute("pragma foreign_keys=on")
@@ -187,6 +224,10 @@ class Database:
             raise
         except sqlite3.Error as error:
             raise explained(error, self.path) from error
+
+    def reclaim(self) -> None:
+        """Gives the room of what was deleted back to the disk."""
+        reclaim(self.path)
 
     def close(self) -> None:
         """Closes the connections of all threads."""

@@ -7,6 +7,7 @@ for the project's own stages, graph or store.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +60,8 @@ class ScriptedSource:
 
     `calls` holds the tasks in the order in which their searches began, `done` those that came back,
     `left` those that hung until they were cancelled.
-    With a `log`, each start and end is a line of that file, to be read from another process.
+    With a `log`, each start and end is a line of that file, on the disk before anything follows, to
+    be read from another process.
     """
 
     def __init__(
@@ -119,8 +121,7 @@ class ScriptedSource:
 
     def _note(self, word: str, task: Task) -> None:
         if self._log:
-            with self._log.open("a", encoding="utf-8") as file:
-                file.write(f"{word} {task.query}\n")
+            note(self._log, f"{word} {task.query}")
 
     def _evidence(self, task: Task, passages: Sequence[str]) -> tuple[Evidence, ...]:
         if not passages:
@@ -229,6 +230,14 @@ class ScriptedReasoner:
         )
         missing = (Span(kind="missing", text="Nothing was found.", part="p1"),)
         return Draft(spans=spans or missing, author=AUTHOR)
+
+
+def note(log: Path, line: str) -> None:
+    """Adds a line to a file; it is on the disk when this returns."""
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def until(true: Callable[[], object], seconds: float = 15.0) -> None:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import aiosqlite
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from research import records
 from research.runs.databases import Database, File
 from research.runs.server import WAIT, Server
-from research.storage import APPLICATION, explained
+from research.storage import APPLICATION, explained, reclaim
 
 MOST = 16  # connections to a server at once
 POOL = "sightline-checkpoints"
@@ -49,6 +57,10 @@ class Checkpoints(Protocol):
         """Drops what nodes that were cut off have half written."""
         ...
 
+    async def reclaim(self) -> None:
+        """Gives the room of what was deleted back, as far as that can be done beside others."""
+        ...
+
     def busy(self, task: asyncio.Task[Any]) -> bool:
         """Whether a task of the loop may still write."""
         ...
@@ -75,6 +87,35 @@ async def _alone(connection: Any) -> bool:
     return bool((await asked.fetchone())["mine"])
 
 
+class _OnLoop(SqliteSaver):
+    """Writes on the loop itself, as the store does: a short statement takes SQLite less time than
+    the way to another thread and back takes, and there are about eighty of them in a run."""
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return self.get_tuple(config)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return self.put(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        self.put_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        self.delete_thread(thread_id)
+
+
 class _InFile:
     """Checkpoints in a SQLite file."""
 
@@ -82,29 +123,33 @@ class _InFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connection: aiosqlite.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
 
     async def open(self) -> None:
         try:
-            self._connection = await aiosqlite.connect(self._path, timeout=30)
-            self.saver = saver = AsyncSqliteSaver(self._connection, serde=_serde())
-            await saver.setup()
+            self._connection = sqlite3.connect(self._path, timeout=30)
+            self._connection.execute("pragma auto_vacuum=incremental")  # of a new file
+            self.saver = saver = _OnLoop(self._connection, serde=_serde())
+            saver.setup()
             # A power failure may cost the last steps of the graph; what they found is in the store.
-            await self._connection.execute("pragma synchronous=normal")
-        except (OSError, aiosqlite.Error) as error:
+            self._connection.execute("pragma synchronous=normal")
+        except (OSError, sqlite3.Error) as error:
             raise explained(error, self._path) from error
 
     async def forget_cut_off(self, run_id: str) -> None:
         assert self._connection
-        await self._connection.execute(_CUT_OFF.format(table="writes", run="?1"), (run_id,))
-        await self._connection.commit()
+        with self._connection:
+            self._connection.execute(_CUT_OFF.format(table="writes", run="?1"), (run_id,))
+
+    async def reclaim(self) -> None:
+        await asyncio.to_thread(reclaim, self._path)
 
     def busy(self, task: asyncio.Task[Any]) -> bool:
         return True
 
     async def close(self) -> None:
         if self._connection:
-            await self._connection.close()
+            self._connection.close()
 
 
 class _OnServer:
@@ -149,6 +194,9 @@ class _OnServer:
         async with self._pool.connection() as connection:
             text = _CUT_OFF.format(table="checkpoint_writes", run="%(run)s")
             await connection.execute(text, {"run": run_id})
+
+    async def reclaim(self) -> None:
+        """Nothing: that is what the server's autovacuum is for."""
 
     def busy(self, task: asyncio.Task[Any]) -> bool:
         """All may, but the pool's own: its workers, and what its scheduler waits for, namelessly."""

@@ -124,6 +124,10 @@ class Database(Protocol):
         """A text as it comes back when it was stored."""
         ...
 
+    def reclaim(self) -> None:
+        """Gives the room of what was deleted back, as far as that can be done beside others."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -157,6 +161,9 @@ class File:
 
     def text(self, text: str) -> str:
         return text
+
+    def reclaim(self) -> None:
+        self.file.reclaim()
 
     def close(self) -> None:
         self.file.close()

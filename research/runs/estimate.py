@@ -99,14 +99,19 @@ def estimate(
 
 
 def _alike(item: Earlier, means: Means) -> bool:
-    """Whether the same models made a run, and it did searches of its own if it might."""
-    used = {(u.stage, u.model) for u in item.usage if u.input + u.output}
+    """Whether the same models made a run, and it did searches of its own if it might. One whose
+    account cannot be read is like no other."""
+    try:
+        used = {(u.stage, u.model) for u in item.usage if u.input + u.output}
+        searches = item.searches
+    except (KeyError, TypeError, ValueError):
+        return False
     known = {(stage, means.models[role]) for stage, role in _ROLES.items() if means.models}
     return (
         not item.run.based_on
         and bool(used) == bool(known)
         and used <= known
-        and bool(item.searches) == bool(item.run.options.loops)
+        and bool(searches) == bool(item.run.options.loops)
     )
 
 

@@ -1,0 +1,183 @@
+"""Processes that work on one run and are killed, each a fork of one that has everything imported.
+
+A life begins a run, or goes on with it, and stays when the run is over. What its stages and searches
+do is a line of a log each, written by all lives of the run one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import time
+from collections.abc import Mapping, Sequence
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from research.evidence.citations import cited
+from research.records import (
+    Draft,
+    Evidence,
+    Finding,
+    Options,
+    Plan,
+    Question,
+    Reflection,
+    Report,
+    RunStatus,
+    Say,
+)
+from research.runs import Desk
+from research.runs.local import LocalRuns
+from research.settings import Settings, load
+from tests.fakes import RETRIEVED, Outcome, ScriptedReasoner, ScriptedSource, note, until
+from tests.runs.conftest import QUESTION
+
+STEP = 0.02  # seconds that each stage and each search takes
+THREE_ROUNDS = Options(queries=4, loops=3, sources=("web",))
+ROUNDS = (("a1", "a2", "a3", "a4"), ("b1", "b2", "b3"), ("c1", "c2", "c3"))
+
+
+class Noted(ScriptedReasoner):
+    """Takes its time for each stage, and notes when it begins and ends."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__(ROUNDS[0], lambda round_: ROUNDS[round_] if round_ < len(ROUNDS) else ())
+        self._log = log
+
+    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+        await self._works("plan")
+        return await super().plan(question, options, say)
+
+    async def reflect(
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
+    ) -> Reflection:
+        await self._works(f"reflect{round_}")
+        return await super().reflect(question, plan, findings, options, round_, say)
+
+    async def write(
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        reflections: Sequence[Reflection],
+        options: Options,
+        say: Say,
+    ) -> Draft:
+        await self._works("write")
+        return await super().write(question, plan, findings, reflections, options, say)
+
+    async def _works(self, stage: str) -> None:
+        note(self._log, f"start {stage}")
+        await asyncio.sleep(STEP)
+        note(self._log, f"end {stage}")
+
+
+def scripted(settings: Settings, log: Path) -> LocalRuns:
+    """Runs of three rounds, in which each search finds something of its own."""
+    outcomes = {
+        query: Outcome(
+            waits=STEP * (1 + n / 4), passages=(f"The tower has {query}.", f"It is {n}.")
+        )
+        for n, query in enumerate(query for round_ in ROUNDS for query in round_)
+    }
+    source = ScriptedSource(outcomes=outcomes, log=log)
+    return LocalRuns(settings, Noted(log), {"web": source})
+
+
+def ended(runs: LocalRuns, run_id: str, options: Options | None) -> RunStatus:
+    """Begins a run, or goes on with it as often as it takes."""
+    run = runs.start(QUESTION, options=options, run_id=run_id)
+    while run.status not in ("done", "failed"):
+        for _ in runs.follow(run_id):
+            pass
+        run = runs.resume(run_id) or run
+    return run.status
+
+
+def live(settings: Mapping[str, object], log: Path, run_id: str) -> None:
+    """A life over scripted helpers."""
+    runs = scripted(Settings.model_validate(settings), log)
+    note(log, "here")
+    note(log, f"over {ended(runs, run_id, THREE_ROUNDS)}")
+    while True:
+        time.sleep(60)
+
+
+def live_with_models(env: Mapping[str, str], folder: Path, log: Path, run_id: str) -> None:
+    """A life over models."""
+    desk = Desk(load(env, data_dir=folder))
+    note(log, f"over {ended(desk.runs, run_id, None)}")
+    while True:
+        time.sleep(60)
+
+
+class Lives:
+    """Begins lives and kills them."""
+
+    def __init__(self) -> None:
+        self._fork = multiprocessing.get_context("forkserver")
+        self._fork.set_forkserver_preload(["tests.runs.lives", "langchain_google_genai"])
+        self._begun: list[BaseProcess] = []
+
+    def begin(self, work: object, *arguments: object) -> BaseProcess:
+        self._begun.append(self._fork.Process(target=work, args=arguments, daemon=True))  # type: ignore[arg-type]
+        self._begun[-1].start()
+        return self._begun[-1]
+
+    def kill(self, life: BaseProcess) -> None:
+        assert life.is_alive()
+        life.kill()
+        life.join(10)
+        assert life.exitcode == -9
+
+    def close(self) -> None:
+        for life in self._begun:
+            life.kill()
+            life.join(10)
+            life.close()
+
+
+def lines(log: Path) -> list[str]:
+    return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+
+
+def reached(log: Path, count: int) -> None:
+    """Waits until a log has that many lines, or its run is over."""
+    until(lambda: len(found := lines(log)) >= count or found[-1:] == ["over done"], 30)
+
+
+def _untimed(evidence: Evidence) -> Evidence:
+    return evidence.model_copy(update={"retrieved": RETRIEVED})
+
+
+def outcome(report: Report) -> dict[str, object]:
+    """What a run has come to, without the times at which it did."""
+    numbered = cited(report)
+    assert report.answer is not None and numbered is not None
+    return {
+        "question": report.run.question,
+        "plan": report.plan,
+        "reflections": report.reflections,
+        "answer": report.answer.model_copy(update={"made": RETRIEVED}),
+        "findings": {
+            finding.task: (
+                [_untimed(item) for item in finding.evidence],
+                finding.reason,
+                finding.provider,
+                finding.summary,
+            )
+            for finding in report.findings
+        },
+        "cited": [(span.span.text, span.numbers, span.unsourced) for span in numbered.spans],
+        "sources": [
+            source.model_copy(update={"evidence": _untimed(source.evidence)})
+            for source in numbered.sources
+        ],
+        "evidence": sorted(map(_untimed, report.evidence), key=lambda item: item.id),
+    }
