@@ -164,13 +164,13 @@ class Limited(ScriptedSource):
 
 
 class Forgetful:
-    def recall(self, task: Task) -> None:
+    async def recall(self, task: Task) -> None:
         return None
 
-    def begin(self, task: Task) -> int:
+    async def begin(self, task: Task) -> int:
         return 1
 
-    def finish(self, search: int, finding: Finding) -> None:
+    async def finish(self, search: int, finding: Finding) -> None:
         """Nothing is kept."""
 
 

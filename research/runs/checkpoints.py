@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +25,8 @@ from research import records
 from research.runs.databases import Database, File
 from research.runs.server import WAIT, Server
 from research.storage import APPLICATION, explained, reclaim
+
+log = logging.getLogger(__name__)
 
 MOST = 16  # connections to a server at once
 POOL = "sightline-checkpoints"
@@ -89,7 +93,34 @@ async def _alone(connection: Any) -> bool:
 
 class _OnLoop(SqliteSaver):
     """Writes on the loop itself, as the store does: a short statement takes SQLite less time than
-    the way to another thread and back takes, and there are about eighty of them in a run."""
+    the way to another thread and back takes, and there are about eighty of them in a run. What all
+    runs write in one turn of the loop is committed at its end."""
+
+    _due = False
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        with self.lock:
+            self.setup()
+            cursor = self.conn.cursor()
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+                if transaction and not self._due:
+                    self._due = True
+                    asyncio.get_running_loop().call_soon(self.commit)
+
+    def commit(self) -> None:
+        """Makes durable what was written. What that fails for is worked out again by a run that is
+        resumed, as if the process had ended a moment before."""
+        self._due = False
+        try:
+            self.conn.commit()
+        except sqlite3.Error as error:
+            log.error("checkpoints could not be written: %s", error)
+            with suppress(sqlite3.Error):
+                self.conn.rollback()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return self.get_tuple(config)
@@ -129,7 +160,7 @@ class _InFile:
         try:
             self._connection = sqlite3.connect(self._path, timeout=30)
             self._connection.execute("pragma auto_vacuum=incremental")  # of a new file
-            self.saver = saver = _OnLoop(self._connection, serde=_serde())
+            self.saver = self._own = saver = _OnLoop(self._connection, serde=_serde())
             saver.setup()
             # A power failure may cost the last steps of the graph; what they found is in the store.
             self._connection.execute("pragma synchronous=normal")
@@ -142,12 +173,15 @@ class _InFile:
             self._connection.execute(_CUT_OFF.format(table="writes", run="?1"), (run_id,))
 
     async def reclaim(self) -> None:
+        self._own.commit()
         await asyncio.to_thread(reclaim, self._path)
 
     def busy(self, task: asyncio.Task[Any]) -> bool:
         return True
 
     async def close(self) -> None:
+        if hasattr(self, "_own"):
+            self._own.commit()
         if self._connection:
             self._connection.close()
 

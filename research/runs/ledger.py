@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from research.records import Finding, Run, Task
 from research.runs.store import Store
+from research.runs.together import Together
 
 CACHED = frozenset({"web", "news"})  # sources that cost money and that do not mind themselves
 NEVER = frozenset({"gemini"})  # Google's terms allow no cache of what its search grounds
@@ -19,20 +20,37 @@ class RunLedger:
     same owner has brought home in the last `hours`.
     """
 
-    def __init__(self, store: Store, run: Run, hours: float = 0.0) -> None:
-        self._store, self._run, self._hours = store, run, hours
+    def __init__(
+        self,
+        store: Store,
+        together: Together,
+        run: Run,
+        hours: float = 0.0,
+        *,
+        fresh: bool = False,
+    ) -> None:
+        """A `fresh` run has found nothing yet, and is based on none that has."""
+        self._store, self._together, self._run, self._hours = store, together, run, hours
+        self._fresh = fresh
+        self._found: dict[str, Finding] = {}  # by key, what was found since
 
-    def recall(self, task: Task) -> Finding | None:
-        found = self._store.finding((self._run.id, self._run.based_on), task.key)
-        if found is None:
-            return self._cached(task)
-        origin, finding = found
+    async def recall(self, task: Task) -> Finding | None:
+        origin, finding = self._known(task.key)
+        if finding is None:
+            return await self._cached(task)
         finding = finding.model_copy(update={"task": task, "reused": True})
         if origin != self._run.id:
-            self.finish(self.begin(task), finding)
+            await self.finish(await self.begin(task), finding)
         return finding
 
-    def _cached(self, task: Task) -> Finding | None:
+    def _known(self, key: str) -> tuple[str, Finding | None]:
+        if key in self._found:
+            return self._run.id, self._found[key]
+        if self._fresh:
+            return "", None
+        return self._store.finding((self._run.id, self._run.based_on), key) or ("", None)
+
+    async def _cached(self, task: Task) -> Finding | None:
         if not self._hours or task.source not in CACHED:
             return None
         since = datetime.now(UTC) - timedelta(hours=self._hours)
@@ -40,12 +58,15 @@ class RunLedger:
             if finding.provider not in NEVER and finding.evidence and finding.started >= since:
                 update = {"task": task, "reused": True, "cached": True}
                 finding = finding.model_copy(update=update)
-                self.finish(self.begin(task), finding)
+                await self.finish(await self.begin(task), finding)
                 return finding
         return None
 
-    def begin(self, task: Task) -> int:
-        return self._store.begin(self._run.id, task)
+    async def begin(self, task: Task) -> int:
+        return await self._together.add(lambda: self._store.begin(self._run.id, task))
 
-    def finish(self, search: int, finding: Finding) -> None:
-        self._store.finish(search, self._run.conversation, finding)
+    async def finish(self, search: int, finding: Finding) -> None:
+        if finding.reason in (None, "empty"):
+            self._found.setdefault(finding.task.key, finding)
+        conversation = self._run.conversation
+        await self._together.add(lambda: self._store.finish(search, conversation, finding))

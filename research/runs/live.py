@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,10 +12,11 @@ from typing import Any
 from research.graph import Context
 from research.models.prices import priced
 from research.reasoners import Reasoner
-from research.records import Plan, Reflection, Run, RunStatus, Usage
+from research.records import Answer, Plan, Reflection, Run, RunStatus, Usage
 from research.runs.ledger import RunLedger
 from research.runs.memory import before
 from research.runs.store import Lost, Store
+from research.runs.together import Together
 from research.settings import Settings
 from research.sources import Source
 from research.stages.answer import Unwritten
@@ -39,6 +40,10 @@ class Means:
     reasoner: Reasoner
     sources: Mapping[str, Source]
     traces: Tracing = field(default_factory=Tracing)
+    together: Together = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "together", Together(self.store.database))
 
     def told(self, error: BaseException) -> str:
         """What is said of the failure of a run."""
@@ -78,6 +83,8 @@ class Live:
         self.reflections: dict[int, Reflection] = {}
         self._means, self._news, self._lost = means, news, lost
         self._buffer: list[tuple[datetime, str, dict[str, Any]]] = []
+        self._news_of_plan = False  # or of a reflection, to be stored with its event
+        self._outcome: tuple[Plan | None, list[Reflection], Answer | None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     # The account
@@ -115,7 +122,13 @@ class Live:
             reasoner=means.reasoner,
             sources=means.sources,
             options=run.options,
-            ledger=RunLedger(means.store, run, means.settings.cache_hours),
+            ledger=RunLedger(
+                means.store,
+                means.together,
+                run,
+                means.settings.cache_hours,
+                fresh=not (self.resumed or run.based_on),
+            ),
             plan=means.store.given(run.id),
             before=before(means.store, run),
             deadline=means.settings.search_timeout,
@@ -127,7 +140,7 @@ class Live:
     # What it says
 
     def told(self, kind: str, data: dict[str, Any]) -> None:
-        """Passes on what a stage says, and stores what must not be lost."""
+        """Passes on what a stage says, and stores with it what must not be lost."""
         self.emit(kind, **data)
         if kind == "plan":
             self.plan = Plan.model_validate(data["plan"])
@@ -136,8 +149,20 @@ class Live:
             self.reflections[reflection.round] = reflection
         else:
             return
-        reflections = list(self.reflections.values())
-        self._means.store.keep(self.run.id, self.plan, reflections, None)
+        self._news_of_plan = True
+        if self._timer:
+            self._timer.cancel()
+        self._flush()
+
+    def keep(
+        self, plan: Plan | None, reflections: Sequence[Reflection], answer: Answer | None
+    ) -> None:
+        """Stores what the run has come to, with its last word."""
+        self._outcome = plan, list(reflections), answer
+
+    def keep_instead(self, answer: Answer) -> None:
+        """Stores what stands in for an answer that could not be written, with the last word."""
+        self.keep(self.plan, list(self.reflections.values()), answer)
 
     def spend(self, data: dict[str, Any]) -> None:
         """Prices what a call used. The event of it is the account: it is stored with the others."""
@@ -157,15 +182,25 @@ class Live:
             self._wait(FLUSH_TEXT if kind == "text" else FLUSH)
 
     def _wait(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._flush)
+        loop = asyncio.get_running_loop()
+        # All runs write in the same moments, and so in the same transaction.
+        self._timer = loop.call_at((loop.time() // seconds + 1) * seconds, self._flush)
 
     def _flush(self) -> None:
         self._timer = None
-        try:
-            self.write()
-        except StoreError as trouble:  # kept for the next time
-            log.warning("events wait: %s", trouble)
-            self._wait(AGAIN)
+        if self.taken or not self._buffer:
+            return
+        writing = self._means.together.add(*self._writing())
+        writing.add_done_callback(self._flushed)
+
+    def _flushed(self, writing: asyncio.Future[None]) -> None:
+        error = writing.exception()
+        if isinstance(error, Lost):
+            self._gone()
+        elif error:  # it is kept for the next time
+            log.warning("events wait: %s", self._means.told(error))
+            if self._timer is None:
+                self._wait(AGAIN)
 
     def write(self, status: RunStatus | None = None, error: str = "") -> None:
         """Writes what was said so far and, with it, a new status.
@@ -175,17 +210,39 @@ class Live:
         """
         if self.taken or (not self._buffer and status is None):
             return
-        events, self._buffer = self._buffer, []
         try:
-            self._means.store.append(self.run.id, events, status, error, engine=self.engine)
+            self._means.together.now(*self._writing(status, error))
         except Lost:
+            self._gone()
+
+    def _gone(self) -> None:
+        if not self.taken:
             log.warning("run %s goes on elsewhere", self.run.id)
             self.taken = True
             self._lost()
-        except StoreError:
-            self._buffer = events + self._buffer
-            raise
-        self._news()
+
+    def _writing(
+        self, status: RunStatus | None = None, error: str = ""
+    ) -> tuple[Callable[[], None], Callable[[], None]]:
+        """What writes all that was said until then, and what is done when that is durable."""
+        store, run_id, written = self._means.store, self.run.id, 0
+
+        def act() -> None:
+            nonlocal written
+            written = len(self._buffer)
+            with store.database.write():
+                store.append(run_id, self._buffer, status, error, engine=self.engine)
+                if self._outcome:
+                    store.keep(run_id, *self._outcome)
+                elif self._news_of_plan:
+                    store.keep(run_id, self.plan, list(self.reflections.values()), None)
+
+        def kept() -> None:
+            del self._buffer[:written]
+            self._news_of_plan, self._outcome = False, None
+            self._news()
+
+        return act, kept
 
     def end(self, status: RunStatus, error: str = "") -> None:
         """The last word on the run. Raises as `write` does."""

@@ -273,7 +273,7 @@ class LocalRuns(Runs):
             await self._checkpoints.forget_cut_off(run.id)
             state = await self._graph.aget_state(config)
             if state.values.get("answer") and not state.tasks:  # killed before the end was noted
-                await self._keep(run, state.values)
+                _keep(live, state.values)
                 return
             begun = bool(state.tasks)
             if state.created_at and not begun:  # a step was lost with what should follow it
@@ -287,38 +287,33 @@ class LocalRuns(Runs):
             None if begun else {"asked": run.question},
             config,
             context=live.context(),
-            stream_mode="custom",
+            stream_mode=["custom", "values"],
             version="v2",
             durability="sync",
         )
+        values: dict[str, Any] = {}
+        interrupted = False
         live.meter.begin()
         try:
             async for part in stream:
                 chunk: Any = part["data"]
-                live.told(chunk["kind"], chunk["data"])
+                if part["type"] == "custom":
+                    live.told(chunk["kind"], chunk["data"])
+                elif part["type"] == "values":
+                    values, interrupted = chunk, bool(part["interrupts"])
         except Unwritten as error:  # what stands in for the answer is kept until it is written
-            reflections = list(live.reflections.values())
-            self.store.keep(run.id, live.plan, reflections, error.answer)
+            live.keep_instead(error.answer)
             raise
         finally:
             live.meter.close()
-        state = await self._graph.aget_state(config)
-        if state.interrupts:
+        if interrupted:
             self._waiting.add(run.id)
             return
-        if begun and not state.values.get("answer"):  # as above: its searches are in the store
+        if begun and not values.get("answer"):  # as above: its searches are in the store
             await saver.adelete_thread(run.id)
             await self._drive(live)
             return
-        await self._keep(run, state.values)
-
-    async def _keep(self, run: Run, values: dict[str, Any]) -> None:
-        """Stores the outcome. A run without an answer is not done, whatever the graph says."""
-        if values.get("answer") is None:
-            raise RuntimeError("the graph ended without an answer")
-        self.store.keep(
-            run.id, values.get("plan"), values.get("reflections", []), values.get("answer")
-        )
+        _keep(live, values)
 
     def _finish(self, live: Live, task: asyncio.Task[None]) -> None:
         """The end of a run, however it came. Errors end here and nowhere else."""
@@ -348,3 +343,10 @@ class LocalRuns(Runs):
                 del self._live[run_id], self._tasks[run_id]
             self._told()
         self._admit_now()
+
+
+def _keep(live: Live, values: dict[str, Any]) -> None:
+    """Stores the outcome. A run without an answer is not done, whatever the graph says."""
+    if values.get("answer") is None:
+        raise RuntimeError("the graph ended without an answer")
+    live.keep(values.get("plan"), values.get("reflections", []), values["answer"])

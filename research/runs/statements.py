@@ -119,7 +119,7 @@ RECENT = (
         search.c.reason.is_(None),
         search.c.finding.is_not(None),
     )
-    .order_by(search.c.id.desc())
+    .order_by(search.c.finished.desc())
     .limit(literal_column("5"))
 )
 SEARCHES = select(*(search.c[name] for name in LISTED)).where(_SEARCH_OF_RUN).order_by(search.c.id)

@@ -121,8 +121,7 @@ class Worker:
             raise
         except Exception as error:
             if isinstance(error, Unwritten):  # what stands in for the answer is kept
-                reflections = list(live.reflections.values())
-                self.means.store.keep(live.run.id, live.plan, reflections, error.answer)
+                live.keep_instead(error.answer)
             log.error("run %s failed", live.run.id, exc_info=error)
             self._end(live, "failed", self.means.told(error), error)
             raise Failed(type(error).__name__) from None
@@ -142,9 +141,7 @@ class Worker:
         if run is None or run.status == "done":
             return
         live = self._job(ticket).live
-        self.means.store.keep(
-            run.id, state.get("plan"), state.get("reflections", []), state["answer"]
-        )
+        live.keep(state.get("plan"), state.get("reflections", []), state["answer"])
         self._end(live, "done")
 
     def _job(self, ticket: Ticket) -> _Job:

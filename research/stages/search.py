@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 class Ledger(Protocol):
     """Remembers searches. What it has taken in survives the process."""
 
-    def recall(self, task: Task) -> Finding | None:
+    async def recall(self, task: Task) -> Finding | None:
         """What is known for a task already, if anything."""
 
-    def begin(self, task: Task) -> int:
+    async def begin(self, task: Task) -> int:
         """Notes that a search starts; the number goes to `finish`."""
 
-    def finish(self, search: int, finding: Finding) -> None:
+    async def finish(self, search: int, finding: Finding) -> None:
         """Keeps what a search brought back."""
 
 
@@ -47,7 +47,7 @@ async def look_up(
     this task only: it becomes a finding with a reason. So does a search for which the meter has no
     room, or which it cuts off.
     """
-    if (known := ledger.recall(task)) is not None:
+    if (known := await ledger.recall(task)) is not None:
         return known
     meter = meter or Meter(Options())
     search = 0
@@ -56,14 +56,14 @@ async def look_up(
             if delay:
                 await asyncio.sleep(delay)
             meter.take(task)
-            search = ledger.begin(task)
+            search = await ledger.begin(task)
             finding = await _searched(task, source, say, deadline)
     except Ended as ended:
         meter.lack(ended.why)
         why = "" if ended.why == "stopped" else meter.words(ended.why, language(task.query))
         finding = failed(task, Trouble("left out", why))
     if search:
-        ledger.finish(search, finding)
+        await ledger.finish(search, finding)
     return finding
 
 

@@ -100,7 +100,9 @@ def figures() -> Iterator[Figure]:
     cluster = Cluster()
     try:
         with cluster.database() as address, tempfile.TemporaryDirectory() as folder:
-            yield from _figures("PostgreSQL", Settings(data_dir=Path(folder), store_url=address, runs_each=0))
+            yield from _figures(
+                "PostgreSQL", Settings(data_dir=Path(folder), store_url=address, runs_each=0)
+            )
     finally:
         cluster.close()
 

@@ -660,6 +660,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(bench: Bench) -> None:
 
 
 SMALL_DISK = """
+import asyncio
 import sys
 from pathlib import Path
 from tests.fakes import Outcome, ScriptedSource, until
@@ -669,14 +670,17 @@ folder = Path(sys.argv[1])
 ballast = folder / "ballast"
 
 def fill(task):
-    # Takes all the room there is as soon as the third search begins.
+    # Takes all the room there is while the third search is under way.
     if task.query == "c" and not source.queries.count("c") > 1:
-        with ballast.open("wb", buffering=0) as file:
-            try:
-                while file.write(b"x" * 1024):
-                    pass
-            except OSError:
+        asyncio.get_running_loop().call_later(0.1, take)
+
+def take():
+    with ballast.open("wb", buffering=0) as file:
+        try:
+            while file.write(b"x" * 1024):
                 pass
+        except OSError:
+            pass
 
 large = Outcome(waits=0.3, passages=("The tower is old. " * 1000,))
 source = ScriptedSource(outcomes={"b": large, "c": large}, before=fill)

@@ -215,14 +215,14 @@ class Notebook:
     def __init__(self):
         self.begun, self.finished = [], []
 
-    def recall(self, task):
+    async def recall(self, task):
         return None
 
-    def begin(self, task):
+    async def begin(self, task):
         self.begun.append(task)
         return len(self.begun)
 
-    def finish(self, search, finding):
+    async def finish(self, search, finding):
         self.finished.append((search, finding))
 
 

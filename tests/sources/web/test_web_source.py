@@ -420,13 +420,13 @@ async def test_a_summary_that_fails_costs_only_the_summary(
 class NoLedger:
     """Remembers nothing."""
 
-    def recall(self, task: Task) -> None:
+    async def recall(self, task: Task) -> None:
         return None
 
-    def begin(self, task: Task) -> int:
+    async def begin(self, task: Task) -> int:
         return 1
 
-    def finish(self, search: int, finding: Finding) -> None:
+    async def finish(self, search: int, finding: Finding) -> None:
         """Nothing is kept."""
 
 
