@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -94,7 +95,8 @@ class View:
             self.last = event.time
             handler = getattr(self, f"_on_{event.kind}", None)
             if handler:
-                handler(event.data, event.time)
+                with suppress(KeyError, TypeError, ValueError, AttributeError):  # a spoilt one
+                    handler(event.data, event.time)
         return self
 
     @property

@@ -83,6 +83,10 @@ class Runs(ABC):
         """Deletes the checkpoints of a run."""
 
     @abstractmethod
+    async def _reclaim(self) -> None:
+        """Gives the room of deleted checkpoints back."""
+
+    @abstractmethod
     def close(self) -> None:
         """Stops the loop."""
 
@@ -289,3 +293,5 @@ class Runs(ABC):
                 pass
         for run_id in self.store.forget(conversation, owner):
             self.do(self._clean(run_id))
+        self.store.database.reclaim()
+        self.do(self._reclaim())

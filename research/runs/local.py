@@ -182,6 +182,9 @@ class LocalRuns(Runs):
         except self.store.database.errors as error:
             log.warning("the checkpoints of run %s are still there: %s", run_id, error)
 
+    async def _reclaim(self) -> None:
+        await self._checkpoints.reclaim()
+
     # The queue
 
     def _admit(self) -> None:
@@ -315,6 +318,11 @@ class LocalRuns(Runs):
             return
         _keep(live, values)
 
+    def _known(self, error: BaseException) -> bool:
+        """Whether something failed that has nothing to do with what the checkpoints hold."""
+        known = (*self.store.database.errors, OSError, StoreError, Unwritten)
+        return isinstance(error, known)
+
     def _finish(self, live: Live, task: asyncio.Task[None]) -> None:
         """The end of a run, however it came. Errors end here and nowhere else."""
         run_id = live.run.id
@@ -334,7 +342,8 @@ class LocalRuns(Runs):
             self._unsaved[run_id] = (live, "failed", message or str(trouble))
         else:
             live.close()
-            if status == "done" and not live.taken:  # the checkpoints have served
+            spoilt = live.resumed and error is not None and not self._known(error)
+            if (status == "done" or spoilt) and not live.taken:  # they have served, or are damaged
                 self.loop.keep(self._clean(run_id))
         finally:
             self._waiting.discard(run_id)

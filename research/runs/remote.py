@@ -128,6 +128,9 @@ class RemoteRuns(Runs):
         except TROUBLES as error:
             log.warning("the server still has the checkpoints of run %s: %s", run_id, error)
 
+    async def _reclaim(self) -> None:
+        """The server sees to its own database."""
+
     async def check(self) -> list[Check]:
         """Asks the server whether it has the graph."""
 

@@ -7,12 +7,13 @@ paid for twice in its run. Knows records and tables; knows nothing of graphs or 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from research.evidence.registry import Registry
 from research.records import (
@@ -38,8 +39,12 @@ from research.runs.databases import Database, File, Work
 from research.runs.queue import Waiting, admitted
 from research.runs.server import Server
 
+log = logging.getLogger(__name__)
+
 STOP, WRITE = 1, 2  # what may be asked of a run under way
 LOOKUPS = timedelta(days=31)  # that answers of services are kept, at the longest
+_T = TypeVar("_T")
+_REFLECTIONS = TypeAdapter(tuple[Reflection, ...])
 
 
 class Lost(Exception):
@@ -94,11 +99,11 @@ class Store:
 
     def run(self, run_id: str) -> Run | None:
         rows = self.database.read(sql.RUN, run=run_id)
-        return _run(rows[0]) if rows else None
+        return next(iter(_readable(_run, rows)), None)
 
     def runs(self, owner: str, limit: int = 200) -> list[Run]:
         """An owner's runs, newest first."""
-        return [_run(row) for row in self.database.read(sql.RUNS, owner=owner, most=limit)]
+        return _readable(_run, self.database.read(sql.RUNS, owner=owner, most=limit))
 
     def given(self, run_id: str) -> Plan | None:
         """The plan that the analyst gave the run, if any."""
@@ -204,7 +209,7 @@ class Store:
 
     def events(self, run_id: str, after: int = 0) -> list[Event]:
         rows = self.database.read(sql.EVENTS, run=run_id, after=after)
-        return [_event(run_id, row) for row in rows]
+        return _readable(lambda row: _event(run_id, row), rows)
 
     # Searches and evidence
 
@@ -240,8 +245,8 @@ class Store:
                 work.lock(sql.LOCK_REGISTRY, registry=registry)
             one = Registry().add(item)  # under the id that it is kept by
             known = Registry()
-            for (record,) in work.all(sql.RECORD, registry=registry, id=one.id):
-                known.add(Evidence.model_validate_json(record))
+            for kept in _readable(_evidence, work.all(sql.RECORD, registry=registry, id=one.id)):
+                known.add(kept)
             merged = known.add(one)
             work.do(
                 sql.KEEP_EVIDENCE,
@@ -256,8 +261,8 @@ class Store:
     def finding(self, runs: Sequence[str], key: str) -> tuple[str, Finding] | None:
         """The finished search of that key in the first of some runs that has it."""
         for run_id in filter(None, runs):
-            for (found,) in self.database.read(sql.FINDING, run=run_id, key=key):
-                return run_id, Finding.model_validate_json(found)
+            for found in _readable(_finding, self.database.read(sql.FINDING, run=run_id, key=key)):
+                return run_id, found
         return None
 
     def recent(self, owner: str, key: str, since: datetime) -> list[Finding]:
@@ -265,7 +270,7 @@ class Store:
         rows = self.database.read(
             sql.RECENT, owner=owner, key=key, since=since.astimezone(UTC).isoformat()
         )
-        return [Finding.model_validate_json(found) for (found,) in rows]
+        return _readable(_finding, rows)
 
     def searches(self, run_id: str) -> list[dict[str, Any]]:
         """Every search that was started for a run, finished or not, in order."""
@@ -275,7 +280,7 @@ class Store:
     def evidence(self, conversation: str) -> list[Evidence]:
         """The evidence registry of a conversation."""
         rows = self.database.read(sql.EVIDENCE, registry=conversation)
-        return [Evidence.model_validate_json(record) for (record,) in rows]
+        return _readable(_evidence, rows)
 
     # Places
 
@@ -299,10 +304,8 @@ class Store:
             order[run_id] = n
         found: dict[str, tuple[Place, str, datetime]] = {}
         questions: dict[str, dict[str, str]] = {}
-        for key, conversation, url, record in self.database.read(
-            sql.PLACES, owner=owner, registry=self.look_ups(owner)
-        ):
-            seen = _Seen.model_validate_json(record)
+        rows = self.database.read(sql.PLACES, owner=owner, registry=self.look_ups(owner))
+        for key, conversation, url, seen in _readable(_seen, rows):
             if seen.place is None:  # a fact about places, such as a route
                 continue
             if key not in found or seen.retrieved > found[key][2]:
@@ -372,14 +375,14 @@ class Store:
         rows = self.database.read(sql.ANSWER, run=run.id)
         plan, reflections, answer = rows[0] if rows else (None, "[]", None)
         latest = dict(self.database.read(sql.FINDINGS, run=run.id))  # a failed one was repeated
-        findings = tuple(Finding.model_validate_json(finding) for finding in latest.values())
-        kept = Answer.model_validate_json(answer) if answer else None
+        findings = tuple(_readable(_finding, ((finding,) for finding in latest.values())))
+        kept = _one(Answer.model_validate_json, answer)
         found = {item.id for finding in findings for item in finding.evidence}
         return Report(
             run=run,
-            plan=Plan.model_validate_json(plan) if plan else None,
+            plan=_one(Plan.model_validate_json, plan),
             findings=findings,
-            reflections=tuple(Reflection.model_validate(r) for r in json.loads(reflections)),
+            reflections=_one(_REFLECTIONS.validate_json, reflections) or (),
             answer=kept,
             evidence=(
                 *(e for f in findings for e in f.evidence),
@@ -395,33 +398,29 @@ class Store:
         cited = [cite.evidence for span in (answer.spans if answer else ()) for cite in span.cites]
         wanted = [key for key in dict.fromkeys(cited) if key not in found]
         return [
-            Evidence.model_validate_json(record)
+            item
             for key in wanted
-            for (record,) in self.database.read(sql.RECORD, registry=conversation, id=key)
+            for item in _readable(
+                _evidence, self.database.read(sql.RECORD, registry=conversation, id=key)
+            )
         ]
 
     def _spent(self, run_id: str) -> tuple[Usage, ...]:
         """What the calls of a run have used, in order."""
         rows = self.database.read(sql.USAGES, run=run_id)
-        return tuple(Usage.model_validate_json(data) for (data,) in rows)
+        return tuple(_readable(lambda row: Usage.model_validate_json(row[0]), rows))
 
     # Conversations
 
     def conversations(self, owner: str, limit: int = 200) -> list[Conversation]:
         """An owner's conversations: those that are pinned first, then the latest."""
         rows = self.database.read(sql.CONVERSATIONS, owner=owner, most=limit)
-        return [
-            Conversation(
-                id=row[0], title=row[1], pinned=bool(row[2]), turns=row[3], latest=row[6],
-                created=datetime.fromisoformat(row[4]), updated=datetime.fromisoformat(row[5]),
-            )
-            for row in rows
-        ]  # fmt: skip
+        return _readable(_conversation, rows)
 
     def turns(self, conversation: str, owner: str) -> list[Run]:
         """The runs of a conversation, the earliest first."""
         rows = self.database.read(sql.TURNS, conversation=conversation, owner=owner)
-        return [_run(row) for row in rows]
+        return _readable(_run, rows)
 
     def label(
         self, conversation: str, *, title: str | None = None, pinned: bool | None = None
@@ -446,10 +445,11 @@ class Store:
     def accounts(self, owner: str, limit: int) -> list[tuple[Run, list[Event]]]:
         """An owner's latest finished runs, each with its events of what it used."""
         rows = self.database.read(sql.FINISHED, owner=owner, most=limit)
-        return [(run, self._account(run.id)) for run in map(_run, rows)]
+        return [(run, self._account(run.id)) for run in _readable(_run, rows)]
 
     def _account(self, run_id: str) -> list[Event]:
-        return [_event(run_id, row) for row in self.database.read(sql.ACCOUNT, run=run_id)]
+        rows = self.database.read(sql.ACCOUNT, run=run_id)
+        return _readable(lambda row: _event(run_id, row), rows)
 
     # Approval
 
@@ -479,6 +479,41 @@ class Store:
 def _json(data: dict[str, Any]) -> str:
     """JSON that can be stored: half of a surrogate pair, which a model can send, becomes a "?"."""
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+def _readable(make: Callable[[Any], _T], rows: Iterable[Any]) -> list[_T]:
+    """What rows hold. One that was spoilt from outside is left out and takes no other with it."""
+    out = []
+    for row in rows:
+        try:
+            out.append(make(row))
+        except (ValueError, TypeError, LookupError) as error:
+            log.warning("a row of the store cannot be read: %s", type(error).__name__)
+    return out
+
+
+def _one(make: Callable[[str], _T], text: str | None) -> _T | None:
+    return next(iter(_readable(make, filter(None, [text]))), None)
+
+
+def _evidence(row: Sequence[Any]) -> Evidence:
+    return Evidence.model_validate_json(row[0])
+
+
+def _finding(row: Sequence[Any]) -> Finding:
+    return Finding.model_validate_json(row[0])
+
+
+def _seen(row: Sequence[Any]) -> tuple[str, str, str, _Seen]:
+    key, conversation, url, record = row
+    return key, conversation, url, _Seen.model_validate_json(record)
+
+
+def _conversation(row: Sequence[Any]) -> Conversation:
+    return Conversation(
+        id=row[0], title=row[1], pinned=bool(row[2]), turns=row[3], latest=row[6],
+        created=datetime.fromisoformat(row[4]), updated=datetime.fromisoformat(row[5]),
+    )  # fmt: skip
 
 
 def _event(run_id: str, row: Sequence[Any]) -> Event:

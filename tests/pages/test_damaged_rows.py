@@ -17,7 +17,7 @@ from research.export.data import report_json
 from research.export.markdown import report_markdown
 from research.records import Report
 from tests.pages.visitor import Visitor
-from tests.runs.tampered import BAD, GOOD, READABLE, TEXT, UNREAD, asked, hostile, put, tamper
+from tests.runs.tampered import BAD, GOOD, TEXT, asked, hostile, put, tamper
 
 Visit = Callable[..., Visitor]
 READER = MarkdownIt("commonmark", {"html": True, "linkify": True}).enable("table")
@@ -34,9 +34,7 @@ FEW = (
 )
 
 
-@pytest.mark.parametrize(
-    "what", [pytest.param(what, marks=() if what in READABLE else UNREAD) for what in FEW]
-)
+@pytest.mark.parametrize("what", FEW)
 def test_no_page_breaks_over_a_row_that_cannot_be_read(
     what: str, visit: Visit, folder: Path
 ) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
-
 from research.evidence.registry import evidence_id
 from research.records import (
     Answer,
@@ -127,10 +125,6 @@ TAMPERED: dict[str, tuple[str, str, str]] = {  # a table, a column and what stan
     "reflections that are none": ("answer", "reflections", "null"),
     "reflections of something else": ("answer", "reflections", "[7]"),
 }  # fmt: skip
-
-
-READABLE = frozenset({"events of an unknown kind", "an answer that cites beyond the text"})
-UNREAD = pytest.mark.xfail(strict=True, reason="a row that cannot be read is not left out")
 
 
 def tamper(place: Path | str, name: str) -> None:

@@ -106,7 +106,6 @@ def test_the_disk_has_its_room_back_when_it_is_reclaimed(bench: Bench) -> None:
     assert report(runs, runs.list()[0].id).findings
 
 
-@pytest.mark.xfail(strict=True, reason="forgetting does not reclaim yet")
 def test_forgetting_a_conversation_gives_its_room_back_to_the_disk(bench: Bench) -> None:
     runs = opened(bench)
     talks = stopped(runs, 3)
