@@ -85,7 +85,6 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
             required[re.sub(r"[-_.]+", "-", plain)] = bound
     modules = {
         "aiohttp": "aiohttp",
-        "aiosqlite": "aiosqlite",
         "docx": "python-docx",
         "google.genai": "google-genai",
         "httpx": "httpx",
