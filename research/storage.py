@@ -125,6 +125,13 @@ class _Held:
         weakref.finalize(self, connection.close)
 
 
+def reclaimable(connection: sqlite3.Connection) -> None:
+    """Lets a new file give room back later. To be called before anything is written in it; a file
+    that holds something already is left as it is."""
+    if _number(connection, "page_count") == 0:
+        connection.execute("pragma auto_vacuum=incremental")
+
+
 class Database:
     """One SQLite file. Connections are made per thread; writes go through `write()` one at a time."""
 
@@ -148,7 +155,7 @@ class Database:
         connection = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        connection.execute("pragma auto_vacuum=incremental")  # of a new file, before all else
+        reclaimable(connection)
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         connection.execute("pragma foreign_keys=on")

@@ -24,7 +24,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from research import records
 from research.runs.databases import Database, File
 from research.runs.server import WAIT, Server
-from research.storage import APPLICATION, explained, reclaim
+from research.storage import APPLICATION, explained, reclaim, reclaimable
 
 log = logging.getLogger(__name__)
 
@@ -159,7 +159,7 @@ class _InFile:
     async def open(self) -> None:
         try:
             self._connection = sqlite3.connect(self._path, timeout=30)
-            self._connection.execute("pragma auto_vacuum=incremental")  # of a new file
+            reclaimable(self._connection)
             self.saver = self._own = saver = _OnLoop(self._connection, serde=_serde())
             saver.setup()
             # A power failure may cost the last steps of the graph; what they found is in the store.
