@@ -25,7 +25,7 @@ FAMILIES = {
     "reason.": get_args(records.Reason),
     "hint.": tuple(filter(None, get_args(records.Hint))),
     "stage.": get_args(records.Stage),
-    "role.": ROLES,
+    "role.": (*ROLES, "runs"),  # what a test of the connections names
     "kind.": (*get_args(records.EvidenceKind), "sample"),
     "added.": get_args(get_type_hints(Added)["outcome"]),
     "problem.": ("empty", "too long", "no words"),
