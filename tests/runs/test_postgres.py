@@ -24,7 +24,7 @@ from research.trouble import conceal
 from tests.fakes import ScriptedSource
 from tests.runs.conftest import QUESTION, ROOT, WEB, Bench, get, over
 from tests.runs.test_store import EVIDENCE, FINDING, NOW, TASK, run
-from tests.servers.postgres import ESCAPED, PASSWORD, USER, Cluster
+from tests.servers.postgres import ESCAPED, PASSWORD, USER, Cluster, lacking
 
 on_server = pytest.mark.postgres
 
@@ -370,6 +370,8 @@ def test_a_connection_that_was_cut_while_idle_is_replaced_unnoticed(
 @on_server
 def test_a_server_that_is_restarted_costs_no_run(tmp_path: Path) -> None:
     """What was going on meanwhile may fail; it resumes, and nothing that was found is searched again."""
+    if reason := lacking():
+        pytest.skip(reason)
     cluster = Cluster()
     with cluster.database() as address:
         bench = Bench(tmp_path / "data", address)
