@@ -6,13 +6,15 @@
         |                                         +---- the last round ---------------+   |
         +---- a direct answer ------------------------------------------------------------+
 
-There is one node per source, all made by one loop. The state of a run starts empty and belongs to
+A plan that is the outline of a report goes to `section` instead, once for each of its sections, side by
+side. There is one node per source, all made by one loop. The state of a run starts empty and belongs to
 that run alone; its limits and helpers come with the context and are not stored. Nodes and routers
 are all `async`: a plain function would be sent to a thread, and many runs would wait for threads.
 """
 
 from __future__ import annotations
 
+import asyncio
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -34,6 +36,7 @@ from research.records import (
     Question,
     Reflection,
     Say,
+    Section,
     Task,
 )
 from research.sources import Source
@@ -43,6 +46,7 @@ from research.stages.plan import alone, make_plan, unplanned
 from research.stages.question import understand
 from research.stages.reflect import judge
 from research.stages.search import Ledger, look_up
+from research.stages.section import Notes, Unnoted, work
 from research.tracing import traced
 
 RECURSION_LIMIT = 60  # supersteps: two a round, ten rounds at most, and room to spare
@@ -59,6 +63,7 @@ class State(TypedDict, total=False):
     rounds: int
     approved: bool
     findings: Annotated[list[Finding], operator.add]
+    sections: Annotated[list[Section], operator.add]
     reflections: Annotated[list[Reflection], operator.add]
     answer: Answer
 
@@ -77,7 +82,17 @@ class Context:
     delay: float = 0.0
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     meter: Meter = field(default_factory=lambda: Meter(Options()))
+    notes: Notes = field(default_factory=Unnoted)
+    under_way: dict[str, asyncio.Task[Finding]] = field(default_factory=dict)  # searches, by key
     spend: Callable[[dict[str, Any]], None] = lambda usage: None
+
+
+class Chapter(TypedDict):
+    """What the node of a section is sent."""
+
+    question: Question
+    plan: Plan
+    part: str
 
 
 Run = Runtime[Context]
@@ -170,7 +185,8 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
     if answer is None:
         findings = state.get("findings", [])
         undone = any(finding.reason == "left out" for finding in findings)
-        searched = state["rounds"] and not state["plan"].recalled
+        plan = state["plan"]
+        searched = state["rounds"] and not plan.recalled and not plan.outline
         if len(state.get("reflections", [])) < state["round"] and searched:
             last = state["round"] >= state["rounds"]
             say("reflection", round=state["round"], skipped=True, last=last)
@@ -188,40 +204,72 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
             say,
             state.get("reflections", []),
             context.meter,
+            state.get("sections", []),
         )
     say("answer", quotes=answer.quotes, cites=answer.cites, failures=len(answer.failures))
     return {"answer": answer}
 
 
-def _search_node(name: str) -> Callable[..., Any]:
+async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
+    context = runtime.context
+
+    async def search(task: Task) -> Finding:
+        """One search; sections that want the same at the same time share it."""
+        known = context.under_way.get(task.key)
+        if known is None:
+            known = asyncio.create_task(_found(task, runtime))
+            context.under_way[task.key] = known
+            return await known
+        finding = await asyncio.shield(known)
+        return finding.model_copy(update={"task": task, "reused": True})
+
+    section, findings = await work(
+        chapter["part"],
+        chapter["question"],
+        chapter["plan"],
+        context.reasoner,
+        search,
+        context.notes,
+        context.options,
+        context.meter,
+        _voice(runtime),
+    )
+    return {"sections": [section], "findings": findings}
+
+
+def _search_node() -> Callable[..., Any]:
     async def search(task: Task, runtime: Run) -> dict[str, Any]:
-        context, say = runtime.context, _voice(runtime, task.id)
-        say("search", task=task.model_dump(mode="json"))
-        finding = await look_up(
-            task,
-            context.sources[name],
-            context.ledger,
-            say,
-            deadline=context.deadline,
-            delay=context.delay,
-            meter=context.meter,
-        )
-        say(
-            "found",
-            task=task.model_dump(mode="json"),
-            passages=finding.passages,
-            titles=[evidence.title for evidence in finding.evidence],
-            reason=finding.reason,
-            hint=finding.hint,
-            provider=finding.provider,
-            message=finding.message,
-            seconds=finding.seconds,
-            reused=finding.reused,
-            cached=finding.started.isoformat() if finding.cached else "",
-        )
-        return {"findings": [finding]}
+        return {"findings": [await _found(task, runtime)]}
 
     return search
+
+
+async def _found(task: Task, runtime: Run) -> Finding:
+    context, say = runtime.context, _voice(runtime, task.id)
+    say("search", task=task.model_dump(mode="json"))
+    finding = await look_up(
+        task,
+        context.sources[task.source],
+        context.ledger,
+        say,
+        deadline=context.deadline,
+        delay=context.delay,
+        meter=context.meter,
+    )
+    say(
+        "found",
+        task=task.model_dump(mode="json"),
+        passages=finding.passages,
+        titles=[evidence.title for evidence in finding.evidence],
+        reason=finding.reason,
+        hint=finding.hint,
+        provider=finding.provider,
+        message=finding.message,
+        seconds=finding.seconds,
+        reused=finding.reused,
+        cached=finding.started.isoformat() if finding.cached else "",
+    )
+    return finding
 
 
 def build(
@@ -237,6 +285,10 @@ def build(
     """
 
     async def fan_out(state: State) -> list[Send] | str:
+        if state["plan"].outline and state["pending"]:
+            plan, question = state["plan"], state["question"]
+            chapters = [Chapter(question=question, plan=plan, part=p.id) for p in plan.parts]
+            return [Send("section", chapter) for chapter in chapters]
         tasks = [task for task in state["pending"] if task.source in nodes]
         return [Send(nodes[task.source], task) for task in tasks] or "finalize_answer"
 
@@ -248,11 +300,11 @@ def build(
     graph.add_node("approval", around(_approve))
     graph.add_node("reflection", around(traced("reflect", _reflect)))
     graph.add_node("finalize_answer", around(traced("answer", _answer)))
-    targets = [*nodes.values(), "finalize_answer"]
+    graph.add_node("section", around(traced("section", _section)), input_schema=Chapter)
+    graph.add_edge("section", "finalize_answer")
+    targets = [*nodes.values(), "section", "finalize_answer"]
     for name, node in nodes.items():
-        graph.add_node(
-            node, around(traced(f"search {name}", _search_node(name))), input_schema=Task
-        )
+        graph.add_node(node, around(traced(f"search {name}", _search_node())), input_schema=Task)
         graph.add_conditional_edges(node, _after_search, ["reflection", "finalize_answer"])
     graph.add_edge(START, "generate_query")
     graph.add_conditional_edges("generate_query", planned, [*targets, "approval"])

@@ -227,7 +227,8 @@ class Part(Record):
 
 
 class Task(Record):
-    """One query for one source. `subject` lists names, one of which every hit has to mention."""
+    """One query for one source. `subject` lists names, one of which every hit has to mention; `tool` is
+    one of the ways in which the source can be asked, `start` and `end` the days it is asked about."""
 
     id: str
     round: int = 1
@@ -236,12 +237,18 @@ class Task(Record):
     part: str = ""
     subject: tuple[str, ...] = ()
     why: str = ""
+    tool: str = ""
+    start: date | None = None
+    end: date | None = None
 
     @property
     def key(self) -> str:
         """Equal for tasks that would bring back the same."""
         subjects = sorted(normalised(name) for name in self.subject)
-        return fingerprint(self.source, normalised(self.query), *subjects)
+        way = [self.tool, str(self.start or ""), str(self.end or "")]
+        return fingerprint(
+            self.source, normalised(self.query), *subjects, *(way if any(way) else ())
+        )
 
 
 class Cite(Record):
@@ -291,6 +298,21 @@ class Plan(Record):
     tasks: tuple[Task, ...] = ()
     edited: bool = False
     notes: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    outline: bool = False  # its parts are the sections of a report, each worked on by itself
+
+
+class Section(Record):
+    """A section of a report: its text as it stands after the last of its rounds.
+
+    `part` is the id of the part of the plan that it fills, `gap` what it still lacks.
+    """
+
+    part: str
+    spans: tuple[Span, ...] = ()
+    rounds: int = 0  # of reflection
+    gap: tuple[str, ...] = ()
+    author: str = ""
     failures: tuple[Failure, ...] = ()
 
 
@@ -398,6 +420,8 @@ class Options(Record):
     """
 
     queries: int = Field(default=3, ge=1, le=10)
+    sections: int = Field(default=0, ge=0, le=12)  # of a report, at most; 0 is an answer, no report
+    reflections: int = Field(default=2, ge=0, le=10)  # of each section
     loops: int = Field(default=2, ge=0, le=10)
     sources: tuple[str, ...] = ("library",)
     model: str = ""  # reflects and writes instead of the models that are set; "" leaves them

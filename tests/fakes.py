@@ -30,6 +30,7 @@ from research.records import (
     Reason,
     Reflection,
     Say,
+    Section,
     Span,
     Task,
     fingerprint,
@@ -215,6 +216,70 @@ class ScriptedReasoner:
     ) -> Draft:
         self.written.append((plan, tuple(findings)))
         return self.stand_in(question, plan, findings)
+
+    # Of a report: as many sections as there are queries, one of them each
+
+    async def outline(self, question: Question, options: Options, say: Say) -> Plan:
+        self.planned.append(question)
+        parts, tasks = [], []
+        for n, query in enumerate(self._queries, 1):
+            parts.append(Part(id=f"s{n}", subject=f"About {query}", text=f"All of {query}"))
+            tasks.append(Task(id=f"1.s{n}.1", source=options.sources[0], query=query, part=f"s{n}"))
+        return Plan(outline=True, parts=tuple(parts), tasks=tuple(tasks))
+
+    async def fill(
+        self,
+        question: Question,
+        plan: Plan,
+        section: Section,
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> Section:
+        self.written.append((plan, tuple(findings)))
+        spans = self.stand_in(question, plan, findings).spans
+        return section.model_copy(update={"spans": spans, "author": AUTHOR})
+
+    async def reconsider(
+        self,
+        question: Question,
+        plan: Plan,
+        section: Section,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
+    ) -> Reflection:
+        self.reflected.append((round_, tuple(findings)))
+        queries = [f"{section.part} {query}" for query in self._follow_ups(round_)]
+        follow_ups = tuple(
+            Task(
+                id=f"{round_ + 1}.{section.part}.{n}",
+                round=round_ + 1,
+                source=options.sources[0],
+                query=query,
+                part=section.part,
+            )
+            for n, query in enumerate(queries, 1)
+        )
+        return Reflection(
+            round=round_,
+            sufficient=self._sufficient,
+            gap=("what is not known",),
+            follow_ups=follow_ups,
+        )
+
+    async def preface(
+        self,
+        question: Question,
+        plan: Plan,
+        sections: Sequence[Section],
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> Draft:
+        spans = tuple(span for section in sections for span in section.spans[:1])
+        return Draft(spans=spans, author=AUTHOR)
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans = tuple(

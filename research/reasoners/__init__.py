@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from research.records import Draft, Finding, Options, Plan, Question, Reflection, Say
+from research.records import (
+    Draft,
+    Finding,
+    Options,
+    Plan,
+    Question,
+    Reflection,
+    Say,
+    Section,
+)
 
 
 class Corpus(Protocol):
@@ -64,3 +73,40 @@ class Reasoner(Protocol):
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         """What was found, instead of an answer that there is no room to write. Asks nobody."""
+
+    async def outline(self, question: Question, options: Options, say: Say) -> Plan:
+        """The sections of a report, each with the task that its search begins with."""
+
+    async def fill(
+        self,
+        question: Question,
+        plan: Plan,
+        section: Section,
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> Section:
+        """The section with a text of what was found for it, what it said before kept or put right."""
+
+    async def reconsider(
+        self,
+        question: Question,
+        plan: Plan,
+        section: Section,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
+    ) -> Reflection:
+        """What a section still lacks, and the tasks that could fill it (uncapped)."""
+
+    async def preface(
+        self,
+        question: Question,
+        plan: Plan,
+        sections: Sequence[Section],
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> Draft:
+        """What stands before the sections of a report: its summary, citing what they cite."""

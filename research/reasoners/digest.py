@@ -28,6 +28,7 @@ from research.records import (
     Question,
     Reflection,
     Say,
+    Section,
     Span,
     Task,
     normalised,
@@ -37,6 +38,7 @@ from research.text import has_han
 MAP = "places"  # the source that is asked for places, and for nothing else
 PLACES = 10  # in the answer; a map shows all
 ATTEMPTS = 2  # new tasks a part and round
+_TITLE = 60  # characters of the title of a section
 FORMS = 8  # synonyms a query
 
 _AUTHOR = {"zh": "引文摘录（按规则摘引原文，未使用模型）", "en": "Quoted evidence digest, no model"}
@@ -246,6 +248,52 @@ class Digest:
         say: Say,
     ) -> Draft:
         return self.stand_in(question, plan, findings)
+
+    async def outline(self, question: Question, options: Options, say: Say) -> Plan:
+        """One section, with the parts of the question: rules know no better order."""
+        plan = await self.plan(question, options, say)
+        tasks = plan.tasks if isinstance(plan, Plan) else ()
+        title = question.text if len(question.text) <= _TITLE else f"{question.text[:_TITLE]}…"
+        held = [task.model_copy(update={"part": "s1"}) for task in tasks]
+        part = Part(id="s1", subject=title, text=question.text)
+        return Plan(outline=True, parts=(part,), tasks=tuple(held))
+
+    async def fill(
+        self,
+        question: Question,
+        plan: Plan,
+        section: Section,
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> Section:
+        draft = await self.write(question, Plan(parts=plan.parts), findings, (), options, say)
+        return section.model_copy(update={"spans": draft.spans, "author": draft.author})
+
+    async def reconsider(
+        self,
+        question: Question,
+        plan: Plan,
+        section: Section,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
+    ) -> Reflection:
+        """Rules do not judge a section."""
+        return Reflection(round=round_, sufficient=True)
+
+    async def preface(
+        self,
+        question: Question,
+        plan: Plan,
+        sections: Sequence[Section],
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> Draft:
+        """Quotes are not summed up."""
+        return Draft(spans=(), author=_AUTHOR[question.language])
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans: list[Span] = []

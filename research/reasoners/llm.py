@@ -29,6 +29,7 @@ from research.reasoners.drafts import (
     standing_in,
     without_sources,
 )
+from research.reasoners.editor import Editor
 from research.reasoners.explore import explore
 from research.reasoners.material import Listing
 from research.reasoners.places import wanted
@@ -94,6 +95,9 @@ class LLM:
         self._roles = roles(clients.settings)
         self._clock = clock
         self._chats: dict[Spec, Chat] = {}
+        editor = Editor(self)
+        self.outline, self.fill = editor.outline, editor.fill
+        self.reconsider, self.preface = editor.reconsider, editor.preface
 
     def chat(self, role: Role, options: Options | None = None) -> Chat:
         """The model of a role; a run's own model reflects and writes instead of those set.
@@ -143,7 +147,8 @@ class LLM:
                 await self.chat(role).warm()
 
     @property
-    def _today(self) -> date:
+    def today(self) -> date:
+        """The day by the clock of the program."""
         return self._clock().date()
 
     # Planning
@@ -155,7 +160,7 @@ class LLM:
         chat = self.chat("plan")
         try:
             made = await chat.json(
-                prompts.plan_prompt(question, fields, options.queries, self._today),
+                prompts.plan_prompt(question, fields, options.queries, self.today),
                 prompts.plan_schema(fields, options.queries, follows=bool(question.before.turns)),
                 _Plan,
                 "plan",
@@ -203,7 +208,7 @@ class LLM:
             chat = self.chat("reflect", options)
             made = await chat.json(
                 prompts.reflection_prompt(
-                    question, plan, findings, fields, options.queries, self._today, chat.room
+                    question, plan, findings, fields, options.queries, self.today, chat.room
                 ),
                 prompts.reflection_schema(fields, options.queries),
                 _Reflection,
@@ -254,7 +259,7 @@ class LLM:
         if not listing.handles:
             return Draft(spans=without_sources(tongue, findings), author=NOBODY[tongue])
         say("drafting", handles={h: [c.evidence, c.passage] for h, c in listing.handles.items()})
-        prompt = prompts.answer_prompt(question, plan, findings, reflections, listing, self._today)
+        prompt = prompts.answer_prompt(question, plan, findings, reflections, listing, self.today)
         try:
             reply = await chat.stream(prompt, "write", say)
         except Trouble as trouble:
@@ -273,9 +278,7 @@ class LLM:
         tongue = question.language
         try:
             chat = self.chat("write", options)
-            reply = await chat.stream(
-                prompts.unsearched_prompt(question, self._today), "write", say
-            )
+            reply = await chat.stream(prompts.unsearched_prompt(question, self.today), "write", say)
         except Trouble as trouble:
             return standing_in(tongue, (), trouble)
         notice = Span(kind="notice", text=NOTICES["unsearched"][tongue])
@@ -302,7 +305,7 @@ class LLM:
         task = Task(id="", source="", query=query)
         found = Finding(task=task, evidence=tuple(evidence), started=self._clock())
         listing = Listing.of([found], chat.room)
-        prompt: Prompt = prompts.summary_prompt(query, language(query), listing, self._today)
+        prompt: Prompt = prompts.summary_prompt(query, language(query), listing, self.today)
         reply = await chat.text(prompt, "summarise", say)
         return parse(reply.text, listing.handles, addresses(evidence))
 
@@ -319,7 +322,7 @@ class LLM:
         Raises:
             Trouble: the model cannot be asked.
         """
-        await explore(self.chat("search"), query, tools, call, budget, self._today, say)
+        await explore(self.chat("search"), query, tools, call, budget, self.today, say)
 
 
 def _on_a_map(question: Question, options: Options) -> tuple[Task, ...]:

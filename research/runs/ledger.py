@@ -70,3 +70,13 @@ class RunLedger:
             self._found.setdefault(finding.task.key, finding)
         conversation = self._run.conversation
         await self._together.add(lambda: self._store.finish(search, conversation, finding))
+
+    def noted(self, step: str) -> str | None:
+        """What a step of the run has come to, or of the run that it is based on."""
+        if self._fresh:
+            return None
+        runs = filter(None, (self._run.id, self._run.based_on))
+        return next((text for run in runs if (text := self._store.noted(run, step))), None)
+
+    async def note(self, step: str, text: str) -> None:
+        await self._together.add(lambda: self._store.note(self._run.id, step, text))

@@ -118,17 +118,16 @@ class Live:
     def context(self) -> Context:
         """What the graph works with."""
         run, means = self.run, self._means
+        ledger = RunLedger(
+            means.store, means.together, run, means.settings.cache_hours,
+            fresh=not (self.resumed or run.based_on),
+        )  # fmt: skip
         return Context(
             reasoner=means.reasoner,
             sources=means.sources,
             options=run.options,
-            ledger=RunLedger(
-                means.store,
-                means.together,
-                run,
-                means.settings.cache_hours,
-                fresh=not (self.resumed or run.based_on),
-            ),
+            ledger=ledger,
+            notes=ledger,
             plan=means.store.given(run.id),
             before=before(means.store, run),
             deadline=means.settings.search_timeout,

@@ -10,7 +10,17 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, insert, literal_column, or_, select, update
 
 from research.runs.databases import Upsert
-from research.runs.tables import account, answer, conversation, event, evidence, lookup, run, search
+from research.runs.tables import (
+    account,
+    answer,
+    conversation,
+    event,
+    evidence,
+    lookup,
+    note,
+    run,
+    search,
+)
 
 
 def _(name: str) -> Any:
@@ -154,6 +164,9 @@ FORGET = delete(lookup).where(lookup.c.made < _("before"))
 REMEMBER = Upsert(lookup)
 COUNT = Upsert(account, {"n": account.c.n + 1})
 COUNTED = select(account.c.n).where(account.c.name == _("name"), account.c.day == _("day"))
+
+NOTE = Upsert(note)
+NOTED = select(note.c.text).where(note.c.run == _("run"), note.c.step == _("step"))
 
 KEEP_ANSWER = Upsert(answer)
 ANSWER = select(answer.c.plan, answer.c.reflections, answer.c.answer).where(

@@ -350,6 +350,19 @@ class Store:
         rows = self.database.read(sql.COUNTED, name=name, day=day)
         return int(rows[0][0]) if rows else 0
 
+    # Notes of steps
+
+    def note(self, run_id: str, step: str, text: str) -> None:
+        """Keeps what a step of a run has come to."""
+        with self.database.write() as work:
+            work.do(sql.NOTE, run=run_id, step=step, text=text)
+
+    def noted(self, run_id: str, step: str) -> str | None:
+        """What a step of a run has come to, if it was noted."""
+        for (text,) in self.database.read(sql.NOTED, run=run_id, step=step):
+            return str(text)
+        return None
+
     # Answers
 
     def keep(

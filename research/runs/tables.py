@@ -77,6 +77,13 @@ answer = Table(
     Column("answer", Text),
     Column("made", Text, nullable=False),
 )
+note = Table(
+    "note",
+    tables,
+    Column("run", Text, primary_key=True),
+    Column("step", Text, primary_key=True),
+    Column("text", Text, nullable=False),
+)
 lookup = Table(
     "lookup",
     tables,
@@ -133,6 +140,11 @@ SQLITE = (
         id text primary key, title text not null default '',
         pinned integer not null default 0) without rowid;
     """,
+    """
+    create table note(
+        run text not null references run on delete cascade, step text not null,
+        text text not null, primary key(run, step)) without rowid;
+    """,
 )
 
 # Text is compared byte by byte, as SQLite does: times as text have no other order.
@@ -174,5 +186,10 @@ POSTGRESQL = (
         key {_TEXT} primary key, answer {_TEXT} not null, made {_TEXT} not null);
     create table account(
         name {_TEXT} not null, day {_TEXT} not null, n integer not null, primary key(name, day));
+    """,
+    f"""
+    create table note(
+        run {_TEXT} not null references run on delete cascade, step {_TEXT} not null,
+        text {_TEXT} not null, primary key(run, step));
     """,
 )

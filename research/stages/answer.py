@@ -18,8 +18,10 @@ from research.records import (
     Question,
     Reflection,
     Say,
+    Section,
 )
 from research.stages.budget import Ended, Meter, Why
+from research.stages.section import bound
 
 SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
 
@@ -43,6 +45,7 @@ async def compose(
     say: Say,
     reflections: Sequence[Reflection] = (),
     meter: Meter | None = None,
+    sections: Sequence[Section] = (),
 ) -> Answer:
     """The answer of a run. Where the meter has no room for it, what was found stands in.
 
@@ -54,10 +57,17 @@ async def compose(
     unwritten: Why = ""
     try:
         async with meter.writing.open():
-            draft = await reasoner.write(question, plan, material, reflections, options, say)
+            if plan.outline:
+                head = await reasoner.preface(question, plan, sections, material, options, say)
+                draft = bound(plan, head, sections, question.language)
+            else:
+                draft = await reasoner.write(question, plan, material, reflections, options, say)
     except Ended as ended:
         unwritten = ended.why
         draft = reasoner.stand_in(question, plan, material)
+        if plan.outline and any(section.spans for section in sections):
+            nothing = Draft(spans=(), author=draft.author)
+            draft = bound(plan, nothing, sections, question.language)
     notices = meter.notices(question.language, unwritten)
     draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
     earlier = [*plan.failures]

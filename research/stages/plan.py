@@ -12,6 +12,10 @@ _CUT = {
     "zh": "有 {n} 个查询超出上限，已略去",
     "en": "{n} tasks beyond the limits were left out",
 }
+_SECTIONS = {
+    "zh": "有 {n} 节超出上限，已略去",
+    "en": "{n} sections beyond the limit were left out",
+}
 _CARRIED = {
     "zh": "沿用上一次研究的 {n} 次搜索，再查 {rounds} 轮",
     "en": "kept from the run before: {n} searches; further rounds: {rounds}",
@@ -29,8 +33,29 @@ async def make_plan(
 
     A plan is never without a task, so that no run ends without an answer.
     """
+    if options.sections:
+        return _outlined(await reasoner.outline(question, options, say), question, options)
     plan = await reasoner.plan(question, options, say)
     return plan if isinstance(plan, Draft) else _held(plan, question, options)
+
+
+def _outlined(plan: Plan, question: Question, options: Options) -> Plan:
+    """An outline within its limits: each section has a task, and no two have the same."""
+    parts, notes = list(plan.parts), list(plan.notes)
+    if len(parts) > options.sections:
+        notes.append(_SECTIONS[question.language].format(n=len(parts) - options.sections))
+        parts = parts[: options.sections]
+    parts = parts or [Part(id="s1", subject=question.text, text=question.text)]
+    tasks = [task for task in _once(plan.tasks) if task.source in options.sources]
+    source = "news" if "news" in options.sources else options.sources[0]
+    for part in parts:
+        if not any(task.part == part.id for task in tasks):
+            words = dict.fromkeys([question.text, part.subject])
+            query, number = " ".join(words), f"1.{len(tasks) + 1}"
+            tasks.append(Task(id=number, source=source, query=query, part=part.id))
+    held = [task for part in parts for task in tasks if task.part == part.id]
+    update = {"parts": tuple(parts), "tasks": tuple(held), "notes": tuple(notes), "outline": True}
+    return plan.model_copy(update=update)
 
 
 def alone(question: Question, plan: Plan) -> Question:

@@ -1,0 +1,205 @@
+"""What the models are told that write a report: its outline, its sections, what stands before them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from research.models.calls import Prompt
+from research.reasoners.material import Listing, plain
+from research.reasoners.prompts import (
+    DESK,
+    QUERY,
+    asked,
+    fenced,
+    in_language,
+    material,
+    ran,
+    structure,
+)
+from research.records import Finding, Part, Plan, Question, Section, Span
+
+TITLE = 120  # characters of a section's title
+CONTENT = 400  # characters of what it is to say
+TOOLS = {  # of the news source, as a model reads of them
+    "basic_search_news": "recent news in general",
+    "deep_search_news": "a thorough search with an overview; slower and dearer",
+    "search_news_last_24_hours": "the last 24 hours only",
+    "search_news_last_week": "the last week only",
+    "search_images_for_news": "pictures of the event",
+    "search_news_by_date": 'a stretch of days: give "start_date" and "end_date" as YYYY-MM-DD',
+}
+_CITE = """- A handle, such as [@handle], tells the source of a piece of material. End every sentence that \
+states something from the material with the handle of the piece that says so, copied exactly, in \
+square brackets; with several if several say so. Cite in no other way: no numbers, no footnotes, no \
+addresses, no list of sources.
+- Everything you state has to stand in the material; nothing is added from memory. Figures, dates and \
+names are kept exactly. Quote only what stands there word for word.
+- Name the outlet and the date where they matter. Where outlets contradict each other, say so and cite \
+both. Copies of one agency's text are one source, not several."""
+
+
+def _query(sources: Sequence[str]) -> dict[str, Any]:
+    fields: dict[str, Any] = {"query": {"type": "string", "maxLength": QUERY}}
+    if len(sources) > 1:
+        fields["source"] = {"type": "string", "enum": list(sources)}
+    if "news" in sources:
+        fields["search_tool"] = {"type": "string", "enum": list(TOOLS)}
+        fields["start_date"] = {"type": "string", "maxLength": 10}
+        fields["end_date"] = {"type": "string", "maxLength": 10}
+    return fields
+
+
+def _told(sources: Sequence[str]) -> str:
+    if "news" not in sources:
+        return ""
+    tools = "\n".join(f'  - "{name}": {what}' for name, what in TOOLS.items())
+    return (
+        '- "search_tool" says how the news is searched; "start_date" and "end_date" are "" unless it is '
+        f"by date:\n{tools}\n"
+    )
+
+
+def outline_schema(sources: Sequence[str], sections: int) -> dict[str, Any]:
+    """The JSON schema of an outline."""
+    section = structure(
+        title={"type": "string", "maxLength": TITLE},
+        content={"type": "string", "maxLength": CONTENT},
+        **_query(sources),
+    )
+    return structure(sections={"type": "array", "items": section, "maxItems": sections})
+
+
+def outline_prompt(
+    question: Question, sources: Sequence[str], sections: int, today: date
+) -> Prompt:
+    """The sections of a report on a topic."""
+    system = f"""{DESK}
+
+Plan a report on the topic, and reply with JSON.
+- "sections": at most {sections}, in the order in which they are read; no introduction, no summary and no \
+conclusion. Few good ones are better than many.
+- "title" names a section, "content" says in one or two sentences what it is to tell.
+- "query" is what one would type into a search engine to begin it: a few words, names kept as they are. \
+No two sections search for the same.
+{_told(sources)}Write titles and contents in the language of the topic, and each query in the language in \
+which the best sources are likely to be written. {in_language(question.language, "titles and contents")}"""
+    return Prompt(system, asked(question, today))
+
+
+def section_prompt(
+    question: Question,
+    part: Part,
+    before: Section,
+    findings: Sequence[Finding],
+    listing: Listing,
+    today: date,
+) -> Prompt:
+    """The text of a section from its material, the text of before kept or put right."""
+    system = f"""{DESK}
+
+Write one section of a report, for an analyst who will check it.
+{_CITE}
+- If there is a text of before, keep what is right in it with its handles, put right what is not, and \
+add what the material has that is new. Reply with the whole section.
+- Say plainly what the material does not tell. The length follows the material.
+- No heading of its own; sub-headings (###), lists and tables where they help to read.
+{in_language(question.language)}"""
+    user = "\n\n".join(
+        [
+            asked(question, today),
+            "Section:\n" + fenced("section", f"{part.subject}\n{part.text}"),
+            *(
+                [f"Text of before:\n{fenced('text', shown(before.spans, listing))}"]
+                if before.spans
+                else []
+            ),
+            *(
+                [f"Missing so far:\n{fenced('gaps', chr(10).join(before.gap))}"]
+                if before.gap
+                else []
+            ),
+            "Queries that were run:\n" + fenced("queries", ran(findings)),
+            material(listing),
+        ]
+    )
+    return Prompt(system, user)
+
+
+def reconsider_schema(sources: Sequence[str], queries: int) -> dict[str, Any]:
+    """The JSON schema of the judgement of a section."""
+    query = structure(**_query(sources))
+    return structure(
+        is_sufficient={"type": "boolean"},
+        knowledge_gap={"type": "string", "maxLength": 600},
+        follow_ups={"type": "array", "items": query, "maxItems": queries},
+    )
+
+
+def reconsider_prompt(
+    question: Question,
+    part: Part,
+    section: Section,
+    findings: Sequence[Finding],
+    sources: Sequence[str],
+    queries: int,
+    today: date,
+    listing: Listing,
+) -> Prompt:
+    """Whether a section tells what it is to tell, and what to look up next."""
+    system = f"""{DESK}
+
+Judge whether the section of a report tells what it is to tell, and reply with JSON.
+- "is_sufficient": true if it does, or if searching again cannot help.
+- "knowledge_gap": what is missing, unclear or contradictory, in one or two sentences; "" if nothing is.
+- "follow_ups": at most {queries} new searches for what is missing; each differs from every query that was \
+run, and stands on its own. Empty if the section is sufficient.
+{_told(sources)}{in_language(question.language, '"knowledge_gap"')}"""
+    user = "\n\n".join(
+        [
+            asked(question, today),
+            "Section:\n" + fenced("section", f"{part.subject}\n{part.text}"),
+            "Its text:\n" + fenced("text", shown(section.spans, listing) or "(nothing yet)"),
+            "Queries that were run:\n" + fenced("queries", ran(findings)),
+        ]
+    )
+    return Prompt(system, user)
+
+
+def preface_prompt(
+    question: Question, plan: Plan, sections: Sequence[Section], listing: Listing, today: date
+) -> Prompt:
+    """What stands before the sections of a report."""
+    system = f"""{DESK}
+
+The sections of a report are written. Write what stands before them: the state of affairs in at most \
+eight sentences, the most important first.
+- State only what the sections say. Their sentences end with the handles of their sources, such as \
+[@handle]: end each of yours with the handles of what it rests on, copied exactly, in square brackets. \
+Cite in no other way.
+- Where sections or outlets contradict each other, say so and cite both.
+- No heading, no list of the sections.
+{in_language(question.language)}"""
+    parts = {part.id: part for part in plan.parts}
+    texts = [
+        f"## {plain(parts[section.part].subject)}\n{shown(section.spans, listing)}"
+        for section in sections
+        if section.part in parts and section.spans
+    ]
+    user = "\n\n".join(
+        [asked(question, today), "Sections:\n" + fenced("sections", "\n\n".join(texts))]
+    )
+    return Prompt(system, user)
+
+
+def shown(spans: Sequence[Span], listing: Listing) -> str:
+    """A text as a prompt shows it, its citations as handles. What has no handle here is left out."""
+    names: Mapping[tuple[str, str], str] = {
+        (cite.evidence, cite.passage): name for name, cite in listing.handles.items()
+    }
+    out = []
+    for span in spans:
+        known = [names.get((cite.evidence, cite.passage)) for cite in span.cites]
+        out.append(plain(span.text) + "".join(f"[@{name}]" for name in known if name))
+    return "".join(out).strip()

@@ -1,0 +1,251 @@
+"""Asks chat models for a report: its outline, its sections, and what stands before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from research.evidence.markup import parse
+from research.evidence.registry import addresses
+from research.models.calls import Chat
+from research.reasoners import briefs
+from research.reasoners.drafts import NOTICES, ending, standing_in
+from research.reasoners.material import Listing
+from research.reasoners.prompts import QUERY
+from research.records import (
+    Draft,
+    Finding,
+    Options,
+    Part,
+    Plan,
+    Question,
+    Reflection,
+    Say,
+    Section,
+    Span,
+    Task,
+)
+from research.settings import Role
+from research.trouble import Trouble
+
+
+class _Json(BaseModel):
+    """What a model was asked for; what it adds is not looked at."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Query(_Json):
+    query: str
+    source: str = ""
+    search_tool: str = ""
+    start_date: str = ""
+    end_date: str = ""
+
+
+class _Chapter(_Query):
+    title: str
+    content: str = ""
+
+
+class _Outline(_Json):
+    sections: list[_Chapter]
+
+
+class _Judgement(_Json):
+    is_sufficient: bool
+    knowledge_gap: str = ""
+    follow_ups: list[_Query] = []
+
+
+class _Models(Protocol):
+    def chat(self, role: Role, options: Options | None = None) -> Chat: ...
+
+    @property
+    def today(self) -> date: ...
+
+
+class Editor:
+    """Models as an editor."""
+
+    def __init__(self, models: _Models) -> None:
+        self._models = models
+
+    async def outline(self, question: Question, options: Options, say: Say) -> Plan:
+        """The sections of a report; without a model there is one, the question itself."""
+        sources, most = options.sources, options.sections
+        try:
+            made = await self._models.chat("plan").json(
+                briefs.outline_prompt(question, sources, most, self._models.today),
+                briefs.outline_schema(sources, most),
+                _Outline,
+                "plan",
+                say,
+            )
+        except Trouble as trouble:
+            return Plan(outline=True, failures=(trouble.failure("plan"),))
+        parts, tasks = [], []
+        for n, chapter in enumerate(made.sections, 1):
+            title = _line(chapter.title, briefs.TITLE)
+            if not title:
+                continue
+            content = _line(chapter.content, briefs.CONTENT) or title
+            parts.append(Part(id=f"s{n}", subject=title, text=content))
+            tasks += _tasks([chapter], sources, f"s{n}", 1)
+        return Plan(outline=True, parts=tuple(parts), tasks=tuple(tasks))
+
+    async def fill(
+        self,
+        question: Question,
+        plan: Plan,
+        section: Section,
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> Section:
+        """The section with its text; without a model it stays as it is, and says why."""
+        part = _part(plan, section)
+        try:
+            chat = self._models.chat("write", options)
+            listing = Listing.of(findings, chat.room)
+            if not listing.handles:
+                return section
+            prompt = briefs.section_prompt(
+                question, part, section, findings, listing, self._models.today
+            )
+            reply = await chat.text(prompt, "write", say)
+        except Trouble as trouble:
+            failure = trouble.failure("write", query=part.subject)
+            if section.spans:  # what it said before is still right
+                return section.model_copy(update={"failures": (*section.failures, failure)})
+            quoted = standing_in(question.language, findings, trouble).spans
+            return Section(part=section.part, spans=quoted, failures=(*section.failures, failure))
+        urls = addresses(item for found in findings for item in found.evidence)
+        spans = [*parse(reply.text, listing.handles, urls, partial=reply.cut)]
+        if not any(span.cites for span in spans):
+            spans.insert(0, Span(kind="notice", text=NOTICES["uncited"][question.language]))
+        return section.model_copy(
+            update={
+                "spans": (*spans, *ending(reply, question.language).spans),
+                "author": str(chat.spec),
+                "failures": (*section.failures, *ending(reply, question.language).failures),
+            }
+        )
+
+    async def reconsider(
+        self,
+        question: Question,
+        plan: Plan,
+        section: Section,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
+    ) -> Reflection:
+        """What a section lacks; without a model nothing more is looked up for it."""
+        if findings and all(f.reason not in (None, "empty") for f in findings):
+            return Reflection(
+                round=round_, sufficient=False, note=NOTICES["failed"][question.language]
+            )
+        try:
+            chat = self._models.chat("reflect", options)
+            listing = Listing.of(findings, chat.room)
+            made = await chat.json(
+                briefs.reconsider_prompt(
+                    question, _part(plan, section), section, findings, options.sources,
+                    options.queries, self._models.today, listing,
+                ),
+                briefs.reconsider_schema(options.sources, options.queries),
+                _Judgement,
+                "reflect",
+                say,
+            )  # fmt: skip
+        except Trouble as trouble:
+            return Reflection(
+                round=round_, sufficient=False, failures=(trouble.failure("reflect"),)
+            )
+        gap = _line(made.knowledge_gap, 600)
+        tasks = _tasks(made.follow_ups, options.sources, section.part, round_ + 1)
+        return Reflection(
+            round=round_,
+            sufficient=made.is_sufficient,
+            gap=(gap,) if gap and not made.is_sufficient else (),
+            follow_ups=() if made.is_sufficient else tuple(tasks),
+            note=gap,
+        )
+
+    async def preface(
+        self,
+        question: Question,
+        plan: Plan,
+        sections: Sequence[Section],
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> Draft:
+        """What stands before the sections; without a model nothing does, and the report says so."""
+        if not any(span.cites for section in sections for span in section.spans):
+            return Draft(spans=(), author="")
+        try:
+            chat = self._models.chat("write", options)
+            listing = Listing.of(findings, chat.room)
+            prompt = briefs.preface_prompt(question, plan, sections, listing, self._models.today)
+            reply = await chat.stream(prompt, "write", say)
+        except Trouble as trouble:
+            return Draft(spans=(), author="", failures=(trouble.failure("write"),))
+        urls = addresses(item for found in findings for item in found.evidence)
+        end = ending(reply, question.language)
+        spans = parse(reply.text, listing.handles, urls, partial=bool(reply.cut or reply.trouble))
+        return Draft(spans=(*spans, *end.spans), author=str(chat.spec), failures=end.failures)
+
+
+def _part(plan: Plan, section: Section) -> Part:
+    return next(part for part in plan.parts if part.id == section.part)
+
+
+def _line(text: str, most: int) -> str:
+    return " ".join(text.split())[:most]
+
+
+def _tasks(queries: Sequence[_Query], sources: Sequence[str], part: str, round_: int) -> list[Task]:
+    """Queries as tasks. A tool and dates are passed on as the model gave them: the source holds them
+    to what there is."""
+    tasks = []
+    for n, asked in enumerate(queries, 1):
+        query = _line(asked.query, QUERY)
+        source = asked.source if asked.source in sources else _usual(sources)
+        if not query:
+            continue
+        tasks.append(
+            Task(
+                id=f"{round_}.{part}.{n}",
+                round=round_,
+                source=source,
+                query=query,
+                part=part,
+                **(_way(asked) if source == "news" else {}),
+            )
+        )
+    return tasks
+
+
+def _usual(sources: Sequence[str]) -> str:
+    return "news" if "news" in sources else sources[0]
+
+
+def _way(asked: _Query) -> dict[str, Any]:
+    return {
+        "tool": asked.search_tool if asked.search_tool in briefs.TOOLS else "",
+        "start": _date(asked.start_date),
+        "end": _date(asked.end_date),
+    }
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        return None

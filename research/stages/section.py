@@ -1,0 +1,178 @@
+"""The section stage: one section of a report, searched, written, judged and deepened by itself.
+
+Sections do not wait for each other. Each step of one is noted as soon as it is paid for, so that a
+run that goes on repeats none of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from research.reasoners import Reasoner
+from research.records import (
+    Draft,
+    Finding,
+    Language,
+    Options,
+    Plan,
+    Question,
+    Record,
+    Reflection,
+    Say,
+    Section,
+    Span,
+    Task,
+)
+from research.stages.budget import Ended, Meter
+
+_UNWRITTEN: dict[Language, str] = {
+    "zh": "这一节没有写成，原因见下。",
+    "en": "This section could not be written; the reason is below.",
+}
+_R = TypeVar("_R", bound=Record)
+Search = Callable[[Task], Awaitable[Finding]]
+
+
+class Notes(Protocol):
+    """Remembers what the steps of a run have come to. What it has taken in survives the process."""
+
+    def noted(self, step: str) -> str | None:
+        """What was noted of a step, if anything."""
+
+    async def note(self, step: str, text: str) -> None:
+        """Keeps what a step has come to."""
+
+
+class Unnoted:
+    """Notes of nothing."""
+
+    def noted(self, step: str) -> str | None:
+        return None
+
+    async def note(self, step: str, text: str) -> None:
+        pass
+
+
+async def work(
+    part: str,
+    question: Question,
+    plan: Plan,
+    reasoner: Reasoner,
+    search: Search,
+    notes: Notes,
+    options: Options,
+    meter: Meter,
+    say: Say,
+) -> tuple[Section, list[Finding]]:
+    """The section of a part of the plan, and all that was found for it.
+
+    Each round of reflection asks for what is missing, at most `options.queries` new tasks at a time
+    and `options.reflections` rounds. Where the meter has no room for a step, the section stays as it
+    is.
+    """
+    section, findings = Section(part=part), []
+    tasks = [task for task in plan.tasks if task.part == part]
+    for round_ in range(options.reflections + 1):
+        say("section", part=part, step="searching", round=round_)
+        findings += await asyncio.gather(*map(search, tasks))
+        try:
+            say("section", part=part, step="writing", round=round_)
+            section = await _filled(
+                section, round_, question, plan, findings, reasoner, notes, options, meter, say
+            )
+            if round_ == options.reflections:
+                break
+            say("section", part=part, step="reflecting", round=round_)
+            reflection = await _judged(
+                section, round_, question, plan, findings, reasoner, notes, options, meter, say
+            )
+        except Ended as ended:
+            meter.lack(ended.why)
+            break
+        section = section.model_copy(
+            update={
+                "rounds": round_ + 1,
+                "gap": reflection.gap,
+                "failures": (*section.failures, *reflection.failures),
+            }
+        )
+        tasks = new(reflection.follow_ups, findings, options)
+        if reflection.sufficient or not tasks:
+            break
+    say("section", part=part, step="done", round=section.rounds, cites=_cites(section))
+    return section, findings
+
+
+async def _filled(
+    section: Section, round_: int, question: Question, plan: Plan, findings: Sequence[Finding],
+    reasoner: Reasoner, notes: Notes, options: Options, meter: Meter, say: Say,
+) -> Section:  # fmt: skip
+    async def ask() -> Section:
+        async with meter.writing.open():
+            return await reasoner.fill(question, plan, section, findings, options, say)
+
+    return await _once(f"{section.part} text {round_}", Section, ask, notes)
+
+
+async def _judged(
+    section: Section, round_: int, question: Question, plan: Plan, findings: Sequence[Finding],
+    reasoner: Reasoner, notes: Notes, options: Options, meter: Meter, say: Say,
+) -> Reflection:  # fmt: skip
+    async def ask() -> Reflection:
+        async with meter.searching.open():
+            return await reasoner.reconsider(
+                question, plan, section, findings, options, round_ + 1, say
+            )
+
+    return await _once(f"{section.part} judgement {round_}", Reflection, ask, notes)
+
+
+async def _once(step: str, shape: type[_R], ask: Callable[[], Awaitable[_R]], notes: Notes) -> _R:
+    """What was noted of a step, else what comes of it now. What failed is not noted: it is tried
+    again by a run that goes on."""
+    if (known := notes.noted(step)) is not None:
+        return shape.model_validate_json(known)
+    made = await ask()
+    if not getattr(made, "failures", ()):
+        await notes.note(step, made.model_dump_json())
+    return made
+
+
+def bound(plan: Plan, head: Draft, sections: Sequence[Section], tongue: Language) -> Draft:
+    """A report: what stands before its sections, and the sections in the order of the outline."""
+    known = {section.part: section for section in sections}
+    spans: list[Span] = [*head.spans]
+    for part in plan.parts:
+        section = known.get(part.id, Section(part=part.id))
+        spans.append(Span(kind="text", text=f"\n\n## {heading(part.subject)}\n\n", part=part.id))
+        body = section.spans or (Span(kind="missing", text=_UNWRITTEN[tongue]),)
+        spans += [span.model_copy(update={"part": part.id}) for span in body]
+    authors = [head.author, *(section.author for section in sections)]
+    return Draft(
+        spans=tuple(spans),
+        author=next(filter(None, authors), ""),
+        failures=(*(f for s in sections for f in s.failures), *head.failures),
+        unwritten=head.unwritten,
+    )
+
+
+def heading(title: str) -> str:
+    """A title that may come from a model, as the text of a Markdown heading: one line, no marks."""
+    return re.sub(r"([\\`*_\[\]<>|#@])", r"\\\1", " ".join(title.split()))
+
+
+def new(tasks: Sequence[Task], findings: Sequence[Finding], options: Options) -> list[Task]:
+    """Tasks for chosen sources that the section has not had, at most `queries`."""
+    seen = {finding.task.key for finding in findings}
+    fresh: dict[str, Task] = {}
+    for task in tasks:
+        if task.source in options.sources and task.key not in seen:
+            fresh.setdefault(task.key, task)
+    return list(fresh.values())[: options.queries]
+
+
+def _cites(section: Section) -> int:
+    return sum(bool(span.cites) for span in section.spans)
