@@ -547,7 +547,7 @@ def test_ctrl_c_stops_the_run_and_resume_goes_on_with_it(tmp_path: Path) -> None
     process = subprocess.Popen(
         command("Summer Palace helicopter licence"),
         cwd=ROOT,
-        env=environment(tmp_path, {"SIGHTLINE_SEARCH_DELAY": "3"}),
+        env=environment(tmp_path, {"SIGHTLINE_SEARCH_DELAY": "6"}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",

@@ -195,7 +195,7 @@ def test_what_somebody_else_has_is_in_no_list(folder: Path, name: str) -> None:
 
 
 def test_a_run_under_way_is_not_stopped_by_somebody_else(folder: Path) -> None:
-    run = runs.start("Q?", options=LIBRARY, owner=ANN)
+    run = runs.start("When is the Palace Museum open?", options=LIBRARY, owner=ANN)
     runs.stop(run.id, owner=BOB)
     runs.stop(run.id, write=True, owner=BOB)
     runs.forget(run.conversation, owner=BOB)

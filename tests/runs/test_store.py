@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from research.records import (
 from research.runs import tables
 from research.runs.ledger import RunLedger
 from research.runs.store import LOOKUPS, STOP, WRITE, Lost, Store
+from research.runs.together import Together
 from research.storage import Database, StoreError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -303,6 +305,13 @@ def test_evidence_of_one_address_is_one_piece_in_a_conversation(store: Store) ->
     assert store.evidence("another talk") == []
 
 
+def recalled(store: Store, of: Run, task: Task) -> Finding | None:
+    async def recall() -> Finding | None:
+        return await RunLedger(store, Together(store.database), of).recall(task)
+
+    return asyncio.run(recall())
+
+
 def test_a_ledger_recalls_what_its_run_found_and_what_the_run_before_found(store: Store) -> None:
     store.add(run(), None, "engine")
     store.add(run("two", based_on="one"), None, "engine")
@@ -310,9 +319,9 @@ def test_a_ledger_recalls_what_its_run_found_and_what_the_run_before_found(store
     search(store)
     asked = TASK.model_copy(update={"id": "2.7", "part": "p9"})
     expected = FINDING.model_copy(update={"task": asked, "reused": True})
-    assert RunLedger(store, run()).recall(asked) == expected
-    assert RunLedger(store, run("two", based_on="one")).recall(asked) == expected
-    assert RunLedger(store, run("three")).recall(asked) is None
+    assert recalled(store, run(), asked) == expected
+    assert recalled(store, run("two", based_on="one"), asked) == expected
+    assert recalled(store, run("three"), asked) is None
     assert len(store.searches("one")) == 1
     assert store.report(run("two")).findings == (expected,)
 
@@ -323,7 +332,7 @@ def test_a_reused_finding_is_noted_once_however_often_it_is_recalled(store: Stor
     store.add(second, None, "engine")
     search(store)
     for _ in range(3):
-        RunLedger(store, second).recall(TASK)
+        recalled(store, second, TASK)
     assert len(store.searches("two")) == 1
 
 
