@@ -21,7 +21,10 @@ Schema = Mapping[str, Any]
 Grounded = tuple[list[str], dict[str, Any] | None]
 
 REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
-_STAGES = {"is_sufficient": "reflect", "route": "plan", "colour": "check"}
+_STAGES = {
+    "follow_ups": "reconsider", "is_sufficient": "reflect", "sections": "outline", "route": "plan",
+    "colour": "check",
+}  # fmt: skip
 TEXTS = frozenset({"fenced", "wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"})
 TOOLS = frozenset({"nocall", "badargs", "loop", "invent", "parallel"})
 _HANDLE = re.compile(r"\[@([0-9a-f]{4,8})\]")
@@ -118,6 +121,7 @@ class Brain:
     what makes it of the prompt; `grounded` makes text and metadata of a search query. `values`
     replaces fields of a stage's JSON, as in `brain.values["plan"] = {"route": "direct"}`. `caller`
     says which tools are called instead of the usual ones; without any, the reply is a text.
+    `chapters` are the titles of an outline, `tools` the fields with which its searches are made.
     """
 
     def __init__(self) -> None:
@@ -126,6 +130,8 @@ class Brain:
         self.answer: str | Callable[[str], str | None] | None = None
         self.grounded: Callable[[str], Grounded] = grounded
         self.values: dict[str, dict[str, Any]] = {}
+        self.chapters: list[str] = []
+        self.tools: list[dict[str, str]] = []
         self.caller: Callable[[Ask], Sequence[ToolCall]] | None = None
         self._reflected: dict[str, list[str]] = {}
 
@@ -176,7 +182,11 @@ class Brain:
         if stage == "summarise":
             return _summary(ask)
         schema = ask.schema or _told(ask.prompt) or _named(stage, ask.prompt)
-        values = {"plan": self._plan, "reflect": self._reflect}.get(stage, _check)(ask, schema)
+        told = {
+            "plan": self._plan, "reflect": self._reflect,
+            "outline": self._outline, "reconsider": self._reconsider,
+        }  # fmt: skip
+        values = told.get(stage, _check)(ask, schema)
         return json.dumps(
             _fitting(values | self.values.get(stage, {}), schema, schema), ensure_ascii=False
         )
@@ -216,6 +226,41 @@ class Brain:
             lists[name] = [_joined(topic, end, limit) for end in ends]
             number += count
         return {"is_sufficient": False, "knowledge_gap": gap} | lists
+
+    def _outline(self, ask: Ask, schema: Schema) -> dict[str, Any]:
+        """Three sections, or as many as `chapters` has titles; `tools` are how they are searched."""
+        topic, zh = _topic(ask.question), _han(ask.question)
+        titles = self.chapters or list(_ASPECTS[zh][:3])
+        return {
+            "sections": [
+                {
+                    "title": title,
+                    "content": f"{topic}: {title}",
+                    "query": _joined(topic, title, 200),
+                }
+                | (self.tools[n % len(self.tools)] if self.tools else {})
+                for n, title in enumerate(titles)
+            ]
+        }
+
+    def _reconsider(self, ask: Ask, schema: Schema) -> dict[str, Any]:
+        title = (_fenced("section", ask.user) or "?")[:40]
+        mark = f"{ask.question}\n{title}"
+        seen = self._reflected.setdefault(mark, [])
+        prompt = hashlib.sha256(utf8(ask.prompt)).hexdigest()
+        if prompt not in seen:
+            seen.append(prompt)
+        round_ = seen.index(prompt) + 1
+        if round_ >= self.sufficient_after:
+            return {"is_sufficient": True, "knowledge_gap": "", "follow_ups": []}
+        word = "补充资料" if _han(ask.question) else "more details"
+        topic = _topic(ask.question)
+        queries = [
+            {"query": _joined(topic, f"{title} {word} {round_}.{n}", 200)}
+            | (self.tools[n % len(self.tools)] if self.tools else {})
+            for n in range(1, self.follow_ups + 1)
+        ]
+        return {"is_sufficient": False, "knowledge_gap": f"{title}?", "follow_ups": queries}
 
     def _round(self, ask: Ask) -> int:
         """Which reflection of its run this is.
