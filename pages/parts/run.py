@@ -1,0 +1,334 @@
+"""A run on a page, whatever it looks for: under way, waiting for its plan, or over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.parts import answer, downloads, effort, map, plan, progress, sources, trouble, usage
+from pages.parts.login import owner
+from pages.parts.safe import plain
+from pages.parts.words import WORDS, local_time, number, t
+from research import (
+    MAX_QUESTION,
+    CitedAnswer,
+    Options,
+    Plan,
+    QuestionError,
+    Report,
+    Run,
+    StoreError,
+    cited,
+    drafted,
+    runs,
+)
+
+PAGES = Path(__file__).resolve().parents[1]
+POLL = 0.5  # seconds between looks at a run under way
+POLL_TEXT = 0.2  # the same while its answer is being written
+COLORS = {"running": "blue", "queued": "blue", "done": "green", "failed": "red"}
+
+
+def draw(run: Run) -> None:
+    """The run as it is now; one under way is looked at again and again."""
+    if run.active:
+        (live_text if view_of(run).text else live)(run.id)
+    elif run.status == "waiting":
+        approval(run)
+    else:
+        finished(run)
+
+
+def current() -> Run | None:
+    """The run of the URL, else the last one that this visitor looked at."""
+    asked = st.query_params.get("run", "")
+    run_id = asked or st.session_state.get("last_run", "")
+    if not run_id:
+        return None
+    run = runs.get(run_id, owner=owner())
+    if run is None:
+        if asked:
+            st.warning(t("ask.no_run"))
+        return None
+    show(run)
+    return run
+
+
+def show(run: Run) -> None:
+    st.query_params["run"] = run.id
+    st.session_state.last_run = run.id
+
+
+def leave() -> None:
+    st.query_params.pop("run", None)
+    for key in ("last_run", "draft", "draft_question"):
+        st.session_state.pop(key, None)
+
+
+def start(
+    question: str,
+    limits: Options,
+    plan_: Plan | None = None,
+    based_on: str = "",
+    follows: str = "",
+) -> None:
+    try:
+        run = runs.start(
+            question,
+            options=limits,
+            owner=owner(),
+            plan=plan_,
+            based_on=based_on,
+            follows=follows,
+        )
+    except QuestionError as error:
+        refuse(error)
+        return
+    st.session_state.pop("draft", None)
+    show(run)
+    st.rerun()
+
+
+def refuse(error: QuestionError) -> None:
+    st.error(t(f"problem.{error.problem}", length=number(error.length), limit=number(MAX_QUESTION)))
+
+
+def head(run: Run, view: progress.View) -> None:
+    st.subheader(plain(run.question, 400), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(t(f"run.{run.status}"), color=COLORS.get(run.status, "orange"))
+        st.caption(f"{progress.summary(view, run)} · {local_time(run.created)}", width="content")
+        if run.active:
+            stopping(run, view)
+        else:
+            st.session_state.pop(f"stopping_{run.id}", None)
+            if run.resumable:
+                going_on(run)
+            elif run.status == "done":
+                more(run)
+            st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
+    progress.meters(view, run)
+    if run.resumable:
+        note = t(f"run.{run.status}_help", error=plain(run.error))
+        (st.error if run.status == "failed" else st.info)(note)
+
+
+def stopping(run: Run, view: progress.View) -> None:
+    """The ways to end a run under way; what is asked for is done within a call."""
+    key = f"stopping_{run.id}"
+    if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
+        runs.stop(run.id, owner=owner())
+        st.session_state[key] = "run.stopping"
+    if run.status != "queued" and not view.writing and st.button(
+        t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
+        help=t("run.write_help"),
+    ):  # fmt: skip
+        runs.stop(run.id, write=True, owner=owner())
+        st.session_state[key] = "run.ending"
+    if words := st.session_state.get(key):
+        st.caption(t(words), width="content")
+
+
+def going_on(run: Run) -> None:
+    """The ways to go on with a run that is not done."""
+    if st.button(
+        t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"
+    ):
+        runs.resume(run.id, owner=owner())
+        st.rerun()
+    if run.status != "failed" and st.button(
+        t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:",
+        help=t("run.write_help"),
+    ):  # fmt: skip
+        runs.resume(run.id, write=True, owner=owner())
+        st.rerun()
+
+
+def more(run: Run) -> None:
+    if st.button(
+        t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
+        help=t("run.more_help"),
+    ) and (further := runs.more(run.id, owner=owner())):  # fmt: skip
+        show(further)
+        st.rerun()
+
+
+def approval(run: Run) -> None:
+    """The plan of a run that waits for it, to be edited and approved, with sources and limits."""
+    head(run, view_of(run))
+    report = runs.report(run.id, owner=owner())
+    if report is None or report.plan is None:
+        return
+    st.info(t("run.waiting_help"))
+    if report.plan.failures:
+        failures(report.plan.failures)
+    effort.offer(run.id, run.options)
+    edited = plan.editor(report.plan, tuple(runs.desk().sources), f"approve_plan_{run.id[:8]}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        go = st.button(t("run.approve"), type="primary", key=f"approve_{run.id[:8]}")
+        if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
+            runs.stop(run.id, owner=owner())
+            st.rerun()
+        effort.effort()
+        if chosen := effort.options():
+            effort.estimate(chosen, edited)
+    if go and chosen is None:
+        st.error(t("ask.no_sources"))
+    elif go and not edited.tasks:
+        st.error(t("plan.none"))
+    elif go:
+        runs.approve(run.id, plan=edited, options=chosen, owner=owner())
+        st.rerun()
+
+
+def view_of(run: Run) -> progress.View:
+    """The run's view, kept between looks so that each reads only what is new."""
+    views = st.session_state.setdefault("views", {})
+    if run.id not in views:
+        views.clear()
+        views[run.id] = progress.View()
+    view: progress.View = views[run.id]
+    return view.add(runs.events(run.id, view.seq, owner=owner()))
+
+
+@st.fragment(run_every=POLL)
+def live(run_id: str) -> None:
+    follow(run_id, fast=False)
+
+
+@st.fragment(run_every=POLL_TEXT)
+def live_text(run_id: str) -> None:
+    follow(run_id, fast=True)
+
+
+def follow(run_id: str, *, fast: bool) -> None:
+    """One look at a run under way; a text that is being written is looked at more often."""
+    try:
+        run = runs.get(run_id, owner=owner())
+        if run is None:
+            st.rerun()
+        view = view_of(run)
+    except StoreError as error:  # a fragment runs without the router
+        trouble.draw(error)
+        return
+    head(run, view)
+    if run.active and view.text:
+        draft_answer(run, view)
+    if run.status == "queued" and not view.planned:
+        ahead, own = runs.queue(run.id, owner=owner())
+        why = t("run.turn_own" if own else "run.turn")
+        when = t("run.turn_after", n=ahead) if ahead else t("run.turn_next")
+        st.info(f"{why} {when}", icon=":material/hourglass_top:")
+    else:
+        progress.draw(view, run)
+    if not run.active or fast != bool(view.text):
+        st.rerun()  # the whole page, which takes longer: the last steps are on the screen by then
+
+
+def draft_answer(run: Run, view: progress.View) -> None:
+    """The answer as it is being written, with the citations that it has so far."""
+    key, known = (run.id, *view.handles), st.session_state.get("drafting")
+    if known is None or known[0] != key:  # nothing is found any more while it is written
+        st.session_state.drafting = known = (key, runs.report(run.id, owner=owner()))
+    if known[1] is not None:
+        answer.draw_draft(known[1], drafted(known[1], view.text, view.handles))
+
+
+def thread(run: Run) -> None:
+    """The turns that a run follows, and the way back to each."""
+    turns = {turn.id: turn for turn in runs.turns(run.conversation, owner=owner())}
+    line: list[Run] = []
+    while (parent := turns.get((line or [run])[-1].follows)) and parent not in line:
+        line.append(parent)
+    for turn in reversed(line):
+        st.page_link(
+            PAGES / "ask.py", label=plain(turn.question, 80), icon=":material/subdirectory_arrow_right:",
+            query_params={"run": turn.id},
+        )  # fmt: skip
+
+
+def follow_up(run: Run) -> None:
+    """The box in which the conversation goes on, and where it went on before."""
+    key = run.id[:8]
+    with (
+        st.form(f"follow_{key}", border=False),
+        st.container(horizontal=True, vertical_alignment="center"),
+    ):
+        question = st.text_input(
+            t("ask.follow"), key=f"follow_up_{key}", placeholder=t("ask.follow_placeholder"),
+            max_chars=MAX_QUESTION, label_visibility="collapsed",
+        )  # fmt: skip
+        go = st.form_submit_button(
+            t("ask.follow"), key=f"follow_go_{key}", icon=":material/reply:", type="primary"
+        )
+    if go:
+        start(question, run.options, follows=run.id)
+    later = [turn for turn in runs.turns(run.conversation, owner=owner()) if turn.follows == run.id]
+    for turn in later:
+        st.page_link(
+            PAGES / "ask.py", label=plain(turn.question, 80), icon=":material/arrow_forward:",
+            query_params={"run": turn.id},
+        )  # fmt: skip
+
+
+def finished(run: Run) -> None:
+    view = view_of(run)
+    thread(run)
+    head(run, view)
+    report = runs.report(run.id, owner=owner())
+    if report is None:
+        return
+    numbered = cited(report)
+    if any(finding.places for finding in report.findings):
+        written, found = st.columns([5, 4], gap="medium")
+        with found:
+            map.draw_report(report, run.id[:8])
+        with written:
+            outcome(report, numbered)
+    else:
+        outcome(report, numbered)
+    if run.status == "done":
+        follow_up(run)
+    if numbered is not None:
+        st.markdown(f"#### {t('sources.title')}")
+        sources.draw(numbered, run.id[:8])
+    downloads.draw(report, numbered)
+    st.markdown(f"#### {t('run.activity')}")
+    progress.draw(view, run)
+    usage.draw(report.usage, run.id[:8])
+    if report.plan is not None:
+        again(run, report.plan)
+
+
+def outcome(report: Report, numbered: CitedAnswer | None) -> None:
+    """The answer, if there is one, and what failed on the way."""
+    if numbered is not None:
+        answer.draw(report, numbered)
+        if numbered.answer.failures:
+            failures(numbered.answer.failures)
+
+
+def failures(failed: tuple) -> None:  # type: ignore[type-arg]
+    lines = []
+    for f in failed:
+        source = f"source.{f.source}"
+        where = t(source) if source in WORDS else plain(f.source)
+        if f.stage != "search" or not where:
+            where = " · ".join(filter(None, [where, t(f"stage.{f.stage}")]))
+        what = f"{plain(f.query)} — {where}" if f.query else where
+        hint = f" — {t(f'hint.{f.hint}')}" if f.hint else ""
+        message = f" ({plain(f.message)})" if f.message else ""
+        lines.append(f"- {what}: {t(f'reason.{f.reason}')}{hint}{message}")
+    st.warning(t("answer.failures", n=len(failed)) + "\n" + "\n".join(lines))
+
+
+def again(run: Run, old: Plan) -> None:
+    with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
+        st.caption(t("plan.rerun_help"))
+        edited = plan.editor(old, tuple(runs.desk().sources), f"again_plan_{run.id[:8]}")
+        if st.button(t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary"):
+            if edited.tasks:
+                start(run.question, run.options, edited, based_on=run.id)
+            else:
+                st.error(t("plan.none"))
