@@ -62,11 +62,23 @@ class Round:
 
 
 @dataclass
+class Chapter:
+    """A section of a report on its way: what it is at (searching, writing, reflecting, done)."""
+
+    title: str
+    step: str = ""
+    round: int = 0
+    cites: int = 0
+    searches: dict[str, Search] = field(default_factory=dict)
+
+
+@dataclass
 class View:
     """Everything the events of a run have told so far. `add` may be given an event twice."""
 
     seq: int = 0
     parts: list[tuple[str, str]] = field(default_factory=list)
+    sections: dict[str, Chapter] = field(default_factory=dict)  # of a report, by their ids
     notes: list[str] = field(default_factory=list)
     edited: bool = False
     planned: bool = False
@@ -119,9 +131,12 @@ class View:
 
     def _task(self, task: dict[str, Any]) -> Search:
         searches = self._round(task["round"]).searches
-        return searches.setdefault(
+        search = searches.setdefault(
             task["id"], Search(task["id"], task["query"], task["source"], task["why"])
         )
+        if chapter := self.sections.get(task["part"]):
+            chapter.searches[task["id"]] = search
+        return search
 
     def _on_status(self, data: dict[str, Any], time: datetime) -> None:
         self.queued = []  # what a stop has cut off has left its queue unheard
@@ -135,6 +150,8 @@ class View:
         self.planned, self.edited = True, plan["edited"]
         self.parts = [(part["subject"], part["text"]) for part in plan["parts"]]
         self.notes = plan["notes"]
+        if plan.get("outline"):
+            self.sections = {part["id"]: Chapter(part["subject"]) for part in plan["parts"]}
         if first := self.rounds.get(1):  # the plan as it was before it was approved
             first.searches = {n: s for n, s in first.searches.items() if s.state != "waiting"}
         for task in plan["tasks"]:
@@ -173,6 +190,11 @@ class View:
         round_.follow_ups = [task["query"] for task in data["follow_ups"]]
         for task in data["follow_ups"]:
             self._task(task)
+
+    def _on_section(self, data: dict[str, Any], _: datetime) -> None:
+        chapter = self.sections[data["part"]]
+        chapter.step, chapter.round = data["step"], data["round"]
+        chapter.cites = data.get("cites", chapter.cites)
 
     def _on_writing(self, _data: dict[str, Any], _time: datetime) -> None:
         self.writing, self.text, self.waiting = True, "", None
@@ -259,7 +281,9 @@ def spent(view: View) -> str:
 def draw(view: View, run: Run) -> None:
     """The steps of a run as a timeline: the plan, each round, the answer."""
     _draw_plan(view, run)
-    for number_ in sorted(view.rounds) if run.options.loops else ():
+    for id_, chapter in view.sections.items():
+        _draw_section(id_, chapter, run)
+    for number_ in sorted(view.rounds) if run.options.loops and not view.sections else ():
         _draw_round(view.rounds[number_], run, last=number_ == max(view.rounds))
     if view.cites is not None:
         _step(run, "answer", t("step.answered", n=view.cites), ":material/task_alt:")
@@ -295,6 +319,20 @@ def _draw_plan(view: View, run: Run) -> None:
         st.markdown("\n".join(lines))
         for note in view.notes:
             st.caption(plain(note))
+
+
+def _draw_section(id_: str, chapter: Chapter, run: Run) -> None:
+    """A section of a report: what it is at, and its searches."""
+    over = chapter.step == "done" or not run.active
+    step = chapter.step or "waiting"
+    label = f"{plain(chapter.title, 80)} · {t(f'section.{step}')}"
+    if chapter.step == "done":
+        label = f"{plain(chapter.title, 80)} · {t('section.cites', n=chapter.cites)}"
+    elif chapter.round:
+        label += f" · {t('section.round', n=chapter.round + 1)}"
+    icon = ":material/article:" if over else "spinner"
+    with _step(run, f"section_{id_}", label, icon):
+        st.markdown("\n\n".join(_line(search, run) for search in chapter.searches.values()) or "–")
 
 
 _ICONS = {

@@ -254,6 +254,13 @@ WORDS: dict[str, tuple[str, str]] = {
     "step.writing": ("正在整理答案……", "Writing the answer…"),
     "step.answered": ("答案：{n} 处有出处", "Answer: {n} stretches with sources"),
     "step.again": ("{what}：{why}，{wait}后重试", "{what}: {why}, again in {wait}"),
+    "section.waiting": ("等待", "waiting"),
+    "section.searching": ("搜索中", "searching"),
+    "section.writing": ("撰写中", "writing"),
+    "section.reflecting": ("反思中", "reflecting"),
+    "section.done": ("完成", "done"),
+    "section.round": ("第 {n} 轮", "round {n}"),
+    "section.cites": ("{n} 处引用", "citations: {n}"),
     "step.queued": (
         "{what}：按本应用自设的限速排队中（{n}）",
         "{what}: waiting for a turn under this desk's own limits ({n})",

@@ -115,11 +115,16 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
 
     Rows without a query are left out. A task that the original has keeps the names that its hits
     must mention; a new one must mention its subject, unless the original was without names. Where
-    the original's tasks serve its parts as a whole, so do rows that name none, and the parts stay.
+    the original's tasks serve its parts as a whole, so do rows that name none, and the parts stay. A
+    query that is unchanged is asked in the way in which it was to be asked.
     """
     whole = served_as_a_whole(original)
     parts: list[Part] = []
     tasks: list[Task] = []
+    ways = {
+        (task.query, task.source): {"tool": task.tool, "start": task.start, "end": task.end}
+        for task in original.tasks
+    }
     names = {p.subject: t.subject for p in original.parts for t in original.tasks if t.part == p.id}
     strict = not original.tasks or any(task.subject for task in original.tasks)
     for subject, text, query, source in rows:
@@ -140,13 +145,16 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
                 part=part.id if part else "",
                 subject=required,
                 why="edited",
+                **ways.get((query, source), {}),
             )
         )
     if whole:
         parts = [*original.parts, *parts]
     if _same(parts, tasks, original):
         return original
-    return Plan(parts=tuple(parts), tasks=tuple(_once(tasks)), edited=True)
+    return Plan(
+        parts=tuple(parts), tasks=tuple(_once(tasks)), edited=True, outline=original.outline
+    )
 
 
 def served_as_a_whole(plan: Plan) -> bool:

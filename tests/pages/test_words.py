@@ -33,6 +33,7 @@ FAMILIES = {
     "meter.": get_args(budget.Why)[1:5],
     "run.": get_args(records.RunStatus),
     "step.": ("searching", "waiting"),
+    "section.": ("waiting", "searching", "writing", "reflecting", "done"),
     "status.": get_args(records.Readiness.model_fields["state"].annotation),
 }
 HAN = "[\u4e00-\u9fff]"
