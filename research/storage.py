@@ -122,7 +122,23 @@ class _Held:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
-        weakref.finalize(self, connection.close)
+        weakref.finalize(self, _released, connection, os.getpid())
+
+
+_inherited: list[sqlite3.Connection] = []
+
+
+def _released(connection: sqlite3.Connection, process: int) -> None:
+    """Closes a connection, unless this is another process than the one that made it.
+
+    A process that is being started is a copy of this one for a moment, in which all threads but one
+    have ended. There SQLite must not be touched: it may wait for ever for a lock that was held when
+    the copy was made.
+    """
+    if os.getpid() == process:
+        connection.close()
+    else:
+        _inherited.append(connection)
 
 
 def reclaimable(connection: sqlite3.Connection) -> None:

@@ -404,3 +404,46 @@ except StoreError as error:
     stored, kept, message = done.stdout.split(" ", 2)
     assert 0 < int(stored) == int(kept) < 1000
     assert str(tmp_path / "some.db") in message
+
+
+FORKED = """
+import os, sys, threading, time
+from pathlib import Path
+from research.storage import Database
+
+db = Database(Path(sys.argv[1]), ("create table t(n integer);",))
+long = "with recursive c(n) as (select 1 union all select n + 1 from c where n < 20000000) select count(*) from c"
+begun = threading.Event()
+
+def work():
+    db.read("select 1")
+    begun.set()
+    db.read(long)
+
+thread = threading.Thread(target=work)
+thread.start()
+begun.wait()
+time.sleep(0.1)  # by now SQLite is at it, and holds the lock of the connection
+child = os.fork()
+if child == 0:
+    os._exit(0)
+end = time.monotonic() + 20
+while os.waitpid(child, os.WNOHANG) == (0, 0):
+    if time.monotonic() > end:
+        os.kill(child, 9)
+        sys.exit("the copy of the process never got to its own work")
+    time.sleep(0.01)
+thread.join()
+with db.write() as connection:
+    connection.execute("insert into t values(1)")
+print(db.read("select n from t"))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
+def test_a_process_can_be_started_while_another_thread_reads(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, str(tmp_path / "a.db")],
+        cwd=ROOT, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.stdout.strip(), done.returncode) == ("[(1,)]", 0), done.stderr

@@ -441,7 +441,7 @@ def test_the_first_request_to_a_fresh_server_may_be_any_page(
     page.get_by_role("heading", name=PAGES[path], exact=True).wait_for()
     links = page.get_by_test_id("stSidebarNavLink").get_by_test_id("stMarkdownContainer")
     assert links.all_inner_texts() == MENU
-    assert page.get_by_test_id("stSidebar").get_by_text("中文").is_visible()
+    page.get_by_test_id("stSidebar").get_by_text("中文").wait_for()
     assert urlsplit(page.url).path == f"/{path}"
     assert run_of(page) == "abc"
     assert ("There is no run with this id" in main(page)) == (path == "")
