@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rapidfuzz.distance import Indel, Levenshtein, Opcode
+from rapidfuzz.distance import Indel, Opcode
 
 from research.news import words
 from research.news.headlines import Headline, Token
@@ -49,6 +49,8 @@ def likeness(one: Headline, other: Headline, weigh: Weigh = usual) -> Likeness:
         return Likeness(1.0)
     if (one.plain, one.shown) > (other.plain, other.shown):
         one, other = other, one
+    if _figures_clash(one, other):
+        return Likeness(0.0, "figures")
     mine = [covered(token, other) for token in one.tokens]
     theirs = [covered(token, one) for token in other.tokens]
     score = _score(one, other, mine, theirs, weigh)
@@ -88,7 +90,7 @@ def covered(token: Token, other: Headline) -> float:
     """How far another headline says what a word says, 0 to 1."""
     if token.text in other.texts:
         return 1.0
-    han = not token.text.isascii()
+    han = token.text >= "\u2e80"
     if han and token.text in other.plain:
         return 1.0
     if token.kind == "place":
@@ -106,14 +108,19 @@ def covered(token: Token, other: Headline) -> float:
 def _partly(token: Token, other: Headline) -> float:
     """A short form (国图 of 国家图书馆), or characters in common (闭馆, 馆)."""
     text = token.text
-    if len(text) == 2 and re.search(f"{text[0]}.{{1,3}}{text[1]}", other.plain):
+    letters = sum([char in other.characters for char in text]) / len(text)
+    if not letters:
+        return 0.0
+    if len(text) == 2:
+        at = other.plain.find(text[0]) if letters == 1 else -1
+        if at >= 0 and text[1] in other.plain[at + 2 : at + 5]:
+            return 0.8
+    elif any(len(t) == 2 and t[0] == text[0] and t[1] in text[1:] for t in other.texts):
         return 0.8
-    if any(len(t) == 2 and t[0] == text[0] and t[1] in text[1:] for t in other.texts):
-        return 0.8
-    pairs = [text[i : i + 2] for i in range(len(text) - 1)]
-    there = sum(pair in other.plain for pair in pairs) / max(1, len(pairs))
-    letters = sum(char in other.characters for char in text) / len(text)
-    return max(there, 0.5 * letters if letters >= 0.5 and token.kind not in ("name", "place") else 0.0)  # fmt: skip
+    if token.kind in ("name", "place"):
+        return 1.0 if any(len(t) > 1 and t in text for t in other.texts if t >= "\u2e80") else 0.0
+    there = sum([text[i : i + 2] in other.plain for i in range(len(text) - 1)]) / max(1, len(text) - 1)
+    return max(there, 0.5 * letters if letters >= 0.5 else 0.0)
 
 
 @lru_cache(50_000)
@@ -134,10 +141,6 @@ def _kin(text: str, texts: frozenset[str]) -> bool:
 
 def against(one: Headline, other: Headline, mine: list[float], theirs: list[float]) -> str:
     """Why two headlines that share words are of different events, or ""."""
-    units = clash(one.figures, other.figures)
-    toll = bool(one.concepts & other.concepts & TOLL)
-    if units - ({"people"} if toll else set()):
-        return "figures"
     if _contests(one, other):
         return "roles"
     if _opposite(one, other):
@@ -151,6 +154,15 @@ def against(one: Headline, other: Headline, mine: list[float], theirs: list[floa
     if _slot(one, other, mine, theirs):
         return "slot"
     return ""
+
+
+def _figures_clash(one: Headline, other: Headline) -> bool:
+    """Whether both have figures of a unit that cannot be the same. The number of victims may: it grows
+    while an event is told."""
+    if one.units.isdisjoint(other.units):
+        return False
+    toll = bool(one.concepts & other.concepts & TOLL)
+    return bool(clash(one.figures, other.figures) - ({"people"} if toll else set()))
 
 
 def _opposite(one: Headline, other: Headline) -> bool:
@@ -220,7 +232,10 @@ def _denies(one: Headline, other: Headline) -> bool:
     if not one.negated or other.negated:
         return False
     return any(
-        word in other.texts if word.isascii() else word in other.plain for word in one.negated
+        word in other.texts
+        if word.isascii()
+        else any(word[i : i + 2] in other.plain for i in range(len(word) - 1))
+        for word in one.negated
     )
 
 
@@ -243,24 +258,53 @@ def _names(one: Headline, other: Headline, mine: list[float], theirs: list[float
 
 
 def _slot(one: Headline, other: Headline, mine: list[float], theirs: list[float]) -> bool:
-    """Whether the headlines are one sentence in which something is replaced by something else."""
+    """Whether the headlines are one sentence in which something is replaced by something else.
+
+    Names that replace each other always tell two events apart; other things only in a sentence that
+    is mostly the same, because they have synonyms; any words if nothing else differs.
+    """
     left = [(t, c) for t, c in zip(one.tokens, mine, strict=True) if t.weight > 0.3]
     right = [(t, c) for t, c in zip(other.tokens, theirs, strict=True) if t.weight > 0.3]
-    codes = Levenshtein.opcodes([_key(t, c) for t, c in left], [_key(t, c) for t, c in right])
+    codes = Indel.opcodes([_key(t, c) for t, c in left], [_key(t, c) for t, c in right])
     equal = sum(t.weight for code in codes if code.tag == "equal" for t, _ in left[code.src_start : code.src_end])  # fmt: skip
     least = min(sum(t.weight for t, _ in left), sum(t.weight for t, _ in right))
-    if equal < 0.4 * least:
-        return False
-    template = equal >= 0.6 * least
-    for (start, end), (start2, end2) in _changes(codes):
-        sizes = (end - start, end2 - start2)
-        if min(sizes) and max(sizes) <= 3:
-            gone = [t for t, c in left[start:end] if c < 0.5]
-            come = [t for t, c in right[start2:end2] if c < 0.5]
-            plain = max(sizes) <= (2 if one.chinese else 1) and template
-            if any(_replaces(a, b, plain) for a in gone for b in come):
-                return True
+    blocks = [(left[a:b], right[c:d]) for (a, b), (c, d) in _changes(codes)]
+    replaced = [(a, b) for a, b in blocks if a and b]
+    added = sum(t.weight for a, b in blocks if not (a and b) for t, _ in a + b)
+    alone = len(replaced) == 1 and equal >= 0.7 and added <= 0.3 * equal
+    for before, after in replaced:
+        gone, come = [t for t, c in before if c < 0.5], [t for t, c in after if c < 0.5]
+        size = max(len(before), len(after))
+        if size > 3 or not gone or not come or _aside(before, after, left, right):
+            continue
+        if any(_akin(a, b) for a in gone for b in come):
+            continue
+        kinds = [{t.kind for t in side} for side in (gone, come)]
+        named = all(kind & {"name", "place"} for kind in kinds) and equal >= 0.4 * least
+        things = all(kind & _THINGS for kind in kinds) and equal >= 0.6 * least
+        if (alone and size <= 2 and _alike(kinds)) or named or (things and size <= (2 if one.chinese else 1)):
+            return True
     return False
+
+
+def _alike(kinds: list[set[str]]) -> bool:
+    """Whether things stand for things, or doings for doings."""
+    return bool(kinds[0] & _THINGS) == bool(kinds[1] & _THINGS)
+
+
+_THINGS = frozenset({"name", "place", "noun", "loose"})
+_Cover = tuple[Token, float]
+
+
+def _aside(
+    before: list[_Cover], after: list[_Cover], left: list[_Cover], right: list[_Cover]
+) -> bool:
+    """Whether what differs is all of a further clause of both headlines: other details."""
+    return all(
+        block[0][0].clause > 0
+        and {id(t) for t, _ in block} >= {id(t) for t, _ in whole if t.clause >= block[0][0].clause}
+        for block, whole in ((before, left), (after, right))
+    )
 
 
 def _changes(codes: Iterable[Opcode]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
@@ -285,28 +329,27 @@ def _key(token: Token, cover: float) -> str:
     return token.text
 
 
-def _replaces(one: Token, other: Token, plain: bool) -> bool:
-    """Whether one word stands for another thing than the other: both are things, not doings.
+def _akin(one: Token, other: Token) -> bool:
+    """Whether two words may mean one thing, as far as it can be seen.
 
-    Names always may; plain nouns, which have synonyms, only where `plain` says so. Chinese words
-    that share more than their last character (景区, 景点) are taken for synonyms, those that share
-    that alone (巴西队, 泰国队) for two of a class.
+    Chinese words that share more than their last character (景区, 景点) are taken for synonyms, those
+    that share how they end alone (巴西队, 泰国队) for two of a class. Names are akin only if one is in
+    the other.
     """
-    things = ("place", "name", "noun", "loose")
-    if one.kind not in things or other.kind not in things or one.concepts or other.concepts:
-        return False
-    if not plain and not all(t.kind in ("place", "name") for t in (one, other)):
-        return False
+    if one.concepts & other.concepts:
+        return True
     if one.text.isascii() or other.text.isascii():
-        return not _kin(one.text, frozenset({other.text}))
-    both = set(one.text) & set(other.text)
-    return not both or (one.text[-1] == other.text[-1] and both == {one.text[-1]}) or _class(one, other)
+        return _kin(one.text, frozenset({other.text}))
+    if "place" in (one.kind, other.kind):
+        return words.related(one.text, other.text)
+    if one.kind == other.kind == "name":
+        return one.text in other.text or other.text in one.text
+    return bool(set(one.text) & set(other.text)) and not _class(one.text, other.text)
 
 
-def _class(one: Token, other: Token) -> bool:
-    """Whether two names share nothing but how they end: 欧洲央行, 英国央行."""
-    a, b = one.text, other.text
+def _class(one: str, other: str) -> bool:
+    """Whether two words share nothing but how they end: 欧洲央行, 英国央行."""
     size = 0
-    while size < min(len(a), len(b)) and a[-1 - size] == b[-1 - size]:
+    while size < min(len(one), len(other)) and one[-1 - size] == other[-1 - size]:
         size += 1
-    return size > 0 and not set(a[: len(a) - size]) & set(b[: len(b) - size])
+    return size > 0 and not set(one[: len(one) - size]) & set(other[: len(other) - size])

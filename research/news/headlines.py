@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import rjieba
@@ -29,6 +29,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(rf"[{HAN}]+|[^\W_{HAN}](?:[^\W_{HAN}]|[.&'’+-](?=[^\W_{HAN}]))*")
+_CLAUSE = re.compile(rf"[,;:!?。、](?!\d)|\s[-—–]\s|(?<=[{HAN}])\s+(?=[{HAN}])")
 _QUOTED = re.compile(r"[“\"《「『‘](.{1,20}?)[”\"》」』’]")
 _NAME_TAGS = ("nr", "ns", "nt", "nz", "j")
 # How much a part of speech tells, by its first letter.
@@ -48,6 +49,7 @@ class Token:
     kind: str
     weight: float
     concepts: frozenset[str] = frozenset()
+    clause: int = 0  # how many commas, colons or (in Chinese) spaces stand before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Headline:
     texts: frozenset[str]
     concepts: frozenset[str]
     figures: tuple[Quantity, ...]
+    units: frozenset[str]
     characters: frozenset[str]
     quoted: frozenset[str]
     counters: frozenset[str]
@@ -124,7 +127,8 @@ def parsed(title: str, outlet: str = "") -> Headline:
         tokens=tokens,
         texts=frozenset(token.text for token in tokens),
         concepts=found,
-        figures=quantities(shown),
+        figures=(figures := quantities(shown)),
+        units=frozenset(quantity.unit for quantity in figures),
         characters=frozenset(plain),
         quoted=frozenset(part.lower() for part in _QUOTED.findall(shown)),
         counters=_counters(lowered),
@@ -159,6 +163,8 @@ _PATTERNS = tuple(
     for pattern, name in (
         (rf"\b(?:beats?|tops?|topped|exceeds?|exceeded) {_GUESS}", "beat forecast"),
         (rf"\b(?:miss(?:es|ed)?|falls? short of|lags?) {_GUESS}", "miss forecast"),
+        (r"\d(?:胜|赢)", "win"),
+        (r"\d(?:负|输)", "lose"),
         (rf"\b(?:cuts?|axes?|sheds?|slash(?:es)?|eliminates?) {_POSTS}", "lay off"),
     )
 )
@@ -182,10 +188,14 @@ def _counters(lowered: str) -> frozenset[str]:
     return frozenset(w for w in found if not any(w != o and w in o for o in found if not w.isascii()))  # fmt: skip
 
 
+_NO_NEGATION = re.compile("未来|不断|不仅|不少|不同|不动产|不锈钢|非常|非遗|非洲|无人机|无人驾驶|无锡|无线|无缝")
+
+
 def _negated(lowered: str) -> list[str]:
-    found = []
+    found: list[str] = []
+    lowered = _NO_NEGATION.sub(" ", lowered)
     for mark in words.NEGATIONS_ZH:
-        found += re.findall(rf"{mark}([{HAN}]{{2}})", lowered)
+        found += re.findall(rf"{mark}([{HAN}]{{2,4}})", lowered)
     spoken = re.findall(r"[a-z']+", lowered.replace("’", "'"))
     for at, word in enumerate(spoken[:-1]):
         if word in words.NEGATIONS_EN or word.endswith("n't"):
@@ -198,13 +208,21 @@ def _negated(lowered: str) -> list[str]:
 
 def _tokens(shown: str, titled: bool) -> list[Token]:
     out: list[Token] = []
+    counted = {q.end for q in quantities(shown) if not q.spelling.isascii()}
     for match in _TOKEN.finditer(shown):
-        run = match[0]
+        run, start = match[0], len(out)
+        unit = max((end - match.start() for end in counted if match.start() < end <= match.end()), default=0)  # fmt: skip
+        if unit and shown[match.start() - 1 : match.start()].strip() and unit <= 3:
+            run = run[unit:]  # 人, 个基点: the number's
+        if not run:
+            continue
         if re.match(f"[{HAN}]", run):
             out += _chinese(run)
         elif not re.fullmatch(r"[\d.,-]+(?:[kmb]n?|st|nd|rd|th)?", run.lower()):
             run = re.sub(r"^[\d.,]+-(?=[A-Za-z]{2})", "", run)
             out += _english(run, titled, first=match.start() == 0)
+        clause = len(_CLAUSE.findall(shown, 0, match.start()))
+        out[start:] = [replace(token, clause=clause) for token in out[start:]]
     return out
 
 
@@ -245,8 +263,17 @@ def _chinese(run: str) -> list[Token]:
             out.append(Token(loose, "other", 0.4, words.concepts(loose)))
         loose = ""
         if len(word) > 1:
-            out.append(_word(word, tag))
+            out += [_word(part, tag) for part in _parted(word, tag)]
     return out
+
+
+def _parted(word: str, tag: str) -> list[str]:
+    """欧洲央行 names a place and what it has: 欧洲, 央行."""
+    if tag.startswith(_NAME_TAGS) and tag != "ns":
+        for size in (4, 3, 2):
+            if len(word) >= size + 2 and words.is_place(word[:size]):
+                return [word[:size], word[size:]]
+    return [word]
 
 
 def _word(word: str, tag: str) -> Token:

@@ -244,7 +244,12 @@ def _candidates(units: list[_Unit]) -> list[tuple[int, int]]:
         else:  # units are sorted by their headlines: near-copies lie near each other
             for i, first in enumerate(bucket):
                 shared.update((first, second) for second in bucket[i + 1 : i + 1 + WINDOW])
-    return sorted(p for p, n in shared.items() if n >= min(2, sizes[p[0]], sizes[p[1]]))
+    return sorted(pair for pair, n in shared.items() if _enough(n, sizes[pair[0]], sizes[pair[1]]))
+
+
+def _enough(shared: int, one: int, other: int) -> bool:
+    least = min(one, other)
+    return shared >= min(2, least) and shared * 4 >= least
 
 
 def _features(unit: _Unit) -> set[str]:

@@ -13,8 +13,8 @@ from research.text import stem
 
 # concept: spellings. English ones match every inflection of a word (by its stem).
 _CONCEPTS = """
-rise: 上涨 涨 攀升 走高 上升 增长 上调 提高 提升 增加 走强 涨价 飙升 大涨 收涨 回升 反弹 增至 升至 上扬 调升 涨幅 | rise climb jump surge gain increase grow soar rally rebound rose grew up raise raised higher boost advance
-fall: 下跌 跌 下降 走低 回落 下滑 下调 降低 减少 缩减 走弱 降价 暴跌 大跌 收跌 跌破 降至 下挫 调降 跌幅 降准 降息 破发 | fall drop slip decline plunge tumble sink slump cut down lower decrease shrink fell ease slow lose slide dip cuts reduce lowered
+rise: 上涨 涨 攀升 走高 上升 增长 上调 提高 提升 增加 走强 上行 高开 收高 提价 涨价 飙升 大涨 收涨 回升 反弹 增至 升至 上扬 调升 涨幅 | rise climb jump surge gain increase grow soar rally rebound rose grew up raise raised higher boost advance
+fall: 下跌 跌 下降 走低 回落 下滑 下调 降低 减少 缩减 走弱 下行 低开 收低 降价 暴跌 大跌 收跌 跌破 降至 下挫 调降 跌幅 降准 降息 破发 | fall drop slip decline plunge tumble sink slump cut down lower decrease shrink fell ease slow lose slide dip cuts reduce lowered
 open: 开放 开园 开馆 开业 开通 启用 投用 通车 运营 投入使用 迎客 开门 开张 启幕 开幕 揭幕 | open inaugurate
 reopen: 恢复开放 重新开放 恢复 重启 复课 复工 复产 复航 恢复通车 恢复通行 重开 解封 | reopen resume restart restore reinstate
 close: 关闭 闭园 闭馆 关门 停业 停运 停课 停工 停产 封闭 暂停 停航 停售 叫停 停办 停止 中断 闭幕 落幕 | close shut halt suspend closure shutter stop disrupt
@@ -118,7 +118,7 @@ men's women's|morning evening|amber red yellow green|inbound outbound|wholesale 
 male female|husband wife|son daughter|best worst|first second third fourth fifth|oldest youngest|buyer seller
 crude gas|bull bear|eu uk us|senate house|profit revenue loss|upper lower
 """
-NEGATIONS_ZH = ("没有", "并未", "尚未", "从未", "不再", "不会", "无意", "未", "不", "无", "非", "勿", "拒")  # fmt: skip
+NEGATIONS_ZH = ("没有", "并未", "尚未", "从未", "不再", "不会", "无意", "未", "不", "无", "非", "勿")  # fmt: skip
 NEGATIONS_EN = frozenset({"not", "no", "never", "without", "cannot", "nobody", "neither", "nor"})
 
 # Agencies whose pieces others print; the same agency under its names.
@@ -162,7 +162,7 @@ _WITHIN = """
 云南 昆明 曲靖 玉溪 保山 昭通 丽江 普洱 临沧 楚雄 红河 文山 西双版纳 大理 德宏 怒江 迪庆|西藏 拉萨 日喀则 昌都 林芝 山南 那曲 阿里
 陕西 西安 铜川 宝鸡 咸阳 渭南 延安 汉中 榆林 安康 商洛|甘肃 兰州 嘉峪关 金昌 白银 天水 武威 张掖 平凉 酒泉 庆阳 定西 陇南 临夏 甘南 敦煌
 青海 西宁 海东 玉树 果洛|宁夏 银川 石嘴山 吴忠 固原 中卫|新疆 乌鲁木齐 克拉玛依 吐鲁番 哈密 喀什 和田 伊犁 阿克苏 阿勒泰 石河子
-日本 东京 大阪 京都 北海道 福冈|韩国 首尔 釜山|美国 华盛顿 纽约 洛杉矶 加州 得州 白宫|英国 伦敦 英格兰 苏格兰|法国 巴黎|德国 柏林 慕尼黑|俄罗斯 莫斯科|乌克兰 基辅|土耳其 安卡拉 伊斯坦布尔|意大利 罗马 米兰 威尼斯|西班牙 马德里 巴塞罗那|泰国 曼谷|印度 新德里 孟买|印尼 雅加达 巴厘岛|澳大利亚 悉尼 墨尔本
+日本 东京 大阪 京都 北海道 福冈|韩国 首尔 釜山|美国 华盛顿 纽约 洛杉矶 加州 得州 白宫|英国 伦敦 英格兰 苏格兰|法国 巴黎|德国 柏林 慕尼黑|俄罗斯 莫斯科|乌克兰 基辅|土耳其 安卡拉 伊斯坦布尔|意大利 罗马 米兰 威尼斯|西班牙 马德里 巴塞罗那|泰国 曼谷|印度 新德里 孟买|北京|上海|天津|重庆|欧洲|欧盟|亚洲|非洲|中东|中国|香港|澳门|台湾|越南|菲律宾|马来西亚|新加坡|柬埔寨|巴西|阿根廷|墨西哥|加拿大|埃及|伊朗|以色列|希腊|荷兰|瑞士|瑞典|挪威|芬兰|波兰|葡萄牙|印尼 雅加达 巴厘岛|澳大利亚 悉尼 墨尔本
 japan/japanese tokyo osaka kyoto hokkaido|us/america/american/usa washington california texas florida|uk/britain/british/england/english london scotland
 france/french paris|germany/german berlin munich frankfurt|russia/russian moscow kremlin|ukraine/ukrainian kyiv|turkey/turkish/turkiye ankara istanbul|italy/italian rome milan venice
 spain/spanish/spaniard madrid barcelona|thailand/thai bangkok|india/indian delhi mumbai|indonesia/indonesian jakarta bali|australia/australian sydney melbourne canberra
