@@ -18,7 +18,7 @@ from research.news import words
 from research.news.headlines import Headline, Token
 from research.news.quantities import clash
 
-THRESHOLD = 0.5  # of the share of what is told, 0 to 1, from which two headlines are one story
+THRESHOLD = 0.48  # of the share of what is told, 0 to 1, from which two headlines are one story
 _TURNS = frozenset({"cancel", "deny"})  # they turn the meaning of what follows
 TOLL = frozenset({"die", "hurt", "missing", "rescue", "leave"})
 Weigh = Callable[[str], float]
@@ -145,7 +145,7 @@ def against(one: Headline, other: Headline, mine: list[float], theirs: list[floa
         return "roles"
     if _opposite(one, other):
         return "opposite"
-    if _denies(one, other) or _denies(other, one):
+    if _denies(one, other) or _denies(other, one) or _ends(one, other, mine, theirs):
         return "negation"
     if _counter(one, other):
         return "counterpart"
@@ -239,6 +239,16 @@ def _denies(one: Headline, other: Headline) -> bool:
     )
 
 
+def _ends(one: Headline, other: Headline, mine: list[float], theirs: list[float]) -> bool:
+    """Whether one says the other, and that it ends, is cancelled or is denied."""
+    turn = (one.concepts ^ other.concepts) & {"cancel", "deny", "end"}
+    return bool(turn) and all(
+        cover >= 0.5 or token.concepts & turn or token.weight <= 0.3
+        for headline, covers in ((one, mine), (other, theirs))
+        for token, cover in zip(headline.tokens, covers, strict=True)
+    )
+
+
 def _counter(one: Headline, other: Headline) -> bool:
     mine, theirs = one.counters - other.counters, other.counters - one.counters
     return any(words.COUNTERS[word] & theirs for word in mine)
@@ -246,11 +256,13 @@ def _counter(one: Headline, other: Headline) -> bool:
 
 def _names(one: Headline, other: Headline, mine: list[float], theirs: list[float]) -> bool:
     """Whether both name something of a kind, and nothing of it is the same."""
-    for kinds in (("place",), ("name",)):
+    for kinds in (("name",), ("place",)):
         left = [(t, c) for t, c in zip(one.tokens, mine, strict=True) if t.kind in kinds]
         right = [(t, c) for t, c in zip(other.tokens, theirs, strict=True) if t.kind in kinds]
         if left and right and not any(c for _, c in left) and not any(c for _, c in right):
             return True
+        if any(c for _, c in left):  # the same person may be told of by two places
+            break
     quoted = one.quoted and other.quoted
     if quoted and not any(a in other.plain for a in one.quoted):
         return not any(b in one.plain for b in other.quoted)
@@ -280,9 +292,11 @@ def _slot(one: Headline, other: Headline, mine: list[float], theirs: list[float]
         if any(_akin(a, b) for a in gone for b in come):
             continue
         kinds = [{t.kind for t in side} for side in (gone, come)]
-        named = all(kind & {"name", "place"} for kind in kinds) and equal >= 0.4 * least
-        things = all(kind & _THINGS for kind in kinds) and equal >= 0.6 * least
-        if (alone and size <= 2 and _alike(kinds)) or named or (things and size <= (2 if one.chinese else 1)):
+        named = all(kind & _NAMES for kind in kinds) and equal >= 0.4 * least
+        things = all(kind & _THINGS for kind in kinds) and equal >= (0.5 if one.chinese else 0.6) * least
+        framed = before[0] is not left[0] and after[-1] is not right[-1] and before[-1] is not left[-1]
+        whole = len(gone) == len(before) and len(come) == len(after)
+        if (alone and size <= 2 and (_alike(kinds) or (framed and whole))) or named or (things and size <= (2 if one.chinese else 1)):
             return True
     return False
 
@@ -292,6 +306,7 @@ def _alike(kinds: list[set[str]]) -> bool:
     return bool(kinds[0] & _THINGS) == bool(kinds[1] & _THINGS)
 
 
+_NAMES = frozenset({"name", "place", "loose"})  # unknown Chinese names are loose characters
 _THINGS = frozenset({"name", "place", "noun", "loose"})
 _Cover = tuple[Token, float]
 
@@ -341,7 +356,9 @@ def _akin(one: Token, other: Token) -> bool:
     if one.text.isascii() or other.text.isascii():
         return _kin(one.text, frozenset({other.text}))
     if "place" in (one.kind, other.kind):
-        return words.related(one.text, other.text)
+        return words.related(one.text, other.text) or (
+            one.kind != other.kind and one.text[0] == other.text[0]
+        )
     if one.kind == other.kind == "name":
         return one.text in other.text or other.text in one.text
     return bool(set(one.text) & set(other.text)) and not _class(one.text, other.text)

@@ -13,18 +13,18 @@ from research.text import stem
 
 # concept: spellings. English ones match every inflection of a word (by its stem).
 _CONCEPTS = """
-rise: 上涨 涨 攀升 走高 上升 增长 上调 提高 提升 增加 走强 上行 高开 收高 提价 涨价 飙升 大涨 收涨 回升 反弹 增至 升至 上扬 调升 涨幅 | rise climb jump surge gain increase grow soar rally rebound rose grew up raise raised higher boost advance
+rise: 上涨 涨 攀升 走高 上升 增长 上调 提高 提升 增加 走强 上行 高开 收高 提价 涨价 飙升 大涨 收涨 回升 反弹 增至 升至 上扬 调升 涨幅 | rise climb jump surge gain increase grow soar rally rebound rose grew up raise raised higher boost hike advance
 fall: 下跌 跌 下降 走低 回落 下滑 下调 降低 减少 缩减 走弱 下行 低开 收低 降价 暴跌 大跌 收跌 跌破 降至 下挫 调降 跌幅 降准 降息 破发 | fall drop slip decline plunge tumble sink slump cut down lower decrease shrink fell ease slow lose slide dip cuts reduce lowered
-open: 开放 开园 开馆 开业 开通 启用 投用 通车 运营 投入使用 迎客 开门 开张 启幕 开幕 揭幕 | open inaugurate
-reopen: 恢复开放 重新开放 恢复 重启 复课 复工 复产 复航 恢复通车 恢复通行 重开 解封 | reopen resume restart restore reinstate
-close: 关闭 闭园 闭馆 关门 停业 停运 停课 停工 停产 封闭 暂停 停航 停售 叫停 停办 停止 中断 闭幕 落幕 | close shut halt suspend closure shutter stop disrupt
+open: 开放 开园 开馆 开业 开通 启用 投用 通车 运营 投入使用 迎客 开门 开张 启幕 开幕 揭幕 投运 投入运营 投入运行 落成 | open inaugurate
+reopen: 恢复开放 重新开放 重新 恢复 重启 复课 复工 复产 复航 恢复通车 恢复通行 重开 解封 | reopen resume restart restore reinstate
+close: 关闭 闭园 闭馆 关门 停业 停运 停课 停工 停产 封闭 暂停 暂停开放 停航 停售 叫停 停办 停止 中断 闭幕 落幕 | close shut halt suspend closure shutter stop disrupt
 end: 闭幕 落幕 结束 收官 谢幕 | end conclude finish wrap
 begin: 开幕 启幕 开始 启动 揭幕 首发 开工 | begin start kick launch
 die: 遇难 死亡 身亡 丧生 去世 逝世 病逝 离世 遇害 享年 死 | die death dead kill fatal perish killed dies dead toll
 hurt: 受伤 伤者 负伤 送医 伤 | injure hurt wound injury
 missing: 失联 失踪 | missing
 rescue: 获救 救出 救援 营救 | rescue save
-launch: 发布 推出 亮相 上市 问世 首发 面世 开售 | launch unveil release introduce debut reveal
+launch: 发布 推出 亮相 上市 来了 问世 首发 面世 开售 | launch unveil release introduce debut reveal
 launch craft: 发射 升空 | liftoff blast-off
 approve: 批准 核准 通过 获批 同意 放行 过会 | approve clear pass greenlight ok back endorse
 reject: 否决 驳回 拒绝 不予 未获 叫停 | reject block refuse deny veto turn-down dismiss
@@ -90,13 +90,36 @@ plan: 拟 计划 将 | plan aim will intend
 record: 历史新高 创新高 纪录 | record
 largest: 最大 | biggest largest
 power: 停电 电力 | electricity power outage
-visit: 访问 访 出访 | visit
+visit: 访问 访 出访 访华 到访 国事访问 | visit
 talk: 会谈 谈判 磋商 | talk negotiation
 consumer prices: cpi 居民消费价格 居民消费价格指数 通胀 | inflation cpi
 producer prices: ppi 工业生产者出厂价格 | ppi
 reserve ratio: 降准 存款准备金率 | rrr
 museum: 博物馆 博物院 | museum
 month on month: 环比 |
+crash: 坠毁 坠机 侧翻 相撞 车祸 追尾 | crash collide derail collision
+explosion: 爆炸 | explosion blast explode
+corruption: 腐败 贪污 受贿 行贿 | corruption graft bribery
+prison: 判刑 获刑 入狱 有期徒刑 | jail sentence prison
+limit: 限流 限制 上限 限行 限购 | limit cap restrict curb
+fine: 罚款 处罚 被罚 | fine penalty penalise penalize
+tax: 税费 关税 税收 | tax levy fee
+warn: 警告 预警 警示 提醒 | warn alert warning caution
+investigate: 调查 立案 侦查 | probe investigate inquiry investigation
+funding: 融资 | fund funding secure financing
+chief: 总裁 首席执行官 掌门人 | ceo boss chief
+former: 前任 原任 | former ex
+sales: 销量 销售 卖出 销售额 热销 | sale
+revenue: 营收 营业收入 净营收 收入 | revenue turnover
+results: 财报 季报 年报 业绩 | earnings results
+complete: 建成 竣工 完工 合龙 | complete completion
+build: 建设 修建 兴建 | build construct
+free of charge: 免费 免票 免门票 | free
+visa: 免签 签证 | visa
+heavy rain: 暴雨 强降雨 大雨 | rain downpour
+fault: 故障 缺陷 隐患 问题 | fault defect failure
+injunction: 禁令 | injunction
+fireworks: 烟花 焰火 | fireworks
 year on year: 同比 |
 """
 # Pairs of concepts that say opposite things of one thing.
