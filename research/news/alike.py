@@ -119,7 +119,9 @@ def _partly(token: Token, other: Headline) -> float:
         return 0.8
     if token.kind in ("name", "place"):
         return 1.0 if any(len(t) > 1 and t in text for t in other.texts if t >= "\u2e80") else 0.0
-    there = sum([text[i : i + 2] in other.plain for i in range(len(text) - 1)]) / max(1, len(text) - 1)
+    there = sum([text[i : i + 2] in other.plain for i in range(len(text) - 1)]) / max(
+        1, len(text) - 1
+    )
     return max(there, 0.5 * letters if letters >= 0.5 else 0.0)
 
 
@@ -293,10 +295,18 @@ def _slot(one: Headline, other: Headline, mine: list[float], theirs: list[float]
             continue
         kinds = [{t.kind for t in side} for side in (gone, come)]
         named = all(kind & _NAMES for kind in kinds) and equal >= 0.4 * least
-        things = all(kind & _THINGS for kind in kinds) and equal >= (0.5 if one.chinese else 0.6) * least
-        framed = before[0] is not left[0] and after[-1] is not right[-1] and before[-1] is not left[-1]
+        things = (
+            all(kind & _THINGS for kind in kinds) and equal >= (0.5 if one.chinese else 0.6) * least
+        )
+        framed = (
+            before[0] is not left[0] and after[-1] is not right[-1] and before[-1] is not left[-1]
+        )
         whole = len(gone) == len(before) and len(come) == len(after)
-        if (alone and size <= 2 and (_alike(kinds) or (framed and whole))) or named or (things and size <= (2 if one.chinese else 1)):
+        if (
+            (alone and size <= 2 and (_alike(kinds) or (framed and whole)))
+            or named
+            or (things and size <= (2 if one.chinese else 1))
+        ):
             return True
     return False
 

@@ -81,7 +81,18 @@ def read(
 
 # What counts from now
 
-_WORDS = {"a": 1, "an": 1, "one": 1, "半": 0.5, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5}
+_WORDS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "半": 0.5,
+    "一": 1,
+    "两": 2,
+    "二": 2,
+    "三": 3,
+    "四": 4,
+    "五": 5,
+}
 _WORDS |= {"六": 6, "七": 7, "八": 8, "九": 9, "十": 10}
 _AGO = re.compile(
     r"(?:about |约)?(\d{1,4}|an?|one|[半一两二三四五六七八九十])\s*个?半?\s*"
@@ -129,14 +140,12 @@ def _day(day: date) -> Moment:
 
 # What stands for itself
 
+_NAMES = """
+jan january|feb february|mar march|apr april|may|jun june|jul july|aug august|sep sept september
+|oct october|nov november|dec december
+"""
 _MONTHS = {
-    name: number
-    for number, names in enumerate(
-        "jan january|feb february|mar march|apr april|may|jun june|jul july|aug august"
-        "|sep sept september|oct october|nov november|dec december".split("|"),
-        1,
-    )
-    for name in names.split()
+    name: number for number, names in enumerate(_NAMES.split("|"), 1) for name in names.split()
 }
 _TIME = (
     r"(?:(?:,? (?:at )?|T| *- *)(?P<time>\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d+)?"
@@ -144,15 +153,15 @@ _TIME = (
     r" ?(?P<zone>Z|UTC|GMT|CST \(UTC\+8\)|[+-]\d{2}:?\d{2})?)?"
 )
 _WEEKDAY = r"(?:(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)[a-z]*\.?,? )?"
-_NAME = r"(?P<name>[A-Za-z]{3,9})\.?"
+_MONTH_NAME = r"(?P<name>[A-Za-z]{3,9})\.?"
 _FORMS = tuple(
     re.compile(form + _TIME, re.IGNORECASE)
     for form in (
         r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
         r"(?P<year>\d{4}) ?年 ?(?P<month>\d{1,2}) ?月 ?(?P<day>\d{1,2}) ?[日号]"
         r"(?: ?\(?(?:星期|周)[一二三四五六日天]\)?)?",
-        _WEEKDAY + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -]" + _NAME + r",?[ -](?P<year>\d{4})",
-        _WEEKDAY + _NAME + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
+        _WEEKDAY + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -]" + _MONTH_NAME + r",?[ -](?P<year>\d{4})",
+        _WEEKDAY + _MONTH_NAME + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
     )
 )
 _EITHER = re.compile(r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})" + _TIME)  # fmt: skip
@@ -214,12 +223,12 @@ def _built(match: re.Match[str], year: int, month: int, day: int, zone: tzinfo) 
     whole = date(year, month, day)
     if not match["time"]:
         return _day(whole)
-    hour, minute, *rest = (int(part) for part in match["time"].split(":"))
+    hour, minute, second = ([int(part) for part in match["time"].split(":")] + [0])[:3]
     if match["half"]:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + 12 * (match["half"][0] in "Pp")
-    at = datetime(year, month, day, hour, minute, *rest)
+    at = datetime(year, month, day, hour, minute, second)
     return _moment(at.replace(tzinfo=_zone(match["zone"]) or zone), zone)
 
 

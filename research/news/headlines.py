@@ -21,7 +21,9 @@ _OUTLET = re.compile(
     r"|\b(?:news|times|post|journal|daily|herald|tribune|guardian|telegraph|mail|mirror|observer|gazette|chronicle|standard|independent|press|wire|today|magazine|weekly|review|reuters|bloomberg|bbc|cnn|cnbc|cbs|nbc|abc|fox|npr|afp|ap|sky|xinhua|cgtn|economist|forbes|axios|politico|globe|sun|star|monitor|insider|wsj|tv|radio|online|[a-z0-9-]+\.(?:com|net|org|cn|co\.uk|io))$",
     re.IGNORECASE,
 )
-_TAIL = re.compile(r"^(?P<head>.{6,}?)(?P<mark>\s+[-—–]{1,2}\s+|\s*[_|]+\s*)(?P<tail>[^_|\d]{2,40})$")
+_TAIL = re.compile(
+    r"^(?P<head>.{6,}?)(?P<mark>\s+[-—–]{1,2}\s+|\s*[_|]+\s*)(?P<tail>[^_|\d]{2,40})$"
+)
 _LEAD = re.compile(
     r"^(?:[【\[(](?:快讯|突发|重磅|独家|最新|视频|图集|组图|现场|直播|滚动|关注|热点|图解)[^】\])]{0,4}[】\])]"
     r"|(?:快讯|突发|重磅|独家|最新消息|刚刚|收评|午评|早报|视频|图集|直播)[:!丨|]+"
@@ -34,8 +36,17 @@ _QUOTED = re.compile(r"[“\"《「『‘](.{1,20}?)[”\"》」』’]")
 _NAME_TAGS = ("nr", "ns", "nt", "nz", "j")
 # How much a part of speech tells, by its first letter.
 _TELLS = {"n": 1.0, "j": 1.0, "l": 0.8, "i": 0.8, "v": 0.8, "b": 0.6, "a": 0.6, "s": 0.6, "z": 0.5, "t": 0.4, "d": 0.15, "f": 0.3}  # fmt: skip
-_EMPTY_ZH = frozenset("发生 致 因 受 达 为 将 等 多 已 目前 暂 正式 宣布 表示 称 回应 通报 官方 某 一 进行 启动 公布 影响 有关 相关 今日 今天 昨日 明日 近日 日前 今起 起 全国 消息 工作 情况 约 超 逾 破 突破 超过 首次 今年 明年 去年".split())  # fmt: skip
-_EMPTY_EN = frozenset(stem(word) for word in "says say said new amid after over off its his her their as report reports reported announce announces set sets due via plan plans will could may year years day week month people".split())  # fmt: skip
+_EMPTY_ZH_WORDS = """
+发生 致 因 受 达 为 将 等 多 已 目前 暂 正式 宣布 表示 称 回应 通报 官方 某 一 进行 启动 公布
+影响 有关 相关 今日 今天 昨日 明日 近日 日前 今起 起 全国 消息 工作 情况 约 超 逾 破 突破 超过 首次
+今年 明年 去年
+"""
+_EMPTY_ZH = frozenset(_EMPTY_ZH_WORDS.split())
+_EMPTY_EN_WORDS = """
+says say said new amid after over off its his her their as report reports reported announce
+announces set sets due via plan plans will could may year years day week month people
+"""
+_EMPTY_EN = frozenset(stem(word) for word in _EMPTY_EN_WORDS.split())
 _CORPORATE = re.compile(r"(?:公司|集团|大学|银行|法院|机场|医院|汽车|航空|科技|景区|公园|大桥|学院|研究院|委员会|管理局|总局|俱乐部)$")  # fmt: skip
 
 
@@ -157,7 +168,9 @@ def _runs(lowered: str) -> list[frozenset[str]]:
 
 
 _GUESS = r"(?:\w+ ){0,2}(?:forecasts?|estimates?|expectations?|targets?)\b"
-_POSTS = r"(?:[\d,.]+k? |hundreds of |thousands of |more |its )?(?:jobs|staff|workers|employees|posts)\b"
+_POSTS = (
+    r"(?:[\d,.]+k? |hundreds of |thousands of |more |its )?(?:jobs|staff|workers|employees|posts)\b"
+)
 _PATTERNS = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
@@ -188,7 +201,9 @@ def _counters(lowered: str) -> frozenset[str]:
     return frozenset(w for w in found if not any(w != o and w in o for o in found if not w.isascii()))  # fmt: skip
 
 
-_NO_NEGATION = re.compile("未来|不断|不仅|不少|不同|不动产|不锈钢|非常|非遗|非洲|无人机|无人驾驶|无锡|无线|无缝")
+_NO_NEGATION = re.compile(
+    "未来|不断|不仅|不少|不同|不动产|不锈钢|非常|非遗|非洲|无人机|无人驾驶|无锡|无线|无缝"
+)
 
 
 def _negated(lowered: str) -> list[str]:
@@ -231,7 +246,9 @@ def _english(run: str, titled: bool, first: bool) -> list[Token]:
     parts = re.split(r"[-]", run) if not re.search(r"\d", run) else [run]
     for part in parts:
         word = re.sub(r"['’]s?$", "", part).lower().replace("’", "'")
-        bare = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+        bare = "".join(
+            c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)
+        )
         capital = part[:1].isupper()
         acronym = part.isupper() and 1 < len(part) <= 5
         if not bare or ((bare in STOP or stem(bare) in STOP) and not acronym):

@@ -63,22 +63,31 @@ _SCALE = {"万亿": 10**12, "千亿": 10**11, "百亿": 10**10, "十亿": 10**9,
 _SCALE |= {"百万": 10**6, "十万": 10**5, "万": 10**4, "千": 10**3, "百": 10**2}
 _SCALE |= {"trillion": 10**12, "tn": 10**12, "billion": 10**9, "bn": 10**9, "b": 10**9}
 _SCALE |= {"million": 10**6, "mn": 10**6, "m": 10**6, "thousand": 10**3, "k": 10**3, "hundred": 100}
-_MONEY = {"$": "usd", "us$": "usd", "¥": "yuan", "rmb": "yuan", "€": "eur", "£": "gbp", "hk$": "hkd"}
+_MONEY = {
+    "$": "usd",
+    "us$": "usd",
+    "¥": "yuan",
+    "rmb": "yuan",
+    "€": "eur",
+    "£": "gbp",
+    "hk$": "hkd",
+}
 _DIGIT = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _TENS = {"十": 10, "百": 100, "千": 1000}
-_WORDS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()  # fmt: skip
+_NUMBER_WORDS = """
+two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen twenty
+"""
+_WORDS = _NUMBER_WORDS.split()
 _SPOKEN = {word: value for value, word in enumerate(_WORDS, 2)} | {"one": 1, "dozen": 12}
 _ORDINAL = {"first": 1, "second": 2, "third": 3, "fourth": 4, "一": 1, "二": 2, "三": 3, "四": 4}
-_CALENDAR = {
-    name: number
-    for number, name in enumerate(
-        "january february march april may june july august september october november december".split(),
-        1,
-    )
-}
+_MONTHS = """
+january february march april may june july august september october november december
+"""
+_CALENDAR = {name: number for number, name in enumerate(_MONTHS.split(), 1)}
 _SHORT = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9}
 _SHORT |= {"oct": 10, "nov": 11, "dec": 12}
-_WEEKDAYS = "mon tue wed thu fri sat sun".split()
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 _ABOUT = r"(?:about|around|nearly|almost|over|above|at least|more than|up to|some|roughly|约|近|超过|超|逾|至少|将近|突破|破|大约|最多|累计)"  # fmt: skip
 _AFTER = r"(?:多|余|以上|左右|plus\b|\+)"
@@ -104,7 +113,9 @@ _SAID = re.compile(
     rf"(?: (?P<unit>{_UNIT_EN})\b| (?=killed|dead|die|died|injured|hurt|missing|wounded|rescued|arrested))",
     re.IGNORECASE,
 )
-_SCORE = re.compile(r"(?<![\d.:-])(\d{1,3})\s?([-–—:：比])\s?(\d{1,3})(?![\d.:-]|\s?(?:月|日|年|岁|%))")
+_SCORE = re.compile(
+    r"(?<![\d.:-])(\d{1,3})\s?([-–—:：比])\s?(\d{1,3})(?![\d.:-]|\s?(?:月|日|年|岁|%))"
+)
 _QUARTER = re.compile(r"第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b", re.I)  # fmt: skip
 _HALF = re.compile(r"(上|下)半年|\bh([12])\b|\b(first|second) half\b", re.IGNORECASE)
 _UNTIL = re.compile(r"前(\d{1,2}|[一二三四五六七八九十两]+)(?:个)?(月|季度)")
@@ -234,7 +245,9 @@ def _han(said: str) -> int:
 def _certain(match: re.Match[str], text: str) -> bool:
     """Whether Chinese numerals are a number: 三十五人 is, 一次 and 三季 may be anything."""
     strong = match["unit"] in ("人", "名", "岁", "届", "级", "例", "天", "个月", "号线", "家", "辆", "元", "年", "场", "小时")  # fmt: skip
-    before = text[match.start("figure") - 1 : match.start("figure")] if match.start("figure") else ""
+    before = (
+        text[match.start("figure") - 1 : match.start("figure")] if match.start("figure") else ""
+    )
     vague = match["figure"] in ("一", "千", "百", "十") and not match["scale"]
     return (len(match["figure"]) > 1 or strong) and not vague and before not in ("第", "几", "数", "周", "初", "不", "星", "其", "之")  # fmt: skip
 
@@ -286,13 +299,19 @@ def _neighbour(text: str, match: re.Match[str]) -> str:
     return f"as {after[1].rstrip('s')}" if after else ""
 
 
-_HARMED = re.compile(r" (?:killed|dead|die[sd]?|injured|hurt|missing|wounded|rescued|evacuated|arrested)\b")
-_HARMS = re.compile(r"\b(?:kill|injure|wound|claim|rescue|arrest)(?:s|ed|ing|d)? (?:at least |about )?$")
-_NO_NAMES = frozenset(
-    "to by at of in on for from the a an and or with after as than over under about least up down is was are"
-    " kill kills killed injure injures injured hurt hit hits rise rises rose fall falls fell gain gains top tops"
-    " raise raises raised cut cuts lose loses some near nearly reach reaches reached cancel cancels cancelled".split()
+_HARMED = re.compile(
+    r" (?:killed|dead|die[sd]?|injured|hurt|missing|wounded|rescued|evacuated|arrested)\b"
 )
+_HARMS = re.compile(
+    r"\b(?:kill|injure|wound|claim|rescue|arrest)(?:s|ed|ing|d)? (?:at least |about )?$"
+)
+_NO_NAME_WORDS = """
+to by at of in on for from the a an and or with after as than over under about least up down
+is was are kill kills killed injure injures injured hurt hit hits rise rises rose fall falls
+fell gain gains top tops raise raises raised cut cuts lose loses some near nearly reach
+reaches reached cancel cancels cancelled
+"""
+_NO_NAMES = frozenset(_NO_NAME_WORDS.split())
 
 
 def clash(one: Iterable[Quantity], other: Iterable[Quantity]) -> frozenset[str]:

@@ -176,7 +176,7 @@ class _Groups:
 
     def found(self) -> list[tuple[int, ...]]:
         """The groups, as places in the list of units."""
-        group = {at: (at,) for at in range(len(self._units))}
+        group: dict[int, tuple[int, ...]] = {at: (at,) for at in range(len(self._units))}
         for first, second in self._pairs():
             one, other = group[first], group[second]
             if one is not other and self._fit(one, other):
@@ -185,7 +185,10 @@ class _Groups:
         return sorted(set(group.values()))
 
     def _pairs(self) -> list[tuple[int, int]]:
-        scored = [(self._alike(*pair), pair) for pair in _candidates(self._units)]
+        scored = [
+            (self._alike(*pair), pair)
+            for pair in _candidates([unit.headline for unit in self._units])
+        ]
         good = [(-like.score, pair) for like, pair in scored if like.same]
         return [pair for _, pair in sorted(good)]
 
@@ -226,9 +229,19 @@ def _apart(one: tuple[int, ...], other: tuple[int, ...]) -> int:
     return min(gaps)
 
 
-def _candidates(units: list[_Unit]) -> list[tuple[int, int]]:
+def candidates(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """The pairs of one headline of each list that are worth comparing, as places in the lists."""
+    heads = [parsed(title) for title in (*before, *after)]
+    order = sorted(range(len(heads)), key=lambda at: heads[at].plain)
+    pairs = [(order[i], order[j]) for i, j in _candidates([heads[at] for at in order])]
+    size = len(before)
+    crossing = [(min(pair), max(pair) - size) for pair in pairs]
+    return sorted({(a, b) for a, b in crossing if a < size and b >= 0})
+
+
+def _candidates(heads: list[Headline]) -> list[tuple[int, int]]:
     """The pairs worth comparing: they share at least two of their rarest features, or all there are."""
-    features = [_features(unit) for unit in units]
+    features = [_features(head) for head in heads]
     counts = Counter(feature for found in features for feature in found)
     index: dict[str, list[int]] = defaultdict(list)
     sizes = []
@@ -241,7 +254,7 @@ def _candidates(units: list[_Unit]) -> list[tuple[int, int]]:
     for bucket in index.values():
         if len(bucket) <= BUCKET:
             shared.update(combinations(bucket, 2))
-        else:  # units are sorted by their headlines: near-copies lie near each other
+        else:  # headlines are sorted: near-copies lie near each other
             for i, first in enumerate(bucket):
                 shared.update((first, second) for second in bucket[i + 1 : i + 1 + WINDOW])
     return sorted(pair for pair, n in shared.items() if _enough(n, sizes[pair[0]], sizes[pair[1]]))
@@ -252,18 +265,18 @@ def _enough(shared: int, one: int, other: int) -> bool:
     return shared >= min(2, least) and shared * 4 >= least
 
 
-def _features(unit: _Unit) -> set[str]:
+def _features(headline: Headline) -> set[str]:
     """Words that tell something; of Chinese ones the pairs of characters too, for short forms."""
     found = set()
-    for token in unit.headline.tokens:
+    for token in headline.tokens:
         if token.weight < 0.4:
             continue
         found.add(token.text)
         found |= token.concepts
         if not token.text.isascii():
             found |= {token.text[i : i + 2] for i in range(len(token.text) - 1)}
-    found |= {f"{q.unit} {q.value.normalize()}" for q in unit.headline.figures if q.value > 2}
-    return found or {unit.headline.plain}
+    found |= {f"{q.unit} {q.value.normalize()}" for q in headline.figures if q.value > 2}
+    return found or {headline.plain}
 
 
 # A story of its units
@@ -300,7 +313,9 @@ def _merged(items: Sequence[Item], identity: Identity) -> list[Item]:
     for at, item in enumerate(items):
         groups[_address(item, identity) or f"\x00{at}"].append(item)
     made = [_one(group) if len(group) > 1 else group[0] for group in groups.values()]
-    return sorted(made, key=lambda item: (_when(item), item.url, item.outlet, item.title, item.text))
+    return sorted(
+        made, key=lambda item: (_when(item), item.url, item.outlet, item.title, item.text)
+    )
 
 
 def _one(same: list[Item]) -> Item:
@@ -330,7 +345,9 @@ def _when(item: Item) -> tuple[datetime, bool]:
 def _id(merged: Sequence[Item], identity: Identity) -> str:
     """Made of the earliest item, which later ones do not replace."""
     first = min(merged, key=lambda i: (_when(i), _address(i, identity), i.title, i.outlet))
-    key = _address(first, identity) or f"{parsed(first.title, first.outlet).plain}\x1f{first.outlet}"
+    key = (
+        _address(first, identity) or f"{parsed(first.title, first.outlet).plain}\x1f{first.outlet}"
+    )
     return "s" + fingerprint(key, str(first.published or "") if not key.strip("\x1f") else "")
 
 
