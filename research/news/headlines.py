@@ -224,6 +224,7 @@ def _negated(lowered: str) -> list[str]:
 def _tokens(shown: str, titled: bool) -> list[Token]:
     out: list[Token] = []
     counted = {q.end for q in quantities(shown) if not q.spelling.isascii()}
+    ends = [mark.end() for mark in _CLAUSE.finditer(shown)]
     for match in _TOKEN.finditer(shown):
         run, start = match[0], len(out)
         unit = max((end - match.start() for end in counted if match.start() < end <= match.end()), default=0)  # fmt: skip
@@ -236,7 +237,7 @@ def _tokens(shown: str, titled: bool) -> list[Token]:
         elif not re.fullmatch(r"[\d.,-]+(?:[kmb]n?|st|nd|rd|th)?", run.lower()):
             run = re.sub(r"^[\d.,]+-(?=[A-Za-z]{2})", "", run)
             out += _english(run, titled, first=match.start() == 0)
-        clause = len(_CLAUSE.findall(shown, 0, match.start()))
+        clause = sum(end <= match.start() for end in ends)
         out[start:] = [replace(token, clause=clause) for token in out[start:]]
     return out
 
@@ -302,6 +303,8 @@ def _word(word: str, tag: str) -> Token:
     if tag.startswith(_NAME_TAGS):
         return Token(word, "name", 1.2, found)
     weight = _TELLS.get(tag[:1], 0.3)
+    if word.endswith(("无", "未", "没有", "没")):
+        weight = 0.3
     if _CORPORATE.search(word) and len(word) > 2:
         weight = 1.0
     return Token(word, "noun" if tag[:1] == "n" else "other", weight, found)

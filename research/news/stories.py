@@ -31,8 +31,8 @@ LASTS = 7  # days between two pieces, from which equal headlines are another eve
 SLACK = 0.15  # how far below the threshold one pair of a story may be, if the average is not
 SOFT = frozenset({"slot"})  # reasons that a third of a story's pairs may have against them
 CHECKED = 20  # headlines of each of two groups that are compared, at most
-BUCKET = 150  # headlines that share a feature and are all compared; of more, neighbours only
-WINDOW = 25
+BUCKET = 60  # headlines that share a feature and are all compared; of more, neighbours only
+WINDOW = 12
 FEATURES = 14  # the rarest ones of a headline, by which it finds others
 FEW = 30  # headlines, below which rarity says nothing
 
