@@ -275,7 +275,8 @@ def _numbered(match: re.Match[str], text: str) -> Quantity:
         unit or _neighbour(text, match),
         scale.scaleb(-places),
         about,
-        *match.span(),
+        match.start(),
+        match.start() + len(match[0].rstrip()),
         match[0].strip(),
     )
 
@@ -288,7 +289,7 @@ def _unit(said: str) -> str:
 def _neighbour(text: str, match: re.Match[str]) -> str:
     """What a number without a known unit counts or numbers: the word after it, or before it."""
     before = text[: match.start("figure")]
-    if _HARMED.match(text[match.end() :]) or _HARMS.search(before):
+    if _HARMED.match(" " + text[match.end() :].lstrip()) or _HARMS.search(before):
         return "people"
     named = re.search(r"([a-z]+)[ -]?$", before)
     if re.search(r"magnitude[ -](?:of )?$|里氏$", before):

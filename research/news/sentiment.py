@@ -54,7 +54,7 @@ prevent prevents prevented halt halts end ends ended lift lifts lifted
 """
 _NOT_EN = frozenset(_NOT_EN_WORDS.split())
 _WINDOW_EN = 2  # words
-_WINDOW_ZH = 4  # characters
+_WINDOW_ZH = 6  # characters
 
 
 class Sentiment(Record):

@@ -130,4 +130,4 @@ def test_an_item_keeps_utc_and_refuses_a_time_without_a_zone() -> None:
     assert Item(published=eastern).published == NOW
     assert Item().moment is None
     with pytest.raises(ValueError, match="no time zone"):
-        Item(published=datetime(2026, 1, 1))  # noqa: DTZ001
+        Item(published=datetime(2026, 1, 1))

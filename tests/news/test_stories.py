@@ -64,7 +64,10 @@ def test_other_figures_opposites_places_and_dates_are_other_stories(one: str, ot
 
 def test_a_chain_of_similar_headlines_unites_no_two_events() -> None:
     found = grouped(
-        "杭州西湖景区因暴雨关闭", "西湖景区关闭", "惠州西湖景区因暴雨关闭", "杭州西湖景区今因暴雨关闭"
+        "杭州西湖景区因暴雨关闭",
+        "西湖景区关闭",
+        "惠州西湖景区因暴雨关闭",
+        "杭州西湖景区今因暴雨关闭",
     )
     assert not any({0, 2} <= set(group) for group in found)
     assert any({0, 3} <= set(group) for group in found)
