@@ -44,8 +44,13 @@ def near_copies(one: frozenset[int], other: frozenset[int]) -> bool:
     return least > 0 and len(one & other) >= CONTAINED * least
 
 
+_ANY = re.compile("|".join(pattern.pattern for _, pattern in AGENCIES))
+
+
 def agency(item: Item) -> str:
     """The agency that a piece comes from: its outlet is one, or headline or text name one as origin."""
+    if not any(_ANY.search(said) for said in (item.outlet, item.title, item.text)):
+        return ""
     for name, pattern in AGENCIES:
         if pattern.search(item.outlet):
             return name
@@ -69,6 +74,8 @@ def _credited(text: str, pattern: re.Pattern[str]) -> bool:
 
 def independent(items: Sequence[Item], outlets: Sequence[str]) -> int:
     """How many origins some pieces have; `outlets` are their publishers, "" where unknown."""
+    if len(items) == 1:
+        return 1
     origin = list(range(len(items)))
 
     def root(at: int) -> int:

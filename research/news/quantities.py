@@ -228,7 +228,7 @@ def _is_score(match: re.Match[str]) -> bool:
 
 def _han(said: str) -> int:
     """一百二十 is 120; 二〇二六 is 2026."""
-    if said.isascii():
+    if said.isdecimal():
         return int(said)
     if not set(said) & set(_TENS):
         return int("".join(str(_DIGIT[char]) for char in said))

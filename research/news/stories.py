@@ -203,7 +203,7 @@ class _Groups:
         if _apart(one.days, other.days) >= LASTS:
             return Likeness(0.0, "days")
         like = likeness(one.headline, other.headline, lambda text: self._rare.get(text, 1.0))
-        if like.against or not (one.grams and other.grams):
+        if like.against not in ("", *SOFT) or not (one.grams and other.grams):
             return like
         return Likeness(1.0) if near_copies(one.grams, other.grams) else like
 
