@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
     from research.evidence.drafts import drafted
     from research.evidence.markup import tree as answer_tree
+    from research.evidence.registry import url_identity
     from research.export.data import report_json
     from research.export.geo import csv as places_csv
     from research.export.geo import geojson, kml, located
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from research.library.index import Entry, Hit, Library
     from research.library.prepare import Added
     from research.models.prices import as_of as prices_as_of
+    from research.news.command import UnreadableItems
+    from research.news.command import grouped as stories_json
     from research.places.coordinates import Point, to_gcj02
     from research.records import (
         MAX_QUESTION,
@@ -95,6 +98,7 @@ __all__ = [
     "Span",
     "StoreError",
     "Task",
+    "UnreadableItems",
     "Usage",
     "answer_tree",
     "cited",
@@ -110,7 +114,9 @@ __all__ = [
     "report_markdown",
     "runs",
     "served_as_a_whole",
+    "stories_json",
     "to_gcj02",
+    "url_identity",
 ]
 
 # Where a public name lives, unless it is a record; and what it is called there, if that differs.
@@ -128,6 +134,7 @@ _HOMES = {
     "SettingError": "settings",
     "Settings": "settings",
     "StoreError": "storage",
+    "UnreadableItems": "news.command",
     "answer_tree": "evidence.markup",
     "cited": "evidence.citations",
     "drafted": "evidence.drafts",
@@ -141,9 +148,16 @@ _HOMES = {
     "report_json": "export.data",
     "report_markdown": "export.markdown",
     "served_as_a_whole": "stages.plan",
+    "stories_json": "news.command",
     "to_gcj02": "places.coordinates",
+    "url_identity": "evidence.registry",
 }
-_OWN_NAMES = {"answer_tree": "tree", "places_csv": "csv", "prices_as_of": "as_of"}
+_OWN_NAMES = {
+    "answer_tree": "tree",
+    "places_csv": "csv",
+    "prices_as_of": "as_of",
+    "stories_json": "grouped",
+}
 
 # Libraries that import themselves in a circle break when two threads import them at once.
 _loading = threading.RLock()

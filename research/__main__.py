@@ -33,14 +33,17 @@ from research import (
     SettingError,
     StoreError,
     Task,
+    UnreadableItems,
     cited,
     report_json,
     report_markdown,
     runs,
+    stories_json,
+    url_identity,
 )
 
 ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
-COMMANDS = ("ask", "plan", "library", "runs", "resume", "check")
+COMMANDS = ("ask", "plan", "library", "runs", "resume", "check", "stories")
 PROG = "python -m research"
 
 DESCRIPTION = """\
@@ -61,6 +64,8 @@ commands:
                              plan waits for approval; with
                              --write it searches no more; --more: another round, if it is done
   check                      ask every model and every web search for something small
+  stories FILE.json          group items of news into stories: a JSON list of objects with title,
+                             outlet, published, text, url
   COMMAND --help             the options of a command
 
 examples:
@@ -98,7 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger().addHandler(log)
     code = FAILED
     try:
-        runs.desk(args.data_dir)
+        if args.act is not _stories:  # which needs no data folder
+            runs.desk(args.data_dir)
         code = args.act(args)
     except (QuestionError, SettingError) as error:
         code = _complain(UNUSABLE, error)
@@ -222,6 +228,9 @@ def _parser() -> argparse.ArgumentParser:
         "--more", action="store_true", help="one more round for a run that is done, as a new run"
     )
     resume.add_argument("run", metavar="RUN", help="its id, or the first characters of it")
+
+    news = command(_stories, "stories", "Groups items of news into stories, as JSON.", [shared])
+    news.add_argument("file", type=Path, metavar="FILE", help="a JSON list; - is standard input")
 
     library = commands.add_parser("library", description="Your documents.", allow_abbrev=False)
     kinds = library.add_subparsers(dest="kind", required=True)
@@ -673,6 +682,21 @@ def _remove(args: argparse.Namespace) -> int:
     library.remove(args.ids)
     for number in dict.fromkeys(args.ids):
         _put(f"removed  {plain(entries[number].name)}\n")
+    return ANSWERED
+
+
+def _stories(args: argparse.Namespace) -> int:
+    try:
+        data = sys.stdin.buffer.read() if str(args.file) == "-" else args.file.read_bytes()
+        text = data.decode("utf-8")
+    except OSError as error:
+        raise Quit(FAILED, f"{args.file} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise Quit(UNUSABLE, f"{args.file} is not UTF-8 (byte {error.start}).") from error
+    try:
+        _put(_json(stories_json(text, url_identity)))
+    except UnreadableItems as error:
+        raise Quit(UNUSABLE, f"{args.file}: {error}") from error
     return ANSWERED
 
 

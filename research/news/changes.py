@@ -1,0 +1,159 @@
+"""What is new against an earlier set of stories: new ones, gone ones, figures that have changed.
+
+A story keeps its id over time: it is the same one if it shares an address with an earlier story, or if
+their headlines tell of one event at about one time. So neither a new headline nor a new piece makes a
+new story. Knows no clock and no storage.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from research.news.alike import likeness
+from research.news.figures import Figure, figures
+from research.news.headlines import Headline, parsed
+from research.news.stories import LASTS, Identity, Story, as_written, candidates
+from research.records import Record
+
+HEADLINES = 5  # of each story that are compared
+
+
+class Changed(Record):
+    """A figure of a story that was one and is another: 12 dead, then 15."""
+
+    story: str
+    headline: str
+    before: Figure
+    after: Figure
+
+
+class Changes(Record):
+    """What differs between two sets of stories.
+
+    `gone` are stories that no item tells any more though their time is still looked at; `past` are
+    those that merely lie before it. `kept` are pairs of ids, before and after; `grown` are the stories
+    that have new items.
+    """
+
+    new: tuple[Story, ...] = ()
+    gone: tuple[Story, ...] = ()
+    past: tuple[Story, ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()
+    grown: tuple[Story, ...] = ()
+    figures: tuple[Changed, ...] = ()
+
+
+def changes(
+    before: Sequence[Story],
+    after: Sequence[Story],
+    *,
+    since: datetime | None = None,
+    identity: Identity = as_written,
+) -> Changes:
+    """Compares an earlier set with a later one. `since` is where the later one's period begins."""
+    pairs = matched(before, after, identity)
+    found = set(pairs.values())
+    lost = [story for at, story in enumerate(before) if at not in pairs]
+    past = [s for s in lost if since and s.latest and s.latest.at < since]
+    both = [(before[a], after[b]) for a, b in sorted(pairs.items(), key=lambda p: p[1])]
+    return Changes(
+        new=tuple(story for at, story in enumerate(after) if at not in found),
+        gone=tuple(story for story in lost if story not in past),
+        past=tuple(past),
+        kept=tuple((old.id, new.id) for old, new in both),
+        grown=tuple(new for old, new in both if _keys(new, identity) - _keys(old, identity)),
+        figures=tuple(change for old, new in both for change in _changed(old, new, identity)),
+    )
+
+
+def carried(
+    before: Sequence[Story], after: Sequence[Story], identity: Identity = as_written
+) -> tuple[Story, ...]:
+    """The later stories with the ids that they had before, if they were there."""
+    pairs = {b: before[a].id for a, b in matched(before, after, identity).items()}
+    taken = set(pairs.values())
+    return tuple(
+        story.model_copy(update={"id": pairs.get(at, _free(story.id, taken))})
+        for at, story in enumerate(after)
+    )
+
+
+def _free(own: str, taken: set[str]) -> str:
+    """A new story's id, which an older story may have kept though its first item has left it."""
+    while own in taken:
+        own += "n"
+    taken.add(own)
+    return own
+
+
+def matched(
+    before: Sequence[Story], after: Sequence[Story], identity: Identity = as_written
+) -> dict[int, int]:
+    """Places in the earlier list to places in the later one; each at most once, the surest first."""
+    scores: dict[tuple[int, int], float] = defaultdict(float)
+    homes: dict[str, list[int]] = defaultdict(list)
+    for at, story in enumerate(after):
+        for key in _keys(story, identity):
+            homes[key].append(at)
+    for at, story in enumerate(before):
+        for key in _keys(story, identity):
+            for home in homes[key]:
+                scores[at, home] += 2.0
+    for a, b in candidates([s.headline for s in before], [s.headline for s in after]):
+        if (a, b) not in scores and (score := _told_alike(before[a], after[b])):
+            scores[a, b] = score
+    ranked = sorted(scores.items(), key=lambda e: (-e[1], before[e[0][0]].id, after[e[0][1]].id))
+    pairs: dict[int, int] = {}
+    used: set[int] = set()
+    for (a, b), _ in ranked:
+        if a not in pairs and b not in used:
+            pairs[a] = b
+            used.add(b)
+    return pairs
+
+
+def _keys(story: Story, identity: Identity) -> set[str]:
+    return {key for item in story.items if item.url and (key := identity(item.url))}
+
+
+def _told_alike(old: Story, new: Story) -> float:
+    """How alike two stories are by their headlines; 0 if they are not one."""
+    if old.latest and new.earliest and (new.earliest.day - old.latest.day).days >= LASTS:
+        return 0.0
+    if old.earliest and new.latest and (old.earliest.day - new.latest.day).days >= LASTS:
+        return 0.0
+    best = likeness(parsed(old.headline), parsed(new.headline))
+    if best.same:
+        return best.score
+    if best.against:
+        return 0.0
+    likes = [likeness(a, b) for a in _heads(old) for b in _heads(new)]
+    if any(like.against for like in likes):
+        return 0.0
+    return max((like.score for like in likes if like.same), default=0.0)
+
+
+def _heads(story: Story) -> list[Headline]:
+    titles = sorted({(item.title[:300], item.outlet) for item in story.items if item.title})
+    return [parsed(title, outlet) for title, outlet in titles[:HEADLINES]]
+
+
+def _changed(old: Story, new: Story, identity: Identity) -> Iterable[Changed]:
+    """Figures of things of which each set gives one value and the values differ."""
+    before, after = _values(figures(old, identity)), _values(figures(new, identity))
+    for key in sorted(before.keys() & after.keys()):
+        was, now = before[key], after[key]
+        values = {figure.value for figure in was}
+        latest = now[-1]
+        if latest.value not in values:
+            yield Changed(story=new.id, headline=new.headline, before=was[-1], after=latest)
+
+
+def _values(found: Iterable[Figure]) -> dict[tuple[str, str], list[Figure]]:
+    """Figures by what they count; the items of a story stand by their dates, so the last is newest."""
+    out: dict[tuple[str, str], list[Figure]] = defaultdict(list)
+    for figure in found:
+        out[figure.unit, figure.subject].append(figure)
+    return out

@@ -1,0 +1,104 @@
+"""Which pieces of a story are copies of each other: syndicated ones confirm nothing.
+
+Two pieces are of one origin if their texts are nearly the same, if both name the same agency as where
+they come from, if one outlet published both, or, where there is no text, if their headlines are the
+same word for word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections.abc import Sequence
+
+from research.news.headlines import parsed, stripped
+from research.news.items import Item
+from research.news.words import AGENCIES
+
+SHORTEST = 60  # characters of a text, below which it proves nothing
+SIZE = 6  # characters of a shingle
+CONTAINED = 0.75  # of the shorter text's shingles are in the longer one: a copy
+READ = 2_000  # characters
+LONG_HEADLINE = 10  # characters, from which equal headlines are copied rather than coincident
+COMPARED = 60  # origins whose texts an item is compared with, at most
+
+_BEFORE = re.compile(r"(?:据|来源|转自|综合|援引|[(（【\[—–-]|\bby|\bsource|\bvia|\baccording to|\bfrom)[\s:：]*$", re.I)  # fmt: skip
+_AFTER = re.compile(r"^\s*(?:[\u4e00-\u9fff]{0,6}(?:\d{1,2}月)?\d{0,2}日?(?:电|讯)|记者|报道|消息|[)）】\]]|\breport(?:s|ed)|\s[-—–]\s)", re.I)  # fmt: skip
+
+
+def shingles(text: str) -> frozenset[int]:
+    """The stretches of characters of a text as numbers; none of a text that is too short."""
+    letters = re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text[:READ]).lower())
+    if len(letters) < SHORTEST:
+        return frozenset()
+    return frozenset(
+        zlib.crc32(letters[i : i + SIZE].encode("utf-8", "surrogatepass"))
+        for i in range(len(letters) - SIZE + 1)
+    )
+
+
+def near_copies(one: frozenset[int], other: frozenset[int]) -> bool:
+    """Whether most of the shorter text is in the longer one (containment of shingles, Broder 1997)."""
+    least = min(len(one), len(other))
+    return least > 0 and len(one & other) >= CONTAINED * least
+
+
+_ANY = re.compile("|".join(pattern.pattern for _, pattern in AGENCIES))
+
+
+def agency(item: Item) -> str:
+    """The agency that a piece comes from: its outlet is one, or headline or text name one as origin."""
+    if not any(_ANY.search(said) for said in (item.outlet, item.title, item.text)):
+        return ""
+    for name, pattern in AGENCIES:
+        if pattern.search(item.outlet):
+            return name
+    tail = item.title[len(stripped(item.title)) :] if item.title else ""
+    for name, pattern in AGENCIES:
+        if pattern.search(tail) or _credited(item.title, pattern):
+            return name
+        text = item.text
+        if _credited(text[:200], pattern) or _credited(text[200:][-120:], pattern):
+            return name
+    return ""
+
+
+def _credited(text: str, pattern: re.Pattern[str]) -> bool:
+    """Whether an agency is named as the origin rather than as what is written about."""
+    return any(
+        _BEFORE.search(text[: match.start()]) or _AFTER.match(text[match.end() :])
+        for match in pattern.finditer(text)
+    )
+
+
+def independent(items: Sequence[Item], outlets: Sequence[str]) -> int:
+    """How many origins some pieces have; `outlets` are their publishers, "" where unknown."""
+    if len(items) == 1:
+        return 1
+    origin = list(range(len(items)))
+
+    def root(at: int) -> int:
+        while origin[at] != at:
+            at = origin[at]
+        return at
+
+    firsts: dict[tuple[str, str], int] = {}
+    texts: list[tuple[int, frozenset[int]]] = []
+    for at, (item, outlet) in enumerate(zip(items, outlets, strict=True)):
+        grams = shingles(item.text)
+        marks = [("agency", agency(item)), ("outlet", outlet.lower())]
+        head = parsed(item.title[:300], item.outlet).plain
+        if len(head) >= LONG_HEADLINE and not grams:
+            marks.append(("headline", head))
+        for mark in marks:
+            if mark[1]:
+                origin[root(at)] = root(firsts.setdefault(mark, at))
+        if grams:
+            for other, theirs in texts[:COMPARED]:
+                if near_copies(grams, theirs):
+                    origin[root(at)] = root(other)
+                    break
+            else:
+                texts.append((at, grams))
+    return len({root(at) for at in range(len(items))})

@@ -1,0 +1,294 @@
+"""When something was published: what services, feeds and pages write, read only where it is certain.
+
+Knows no clock: the time of retrieval and today are arguments. What cannot be read with certainty
+("05/06/2026", "2026-11") is unknown, and unknown is never filled with the time of a crawl.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+CHINA = timezone(timedelta(hours=8))  # where 年月日 is written without a zone
+AHEAD = timedelta(days=1)  # clocks and zones differ; a date further in the future is a mistake
+FIRST_YEAR = 1900
+
+Note = Literal[
+    "",
+    "missing",  # there is no text
+    "unreadable",  # or it can be read in more than one way
+    "relative",  # it counts from a time of retrieval that is not known
+    "future",  # it lies more than a day after now
+]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Moment:
+    """A time in UTC, or a day of which the time is not known: `at` is its midnight then."""
+
+    at: datetime
+    day_only: bool = False
+
+    @property
+    def day(self) -> date:
+        return self.at.date()
+
+    @property
+    def text(self) -> str:
+        """As ISO 8601: a day is written as a day."""
+        return self.day.isoformat() if self.day_only else f"{self.at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says: a moment, or None and why."""
+
+    moment: Moment | None = None
+    note: Note = ""
+
+
+def read(
+    text: str | None,
+    *,
+    retrieved: datetime | None = None,
+    now: datetime | None = None,
+    zone: tzinfo = UTC,
+) -> Reading:
+    """Reads a date of publication.
+
+    Formats: RFC 2822 and 1123, ISO 8601 in long and compact form (GDELT's 20261120T081500Z),
+    2026/11/20, 2026.11.20, 2026年11月20日, 20 Nov 2026, November 20, 2026, each with or without a time;
+    11/20/2026 where only one order is possible; "3 hours ago", "3小时前" and their like if `retrieved`
+    is given. `zone` is that of a time without one; 年月日 is Chinese and read in UTC+8.
+    """
+    said = " ".join(unicodedata.normalize("NFKC", text or "").split())
+    if not said:
+        return Reading(note="missing")
+    relative = _relative(said, retrieved)
+    if relative is not None:
+        found = relative
+    else:
+        moment = _absolute(said, zone)
+        found = Reading(moment) if moment else Reading(note="unreadable")
+    if found.moment and now and found.moment.at > now + AHEAD:
+        return Reading(note="future")
+    return found
+
+
+# What counts from now
+
+_WORDS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "半": 0.5,
+    "一": 1,
+    "两": 2,
+    "二": 2,
+    "三": 3,
+    "四": 4,
+    "五": 5,
+}
+_WORDS |= {"六": 6, "七": 7, "八": 8, "九": 9, "十": 10}
+_AGO = re.compile(
+    r"(?:about |约)?(\d{1,4}|an?|one|[半一两二三四五六七八九十])\s*个?半?\s*"
+    r"(seconds?|secs?|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w|秒钟?|分钟?|小时|钟头|天|日|周|星期)"
+    r"\s*(?:ago|之?前|以前)",
+    re.IGNORECASE,
+)
+_NEAR = {"just now": 0, "now": 0, "刚刚": 0, "刚才": 0, "today": 0, "今天": 0}
+_NEAR |= {"yesterday": 1, "昨天": 1, "昨日": 1, "前天": 2}
+_SECONDS = {"s": 1, "秒": 1, "m": 60, "分": 60, "h": 3600, "小": 3600, "钟": 3600}
+_DAYS = {"d": 1, "天": 1, "日": 1, "w": 7, "周": 7, "星": 7}
+
+
+def _relative(said: str, retrieved: datetime | None) -> Reading | None:
+    """What a relative time means; None if it is none."""
+    word = said.lower()
+    ago = _AGO.fullmatch(word)
+    if not ago and word not in _NEAR:
+        return None
+    if retrieved is None:
+        return Reading(note="relative")
+    then = retrieved.astimezone(UTC)
+    if not ago:
+        exact = word in ("just now", "now", "刚刚", "刚才")
+        return Reading(_minute(then) if exact else _day(then.date() - timedelta(days=_NEAR[word])))
+    if "个半" in word or "半小时" in word.lstrip("半"):
+        return Reading(note="unreadable")
+    count = float(_WORDS.get(ago[1], 0) or ago[1])
+    unit = ago[2][0]
+    try:
+        if unit in _DAYS:
+            return Reading(_day(then.date() - timedelta(days=int(count * _DAYS[unit]))))
+        return Reading(_minute(then - timedelta(seconds=count * _SECONDS[unit])))
+    except OverflowError:
+        return Reading(note="unreadable")
+
+
+def _minute(at: datetime) -> Moment:
+    return Moment(at.replace(second=0, microsecond=0))
+
+
+def _day(day: date) -> Moment:
+    return Moment(datetime(day.year, day.month, day.day, tzinfo=UTC), day_only=True)
+
+
+# What stands for itself
+
+_NAMES = """
+jan january|feb february|mar march|apr april|may|jun june|jul july|aug august|sep sept september
+|oct october|nov november|dec december
+"""
+_MONTHS = {
+    name: number for number, names in enumerate(_NAMES.split("|"), 1) for name in names.split()
+}
+_TIME = (
+    r"(?:(?:,? (?:at )?|T| *- *)(?P<time>\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d+)?"
+    r" ?(?P<half>[AaPp]\.?[Mm]\.?)?"
+    r" ?(?P<zone>Z|UTC|GMT|CST \(UTC\+8\)|[+-]\d{2}:?\d{2})?)?"
+)
+_WEEKDAY = r"(?:(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)[a-z]*\.?,? )?"
+_MONTH_NAME = r"(?P<name>[A-Za-z]{3,9})\.?"
+_FORMS = tuple(
+    re.compile(form + _TIME, re.IGNORECASE)
+    for form in (
+        r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
+        r"(?P<year>\d{4}) ?年 ?(?P<month>\d{1,2}) ?月 ?(?P<day>\d{1,2}) ?[日号]"
+        r"(?: ?\(?(?:星期|周)[一二三四五六日天]\)?)?",
+        _WEEKDAY + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -]" + _MONTH_NAME + r",?[ -](?P<year>\d{4})",
+        _WEEKDAY + _MONTH_NAME + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
+    )
+)
+_EITHER = re.compile(r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})" + _TIME)  # fmt: skip
+_COMPACT = re.compile(r"\d{8}(?:T?\d{6}(?:Z|[+-]\d{2}:?\d{2})?)?")
+_RFC = re.compile(r"(?:[A-Za-z]{3,9},? )?\d{1,2} [A-Za-z]{3,9} \d{4} \d{1,2}:\d{2}(?::\d{2})? .+")
+
+
+def _absolute(said: str, zone: tzinfo) -> Moment | None:
+    try:
+        if _RFC.fullmatch(said) and not re.search(r"[AaPp]\.?[Mm]\.?", said.rpartition(":")[2]):
+            return _moment(parsedate_to_datetime(said), zone)
+        if _COMPACT.fullmatch(said):
+            return _compact(said, zone)
+        for form in _FORMS:
+            if match := form.fullmatch(said):
+                return _matched(match, CHINA if "年" in said else zone)
+        if match := _EITHER.fullmatch(said):
+            return _either(match, zone)
+        if "T" in said and said[:4].isdecimal():
+            return _moment(datetime.fromisoformat(said), zone)
+    except (ValueError, OverflowError, IndexError, TypeError):
+        pass
+    return None
+
+
+def _compact(said: str, zone: tzinfo) -> Moment | None:
+    day = date(int(said[:4]), int(said[4:6]), int(said[6:8]))
+    if len(said) == 8:
+        return _day(day) if day.year >= FIRST_YEAR else None
+    if said[8] != "T":
+        said = f"{said[:8]}T{said[8:]}"
+    return _moment(datetime.fromisoformat(said), zone)
+
+
+def _moment(at: datetime, zone: tzinfo) -> Moment | None:
+    at = at if at.tzinfo else at.replace(tzinfo=zone)
+    at = at.astimezone(UTC).replace(microsecond=0)
+    return Moment(at) if at.year >= FIRST_YEAR else None
+
+
+def _matched(match: re.Match[str], zone: tzinfo) -> Moment | None:
+    parts = match.groupdict()
+    name = parts.get("name")
+    month = _MONTHS.get(name.lower(), 0) if name else int(parts["month"])
+    return _built(match, int(parts["year"]), month, int(parts["day"]), zone)
+
+
+def _either(match: re.Match[str], zone: tzinfo) -> Moment | None:
+    """Day and month in the only order in which they are a date; None if both are possible."""
+    first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
+    if first > 12 >= second or first == second:
+        return _built(match, year, second, first, zone)
+    return _built(match, year, first, second, zone) if second > 12 >= first else None
+
+
+def _built(match: re.Match[str], year: int, month: int, day: int, zone: tzinfo) -> Moment | None:
+    if year < FIRST_YEAR:
+        return None
+    whole = date(year, month, day)
+    if not match["time"]:
+        return _day(whole)
+    hour, minute, second = ([int(part) for part in match["time"].split(":")] + [0])[:3]
+    if match["half"]:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * (match["half"][0] in "Pp")
+    at = datetime(year, month, day, hour, minute, second)
+    return _moment(at.replace(tzinfo=_zone(match["zone"]) or zone), zone)
+
+
+def _zone(said: str | None) -> tzinfo | None:
+    if not said:
+        return None
+    if "+8" in said:
+        return CHINA
+    if said[0] not in "+-":
+        return UTC
+    minutes = int(said[1:3]) * 60 + int(said[-2:])
+    return timezone(timedelta(minutes=-minutes if said[0] == "-" else minutes))
+
+
+# A pair of dates that a model has given
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Two days, both included, the first not after the last; and what was put right."""
+
+    start: date
+    end: date
+    swapped: bool = False
+    clamped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoPeriod:
+    """Why a pair of dates cannot be used, in both languages."""
+
+    zh: str
+    en: str
+
+
+def period(start: str | None, end: str | None, today: date) -> Period | NoPeriod:
+    """The period that a pair of texts means, each of which must be YYYY-MM-DD.
+
+    Dates in the wrong order are swapped; an end after today becomes today.
+    """
+    days: list[date] = []
+    for text, zh, en in ((start, "开始日期", "start date"), (end, "结束日期", "end date")):
+        said = (text or "").strip()
+        if not said:
+            return NoPeriod(f"没有{zh}", f"there is no {en}")
+        if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", said):
+            short = said if len(said) <= 40 else said[:39] + "…"
+            return NoPeriod(
+                f"{zh}“{short}”不是 YYYY-MM-DD 格式", f"the {en} {short!r} is not YYYY-MM-DD"
+            )
+        try:
+            days.append(date.fromisoformat(said))
+        except ValueError:
+            return NoPeriod(
+                f"{zh} {said} 不是真实存在的日期", f"the {en} {said} does not exist in the calendar"
+            )
+    first, last = min(days), max(days)
+    if first > today:
+        return NoPeriod(
+            f"时间段 {first} 至 {last} 在今天（{today}）之后",
+            f"the period from {first} to {last} lies after today, {today}",
+        )
+    return Period(first, min(last, today), swapped=days[0] > days[1], clamped=last > today)

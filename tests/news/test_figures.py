@@ -1,0 +1,71 @@
+"""Where outlets give different figures of one thing, and where they only seem to."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from research.news.figures import Conflict, conflicts
+from research.news.items import Item
+from research.news.stories import Story
+
+
+def between(*texts: str) -> tuple[Conflict, ...]:
+    items = tuple(Item(title=text, outlet=f"outlet {n}") for n, text in enumerate(texts))
+    return conflicts(Story(id="s", headline=texts[0], items=items))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "values"),
+    [
+        ("山体滑坡致12人遇难", "山体滑坡造成15人死亡", (12, 15)),
+        ("Landslide leaves 12 killed", "Landslide: 15 dead", (12, 15)),
+        ("事故致三十五人受伤", "事故造成38人受伤", (35, 38)),
+        ("10月出口同比上涨3.2%", "10月出口同比上涨3.5%", (Decimal("3.2"), Decimal("3.5"))),
+        ("Factory output rose 3.2%", "Factory output rose 3.5%", (Decimal("3.2"), Decimal("3.5"))),
+        ("景区接待游客430万人次", "景区接待游客4.6百万人次", (4300000, 4600000)),
+    ],
+)
+def test_two_figures_of_one_thing_are_a_conflict(
+    one: str, other: str, values: tuple[int, ...]
+) -> None:
+    (found,) = between(one, other)
+    assert found.values == values
+    assert {figure.outlet for figure in found.figures} == {"outlet 0", "outlet 1"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("山体滑坡致12人遇难", "山体滑坡致15人受伤"),
+        ("Landslide: 12 killed", "Landslide: 15 injured"),
+        ("Company raised 12 million dollars", "Company raised 12.3 million dollars"),
+        ("超100人死亡", "104人死亡"),
+        ("出口增长3.2%", "进口下降3.5%"),
+        ("10月出口同比上涨3.2%", "9月出口同比上涨3.5%"),
+        ("10月出口同比上涨3.2%", "10月出口环比上涨3.5%"),
+        ("此前通报12人遇难", "15人遇难"),
+        ("Toll was earlier given as 12 dead", "15 dead"),
+        ("11月20日开园", "11月21日开园"),
+        ("12人遇难", "十二人遇难"),
+        ("12", "15"),
+    ],
+)
+def test_other_things_rounding_and_earlier_figures_are_no_conflict(one: str, other: str) -> None:
+    assert between(one, other) == ()
+
+
+def test_one_outlet_alone_makes_no_conflict() -> None:
+    assert between("山体滑坡致12人遇难") == ()
+    items = tuple(Item(title=f"山体滑坡致{n}人遇难", outlet="A") for n in (12, 15))
+    assert conflicts(Story(id="s", headline="", items=items)) == ()
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_texts_are_compared_without_an_error(one: str, other: str) -> None:
+    between(one, other)
+    assert between(one, one) == ()
