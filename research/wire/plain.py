@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from typing import Any
 
 from research.text import has_han
@@ -19,20 +18,14 @@ SNIPPET = 4_000  # characters of a result's text that are kept
 _INLINE = re.compile(r"</?(?:a|b|em|i|mark|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>", re.I)
 _HIDDEN = re.compile(r"<(script|style)\b[^<>]*>.*?</\1\s*>|<!--.*?-->", re.I | re.S)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
-_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
 def legible(text: object) -> str:
     """Text without what cannot be shown or stored: control characters, halves of surrogate pairs,
     and marks that turn the direction of reading. Line breaks and tabs stay.
     """
-    if not isinstance(text, str):
-        return ""
-    return "".join(char for char in text if char in "\n\t" or not _unseen(char))
-
-
-def _unseen(char: str) -> bool:
-    return char in _DIRECTIONS or unicodedata.category(char) in ("Cc", "Cs")
+    return _UNSEEN.sub("", text) if isinstance(text, str) else ""
 
 
 def tidy(text: object) -> str:
