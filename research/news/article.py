@@ -52,6 +52,8 @@ def web_address(value: object, base: str = "") -> str:
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zs", "Zl", "Zp") for char in value):
         return ""
     try:
+        if urlsplit(value).scheme and not urlsplit(value).netloc:
+            return ""  # which joined to another address would become that
         address = urljoin(base, value)
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc

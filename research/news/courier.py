@@ -14,7 +14,7 @@ import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 from yarl import URL
@@ -172,8 +172,11 @@ class Courier:
 
 def _next(current: URL, location: str) -> URL:
     """Where a redirect leads. A password stays behind, unless it is the same host's."""
+    location = location.strip().replace(" ", "%20")
     try:
-        target = URL(urljoin(str(current), location.strip().replace(" ", "%20")))
+        if urlsplit(location).scheme and not urlsplit(location).netloc:
+            raise ValueError(location)
+        target = URL(urljoin(str(current), location))
         if target.scheme not in ("http", "https") or not target.host:
             raise ValueError(target.scheme)
         if _same(target, current):

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import io
 import json
-import time
 import xml.sax
-from calendar import timegm
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from research.news.article import HEADLINE, Article, host, web_address
 from research.news.when import LONGEST as DATE
-from research.news.when import When, when
+from research.news.when import when
 from research.text import tokens
 from research.trouble import Trouble
 from research.wire.plain import legible, rows, shortened, unmarked
@@ -113,7 +110,7 @@ def _xml(body: bytes, url: str, kind: str) -> Feed:
     except _LOST as error:
         raise Trouble("malformed", f"{host(url)} sent a feed that cannot be read") from error
     entries = rows(list(told.entries))
-    if not told.version and not entries:
+    if not told.get("version") and not entries:
         raise Trouble("malformed", f"{host(url)} sent no feed")
     title = _plain(told.feed.get("title")) or host(url)
     broken = isinstance(told.get("bozo_exception"), xml.sax.SAXException)
@@ -126,15 +123,10 @@ def _entry(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Article
     # `get` of the library's own class makes up one date from another.
     told = dict.get(entry, "published") or dict.get(entry, "updated")  # type: ignore[call-overload]
     known = when(told)
-    if known.moment is None:
-        known = _struct(
-            dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed")  # type: ignore[call-overload]
-        )
     contents = [part.get("value") for part in rows(entry.get("content"))]
     texts = [_plain(text, TEXT) for text in (*contents, entry.get("summary"))]
     source = entry.get("source")
     outlet = _plain(source.get("title")) if isinstance(source, dict) else ""
-    image, caption = _image(entry, base)
     link = web_address(entry.get("link"), base)
     article = Article(
         url=link,
@@ -145,30 +137,19 @@ def _entry(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Article
         published=known.moment,
         day_only=known.day_only,
         published_text=shortened(legible(told), DATE),
-        image=image,
-        caption=caption,
+        image=_image(entry, base),
     )
-    return str(entry.get("id") or ""), article if link else None
+    # An address that is none was taken for one relative to the feed: it leads back to that.
+    return str(entry.get("id") or ""), article if link and link != base else None
 
 
-def _struct(value: object) -> When:
-    """A date that feedparser could read where others could not."""
-    if not isinstance(value, time.struct_time):
-        return When()
-    try:
-        return When(datetime.fromtimestamp(timegm(value), UTC))
-    except (OverflowError, ValueError, OSError):
-        return When()
-
-
-def _image(entry: Mapping[str, Any], base: str) -> tuple[str, str]:
-    """The first picture of an entry and what is said of it."""
+def _image(entry: Mapping[str, Any], base: str) -> str:
+    """The first picture of an entry. What a feed says of it cannot be told from the item's text."""
     media = rows(entry.get("media_content"))
     pictures = [m.get("url") for m in media if _is_picture(m)]
     pictures += [thumb.get("url") for thumb in rows(entry.get("media_thumbnail"))]
     pictures += [e.get("href") for e in rows(entry.get("enclosures")) if _is_picture(e)]
-    image = next(filter(None, (web_address(url, base) for url in pictures)), "")
-    return image, _plain(entry.get("media_description")) if image else ""
+    return next(filter(None, (web_address(url, base) for url in pictures)), "")
 
 
 def _is_picture(told: Mapping[str, Any]) -> bool:
