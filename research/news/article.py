@@ -32,7 +32,6 @@ class Article:
     seen: datetime | None = None
     score: float | None = None
     image: str = ""
-    caption: str = ""
     outside: bool = False
 
     @property

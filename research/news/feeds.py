@@ -105,7 +105,7 @@ class Feeds:
         now = self._clock()
         articles = await asyncio.to_thread(found, feeds, tidy(query), request, now)
         pictures = [
-            Picture(url=article.image, caption=article.caption or article.title, page=article.url)
+            Picture(url=article.image, caption=article.title, page=article.url)
             for article in articles
             if request.tool.pictures
         ]
