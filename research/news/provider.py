@@ -76,7 +76,7 @@ async def again(
             return await call()
         except Trouble as found:
             wait = backoff * 2 ** (attempt - 1) if found.after is None else found.after
-            if wait > patience:
+            if found.after is not None and wait > patience:
                 text = f"{found.message} (possible again in {wait:g} s)"
                 raise Trouble(found.reason, text, hint=found.hint) from found
             if attempt == attempts or not found.again:

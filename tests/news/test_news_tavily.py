@@ -252,6 +252,15 @@ async def test_a_pause_that_is_too_long_is_not_waited_for(server):
     assert time.monotonic() - begun < 5
 
 
+async def test_who_has_no_patience_waits_for_no_pause_and_is_told_of_none_that_nobody_wants(server):
+    server.status, server.error = 400, {"detail": "Invalid topic."}
+    trouble = await failure(provider(server, patience=0, backoff=1))
+    assert trouble.message == "HTTP 400: Invalid topic."
+    server.status, server.headers = 429, {"Retry-After": "1"}
+    assert "possible again in 1 s" in (await failure(provider(server, patience=0))).message
+    assert len(server.log) == 2
+
+
 async def test_waiting_for_a_second_attempt_can_be_cancelled(server):
     server.status, server.headers = 429, {"Retry-After": "20"}
     tavily, waits = provider(server), asyncio.Event()
