@@ -150,6 +150,7 @@ class Evidence(Record):
     language: str = ""
     retrieved: datetime
     published: date | None = None
+    moment: datetime | None = None  # of its publication, if more than the day is known
     sample: bool = False
     expires: bool = False  # its address is a redirect that works for some weeks only
     opening: str = ""  # how it begins, which tells what it is about
@@ -227,8 +228,11 @@ class Part(Record):
 
 
 class Task(Record):
-    """One query for one source. `subject` lists names, one of which every hit has to mention; `tool` is
-    one of the ways in which the source can be asked, `start` and `end` the days it is asked about."""
+    """One query for one source. `subject` lists names, one of which every hit has to mention.
+
+    `tool` is a way of searching that the source has, "" its usual one; `start` and `end` are the
+    first and the last day that such a way is limited to.
+    """
 
     id: str
     round: int = 1
@@ -245,10 +249,9 @@ class Task(Record):
     def key(self) -> str:
         """Equal for tasks that would bring back the same."""
         subjects = sorted(normalised(name) for name in self.subject)
-        way = [self.tool, str(self.start or ""), str(self.end or "")]
-        return fingerprint(
-            self.source, normalised(self.query), *subjects, *(way if any(way) else ())
-        )
+        way = [f"tool={self.tool}", f"days={self.start}..{self.end}"]  # no name has such signs
+        more = way if self.tool or self.start or self.end else []
+        return fingerprint(self.source, normalised(self.query), *subjects, *more)
 
 
 class Cite(Record):
@@ -316,11 +319,22 @@ class Section(Record):
     failures: tuple[Failure, ...] = ()
 
 
+class Picture(Record):
+    """A picture that a search found: its address, what is said of it, and the page it belongs to."""
+
+    url: str
+    caption: str = ""
+    page: str = ""
+
+
 class Finding(Record):
     """What one task brought back, or the reason why it brought back nothing.
 
     `summary` is what a model wrote about this query, cited; `asked` are the queries that the search
     engine ran for it; `suggestions` is HTML that the engine's terms want shown with the answer.
+    `lead` is what the search service itself wrote about the query: its own text, which cites
+    nothing and is no evidence. `outside` names the evidence that was published on other days than
+    those asked for, `undated` that of which nobody knows.
     """
 
     task: Task
@@ -337,6 +351,10 @@ class Finding(Record):
     asked: tuple[str, ...] = ()
     suggestions: str = ""
     centre: Centre | None = None  # of a search for places
+    lead: str = ""
+    pictures: tuple[Picture, ...] = ()
+    outside: tuple[str, ...] = ()  # ids
+    undated: tuple[str, ...] = ()  # ids
     failures: tuple[Failure, ...] = ()  # what failed beside it: another provider, a page, a summary
 
     @property

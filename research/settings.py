@@ -39,6 +39,8 @@ _CHILD = re.compile(
 )
 # LangChain's first way to trace: with one of them set, and LangSmith off, it refuses every call.
 _REFUSED = re.compile(r"langchain_(?:tracing|handler)", re.I)
+# A comma may be part of an address.
+_PARTS = re.compile(r"\s+|,+(?=\s|https?://|$)")
 _NAME_AND_PASSWORD = re.compile(r"//[^/]*@")
 _NO_KEY = SecretStr("")
 
@@ -91,6 +93,9 @@ class Settings(BaseModel):
     tavily_url: str = Field(default="", repr=False)
     searxng_url: str = Field(default="", repr=False)
     wikipedia_url: str = "https://{language}.wikipedia.org"
+    news_feeds: str = Field(default="", repr=False)
+    news_gdelt: str = "off"
+    gdelt_url: str = Field(default="", repr=False)
     amap_key: SecretStr = _NO_KEY
     amap_url: str = Field(default="", repr=False)
     amap_mcp: str = Field(default="memory", repr=False)
@@ -141,6 +146,11 @@ class Settings(BaseModel):
         return tuple(dict.fromkeys(names))
 
     @property
+    def feeds(self) -> tuple[str, ...]:
+        """Where news is looked for: addresses of feeds or of lists of them, or a list's path."""
+        return tuple(dict.fromkeys(_listed(self.news_feeds)))
+
+    @property
     def traces_url(self) -> str:
         """Where traces of runs are sent, in full; "" if nowhere, which is the default."""
         if self.otel_disabled == "true" or self.traces_exporter == "none":
@@ -153,7 +163,8 @@ class Settings(BaseModel):
         keys = (self.gemini_key, self.openai_key, self.tavily_key, self.amap_key, self.runs_key)
         urls = [self.gemini_url, self.openai_url, self.ollama_url, self.tavily_url,
                 self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url,
-                self.otlp_url, self.otlp_traces_url]  # fmt: skip
+                self.otlp_url, self.otlp_traces_url, self.gdelt_url,
+                *self.feeds]  # fmt: skip
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
         found += [_password(url) for url in urls]
@@ -186,6 +197,9 @@ class Settings(BaseModel):
             ("TAVILY_BASE_URL", open_address(self.tavily_url)),
             ("SEARXNG_URL", open_address(self.searxng_url)),
             ("WIKIPEDIA_URL", self.wikipedia_url),
+            ("NEWS_FEEDS", " ".join(map(open_address, self.feeds))),
+            ("NEWS_GDELT", self.news_gdelt),
+            ("GDELT_BASE_URL", open_address(self.gdelt_url)),
             ("AMAP_MAPS_API_KEY", "set" if self.amap_key.get_secret_value() else ""),
             ("AMAP_BASE_URL", open_address(self.amap_url)),
             ("AMAP_MCP", open_address(self.amap_mcp)),
@@ -387,6 +401,31 @@ def _wikipedia(env: Mapping[str, str]) -> str:
     return value
 
 
+def _listed(value: str) -> list[str]:
+    """The parts of a list of addresses and paths; without an address it is one path."""
+    if "://" not in value:
+        return [value] if value else []
+    return [part for part in _PARTS.split(value) if part]
+
+
+def _feeds(env: Mapping[str, str]) -> str:
+    """Where feeds are: addresses, or the path of a list of them."""
+    parts = _listed(_text(env, "NEWS_FEEDS"))
+    for part in parts:
+        try:
+            found = urlsplit(part)
+            usable = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+        except ValueError:  # half of an IPv6 address, or no port
+            usable = False
+        if "://" in part and not usable:
+            raise SettingError(
+                f"NEWS_FEEDS has {_NAME_AND_PASSWORD.sub('//', part)!r}; it must be addresses such "
+                "as https://example.org/feed.xml, with spaces between them, or the path of an OPML "
+                "file. Correct it or remove it."
+            )
+    return " ".join(parts)
+
+
 def _providers(env: Mapping[str, str]) -> str:
     value = env.get("WEB_SEARCH", "").strip().lower() or "auto"
     names = [name.strip() for name in value.split(",") if name.strip()]
@@ -454,6 +493,9 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         tavily_url=_address(env, "TAVILY_BASE_URL"),
         searxng_url=_address(env, "SEARXNG_URL"),
         wikipedia_url=_wikipedia(env),
+        news_feeds=_feeds(env),
+        news_gdelt=_one(env, "NEWS_GDELT", ("off", "on")),
+        gdelt_url=_address(env, "GDELT_BASE_URL"),
         amap_key=_key(env, "AMAP_MAPS_API_KEY"),
         amap_url=_address(env, "AMAP_BASE_URL"),
         amap_mcp=_server(env),

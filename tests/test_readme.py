@@ -86,6 +86,7 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
     modules = {
         "aiohttp": "aiohttp",
         "docx": "python-docx",
+        "feedparser": "feedparser",
         "google.genai": "google-genai",
         "httpx": "httpx",
         "langchain_core": "langchain-core",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -13,11 +14,14 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from research.records import Finding, Options, Reflection, Report, Run, Usage
+from research.records import Finding, Options, Reflection, Report, Run, Task, Usage, silent
 from research.runs import Desk
+from research.runs.kit import Kit
 from research.runs.local import LocalRuns
 from research.settings import SettingError, Settings, load
+from research.trouble import Trouble
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
+from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item, opml, rss, seen
 from tests.servers.search import FakeSearXNG, FakeTavily, FakeWikipedia, Service
 
 Start = Callable[..., tuple[LocalRuns, Run]]
@@ -63,6 +67,7 @@ ADDRESSES = {
     "TAVILY_BASE_URL": "tavily_url",
     "AMAP_BASE_URL": "amap_url",
     "SEARXNG_URL": "searxng_url",
+    "GDELT_BASE_URL": "gdelt_url",
     "RUNS_URL": "runs_url",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_url",
 }
@@ -82,6 +87,8 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "WIKIPEDIA_URL": ("wikipedia_url", WIKIPEDIA, "http://w.test/{language}/", "http://w.test/{language}"),
     "AMAP_MCP": ("amap_mcp", "memory", " NPM", "npm"),
     "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
+    "NEWS_FEEDS": ("news_feeds", "", " http://f.test/a,http://f.test/b?c=1,2\n", "http://f.test/a http://f.test/b?c=1,2"),
+    "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": ("otlp_traces_url", "", "http://127.0.0.1:8/in", "http://127.0.0.1:8/in"),
     "OTEL_TRACES_EXPORTER": ("traces_exporter", "otlp", " None", "none"),
@@ -326,6 +333,39 @@ def test_a_search_service_that_there_is_not_is_refused_with_those_that_there_are
     assert message.startswith(f"WEB_SEARCH is {raw!r}: there is no {wrong!r}. Name one or several")
     for name in ("gemini", "tavily", "searxng", "wikipedia", "auto", "off"):
         assert name in message.partition("Name ")[2]
+
+
+@pytest.mark.parametrize(
+    ("raw", "feeds"),
+    [
+        ("https://a.test/rss", ("https://a.test/rss",)),
+        ("https://a.test/rss, https://b.test/x?y=1,2", ("https://a.test/rss", "https://b.test/x?y=1,2")),
+        ("https://a.test/1,http://b.test:8/2,", ("https://a.test/1", "http://b.test:8/2")),
+        ("https://a.test/1 https://a.test/1", ("https://a.test/1",)),
+        ("~/my feeds, all.opml", ("~/my feeds, all.opml",)),
+        ("feeds.opml https://a.test/1", ("feeds.opml", "https://a.test/1")),
+    ],
+)  # fmt: skip
+def test_feeds_are_named_by_addresses_or_by_the_path_of_a_list(
+    raw: str, feeds: tuple[str, ...]
+) -> None:
+    assert load({"NEWS_FEEDS": raw}).feeds == feeds
+
+
+@pytest.mark.parametrize("raw", ["ftp://a.test/x", "file:///etc/passwd", "http://", "http://a:x/", "http://[::1/", "https://a.test/ http://a.test:99999/"])  # fmt: skip
+def test_a_feed_whose_address_is_none_is_refused_by_name(raw: str) -> None:
+    with pytest.raises(SettingError, match=r"NEWS_FEEDS has '.*'; it must be addresses such as"):
+        load({"NEWS_FEEDS": raw})
+
+
+def test_the_password_of_a_feed_is_shown_nowhere() -> None:
+    settings = load({"NEWS_FEEDS": "https://ann:sentinel@a.test/rss https://b.test/rss"})
+    assert settings.secrets == ("sentinel",)
+    assert dict(settings.shown())["NEWS_FEEDS"] == "https://a.test/rss https://b.test/rss"
+    assert "sentinel" not in f"{settings!r} {settings} {settings.shown()}"
+    with pytest.raises(SettingError) as caught:
+        load({"NEWS_FEEDS": "ftp://ann:sentinel@a.test/rss"})
+    assert "sentinel" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -708,3 +748,71 @@ def test_the_key_of_a_search_is_not_in_any_file_of_the_data_folder(
     files = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
     assert files
     assert [file.name for file in files if TAVILY_KEY.encode() in file.read_bytes()] == []
+
+
+# Looking for news
+
+ABOUT_THE_LAKE = rss(item("West Lake on the list", "https://paper.example/lake"))
+
+
+def looked_up(tmp_path: Path, **env: str) -> Finding:
+    """What a desk with some settings finds for a query for news."""
+
+    async def look() -> Finding:
+        kit = Kit(load(env, data_dir=tmp_path / "data"))
+        try:
+            return await kit.news.search(Task(id="1", source="news", query="West Lake"), silent)
+        finally:
+            await kit.closing()
+
+    return asyncio.run(look())
+
+
+def test_without_a_setting_for_news_nobody_is_asked_for_it(tmp_path: Path) -> None:
+    with pytest.raises(Trouble, match="TAVILY_API_KEY, NEWS_FEEDS, NEWS_GDELT"):
+        looked_up(tmp_path)
+
+
+def test_tavily_is_asked_for_news_where_its_key_is_set(tmp_path: Path) -> None:
+    with FakeTavilyNews(results=ROWS) as tavily:
+        env = {"TAVILY_API_KEY": TAVILY_KEY, "TAVILY_BASE_URL": tavily.base_url}
+        finding = looked_up(tmp_path, **env, NEWS_GDELT="on", GDELT_BASE_URL="http://127.0.0.1:9")
+        assert (finding.provider, len(finding.evidence)) == ("tavily", 7)
+        assert tavily.last.headers["authorization"] == f"Bearer {TAVILY_KEY}"
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_the_feeds_that_are_set_are_read_for_news(tmp_path: Path, as_list: bool) -> None:
+    with FakeFeeds(feeds={"/rss": Given(ABOUT_THE_LAKE)}) as site:
+        file = tmp_path / "feeds.opml"
+        file.write_bytes(opml(f"{site.base_url}/rss"))
+        finding = looked_up(tmp_path, NEWS_FEEDS=str(file) if as_list else f"{site.base_url}/rss")
+        assert finding.provider == "feeds"
+        assert [item.url for item in finding.evidence] == ["https://paper.example/lake"]
+
+
+@pytest.mark.parametrize("switch", ["off", "on"])
+def test_gdelt_is_asked_for_news_only_if_it_is_turned_on(tmp_path: Path, switch: str) -> None:
+    with FakeGDELT(results=[seen(1)]) as gdelt, FakeFeeds() as empty:
+        env = {"NEWS_FEEDS": f"{empty.base_url}/gone", "GDELT_BASE_URL": gdelt.base_url}
+        finding = looked_up(tmp_path, **env, NEWS_GDELT=switch)
+        assert len(gdelt.log) == (switch == "on")
+        assert (finding.provider, finding.reason) == (
+            ("gdelt", None) if switch == "on" else ("feeds", "refused")
+        )
+
+
+def test_the_time_for_a_search_is_that_of_a_search_for_news(tmp_path: Path) -> None:
+    with FakeFeeds(feeds={"/rss": Given(ABOUT_THE_LAKE, waits=30)}) as site:
+        finding = looked_up(
+            tmp_path, NEWS_FEEDS=f"{site.base_url}/rss", SIGHTLINE_SEARCH_TIMEOUT="0.8"
+        )
+        assert (finding.reason, finding.seconds < 5) == ("timeout", True)
+
+
+def test_news_is_none_of_the_usual_sources(tmp_path: Path) -> None:
+    desk = Desk(load({"NEWS_FEEDS": "http://127.0.0.1:9/rss"}, data_dir=tmp_path))
+    try:
+        assert "news" not in desk.usual().sources
+    finally:
+        desk.close()

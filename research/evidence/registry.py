@@ -195,6 +195,7 @@ def _united(passages: Iterable[Passage]) -> tuple[Passage, ...]:
 
 def _merged(first: Evidence, later: Evidence) -> Evidence:
     """Two pieces of evidence of one source as one: what was known first stands, gaps are filled."""
+    dated = later if first.published is None else first
     return first.model_copy(
         update={
             "title": first.title or later.title,
@@ -202,7 +203,8 @@ def _merged(first: Evidence, later: Evidence) -> Evidence:
             "locator": first.locator or later.locator,
             "language": first.language or later.language,
             "retrieved": min(first.retrieved, later.retrieved),
-            "published": later.published if first.published is None else first.published,
+            "published": dated.published,
+            "moment": dated.moment,
             "sample": first.sample or later.sample,
             "opening": first.opening or later.opening,
             "place": first.place or later.place,

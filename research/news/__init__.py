@@ -1,7 +1,6 @@
-"""News: dated items from any feed or search, grouped into stories, and what the stories say.
+"""News: how it is looked for, and what items say together.
 
-Everything here is pure: text and records in, records out. It knows nothing of who fetched an item
-(a search service, a feed), of models, of the network, of the clock or of the page that draws a
-table. `items` is the noun, `dates` reads when it was published, `stories` groups, `timeline`,
-`figures`, `changes` and `sentiment` tell about the groups.
+`tools` is one table of ways to search, which `tavily`, `feeds` and `gdelt` serve. `dates` reads when
+an item was published, `stories` groups items, `timeline`, `figures`, `changes` and `sentiment` tell
+about the groups. Knows records and providers of news; no evidence, no model, no run and no page.
 """

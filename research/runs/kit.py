@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from research.library.index import Library
 from research.models.clients import Clients
 from research.models.roles import available
+from research.news.feeds import Feeds
+from research.news.gdelt import GDELT
+from research.news.tavily import TavilyNews
 from research.places.service import Service
 from research.reasoners import Reasoner
 from research.reasoners.digest import Digest
@@ -21,6 +24,7 @@ from research.runs.store import Store
 from research.settings import Settings, forget_old_tracing
 from research.sources import Source
 from research.sources.library import LibrarySource
+from research.sources.news import NewsSource
 from research.sources.places import PlacesSource
 from research.sources.web import WebSource
 from research.sources.web.gemini import GeminiSearch
@@ -65,6 +69,7 @@ class Kit:
         self.models = LLM(self.clients, now) if available(settings) else None
         self._reader = _reader() if settings.pages_per_search else None
         self.web = self._web_source()
+        self.news = self._news_source()
         self.store = Store(settings.store)
         self.map = Service(settings, self.store, now)
         self.places = self._places_source()
@@ -106,6 +111,33 @@ class Kit:
             summarise=models.summarise if models else None,
             reader=self._reader,
             pages=settings.pages_per_search,
+            clock=now,
+        )
+
+    def _news_source(self) -> NewsSource:
+        settings, models = self.settings, self.models
+        seconds = min(settings.search_timeout / 2, 30.0)
+        key = settings.tavily_key.get_secret_value()
+        return NewsSource(
+            [
+                TavilyNews(
+                    key,
+                    base_url=settings.tavily_url,
+                    timeout=seconds,
+                    patience=settings.retry_wait,
+                    clock=now,
+                ),
+                Feeds(settings.feeds, timeout=min(settings.search_timeout / 4, 20.0), clock=now),
+                GDELT(
+                    enabled=settings.news_gdelt == "on",
+                    base_url=settings.gdelt_url,
+                    timeout=seconds,
+                    patience=settings.retry_wait,
+                    clock=now,
+                ),
+            ],
+            deadline=settings.search_timeout,
+            summarise=models.summarise if models else None,
             clock=now,
         )
 
@@ -153,6 +185,7 @@ class Kit:
     async def closing(self) -> None:
         """Closes what lives on the loop of the runs, on it."""
         await self.web.close()
+        await self.news.close()
         await self.places.close()
         if self._reader:
             await self._reader.close()

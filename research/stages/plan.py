@@ -113,19 +113,16 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
 def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Plan:
     """A plan from what the analyst edited: rows of subject, part, query and source.
 
-    Rows without a query are left out. A task that the original has keeps the names that its hits
-    must mention; a new one must mention its subject, unless the original was without names. Where
-    the original's tasks serve its parts as a whole, so do rows that name none, and the parts stay. A
-    query that is unchanged is asked in the way in which it was to be asked.
+    Rows without a query are left out. A task that the original has keeps its way of searching and
+    the names that its hits must mention; a new one must mention its subject, unless the original
+    was without names. Where the original's tasks serve its parts as a whole, so do rows that name
+    none, and the parts stay.
     """
     whole = served_as_a_whole(original)
     parts: list[Part] = []
     tasks: list[Task] = []
-    ways = {
-        (task.query, task.source): {"tool": task.tool, "start": task.start, "end": task.end}
-        for task in original.tasks
-    }
     names = {p.subject: t.subject for p in original.parts for t in original.tasks if t.part == p.id}
+    known = {(task.query, task.source): task for task in original.tasks}
     strict = not original.tasks or any(task.subject for task in original.tasks)
     for subject, text, query, source in rows:
         subject, text, query = subject.strip(), text.strip(), query.strip()
@@ -137,17 +134,18 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
             part = Part(id=f"p{taken + len(parts) + 1}", subject=subject, text=text or query)
             parts.append(part)
         required = names.get(subject, (subject,) if subject and strict else ())
-        tasks.append(
-            Task(
-                id=f"1.{len(tasks) + 1}",
-                source=source,
-                query=query,
-                part=part.id if part else "",
-                subject=required,
-                why="edited",
-                **ways.get((query, source), {}),
-            )
+        task = Task(
+            id=f"1.{len(tasks) + 1}",
+            source=source,
+            query=query,
+            part=part.id if part else "",
+            subject=required,
+            why="edited",
         )
+        if same := known.get((query, source)):
+            way = {"tool": same.tool, "start": same.start, "end": same.end}
+            task = task.model_copy(update=way)
+        tasks.append(task)
     if whole:
         parts = [*original.parts, *parts]
     if _same(parts, tasks, original):

@@ -176,6 +176,18 @@ def test_what_was_known_first_stands() -> None:
     assert registry.add(later).retrieved == EARLY
 
 
+def test_the_moment_of_publication_goes_with_its_day() -> None:
+    def merged(**first: object) -> Evidence:
+        registry = Registry()
+        registry.add(web("https://example.org/a", **first))
+        moment = datetime(2024, 5, 2, 8, tzinfo=UTC)
+        return registry.add(web("https://example.org/a", published=moment.date(), moment=moment))
+
+    assert merged().moment == datetime(2024, 5, 2, 8, tzinfo=UTC)
+    known = merged(published=date(2024, 1, 1))
+    assert (known.published, known.moment) == (date(2024, 1, 1), None)
+
+
 def test_a_wrong_id_neither_splits_nor_merges_sources() -> None:
     registry = Registry()
     a = registry.add(web("https://example.org/a", id="same"))

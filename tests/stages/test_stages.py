@@ -1,6 +1,6 @@
 """The stages, each by itself: records go in, records come out."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -16,6 +16,7 @@ from research.records import (
     Reflection,
     Span,
     Task,
+    fingerprint,
     silent,
 )
 from research.stages.answer import Unwritten, answered, compose, failures
@@ -108,6 +109,41 @@ def test_an_unchanged_row_of_an_edited_plan_keeps_its_key():
     assert edited.tasks[0].key == PLAN.tasks[0].key
     assert edited.tasks[1].key != PLAN.tasks[1].key
     assert edited.tasks[1].subject == ("故宫", "紫禁城")
+
+
+def test_an_unchanged_row_of_an_edited_plan_keeps_its_way_of_searching():
+    way = {"tool": "search_news_by_date", "start": date(2026, 11, 1), "end": date(2026, 11, 3)}
+    tasks = (Task(id="1.1", source="news", query="降准", part="p1", **way), *PLAN.tasks[1:])
+    original = Plan(parts=PLAN.parts, tasks=tasks)
+    rows = [("故宫", "门票", "降准", "news"), ("故宫", "交通", "故宫 地铁", "library")]
+    kept, new = edited_plan(rows, original).tasks
+    assert (kept.tool, kept.start, kept.end) == tuple(way.values())
+    assert (new.tool, new.start, new.end) == ("", None, None)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"tool": "search_news_last_week"},
+        {"tool": "search_news_by_date", "start": date(2026, 11, 1), "end": date(2026, 11, 3)},
+        {"tool": "search_news_by_date", "start": date(2026, 11, 1), "end": date(2026, 11, 4)},
+        {"start": date(2026, 11, 1)},
+        {"end": date(2026, 11, 1)},
+    ],
+)
+def test_tasks_that_search_in_different_ways_both_run(way):
+    usual = Task(id="1.1", source="news", query="降准")
+    other = usual.model_copy(update=way)
+    assert other.key != usual.key
+    assert within([other, other], Options(sources=("news",)), known=[usual.key]) == (other,)
+    named = usual.model_copy(update={"subject": ("tool=search_news_last_week", "days=None..None")})
+    assert named.key != other.key
+
+
+def test_a_task_that_names_no_way_keeps_the_key_that_it_had():
+    assert Task(
+        id="1.1", source="web", query="雷峰塔 门票", subject=("雷峰塔",)
+    ).key == fingerprint("web", "雷峰塔 门票", "雷峰塔")
 
 
 def test_a_plan_whose_tasks_serve_all_of_it_keeps_its_parts_when_it_is_edited():

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import socket
 import ssl
 import time
 import zlib
@@ -21,14 +20,14 @@ from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urljoin
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from protego import Protego
 from yarl import URL
 
 from research.evidence.registry import url_identity
-from research.sources.web.addresses import PORTS, Guard, Resolve, system_addresses
 from research.sources.web.reader import Page, passages, read
 from research.trouble import Trouble, of_status, retry_after
+from research.wire.addresses import PORTS, Guard, Resolve, system_addresses
+from research.wire.bodies import Guarded, whole
 
 __all__ = ["Fetcher", "Page", "passages"]
 
@@ -76,31 +75,6 @@ class _Answer:
     body: bytes = b""
     kind: str = ""
     charset: str = ""
-
-
-class _Resolver(AbstractResolver):
-    """Gives the client no address but those that the guard let through."""
-
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        return [
-            ResolveResult(
-                hostname=host,
-                host=str(address),
-                port=port,
-                family=socket.AF_INET6 if address.version == 6 else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-            )
-            for address in await self._guard.addresses(host, port)
-        ]
-
-    async def close(self) -> None:
-        """There is nothing to close."""
 
 
 class Fetcher:
@@ -261,7 +235,7 @@ class Fetcher:
             kind = response.content_type if "Content-Type" in response.headers else "of no type"
             if kind not in READ:
                 raise Trouble("refused", f"this is {kind}; only web pages and plain text are read")
-            body = await _body(response, self._size)
+            body = await whole(response, self._size)
             return _Answer(body=body, kind=kind, charset=response.charset or "")
 
     # Manners
@@ -340,7 +314,7 @@ class Fetcher:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    resolver=_Resolver(self._guard),
+                    resolver=Guarded(self._guard),
                     use_dns_cache=False,
                     socket_factory=self._guard.socket,
                     ssl=self._tls or True,
@@ -368,7 +342,7 @@ async def _rules(response: aiohttp.ClientResponse) -> _Rules:
         )
     text = ""
     if response.status == 200:
-        body = await _body(response, ROBOTS_SIZE, cut=True)
+        body = await whole(response, ROBOTS_SIZE, cut=True)
         text = body.decode("utf-8-sig", "replace")
     robots = await asyncio.to_thread(Protego.parse, text)
     return _Rules(time.monotonic() + FRESH, robots)
@@ -388,61 +362,3 @@ def _turned_down(response: aiohttp.ClientResponse) -> Trouble:
     found = of_status(response.status, host, retry_after(response.headers.get("Retry-After")))
     found.hint = ""
     return found
-
-
-# Bodies
-
-_MEMBERS = 100  # parts that one gzip stream may have
-_GZIP = b"\x1f\x8b"
-
-
-class _Unpacker:
-    """Undoes gzip piece by piece, never more than there is room for.
-
-    The client's own would fill the memory first and let us count afterwards.
-    """
-
-    def __init__(self) -> None:
-        self._part = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self._parts = 1
-
-    def __call__(self, data: bytes, room: int) -> bytes:
-        out = self._part.decompress(data, room)
-        while self._part.eof and self._part.unused_data.startswith(_GZIP) and len(out) < room:
-            rest = self._part.unused_data
-            self._parts += 1
-            if self._parts > _MEMBERS:
-                raise zlib.error("too many parts")
-            self._part = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            out += self._part.decompress(rest, room - len(out))
-        return out
-
-    @property
-    def whole(self) -> bool:
-        return self._part.eof
-
-
-async def _body(response: aiohttp.ClientResponse, size: int, *, cut: bool = False) -> bytes:
-    """The body, unpacked, of at most `size` bytes. `cut` keeps that much of a longer one.
-
-    Raises:
-        Trouble: it is longer, or packed in another way than was asked for.
-    """
-    packed = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if packed not in ("", "identity", "gzip", "x-gzip"):
-        raise Trouble("malformed", f"{response.url.host} sent the page packed as {packed[:40]}")
-    too_long = Trouble("refused", f"the page is longer than {size:,} bytes")
-    if not cut and (response.content_length or 0) > size:
-        raise too_long
-    unpack = _Unpacker() if packed.endswith("gzip") else None
-    body, came = bytearray(), 0
-    async for chunk in response.content.iter_any():
-        came += len(chunk)
-        body += unpack(chunk, size + 1 - len(body)) if unpack else chunk
-        if max(came, len(body)) > size:
-            if cut:
-                return bytes(body[:size])
-            raise too_long
-    if unpack and came and not unpack.whole:
-        raise Trouble("malformed", f"{response.url.host} broke off in the middle of the page")
-    return bytes(body)

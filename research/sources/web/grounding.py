@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from research.evidence.registry import canonical_url, evidence_id
 from research.records import Cite, Evidence, Passage, Span, fingerprint
-from research.sources.web.results import legible, shortened
 from research.text import language
+from research.wire.plain import legible, shortened
 
 REDIRECT = "vertexaisearch.cloud.google.com"
 SUGGESTIONS = 40_000  # characters of HTML that are kept of the search suggestions

@@ -22,10 +22,11 @@ import trafilatura
 from lxml import etree
 
 from research.records import Passage, fingerprint
-from research.sources.web.results import WEB_BEGAN, legible
+from research.sources.web.results import WEB_BEGAN
 from research.sources.web.results import published as day_of
 from research.text import HAN, LIGHT, idle, language, tokens
 from research.trouble import Trouble
+from research.wire.plain import legible
 
 LONGEST = 200_000  # characters of a page's text that are kept
 WINDOW = 900  # characters of a passage

@@ -11,18 +11,10 @@ import httpx
 
 from research.records import Readiness, Say
 from research.sources.web.provider import Found
-from research.sources.web.results import (
-    content,
-    published,
-    reaching,
-    result,
-    rows,
-    tidy,
-    trusted,
-    united,
-    unmarked,
-)
+from research.sources.web.results import published, result, united
 from research.trouble import Trouble, of_status, retry_after
+from research.wire.plain import rows, tidy, unmarked
+from research.wire.replies import content, reaching, trusted
 
 SETTING = "SEARXNG_URL"
 AGENT = "Sightline/1.0"

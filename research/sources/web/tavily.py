@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-
-import httpx
 
 from research.records import Readiness, Say, Usage
 from research.sources.web.provider import Found
-from research.sources.web.results import (
-    content,
-    late,
-    published,
-    reaching,
-    result,
-    rows,
-    shortened,
-    tidy,
-    trusted,
-    united,
-)
-from research.trouble import Trouble, of_status, retry_after
-
-if TYPE_CHECKING:
-    from tavily import AsyncTavilyClient
-
-SETTING = "TAVILY_API_KEY"
-LONGEST = 400  # characters of a query; Tavily refuses more
-MOST = 20  # results that Tavily gives to one query
-
-_KEY = re.compile(r"[!-~]+")  # what can be sent in a header
-_LIMITS = {432: "the plan's limit is reached", 433: "the pay-as-you-go limit is reached"}
-_ABOUT_LIMITS = re.compile(r"(?i)\b(?:limits?|quota|credits?|exceed\w*)\b")
+from research.sources.web.results import published, result, united
+from research.wire.plain import rows, shortened, tidy
+from research.wire.tavily import LONGEST, MOST, TavilyWire
 
 
 class Tavily:
-    """Asks Tavily's basic search; its snippets are the passages.
-
-    The client would search without a key as well, on an allowance nobody knows; so the key is
-    asked for here.
-    """
+    """Asks Tavily's basic search; its snippets are the passages."""
 
     name = "tavily"
     summarises = False
@@ -56,26 +27,24 @@ class Tavily:
         timeout: float = 30.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._key = key.strip()
-        self._base_url = base_url.rstrip("/")
+        self._wire = TavilyWire(key, base_url=base_url, timeout=timeout)
         self._results = min(results, MOST)
-        self._timeout = timeout
         self._clock = clock
-        self._http: httpx.AsyncClient | None = None
-        self._client: AsyncTavilyClient | None = None
 
     def ready(self) -> Readiness:
-        return Readiness(state="live") if self._key else Readiness(state="missing", detail=SETTING)
+        return self._wire.ready()
 
     async def search(self, query: str, say: Say) -> Found:
-        if not self._key:
-            raise Trouble("no key", f"{SETTING} is not set", hint="key")
-        if not _KEY.fullmatch(self._key):
-            raise Trouble("refused", f"{SETTING} has characters that no key has", hint="key")
         retrieved = self._clock()
         query = tidy(query)
         asked = shortened(query, LONGEST)
-        answer = await self._answer(asked)
+        answer = await self._wire.ask(
+            asked,
+            topic="general",
+            search_depth="basic",
+            include_answer=False,
+            max_results=self._results,
+        )
         say("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
         items = (
             result(
@@ -94,73 +63,4 @@ class Tavily:
         )
 
     async def close(self) -> None:
-        http, self._http, self._client = self._http, None, None
-        if http:
-            await http.aclose()
-
-    async def _answer(self, query: str) -> dict[str, Any]:
-        from tavily.errors import TimeoutError as TooLate
-
-        try:
-            async with reaching("Tavily", self._timeout):
-                answer: dict[str, Any] = await self._shared().search(
-                    query,
-                    topic="general",
-                    search_depth="basic",
-                    include_answer=False,
-                    max_results=self._results,
-                    timeout=self._timeout,
-                )
-                return answer
-        except TooLate as error:
-            raise late("Tavily", self._timeout) from error
-
-    def _shared(self) -> AsyncTavilyClient:
-        """The client, made at the first search.
-
-        It is given a connection that judges each response first: the client's own exceptions
-        lose the status and the time to wait, and for some statuses it raises none.
-        """
-        if self._client is None:
-            from tavily import AsyncTavilyClient
-
-            self._http = httpx.AsyncClient(verify=trusted(), event_hooks={"response": [_judge]})
-            self._client = AsyncTavilyClient(
-                api_key=self._key, api_base_url=self._base_url or None, client=self._http
-            )
-        return self._client
-
-
-async def _judge(response: httpx.Response) -> None:
-    """Lets a response pass that holds an answer.
-
-    Raises:
-        Trouble: it holds none.
-    """
-    await response.aread()
-    status = response.status_code
-    if status == 200:
-        content(response, "Tavily")
-        return
-    if status < 300:
-        raise Trouble("malformed", f"Tavily: HTTP {status} is no answer")
-    detail = _detail(response)
-    if status in _LIMITS:
-        raise of_status(status, ": ".join(filter(None, (_LIMITS[status], detail))))
-    if status == 403 and _ABOUT_LIMITS.search(detail):
-        raise Trouble("quota", f"HTTP {status}: {detail}")
-    raise of_status(status, detail, retry_after(response.headers.get("retry-after")))
-
-
-def _detail(response: httpx.Response) -> str:
-    """What a refusal says, in any of the shapes it comes in."""
-    try:
-        body = response.json()
-    except (ValueError, RecursionError):
-        return ""
-    detail = body.get("detail") or body.get("error") if isinstance(body, dict) else body
-    if isinstance(detail, dict):
-        detail = detail.get("error") or detail.get("message")
-    if isinstance(detail, list):
-        detail = "; ".join(str(row["msg"]) for row in rows(detail) if row.get("msg"))
-    return tidy(detail)
+        await self._wire.close()

@@ -19,19 +19,11 @@ import httpx
 from research.evidence.registry import canonical_url, evidence_id
 from research.records import Evidence, Failure, Passage, Readiness, Say, fingerprint
 from research.sources.web.provider import Found
-from research.sources.web.results import (
-    KIND,
-    content,
-    legible,
-    reaching,
-    rows,
-    shortened,
-    tidy,
-    trusted,
-    united,
-)
+from research.sources.web.results import KIND, united
 from research.text import language, telling, tokens
 from research.trouble import Trouble, of_status, retry_after
+from research.wire.plain import legible, rows, shortened, tidy
+from research.wire.replies import content, reaching, trusted
 
 ATTRIBUTION = "Wikipedia, CC BY-SA 4.0"
 AGENT = f"Sightline/1.0 (research desk) httpx/{httpx.__version__}"

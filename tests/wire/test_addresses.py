@@ -5,8 +5,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from research.sources.web.addresses import Guard, kind, system_addresses
 from research.trouble import Trouble
+from research.wire.addresses import Guard, kind, system_addresses
 
 # An address, and a piece of the reason for which it is refused.
 HOSTILE = [

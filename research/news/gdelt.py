@@ -1,0 +1,233 @@
+"""News by GDELT's DOC 2.0 API (https://blog.gdeltproject.org/gdelt-doc-2-0-api-debuts/): no key,
+so it is asked only where that is turned on (`NEWS_GDELT`).
+
+It gives titles and addresses of the last three months, no text, and tells when it saw an article,
+never when that was published. It wants one request in five seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+
+from research.deadlines import uncounted
+from research.news.article import HEADLINE, Article, host, web_address
+from research.news.provider import BACKOFF, PATIENCE, News, again
+from research.news.tools import Request
+from research.news.when import when
+from research.records import Picture, Readiness, Say
+from research.text import language
+from research.trouble import Trouble, of_status, retry_after
+from research.wire.plain import legible, rows, shortened, tidy
+from research.wire.replies import reaching, trusted
+
+SETTING = "NEWS_GDELT"
+BASE_URL = "https://api.gdeltproject.org"
+AGENT = "Sightline/1.0 (research desk)"
+INTERVAL = 5.0  # seconds between two requests that GDELT wants
+QUEUE = 60.0  # seconds that a search waits for its turn at most
+LONGEST = 250  # characters of a query
+MOST = 250  # rows that one request may ask for
+SIZE = 5_000_000  # bytes of an answer
+NOTE = "GDELT tells titles and when it saw them, not when they were published"
+
+# Quotation marks, brackets, a colon or a minus sign would be operators of its query language.
+_OPERATOR = re.compile(r"[^\w\s.'%&+]|(?<!\w)['.%&+]+|_")
+_PACE = re.compile(r"(?i)limit requests|too many requests|rate limit")
+
+
+@dataclass
+class Pace:
+    """Lets one request begin in an interval, whichever thread or loop asks: one for the process."""
+
+    interval: float = INTERVAL
+    ticks: Callable[[], float] = time.monotonic
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _next: float = float("-inf")
+
+    def turn(self, most: float) -> float:
+        """Seconds until the turn that is taken herewith.
+
+        Raises:
+            Trouble: that would be more than `most`; no turn is taken.
+        """
+        with self._lock:
+            now = self.ticks()
+            begin = max(now, self._next)
+            if begin - now > most:
+                text = f"GDELT: too many searches wait for their turn ({begin - now:.0f} s)"
+                raise Trouble("quota", text)
+            self._next = begin + self.interval
+            return begin - now
+
+
+PACE = Pace()
+
+
+class GDELT:
+    """Asks GDELT for lists of articles."""
+
+    name = "gdelt"
+
+    def __init__(
+        self,
+        *,
+        enabled: bool,
+        base_url: str = "",
+        timeout: float = 30.0,
+        pace: Pace = PACE,
+        backoff: float = BACKOFF,
+        patience: float = PATIENCE,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`timeout` is for each of at most two attempts, without the wait for a turn."""
+        self._enabled = enabled
+        self._base_url = (base_url or BASE_URL).rstrip("/")
+        self._timeout = timeout
+        self._pace = pace
+        self._backoff = backoff
+        self._patience = patience
+        self._clock = clock
+        self._client: httpx.AsyncClient | None = None
+
+    def ready(self) -> Readiness:
+        if self._enabled:
+            return Readiness(state="live")
+        return Readiness(state="missing", detail=SETTING)
+
+    async def search(self, query: str, request: Request, say: Say) -> News:
+        if not self._enabled:
+            raise Trouble("no key", f"{SETTING} is not on")
+        query = tidy(query)
+        asked = plain(query)
+        if not asked:
+            raise Trouble("refused", "GDELT: the query has no word in it")
+        parameters = self._parameters(asked, request)
+        answer = await again(
+            lambda: self._asked(parameters, say),
+            self.name,
+            say,
+            backoff=self._backoff,
+            patience=self._patience,
+        )
+        found = [article for row in rows(answer.get("articles")) if (article := _article(row))]
+        pictured = [article for article in found if article.image or not request.tool.pictures]
+        kept = list({article.url: article for article in reversed(pictured)}.values())[::-1]
+        kept = kept[: request.tool.results]
+        pictures = [
+            Picture(url=article.image, caption=article.title, page=article.url)
+            for article in kept
+            if request.tool.pictures
+        ]
+        dated = ("its days are those on which GDELT saw an article",) if request.start else ()
+        return News(
+            articles=tuple(kept),
+            pictures=tuple(pictures),
+            asked="" if parameters["query"] == query else parameters["query"],
+            notes=(NOTE, *dated),
+        )
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client:
+            await client.aclose()
+
+    def _parameters(self, query: str, request: Request) -> dict[str, str]:
+        wider = 4 if request.tool.pictures else 1  # not every article has a picture
+        found = {
+            "query": f"{query} sourcelang:chinese" if language(query) == "zh" else query,
+            "mode": "artlist",
+            "format": "json",
+            "sort": "hybridrel",
+            "maxrecords": str(min(request.tool.results * wider, MOST)),
+        }
+        if window := request.window(self._clock()):
+            if request.tool.span:
+                return found | {"timespan": f"{request.tool.span.days}d"}
+            last = min(window.until, self._clock())
+            found["startdatetime"] = window.since.strftime("%Y%m%d%H%M%S")
+            found["enddatetime"] = max(last, window.since).strftime("%Y%m%d%H%M%S")
+        return found
+
+    async def _asked(self, parameters: dict[str, str], say: Say) -> dict[str, Any]:
+        await self._turn(say)
+        async with (
+            reaching("GDELT", self._timeout),
+            self._streamed(parameters) as response,
+        ):
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > SIZE:
+                    raise Trouble("malformed", f"GDELT: more than {SIZE:,} bytes")
+        return answered(response, bytes(body))
+
+    async def _turn(self, say: Say) -> None:
+        """Waits for our own turn, which counts against no deadline."""
+        if (wait := self._pace.turn(QUEUE)) > 0:
+            say("queued", stage="search", what=self.name, over=False)
+            with uncounted():
+                await asyncio.sleep(wait)
+            say("queued", stage="search", what=self.name, over=True)
+
+    def _streamed(self, parameters: dict[str, str]) -> Any:
+        if self._client is None:
+            self._client = httpx.AsyncClient(
+                headers={"User-Agent": AGENT}, timeout=self._timeout, verify=trusted()
+            )
+        return self._client.stream("GET", f"{self._base_url}/api/v2/doc/doc", params=parameters)
+
+
+def plain(query: str) -> str:
+    """A query as words alone, which GDELT looks for all together."""
+    return shortened(" ".join(_OPERATOR.sub(" ", query).split()), LONGEST)
+
+
+def answered(response: httpx.Response, body: bytes) -> dict[str, Any]:
+    """What GDELT found. It says in plain text what it does not like, often with the status of success.
+
+    Raises:
+        Trouble: it found nothing that can be read.
+    """
+    text = tidy(body[:2_000].decode("utf-8", "replace"))
+    status = response.status_code
+    if status == 429 or (not text.startswith("{") and _PACE.search(text)):
+        after = retry_after(response.headers.get("retry-after"))
+        words = f"GDELT: HTTP {status}: {text}"
+        raise Trouble("quota", words, again=True, after=INTERVAL if after is None else after)
+    if status != 200:
+        raise of_status(status, "GDELT")
+    try:
+        told = json.loads(legible(body.decode("utf-8", "replace")), strict=False) if text else {}
+    except (ValueError, RecursionError) as error:
+        if text.startswith(("{", "<")):
+            told_ = "sent broken JSON" if text[0] == "{" else "sent a page"
+            raise Trouble("malformed", f"GDELT {told_}", hint="endpoint") from error
+        raise Trouble("refused", f"GDELT: {text}") from error
+    if not isinstance(told, dict):
+        raise Trouble("malformed", "GDELT sent no list of articles", hint="endpoint")
+    return told
+
+
+def _article(row: dict[str, Any]) -> Article | None:
+    url = web_address(row.get("url"))
+    title = shortened(" ".join(legible(row.get("title")).split()), HEADLINE)
+    if not url or not title:
+        return None
+    return Article(
+        url=url,
+        title=title,
+        provider=GDELT.name,
+        outlet=shortened(tidy(row.get("domain")), HEADLINE) or host(url),
+        seen=when(row.get("seendate")).moment,
+        image=web_address(row.get("socialimage")),
+    )

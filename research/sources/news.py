@@ -1,0 +1,212 @@
+"""News as a source: the first provider that answers, the others standing by.
+
+What a task chooses among the six tools is checked before anybody is asked, and whatever was put
+right is said. Every article that was found is evidence, with its outlet and its date or none. Knows
+no provider's wire, no model and no prompt: they are given to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+
+from research.deadlines import Clock, counted, deadline
+from research.evidence.registry import Registry, canonical_url, evidence_id
+from research.news.article import Article
+from research.news.provider import News, Provider
+from research.news.tools import Choice, Request, chosen
+from research.records import (
+    Evidence,
+    EvidenceKind,
+    Failure,
+    Finding,
+    Passage,
+    Readiness,
+    Say,
+    Span,
+    Task,
+    fingerprint,
+)
+from research.trouble import Trouble
+
+KIND: EvidenceKind = "news"
+Summarise = Callable[[str, Sequence[Evidence], Say], Awaitable[tuple[Span, ...]]]
+PUNCTUAL = 0.95  # of the time for a search: then it ends by itself, and keeps what it has
+
+
+class NewsSource:
+    """Looks for news through whoever is configured."""
+
+    name = "news"
+    node = "news_research"
+    kind: EvidenceKind = KIND
+
+    def __init__(
+        self,
+        providers: Sequence[Provider],
+        *,
+        deadline: float,
+        summarise: Summarise | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`deadline` are the seconds of a whole search."""
+        self._providers = tuple(providers)
+        self._deadline = deadline
+        self._summarise = summarise
+        self._clock = clock
+
+    @property
+    def providers(self) -> Sequence[Provider]:
+        """Those that are configured, the first choice first."""
+        return [p for p in self._providers if p.ready().state == "live"]
+
+    def ready(self) -> Readiness:
+        if live := [provider.name for provider in self.providers]:
+            return Readiness(state="live", detail=", ".join(live))
+        missing = (provider.ready().detail for provider in self._providers)
+        return Readiness(state="missing", detail=", ".join(missing))
+
+    async def search(self, task: Task, say: Say) -> Finding:
+        started, begun = self._clock(), time.monotonic()
+        live = self.providers
+        if not live:
+            raise Trouble("no key", f"news needs one of {self.ready().detail}", hint="key")
+        choice = chosen(task.tool, task.start, task.end, started.date())
+        with counted(self._deadline * PUNCTUAL) as clock:
+            provider, news, failures = await self._first(
+                live, task.query, choice.request, clock, say
+            )
+            if choice.fault:
+                trouble = Trouble("malformed", choice.fault)
+                failures.append(trouble.failure("search", self.name, task.query))
+            if provider is None:
+                return self._lost(task, started, failures)
+            finding = self._finding(task, choice, provider, news, started)
+            failures += finding.failures
+            summary: tuple[Span, ...] = ()
+            if self._summarise and finding.evidence:
+                summary, failed = await self._summary(task.query, finding.evidence, clock, say)
+                failures += failed
+        update = {
+            "summary": summary,
+            "failures": tuple(failures),
+            "seconds": round(time.monotonic() - begun, 4),
+        }
+        return finding.model_copy(update=update)
+
+    async def close(self) -> None:
+        for provider in self._providers:
+            await provider.close()
+
+    async def _first(
+        self,
+        providers: Sequence[Provider],
+        query: str,
+        request: Request,
+        clock: Clock,
+        say: Say,
+    ) -> tuple[Provider | None, News, list[Failure]]:
+        """What the first provider that answers has found, and the failures of those before it.
+
+        Each has its share of the time that is left, so that one that hangs leaves some to the
+        others.
+        """
+        failures: list[Failure] = []
+        for at, provider in enumerate(providers):
+            share = clock.left / (len(providers) - at)
+            try:
+                async with deadline(share):
+                    return provider, await provider.search(query, request, say), failures
+            except TimeoutError:
+                trouble = Trouble("timeout", f"{provider.name} did not answer within {share:.3g} s")
+            except Trouble as error:
+                trouble = error
+            failures.append(trouble.failure("search", provider.name, query))
+        return None, News(), failures
+
+    def _lost(self, task: Task, started: datetime, failures: Sequence[Failure]) -> Finding:
+        """Nobody answered: the first choice's reason is that of the search, the others stand by."""
+        first, *others = failures
+        named = first.source in first.message.lower()
+        return Finding(
+            task=task,
+            reason=first.reason,
+            hint=first.hint,
+            message=first.message if named else f"{first.source}: {first.message}",
+            started=started,
+            provider=first.source,
+            failures=tuple(others),
+        )
+
+    def _finding(
+        self, task: Task, choice: Choice, provider: Provider, news: News, started: datetime
+    ) -> Finding:
+        registry = Registry()
+        outside: dict[str, None] = {}
+        for article in news.articles:
+            if item := _evidence(article, started):
+                known = registry.add(item)
+                if article.outside:
+                    outside[known.id] = None
+        evidence = tuple(registry)
+        undated = tuple(item.id for item in evidence if item.published is None)
+        notes = [*choice.notes, *news.notes]
+        if outside:
+            notes.append(f"outside the days asked for: {len(outside)} of {len(evidence)}")
+        if undated:
+            notes.append(f"without a date: {len(undated)} of {len(evidence)}")
+        return Finding(
+            task=task,
+            evidence=evidence,
+            reason=None if evidence else "empty",
+            message="; ".join(notes),
+            started=started,
+            provider=provider.name,
+            asked=(news.asked,) if news.asked else (),
+            lead=news.lead,
+            pictures=news.pictures,
+            outside=tuple(outside),
+            undated=undated,
+            failures=news.failures,
+        )
+
+    async def _summary(
+        self, query: str, evidence: Sequence[Evidence], clock: Clock, say: Say
+    ) -> tuple[tuple[Span, ...], list[Failure]]:
+        """A model's summary, as far as there is time for it.
+
+        Who is cut off here hands out what there is: the search is paid for.
+        """
+        assert self._summarise is not None
+        try:
+            async with deadline(clock.left):
+                return await self._summarise(query, evidence, say), []
+        except asyncio.CancelledError:
+            trouble = Trouble("left out", "the search was ended before its summary was written")
+        except TimeoutError:
+            trouble = Trouble("timeout", "the search's time was over before the summary was there")
+        except Trouble as error:
+            trouble = error
+        return (), [trouble.failure("summarise", self.name, query)]
+
+
+def _evidence(article: Article, retrieved: datetime) -> Evidence | None:
+    """An article as evidence; of one without text its headline is what can be cited."""
+    address = canonical_url(article.url)
+    text = article.text or article.title
+    if not address or not text:
+        return None
+    published = article.published
+    return Evidence(
+        id=evidence_id(KIND, address, address),
+        kind=KIND,
+        title=article.title or article.outlet,
+        publisher=article.outlet,
+        url=address,
+        retrieved=retrieved,
+        published=published.date() if published else None,
+        moment=None if article.day_only else published,
+        passages=(Passage(id=fingerprint(address, text), text=text, end=len(text)),),
+    )

@@ -1,0 +1,66 @@
+"""A conversation over HTTP, and the ways in which it fails; knows no service."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import Any
+
+import httpx
+
+from research.trouble import Trouble
+
+
+@lru_cache(1)
+def trusted() -> ssl.SSLContext:
+    """Whose certificates count: read once for all providers, since reading them takes a while."""
+    return httpx.create_ssl_context()
+
+
+@asynccontextmanager
+async def reaching(service: str, seconds: float) -> AsyncIterator[None]:
+    """Whatever goes wrong with the connection inside becomes a `Trouble` of its kind.
+
+    The deadline is one for the whole exchange: a service that sends a byte now and then would
+    outlast any limit on the time between two bytes.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except (TimeoutError, httpx.TimeoutException) as error:
+        raise late(service, seconds) from error
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
+        text = f"{service}: the address cannot be used"
+        raise Trouble("refused", text, hint="endpoint") from error
+    except httpx.LocalProtocolError as error:  # its words may hold a header, and so a key
+        raise Trouble("refused", f"{service}: the request cannot be sent") from error
+    except httpx.DecodingError as error:
+        raise Trouble("malformed", f"{service}: {error}", hint="endpoint") from error
+    except httpx.HTTPError as error:
+        text = f"{service}: {error or 'the connection broke'}"
+        raise Trouble("unreachable", text, again=True) from error
+
+
+def late(service: str, seconds: float) -> Trouble:
+    """No answer in time."""
+    return Trouble("timeout", f"{service}: no answer within {seconds:g} s", again=True)
+
+
+def content(response: httpx.Response, service: str) -> dict[str, Any]:
+    """The JSON object that a response holds.
+
+    Raises:
+        Trouble: it holds something else, a web page for instance.
+    """
+    try:
+        data = response.json()
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        kind = response.headers.get("content-type", "").partition(";")[0] or "no content type"
+        text = f"{service}: HTTP {response.status_code} without the JSON asked for ({kind})"
+        raise Trouble("malformed", text, hint="endpoint")
+    return data

@@ -1,0 +1,94 @@
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from research.news.tools import BASIC, TOOLS, Request, chosen
+
+TODAY = date(2026, 11, 21)
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+BY_DATE = "search_news_by_date"
+
+
+def test_there_are_six_tools_and_each_looks_for_news():
+    assert [(tool.name, tool.results) for tool in TOOLS.values()] == [
+        ("basic_search_news", 7),
+        ("deep_search_news", 20),
+        ("search_news_last_24_hours", 10),
+        ("search_news_last_week", 10),
+        ("search_images_for_news", 5),
+        ("search_news_by_date", 15),
+    ]
+    assert {Request(tool).parameters["topic"] for tool in TOOLS.values()} == {"news"}
+
+
+@pytest.mark.parametrize("name", [name for name in TOOLS if name != BY_DATE])
+def test_a_tool_that_is_named_is_the_one_that_is_used(name):
+    choice = chosen(f" {name} ", None, None, TODAY)
+    assert (choice.request, choice.notes, choice.fault) == (Request(TOOLS[name]), (), "")
+
+
+def test_no_name_is_the_basic_tool():
+    assert chosen("", None, None, TODAY).request.tool.name == BASIC
+
+
+def test_two_days_arrive_as_they_are():
+    choice = chosen(BY_DATE, date(2026, 11, 1), date(2026, 11, 3), TODAY)
+    assert choice.request.parameters == {
+        "topic": "news",
+        "max_results": 15,
+        "start_date": "2026-11-01",
+        "end_date": "2026-11-03",
+    }
+    assert (choice.notes, choice.fault) == ((), "")
+
+
+def test_days_in_the_wrong_order_are_swapped_and_that_is_said():
+    choice = chosen(BY_DATE, date(2026, 11, 3), date(2026, 11, 1), TODAY)
+    assert (choice.request.start, choice.request.end) == (date(2026, 11, 1), date(2026, 11, 3))
+    assert "2026-11-01 to 2026-11-03" in choice.notes[0]
+
+
+def test_a_last_day_that_is_still_to_come_is_today_and_that_is_said():
+    choice = chosen(BY_DATE, date(2026, 11, 20), date(2026, 12, 24), TODAY)
+    assert (choice.request.start, choice.request.end) == (date(2026, 11, 20), TODAY)
+    assert "2026-12-24 is still to come" in choice.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "start", "end", "said"),
+    [
+        ("search_everything", None, None, "there is no tool 'search_everything'"),
+        (BY_DATE, None, None, "needs a first and a last day"),
+        (BY_DATE, date(2026, 11, 1), None, "needs a first and a last day"),
+        (BY_DATE, None, date(2026, 11, 1), "needs a first and a last day"),
+        (BY_DATE, date(2026, 12, 1), date(2026, 12, 2), "2026-12-01, which is still to come"),
+    ],
+)
+def test_what_makes_no_request_falls_back_to_the_basic_tool_and_says_why(tool, start, end, said):
+    choice = chosen(tool, start, end, TODAY)
+    assert choice.request == Request(TOOLS[BASIC])
+    assert said in choice.fault
+    assert choice.fault.endswith(f"{BASIC} was used instead")
+
+
+def test_days_that_a_tool_does_not_take_are_left_out_and_that_is_said():
+    choice = chosen("search_news_last_week", date(2026, 11, 1), None, TODAY)
+    assert choice.request == Request(TOOLS["search_news_last_week"])
+    assert "takes no dates" in choice.notes[0]
+
+
+def test_a_wrong_name_is_repeated_no_longer_than_it_has_to_be():
+    assert len(chosen("x" * 10_000, None, None, TODAY).fault) < 200
+
+
+def test_each_tool_has_its_own_window():
+    windows = {name: Request(tool).window(NOW) for name, tool in TOOLS.items()}
+    assert {name for name, window in windows.items() if window} == {
+        "search_news_last_24_hours",
+        "search_news_last_week",
+    }
+    assert windows["search_news_last_24_hours"].since == NOW - timedelta(days=1)
+    assert windows["search_news_last_week"].since == NOW - timedelta(days=7)
+    dated = Request(TOOLS[BY_DATE], date(2026, 11, 1), date(2026, 11, 3)).window(NOW)
+    assert dated.since == datetime(2026, 11, 1, tzinfo=UTC)
+    assert dated.until == datetime(2026, 11, 4, tzinfo=UTC)

@@ -1,0 +1,388 @@
+"""News as one source: who is asked, who takes over, what becomes evidence and what is said."""
+
+import asyncio
+import logging
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from research.news.feeds import Feeds
+from research.news.gdelt import GDELT, Pace
+from research.news.provider import News
+from research.news.tavily import TavilyNews
+from research.news.tools import TOOLS
+from research.records import Cite, Finding, Picture, Readiness, Span, Task, silent
+from research.sources.news import NewsSource
+from research.trouble import Trouble
+from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item, rows, rss, seen
+
+KEY = "tvly-news-0123456789"
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+BY_DATE = {"tool": "search_news_by_date", "start": date(2026, 11, 18), "end": date(2026, 11, 20)}
+WAYS = {name: BY_DATE if tool.dated else {"tool": name} for name, tool in TOOLS.items()}
+
+
+def task(query="央行 降准", **way):
+    return Task(id="1.1", source="news", query=query, **way)
+
+
+@pytest.fixture
+def tavily():
+    with FakeTavilyNews(results=rows(30, NOW)) as server:
+        yield server
+
+
+@pytest.fixture
+def site():
+    with FakeFeeds(
+        feeds={"/rss": Given(rss(item("央行降准", "https://paper.example/1")))}
+    ) as server:
+        yield server
+
+
+@pytest.fixture
+def gdelt():
+    with FakeGDELT(results=[seen(n) for n in range(30)]) as server:
+        yield server
+
+
+@pytest.fixture
+async def news(tavily, site, gdelt):
+    """A news source over some providers, the real ones unless others are given."""
+    opened = []
+
+    def news_(*names, key=KEY, timeout=5, **more):
+        made = {
+            "tavily": lambda: TavilyNews(
+                key, base_url=tavily.base_url, timeout=timeout, backoff=0, clock=lambda: NOW
+            ),
+            "feeds": lambda: Feeds([f"{site.base_url}/rss"], timeout=timeout, clock=lambda: NOW),
+            "gdelt": lambda: GDELT(
+                enabled=True, base_url=gdelt.base_url, pace=Pace(0), backoff=0, clock=lambda: NOW
+            ),
+        }
+        providers = [made[name]() if isinstance(name, str) else name for name in names]
+        more = {"deadline": 10.0, "clock": lambda: NOW} | more
+        opened.append(NewsSource(providers, **more))
+        return opened[-1]
+
+    yield news_
+    for source in opened:
+        await source.close()
+
+
+# Evidence
+
+
+async def test_an_article_is_evidence_with_its_outlet_its_date_and_its_content(news):
+    finding = await news("tavily").search(task(), silent)
+    first = finding.evidence[0]
+    assert (first.kind, first.publisher) == ("news", "outlet0.example")
+    assert first.title == "央行宣布降准，第 0 家媒体报道"
+    assert first.url == "https://outlet0.example/2026/news?id=0"
+    assert (first.published, first.moment, first.retrieved) == (NOW.date(), NOW, NOW)
+    (passage,) = first.passages
+    assert (passage.origin, passage.start, passage.end) == ("source", 0, len(passage.text))
+    assert passage.text.startswith("中国人民银行决定下调")
+    assert (finding.provider, finding.reason, finding.message) == ("tavily", None, "")
+
+
+async def test_an_unknown_date_stays_unknown_and_is_counted(news, tavily):
+    tavily.results = [row | {"published_date": None} for row in rows(2, NOW)] + rows(7, NOW)[2:]
+    finding = await news("tavily").search(task(), silent)
+    assert [item.published for item in finding.evidence][:2] == [None, None]
+    assert finding.undated == tuple(item.id for item in finding.evidence[:2])
+    assert finding.message == "without a date: 2 of 7"
+
+
+async def test_what_lies_outside_the_days_asked_for_is_evidence_and_marked(news, tavily):
+    tavily.results = rows(10, NOW, apart=timedelta(hours=6))
+    finding = await news("tavily").search(task(tool="search_news_last_24_hours"), silent)
+    assert len(finding.evidence) == 10
+    assert finding.outside == tuple(item.id for item in finding.evidence[5:])
+    assert finding.message == "outside the days asked for: 5 of 10"
+
+
+async def test_of_an_article_without_text_its_headline_can_be_cited(news):
+    finding = await news("gdelt").search(task("reserve ratio"), silent)
+    first = finding.evidence[0]
+    assert first.passages[0].text == first.title == "Central bank cuts reserve ratio, paper 0"
+    assert (first.published, first.moment) == (None, None)
+    assert "when it saw them" in finding.message
+    assert "without a date: 7 of 7" in finding.message
+
+
+async def test_a_day_alone_is_no_moment(news, tavily):
+    tavily.results = [rows(1, NOW)[0] | {"published_date": "2026-11-20"}]
+    (item_,) = (await news("tavily").search(task(), silent)).evidence
+    assert (item_.published, item_.moment) == (date(2026, 11, 20), None)
+
+
+async def test_tavilys_own_answer_is_kept_and_is_no_evidence(news, tavily):
+    tavily.lead = "A lead of Tavily's own."
+    finding = await news("tavily").search(task(tool="deep_search_news"), silent)
+    assert finding.lead == "A lead of Tavily's own."
+    assert len(finding.evidence) == 20
+    assert all(finding.lead not in p.text for e in finding.evidence for p in e.passages)
+
+
+async def test_pictures_are_kept_with_their_captions(news, tavily):
+    tavily.images = [{"url": "https://a.example/1.jpg", "description": "A bank"}]
+    finding = await news("tavily").search(task(tool="search_images_for_news"), silent)
+    assert finding.pictures == (Picture(url="https://a.example/1.jpg", caption="A bank"),)
+
+
+async def test_a_finding_survives_json(news, tavily):
+    tavily.images, tavily.lead = ["https://a.example/1.jpg"], "A lead."
+    for way in WAYS.values():
+        finding = await news("tavily").search(task(**way), silent)
+        assert Finding.model_validate_json(finding.model_dump_json()) == finding
+
+
+async def test_nothing_found_is_empty_and_no_failure(news, tavily):
+    tavily.results = []
+    finding = await news("tavily", "feeds").search(task(), silent)
+    assert (finding.reason, finding.provider, finding.failures) == ("empty", "tavily", ())
+
+
+# Who is asked
+
+
+async def test_the_next_provider_takes_over_and_the_failure_is_named(news, tavily):
+    tavily.status = 432
+    finding = await news("tavily", "feeds", "gdelt").search(task(), silent)
+    assert (finding.provider, finding.reason) == ("feeds", None)
+    assert [(f.source, f.reason) for f in finding.failures] == [("tavily", "quota")]
+    assert "the plan's limit" in finding.failures[0].message
+    assert "your own feeds" in finding.message
+
+
+async def test_the_last_provider_is_asked_when_all_before_it_fail(news, tavily, site, gdelt):
+    tavily.status, site.feeds["/rss"] = 401, Given(status=500)
+    finding = await news("tavily", "feeds", "gdelt").search(task(), silent)
+    assert (finding.provider, len(gdelt.log)) == ("gdelt", 1)
+    assert [f.source for f in finding.failures] == ["tavily", "feeds"]
+
+
+async def test_when_all_fail_the_first_choices_reason_is_the_reason(news, tavily, site, gdelt):
+    tavily.status, site.feeds["/rss"], gdelt.status = 401, Given(status=500), 503
+    finding = await news("tavily", "feeds", "gdelt").search(task(), silent)
+    assert (finding.reason, finding.hint, finding.evidence) == ("refused", "key", ())
+    assert [(f.source, f.reason) for f in finding.failures] == [
+        ("feeds", "unavailable"),
+        ("gdelt", "unavailable"),
+    ]
+
+
+async def test_one_that_hangs_leaves_time_to_the_others(news, tavily):
+    tavily.fault = "hangs"
+    finding = await news("tavily", "feeds", deadline=2.0, timeout=30).search(task(), silent)
+    assert finding.provider == "feeds"
+    assert [(f.source, f.reason) for f in finding.failures] == [("tavily", "timeout")]
+
+
+async def test_who_is_not_configured_is_not_asked(news, tavily):
+    source = news("tavily", "feeds", key="")
+    assert source.ready() == Readiness(state="live", detail="feeds")
+    finding = await source.search(task(), silent)
+    assert (finding.provider, finding.failures, tavily.log) == ("feeds", (), [])
+
+
+async def test_with_nobody_configured_it_says_what_is_missing(tavily):
+    source = NewsSource(
+        [TavilyNews("", base_url=tavily.base_url), Feeds([]), GDELT(enabled=False)], deadline=5
+    )
+    needed = "TAVILY_API_KEY, NEWS_FEEDS, NEWS_GDELT"
+    assert source.ready() == Readiness(state="missing", detail=needed)
+    with pytest.raises(Trouble) as caught:
+        await source.search(task(), silent)
+    assert (caught.value.reason, caught.value.hint) == ("no key", "key")
+    assert needed in caught.value.message
+    assert tavily.log == []
+
+
+async def test_one_broken_feed_is_named_beside_what_the_others_bring(tavily, site):
+    feeds = Feeds([f"{site.base_url}/rss", f"{site.base_url}/gone"], clock=lambda: NOW)
+    source = NewsSource([feeds], deadline=10, clock=lambda: NOW)
+    finding = await source.search(task(), silent)
+    await source.close()
+    assert len(finding.evidence) == 1
+    (failure,) = finding.failures
+    assert (failure.source, failure.query.partition("/")[2]) == ("feeds", "gone")
+
+
+# What the model chose
+
+
+@pytest.mark.parametrize(
+    ("way", "body", "said"),
+    [
+        ({"tool": "search_everything"}, {"search_depth": "basic"}, "there is no tool"),
+        ({"tool": "search_news_by_date"}, {"search_depth": "basic"}, "needs a first and a last day"),
+        (
+            BY_DATE | {"start": date(2027, 1, 1), "end": date(2027, 1, 2)},
+            {"search_depth": "basic"},
+            "still to come",
+        ),
+    ],
+)  # fmt: skip
+async def test_a_choice_that_makes_no_request_is_a_failure_that_is_named(
+    news, tavily, way, body, said
+):
+    finding = await news("tavily").search(task(**way), silent)
+    assert body.items() <= tavily.bodies[0].items()
+    assert len(finding.evidence) == 7
+    (failure,) = finding.failures
+    assert (failure.source, failure.reason) == ("news", "malformed")
+    assert said in failure.message
+
+
+async def test_what_was_put_right_is_said(news):
+    way = BY_DATE | {"start": date(2026, 12, 20), "end": date(2026, 11, 20)}
+    finding = await news("tavily").search(task(**way), silent)
+    assert finding.failures == ()
+    assert "in the wrong order" in finding.message
+    assert "2026-12-20 is still to come: it was searched to 2026-11-21" in finding.message
+
+
+# The summary
+
+
+def summing_up(result):
+    async def summarise(query, evidence, say):
+        if isinstance(result, Exception):
+            raise result
+        if result is None:
+            await asyncio.Event().wait()
+        cite = Cite(evidence=evidence[0].id, passage=evidence[0].passages[0].id, end=3)
+        return (Span(kind="text", text=result, cites=(cite,)),)
+
+    return summarise
+
+
+async def test_what_was_found_is_summed_up_with_its_sources(news):
+    finding = await news("tavily", summarise=summing_up("降准了。")).search(task(), silent)
+    (span,) = finding.summary
+    assert (span.text, span.cites[0].evidence) == ("降准了。", finding.evidence[0].id)
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"), [(Trouble("quota", "used up"), "quota"), (None, "timeout")]
+)
+async def test_a_summary_that_fails_costs_only_itself(news, result, reason):
+    finding = await news("tavily", summarise=summing_up(result), deadline=1.0).search(
+        task(), silent
+    )
+    assert (len(finding.evidence), finding.summary) == (7, ())
+    assert [(f.stage, f.reason) for f in finding.failures] == [("summarise", reason)]
+
+
+async def test_nothing_found_is_not_summed_up(news, tavily):
+    tavily.results = []
+    source = news("tavily", summarise=summing_up(AssertionError("nothing to sum up")))
+    assert (await source.search(task(), silent)).summary == ()
+
+
+async def test_what_hangs_beyond_a_provider_is_a_failure_by_its_name(news):
+    class Hanging:
+        name = "hanging"
+
+        def ready(self):
+            return Readiness(state="live")
+
+        async def search(self, query, request, say):
+            await asyncio.Event().wait()
+            return News()
+
+        async def close(self):
+            """There is nothing to close."""
+
+    finding = await news(Hanging(), deadline=0.2).search(task(), silent)
+    assert finding.reason == "timeout"
+    assert finding.message.startswith("hanging did not answer within")
+
+
+# What went wrong in a comparable engine
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_every_tool_that_a_task_names_reaches_the_wire_with_its_dates(news, tavily, name):
+    await news("tavily").search(task(**WAYS[name]), silent)
+    tool, (body,) = TOOLS[name], tavily.bodies
+    assert (body["topic"], body["max_results"]) == ("news", tool.results)
+    assert tool.parameters.items() <= body.items()
+    days = {"start_date": "2026-11-18", "end_date": "2026-11-20"} if tool.dated else {}
+    assert {name: body[name] for name in body if name.endswith("_date")} == days
+
+
+async def test_every_dated_result_keeps_its_date_whichever_tool_found_it(news):
+    for way in WAYS.values():
+        finding = await news("tavily").search(task(**way), silent)
+        assert all(item.published and item.publisher and item.url for item in finding.evidence)
+
+
+async def test_no_result_that_was_paid_for_is_thrown_away(news):
+    for name, way in WAYS.items():
+        finding = await news("tavily").search(task(**way), silent)
+        assert len(finding.evidence) == TOOLS[name].results
+
+
+async def test_a_wrong_key_is_asked_with_once_and_is_no_answer(news, tavily, caplog):
+    tavily.status, tavily.error = 401, {"detail": {"error": f"the key {KEY} is wrong"}}
+    with caplog.at_level(logging.DEBUG):
+        finding = await news("tavily").search(task(), silent)
+    assert (finding.reason, finding.hint, finding.evidence) == ("refused", "key", ())
+    assert len(tavily.log) == 1
+    assert KEY not in finding.model_dump_json() + caplog.text
+
+
+async def test_an_address_that_comes_twice_is_one_source(news, tavily):
+    row = rows(1, NOW)[0]
+    same = row | {"url": "http://OUTLET0.example/2026/news?id=0#top", "content": "另一段。"}
+    tavily.results = [row, same, *rows(3, NOW)[1:]]
+    finding = await news("tavily").search(task(), silent)
+    assert len(finding.evidence) == 3
+    assert [passage.text for passage in finding.evidence[0].passages][1:] == ["另一段。"]
+
+
+async def test_searches_run_side_by_side(news, tavily):
+    tavily.waits, source = 0.2, news("tavily")
+    await asyncio.gather(*(source.search(task(f"q{n}"), silent) for n in range(6)))
+    assert tavily.together == 6
+
+
+async def test_no_wait_is_long_and_every_wait_is_told(news, tavily):
+    tavily.status, tavily.headers = 429, {"Retry-After": "60"}
+    finding = await news("tavily").search(task(), silent)
+    assert (finding.reason, len(tavily.log), finding.seconds < 5) == ("quota", 1, True)
+    said = []
+    tavily.headers = {"Retry-After": "0.01"}
+    await news("tavily").search(task(), lambda kind, **data: said.append((kind, data["seconds"])))
+    assert said == [("waiting", 0.01)]
+
+
+async def test_a_title_that_is_missing_crashes_nothing(news, tavily):
+    tavily.results = [{"url": "https://a.example/1", "title": None, "content": "文"}, {"url": None}]
+    finding = await news("tavily").search(task(), silent)
+    assert [item.title for item in finding.evidence] == ["a.example"]
+
+
+async def test_a_long_query_is_shortened_for_the_wire_and_kept_in_the_record(news, tavily):
+    query = "央行 降准 " * 200
+    finding = await news("tavily").search(task(query), silent)
+    assert finding.reason is None
+    assert len(tavily.bodies[0]["query"]) <= 400
+    assert (finding.task.query, finding.asked) == (query, (tavily.bodies[0]["query"],))
+    assert "query shortened" in finding.message
+
+
+async def test_what_strangers_write_stays_text(news, tavily):
+    tavily.results = [
+        rows(1, NOW)[0] | {"title": "<script>alert(1)</script>\u202e", "content": "x" * 100_000},
+        rows(2, NOW)[1] | {"url": "javascript:alert(1)"},
+    ]
+    finding = await news("tavily").search(task(), silent)
+    (item_,) = finding.evidence
+    assert item_.title == "<script>alert(1)</script>"
+    assert len(item_.passages[0].text) == 4_000
+    assert "without a usable address: 1 of 2" in finding.message
