@@ -39,7 +39,7 @@ from research.trouble import conceal
 if TYPE_CHECKING:
     from research.sources.web.pages import PageReader
 
-SOURCES = (WebSource, PlacesSource, LibrarySource)
+SOURCES = (WebSource, NewsSource, PlacesSource, LibrarySource)
 
 
 def now() -> datetime:
@@ -75,7 +75,7 @@ class Kit:
         self.places = self._places_source()
         library = LibrarySource(self.library, settings.passages_per_search)
         self.sources: dict[str, Source] = {
-            source.name: source for source in (self.web, self.places, library)
+            source.name: source for source in (self.web, self.news, self.places, library)
         }
         self.reasoner: Reasoner = self.models or Digest(self.library)
 
