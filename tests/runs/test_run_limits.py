@@ -178,7 +178,7 @@ def test_an_answer_whose_own_usage_is_the_last_there_was_room_for_is_kept(bench:
 
 def test_a_model_without_a_price_is_told_beside_a_limit_of_cost(bench: Bench) -> None:
     class Unpriced(Costly):
-        async def _use(self, stage: str, say: Say) -> None:
+        async def work(self, stage: str, round_: int, say: Say) -> None:
             usage = Usage.model_validate({"stage": stage, "model": "openai:own", "input": 1_000})
             say("usage", **usage.model_dump(mode="json"))
 
