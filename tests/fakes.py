@@ -305,6 +305,41 @@ def note(log: Path, line: str) -> None:
         os.fsync(file.fileno())
 
 
+class Staged(ScriptedReasoner):
+    """Does something of its own as each stage begins: `plan`, `reflect` or `write`."""
+
+    async def work(self, stage: str, round_: int, say: Say) -> None:
+        """What is done first; `round_` is that of a reflection."""
+
+    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+        await self.work("plan", 0, say)
+        return await super().plan(question, options, say)
+
+    async def reflect(
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        options: Options,
+        round_: int,
+        say: Say,
+    ) -> Reflection:
+        await self.work("reflect", round_, say)
+        return await super().reflect(question, plan, findings, options, round_, say)
+
+    async def write(
+        self,
+        question: Question,
+        plan: Plan,
+        findings: Sequence[Finding],
+        reflections: Sequence[Reflection],
+        options: Options,
+        say: Say,
+    ) -> Draft:
+        await self.work("write", 0, say)
+        return await super().write(question, plan, findings, reflections, options, say)
+
+
 def until(true: Callable[[], object], seconds: float = 15.0) -> None:
     """Waits for a condition; an AssertionError says that it did not come true in time."""
     end = time.monotonic() + seconds

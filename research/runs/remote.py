@@ -231,7 +231,7 @@ class RemoteRuns(Runs):
             await asyncio.sleep(WATCH)
             try:
                 self._engine.hold()
-                if self.limited:
+                if self.limited and any(one.status == "queued" for one in self.store.line()):
                     self._admit()
                 if time.monotonic() - looked >= LOOK:
                     await self._look()

@@ -11,15 +11,15 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from research.records import Draft, Finding, Options, Plan, Question, Reflection, Say
+from research.records import Options, Say
 from research.runs import settle
 from research.runs.local import LocalRuns
 from research.settings import Settings
 from tests.benchmarks.figures import Figure, percentile
-from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource
+from tests.fakes import Outcome, ScriptedSource, Staged
 from tests.servers.postgres import Cluster, lacking
 
 WAIT = 0.3
@@ -28,36 +28,11 @@ MANY = 100
 OPTIONS = Options(queries=3, loops=2, sources=("web",))
 
 
-class Slow(ScriptedReasoner):
+class Slow(Staged):
     """Waits before each stage, as for a model."""
 
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
+    async def work(self, stage: str, round_: int, say: Say) -> None:
         await asyncio.sleep(WAIT)
-        return await super().plan(question, options, say)
-
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: Options,
-        round_: int,
-        say: Say,
-    ) -> Reflection:
-        await asyncio.sleep(WAIT)
-        return await super().reflect(question, plan, findings, options, round_, say)
-
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
-    ) -> Draft:
-        await asyncio.sleep(WAIT)
-        return await super().write(question, plan, findings, reflections, options, say)
 
 
 def _together(runs: LocalRuns, number: int) -> tuple[list[str], list[float], float]:

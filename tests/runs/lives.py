@@ -9,19 +9,14 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from research.evidence.citations import cited
 from research.records import (
-    Draft,
     Evidence,
-    Finding,
     Options,
-    Plan,
-    Question,
-    Reflection,
     Report,
     RunStatus,
     Say,
@@ -29,7 +24,7 @@ from research.records import (
 from research.runs import Desk
 from research.runs.local import LocalRuns
 from research.settings import Settings, load
-from tests.fakes import RETRIEVED, Outcome, ScriptedReasoner, ScriptedSource, note, until
+from tests.fakes import RETRIEVED, Outcome, ScriptedSource, Staged, note, until
 from tests.runs.conftest import QUESTION
 
 STEP = 0.02  # seconds that each stage and each search takes
@@ -37,45 +32,18 @@ THREE_ROUNDS = Options(queries=4, loops=3, sources=("web",))
 ROUNDS = (("a1", "a2", "a3", "a4"), ("b1", "b2", "b3"), ("c1", "c2", "c3"))
 
 
-class Noted(ScriptedReasoner):
+class Noted(Staged):
     """Takes its time for each stage, and notes when it begins and ends."""
 
     def __init__(self, log: Path) -> None:
         super().__init__(ROUNDS[0], lambda round_: ROUNDS[round_] if round_ < len(ROUNDS) else ())
         self._log = log
 
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
-        await self._works("plan")
-        return await super().plan(question, options, say)
-
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: Options,
-        round_: int,
-        say: Say,
-    ) -> Reflection:
-        await self._works(f"reflect{round_}")
-        return await super().reflect(question, plan, findings, options, round_, say)
-
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
-    ) -> Draft:
-        await self._works("write")
-        return await super().write(question, plan, findings, reflections, options, say)
-
-    async def _works(self, stage: str) -> None:
-        note(self._log, f"start {stage}")
+    async def work(self, stage: str, round_: int, say: Say) -> None:
+        name = f"{stage}{round_ or ''}"
+        note(self._log, f"start {name}")
         await asyncio.sleep(STEP)
-        note(self._log, f"end {stage}")
+        note(self._log, f"end {name}")
 
 
 def scripted(settings: Settings, log: Path) -> LocalRuns:

@@ -11,66 +11,34 @@ import pytest
 
 from research.records import (
     Answer,
-    Draft,
     Event,
     Finding,
     Options,
-    Plan,
-    Question,
-    Reflection,
     Say,
     Task,
     Usage,
 )
 from research.runs.local import LocalRuns
 from research.stages.budget import Ended, Gate, Meter, worked
-from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
+from tests.fakes import HANGS, Outcome, ScriptedSource, Staged, until
 from tests.runs.conftest import QUESTION, WEB, Bench, get, over, report
 
 LITE = "gemini:gemini-3.5-flash-lite"  # 0.3 and 2.5 dollars a million
 HAN = "塔有多高？"
 
 
-class Costly(ScriptedReasoner):
+class Costly(Staged):
     """Each call of its uses 1,000 tokens in; follow-ups never end. `hangs` names a stage."""
 
     def __init__(self, queries: Sequence[str] = ("a", "b"), hangs: str = "") -> None:
         super().__init__(queries, lambda round_: [f"r{round_}-{n}" for n in range(3)])
         self.hangs = hangs
 
-    async def _use(self, stage: str, say: Say) -> None:
+    async def work(self, stage: str, round_: int, say: Say) -> None:
         usage = Usage.model_validate({"stage": stage, "model": LITE, "input": 1_000})
         say("usage", **usage.model_dump(mode="json"))
         if stage == self.hangs:
             await asyncio.Event().wait()
-
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
-        await self._use("plan", say)
-        return await super().plan(question, options, say)
-
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: Options,
-        round_: int,
-        say: Say,
-    ) -> Reflection:
-        await self._use("reflect", say)
-        return await super().reflect(question, plan, findings, options, round_, say)
-
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: Options,
-        say: Say,
-    ) -> Draft:
-        await self._use("write", say)
-        return await super().write(question, plan, findings, reflections, options, say)
 
 
 def limited(loops: int = 5, **limits: Any) -> Options:
@@ -210,7 +178,7 @@ def test_an_answer_whose_own_usage_is_the_last_there_was_room_for_is_kept(bench:
 
 def test_a_model_without_a_price_is_told_beside_a_limit_of_cost(bench: Bench) -> None:
     class Unpriced(Costly):
-        async def _use(self, stage: str, say: Say) -> None:
+        async def work(self, stage: str, round_: int, say: Say) -> None:
             usage = Usage.model_validate({"stage": stage, "model": "openai:own", "input": 1_000})
             say("usage", **usage.model_dump(mode="json"))
 
