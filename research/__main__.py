@@ -43,7 +43,7 @@ from research import (
 )
 
 ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
-COMMANDS = ("ask", "plan", "library", "runs", "resume", "check", "stories")
+COMMANDS = ("ask", "news", "plan", "library", "runs", "resume", "check", "stories")
 PROG = "python -m research"
 
 DESCRIPTION = """\
@@ -212,6 +212,11 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     command(_ask, "ask", "Answers a question.", whole)
+    report = command(_news, "news", "Reports on a topic in the news.", whole)
+    report.add_argument("--sections", type=_sections, metavar="N", help="sections, 1 to 12")
+    report.add_argument(
+        "--reflections", type=_rounds, metavar="N", help="rounds of each section, 0 to 10"
+    )
     command(_plan, "plan", "Shows what would be searched.", [limits, as_json, shared])
     command(_check, "check", "Asks every model and every web search.", [as_json, shared])
     command(_runs, "runs", "Lists the runs, newest first.", [shared])
@@ -250,6 +255,12 @@ def _limit(text: str) -> int:
     return int(text)
 
 
+def _sections(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 12:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 12")
+    return int(text)
+
+
 def _rounds(text: str) -> int:
     return 0 if text == "0" else _limit(text)
 
@@ -272,9 +283,9 @@ def _question(args: argparse.Namespace) -> str:
     return text
 
 
-def _options(args: argparse.Namespace) -> Options:
+def _options(args: argparse.Namespace, usual: Options | None = None) -> Options:
     desk = runs.desk()
-    usual, sources = desk.usual(), None
+    usual, sources = usual or desk.usual(), None
     if args.sources is not None:
         sources = tuple(dict.fromkeys(filter(None, args.sources.replace(" ", "").split(","))))
         if not sources or not set(sources) <= set(desk.sources):
@@ -397,6 +408,14 @@ def _ask(args: argparse.Namespace) -> int:
     _check_output(args.output)
     run = runs.start(_question(args), options=_options(args))
     return _to_the_end(run, 0, args)
+
+
+def _news(args: argparse.Namespace) -> int:
+    _check_output(args.output)
+    options = _options(args, runs.desk().kit.reporting())
+    given = {"sections": args.sections, "reflections": args.reflections}
+    chosen = options.model_copy(update={k: v for k, v in given.items() if v is not None})
+    return _to_the_end(runs.report_on(_question(args), options=chosen), 0, args)
 
 
 def _resume(args: argparse.Namespace) -> int:
@@ -552,6 +571,13 @@ def _told_waiting(event: Event) -> Lines:
     return [(f"  {data['what']}: {data['reason']}, again in {data['seconds']:g} s", "yellow")]
 
 
+def _told_section(event: Event) -> Lines:
+    data = event.data
+    if data["step"] == "done":
+        return [(f"section {data['part']}: done, citations: {data['cites']}", "bold")]
+    return [(f"section {data['part']}: {data['step']} ({data['round'] + 1})", "dim")]
+
+
 def _told_queued(event: Event) -> Lines:
     over = event.data["over"]
     return [] if over else [(f"  {event.data['what']}: waits for its turn", "dim")]
@@ -575,6 +601,7 @@ _TELL: dict[str, Callable[[Event], Lines]] = {
     "reflection": _told_reflection,
     "writing": lambda _: [("writing", "dim")],
     "waiting": _told_waiting,
+    "section": _told_section,
     "queued": _told_queued,
     "answer": _told_answer,
 }

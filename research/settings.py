@@ -58,6 +58,8 @@ class Settings(BaseModel):
     store_url: SecretStr = _NO_KEY
     queries: int = 3
     loops: int = 2
+    sections: int = 5
+    reflections: int = 2
     max_searches: int = 0
     max_tokens: int = 0
     max_cost: float = 0.0
@@ -176,6 +178,8 @@ class Settings(BaseModel):
         return [
             ("NUMBER_OF_INITIAL_QUERIES", str(self.queries)),
             ("MAX_RESEARCH_LOOPS", str(self.loops)),
+            ("SIGHTLINE_REPORT_SECTIONS", str(self.sections)),
+            ("MAX_REFLECTIONS", str(self.reflections)),
             ("SIGHTLINE_MAX_SEARCHES", str(self.max_searches)),
             ("SIGHTLINE_MAX_TOKENS", str(self.max_tokens)),
             ("SIGHTLINE_MAX_COST", f"{self.max_cost:g}"),
@@ -460,6 +464,8 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         store_url=_database(env),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
+        sections=_whole(env, "SIGHTLINE_REPORT_SECTIONS", 5, 1, 12),
+        reflections=_whole(env, "MAX_REFLECTIONS", 2, 0, 10),
         max_searches=_whole(env, "SIGHTLINE_MAX_SEARCHES", 0, 0, 10_000),
         max_tokens=_whole(env, "SIGHTLINE_MAX_TOKENS", 0, 0, 1_000_000_000),
         max_cost=_number(env, "SIGHTLINE_MAX_COST", 0, 0, 10_000),

@@ -30,6 +30,8 @@ WEB = ("web",)
 NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "NUMBER_OF_INITIAL_QUERIES": ("queries", 3, "7", 7),
     "MAX_RESEARCH_LOOPS": ("loops", 2, "5", 5),
+    "SIGHTLINE_REPORT_SECTIONS": ("sections", 5, "3", 3),
+    "MAX_REFLECTIONS": ("reflections", 2, "4", 4),
     "SIGHTLINE_MAX_SEARCHES": ("max_searches", 0, "6", 6),
     "SIGHTLINE_MAX_TOKENS": ("max_tokens", 0, "20000", 20_000),
     "SIGHTLINE_MAX_COST": ("max_cost", 0.0, "0.05", 0.05),

@@ -333,7 +333,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "source.web": ("网络", "Web"),
     "source.news": ("新闻", "News"),
     "source.feeds": ("新闻订阅源", "news feeds"),
-    "source.gdelt": ("GDELT", "GDELT"),
+    "source.gdelt": ("GDELT 全球新闻库", "GDELT"),
     "source.gemini": ("Gemini 搜索", "Gemini search"),
     "source.tavily": ("Tavily 搜索", "Tavily search"),
     "source.searxng": ("SearXNG 搜索", "SearXNG search"),

@@ -267,7 +267,16 @@ class Digest:
         options: Options,
         say: Say,
     ) -> Section:
-        draft = await self.write(question, Plan(parts=plan.parts), findings, (), options, say)
+        own = await self.plan(question, options, say)
+        if isinstance(own, Draft):
+            return section.model_copy(update={"spans": own.spans, "author": own.author})
+        served = {task.key: task.part for task in own.tasks}
+        found = []
+        for finding in findings:
+            part = served.get(finding.task.key, "")
+            task = finding.task.model_copy(update={"part": part})
+            found.append(finding.model_copy(update={"task": task}))
+        draft = await self.write(question, own, found, (), options, say)
         return section.model_copy(update={"spans": draft.spans, "author": draft.author})
 
     async def reconsider(

@@ -165,6 +165,22 @@ def start(
     )
 
 
+def report_on(
+    topic: str, *, options: Options | None = None, owner: str = "local", follows: str = ""
+) -> Run:
+    """Starts a report on a topic in the news and returns at once: a run whose plan is an outline. Of
+    `options`, `sections` and `reflections` are its measure.
+
+    Raises:
+        QuestionError: the topic cannot be researched.
+        StoreError: the run could not be stored.
+    """
+    chosen = options or desk().kit.reporting()
+    if not chosen.sections:
+        chosen = chosen.model_copy(update={"sections": desk().settings.sections})
+    return desk().runs.start(topic, options=chosen, owner=owner, follows=follows)
+
+
 def plan(
     question: str, *, options: Options | None = None, follows: str = "", owner: str = "local"
 ) -> Plan:

@@ -96,6 +96,16 @@ class Kit:
         names = [name for name, is_there in there.items() if is_there]
         return self.settings.options.model_copy(update={"sources": tuple(names)})
 
+    def reporting(self) -> Options:
+        """The limits of a report on the news that brings none: it looks for news, and where there is
+        none to be had, in the analyst's documents."""
+        settings = self.settings
+        sources = ("news",) if self.news.ready().state == "live" else ("library",)
+        update = {
+            "sources": sources, "sections": settings.sections, "reflections": settings.reflections
+        }  # fmt: skip
+        return settings.options.model_copy(update=update)
+
     def _has_documents(self) -> bool:
         """Whether the analyst has documents. Where that cannot be told, a search will say why."""
         try:

@@ -31,6 +31,9 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("start", "follows"): lambda key: kin(
         runs.start("Q?", options=LIBRARY, follows=key, owner=BOB)
     ),
+    ("report_on", "follows"): lambda key: kin(
+        runs.report_on("News?", options=LIBRARY, follows=key, owner=BOB)
+    ),
     ("plan", "follows"): lambda key: runs.plan(
         "And that?", options=LIBRARY, follows=key, owner=BOB
     ),
