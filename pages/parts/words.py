@@ -254,6 +254,28 @@ WORDS: dict[str, tuple[str, str]] = {
     "step.writing": ("正在整理答案……", "Writing the answer…"),
     "step.answered": ("答案：{n} 处有出处", "Answer: {n} stretches with sources"),
     "step.again": ("{what}：{why}，{wait}后重试", "{what}: {why}, again in {wait}"),
+    "nav.news": ("新闻", "News"),
+    "news.title": ("新闻报告", "News report"),
+    "news.lead": (
+        "先拟提纲，各节同时检索、撰写、反思、补查，合成一份有引文的报告。",
+        "An outline first; then each section is searched, written, judged and deepened, side by side, "
+        "into one cited report.",
+    ),
+    "news.topic": ("主题", "Topic"),
+    "news.placeholder": (
+        "例如：今年国庆假期的旅游市场",
+        "For example: tourism in China over this year's National Day holiday",
+    ),
+    "news.sections": ("节数上限", "Sections, at most"),
+    "news.reflections": ("每节反思轮数", "Rounds of reflection in each section"),
+    "news.start": ("撰写报告", "Report"),
+    "news.outline_first": ("先改提纲", "Edit the outline first"),
+    "news.earlier": ("已有的报告", "Earlier reports"),
+    "news.missing": (
+        "没有新闻来源：设置 {names} 之一即可搜索新闻；现在可用资料库和其他来源撰写。",
+        "There is no source of news: set one of {names} to search it. For now reports use the library "
+        "and the other sources.",
+    ),
     "section.waiting": ("等待", "waiting"),
     "section.searching": ("搜索中", "searching"),
     "section.writing": ("撰写中", "writing"),
