@@ -551,6 +551,8 @@ def test_ctrl_c_stops_the_run_and_resume_goes_on_with_it(tmp_path: Path) -> None
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
+        # What is started in the background of a shell is told to ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     # The second round waits before its search: the first round's searches are done by then.
     assert process.stderr

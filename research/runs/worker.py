@@ -93,9 +93,8 @@ class Worker:
         running = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(inner(), self.loop.raw))
         try:
             return await running
-        except (
-            asyncio.CancelledError
-        ):  # what it has found is put away before the server hears of it
+        except asyncio.CancelledError:
+            # What it has found is put away before the server hears of it.
             await asyncio.wait([asyncio.wrap_future(ended)], timeout=WIND_UP)
             raise
 
@@ -142,7 +141,15 @@ class Worker:
             return
         live = self._job(ticket).live
         live.keep(state.get("plan"), state.get("reflections", []), state["answer"])
-        self._end(live, "done")
+        try:
+            live.end("done")
+        except StoreError as trouble:  # the server keeps this step open: a resume repeats it alone
+            log.error("the answer of run %s could not be stored: %s", run.id, trouble)
+            raise Failed(type(trouble).__name__) from None
+        finally:
+            live.trace.end("done")
+            self._drop(live)
+            live.close()
 
     def _job(self, ticket: Ticket) -> _Job:
         """A run of which this process may know nothing yet: it may have begun elsewhere.
@@ -177,9 +184,8 @@ class Worker:
         self._drop(live)
         try:
             live.end(status, why)
-        except (
-            StoreError
-        ) as trouble:  # the server's status says it, to those who look after the run
+        except StoreError as trouble:
+            # The server's status says it, to those who look after the run.
             log.error("the end of run %s could not be stored: %s", live.run.id, trouble)
         finally:
             live.close()

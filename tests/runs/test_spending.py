@@ -21,7 +21,7 @@ from research.records import (
     Usage,
 )
 from research.runs.local import LocalRuns
-from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
+from tests.fakes import HANGS, ScriptedSource, Staged, until
 from tests.runs.conftest import QUESTION, WEB, Bench, over, report
 
 LITE = "gemini:gemini-3.5-flash-lite"
@@ -53,28 +53,16 @@ class PaidSource(ScriptedSource):
         return await super().search(task, say)
 
 
-class PaidReasoner(ScriptedReasoner):
+class PaidReasoner(Staged):
     """Tells of a paid call at each stage; with `hangs` it never ends its answer."""
 
     def __init__(self, queries: Sequence[str] = ("a",), *, hangs: bool = False) -> None:
         super().__init__(queries, lambda round_: [f"after {round_}"])
         self.hangs = hangs
 
-    async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
-        tell(say, THOUGHT)
-        return await super().plan(question, options, say)
-
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: Options,
-        round_: int,
-        say: Say,
-    ) -> Reflection:
-        tell(say, JUDGED)
-        return await super().reflect(question, plan, findings, options, round_, say)
+    async def work(self, stage: str, round_: int, say: Say) -> None:
+        if stage != "write":
+            tell(say, THOUGHT if stage == "plan" else JUDGED)
 
     async def write(
         self,
