@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import date
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ from research.reasoners.material import Listing
 from research.reasoners.prompts import QUERY
 from research.records import (
     Draft,
+    Failure,
     Finding,
     Options,
     Part,
@@ -27,9 +29,13 @@ from research.records import (
     Section,
     Span,
     Task,
+    Tone,
+    Tones,
 )
 from research.settings import Role
 from research.trouble import Trouble
+
+BATCH = 60  # headlines that are judged by one call
 
 
 class _Json(BaseModel):
@@ -59,6 +65,15 @@ class _Judgement(_Json):
     is_sufficient: bool
     knowledge_gap: str = ""
     follow_ups: list[_Query] = []
+
+
+class _Tone(_Json):
+    number: int
+    tone: Tone
+
+
+class _Tones(_Json):
+    tones: list[_Tone]
 
 
 class _Models(Protocol):
@@ -200,6 +215,31 @@ class Editor:
         end = ending(reply, question.language)
         spans = parse(reply.text, listing.handles, urls, partial=bool(reply.cut or reply.trouble))
         return Draft(spans=(*spans, *end.spans), author=str(chat.spec), failures=end.failures)
+
+    async def tones(
+        self, question: Question, headlines: Sequence[str], options: Options, say: Say
+    ) -> Tones:
+        """How headlines sound, judged some at a time side by side."""
+        chat = self._models.chat("plan")
+        batches = [headlines[at : at + BATCH] for at in range(0, len(headlines), BATCH)]
+
+        async def judged(batch: Sequence[str]) -> tuple[list[Tone | None], list[Failure]]:
+            prompt = briefs.tones_prompt(question, batch, self._models.today)
+            try:
+                made = await chat.json(
+                    prompt, briefs.tones_schema(len(batch)), _Tones, "summarise", say
+                )
+            except Trouble as trouble:
+                return [None] * len(batch), [trouble.failure("summarise")]
+            given = {row.number: row.tone for row in made.tones}
+            return [given.get(n) for n in range(1, len(batch) + 1)], []
+
+        done = await asyncio.gather(*map(judged, batches))
+        return Tones(
+            tones=tuple(tone for tones, _ in done for tone in tones),
+            author=str(chat.spec),
+            failures=tuple(failure for _, failures in done for failure in failures),
+        )
 
 
 def _part(plan: Plan, section: Section) -> Part:
