@@ -48,6 +48,7 @@ from research.stages.question import understand
 from research.stages.reflect import judge
 from research.stages.search import Ledger, look_up
 from research.stages.section import Notes, Unnoted, work
+from research.stages.update import Earlier
 from research.tracing import traced
 
 RECURSION_LIMIT = 60  # supersteps: two a round, ten rounds at most, and room to spare
@@ -86,6 +87,7 @@ class Context:
     notes: Notes = field(default_factory=Unnoted)
     under_way: dict[str, asyncio.Task[Finding]] = field(default_factory=dict)  # searches, by key
     spend: Callable[[dict[str, Any]], None] = lambda usage: None
+    earlier: Earlier | None = None  # the report that is brought up to date
 
 
 class Chapter(TypedDict):
@@ -214,13 +216,14 @@ async def _composed(state: State, context: Context, say: Say) -> Answer:
         state.get("reflections", []),
         context.meter,
         state.get("sections", []),
+        context.earlier,
     )
     if not state["plan"].outline:
         return await writing
     told = asyncio.create_task(
         covered(
             question, findings, context.reasoner, context.options, context.meter, context.notes,
-            made, say,
+            made, say, context.earlier,
         )
     )  # fmt: skip
     try:
@@ -259,6 +262,8 @@ async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
         context.options,
         context.meter,
         _voice(runtime),
+        context.earlier,
+        context.clock(),
     )
     return {"sections": [section], "findings": findings}
 

@@ -318,6 +318,7 @@ class Section(Record):
     gap: tuple[str, ...] = ()
     author: str = ""
     failures: tuple[Failure, ...] = ()
+    kept: bool = False  # from the report before, to which nothing new was found
 
 
 class Picture(Record):
@@ -456,11 +457,27 @@ class Conflict(Record):
     figures: tuple[Figure, ...]
 
 
+class Change(Record):
+    """What is otherwise than in the report before.
+
+    A story is `new`, has `grown` by pieces that were not known, or is `gone`: the search that had found
+    it was made again and finds it no more. A `figure` of a story was one and is another.
+    """
+
+    kind: Literal["new", "grown", "gone", "figure"]
+    story: str  # its id
+    headline: str
+    evidence: tuple[str, ...] = ()  # ids: of the pieces that are new, or of those that are gone
+    before: Figure | None = None
+    after: Figure | None = None
+
+
 class Coverage(Record):
     """What the news of a run come to when they are put together: stories, the latest first.
 
     Ages count from `as_of`; `days` has how many pieces were published on each day that had any.
-    `author` has judged the tones, "" if nobody did and words were counted.
+    `author` has judged the tones, "" if nobody did and words were counted. `changes` are those since
+    the report of the run `compared`.
     """
 
     as_of: date
@@ -470,6 +487,8 @@ class Coverage(Record):
     days: tuple[tuple[date, int], ...] = ()
     undated: int = 0  # pieces
     author: str = ""
+    compared: str = ""
+    changes: tuple[Change, ...] = ()
     failures: tuple[Failure, ...] = ()
 
     @property
@@ -533,6 +552,7 @@ class Options(Record):
     cost: float = Field(default=0.0, ge=0)
     seconds: float = Field(default=0.0, ge=0)
     approve: bool = False  # the plan, before anything is searched
+    updates: str = ""  # the id of a run whose report this one brings up to date
 
 
 class Estimate(Record):
@@ -580,6 +600,21 @@ class Conversation(Record):
     created: datetime
     updated: datetime
     latest: str  # the id of its last run
+
+
+class Watch(Record):
+    """A topic whose report is brought up to date from time to time.
+
+    `latest` is the last run whose report is written, `changed` whether that one has told of
+    anything new; None before there was a second one.
+    """
+
+    id: str
+    topic: str
+    created: datetime
+    latest: str
+    updated: datetime
+    changed: bool | None = None
 
 
 class Report(Record):

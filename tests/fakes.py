@@ -170,6 +170,8 @@ class ScriptedReasoner:
         self.planned: list[Question] = []
         self.reflected: list[tuple[int, tuple[Finding, ...]]] = []
         self.written: list[tuple[Plan, tuple[Finding, ...]]] = []
+        self.rated: list[tuple[str, ...]] = []
+        self.prefaced = 0
 
     async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
         if self._direct:
@@ -279,12 +281,14 @@ class ScriptedReasoner:
         options: Options,
         say: Say,
     ) -> Draft:
+        self.prefaced += 1
         spans = tuple(span for section in sections for span in section.spans[:1])
         return Draft(spans=spans, author=AUTHOR)
 
     async def tones(
         self, question: Question, headlines: Sequence[str], options: Options, say: Say
     ) -> Tones:
+        self.rated.append(tuple(headlines))
         return Tones(tones=tuple("neutral" for _ in headlines), author=AUTHOR)
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:

@@ -5,16 +5,28 @@ Of other evidence only what has a day of publication is counted in. Knows no clo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
+from typing import Literal
 
 from research.news import figures
+from research.news.changes import changes
 from research.news.items import Item
 from research.news.sentiment import sentiment
 from research.news.stories import Story as Group
 from research.news.stories import stories
 from research.news.timeline import timeline
-from research.records import Conflict, Coverage, Evidence, Figure, Outlet, Story, Tones
+from research.records import (
+    Change,
+    Conflict,
+    Coverage,
+    Evidence,
+    Figure,
+    Outlet,
+    Report,
+    Story,
+    Tones,
+)
 
 Identity = Callable[[str], str]
 MOST = 400  # stories that are kept
@@ -62,9 +74,65 @@ def rated(coverage: Coverage, tones: Tones) -> Coverage:
         story.model_copy(update={"tone": tone, "rough": False}) if tone else story
         for story, tone in zip(coverage.stories, given, strict=False)
     ]
-    author = tones.author if any(not story.rough for story in told) else ""
+    author = tones.author if any(not story.rough for story in told) else coverage.author
     update = {"stories": tuple(told), "author": author, "failures": tones.failures}
     return coverage.model_copy(update=update)
+
+
+def compared(
+    coverage: Coverage,
+    before: Report,
+    now: Iterable[Evidence],
+    known: Container[str],
+    expected: frozenset[str],
+    identity: Identity,
+) -> Coverage:
+    """The coverage with what has changed since the report of `before`.
+
+    What was found `now` is compared. A story is new only if a piece of it is not `known`, and gone
+    only if a piece of it was `expected` to be found again.
+    """
+    old = _groups(before.evidence, identity)
+    new = _groups(now, identity)
+    found = changes(old, new, identity=identity)
+    homes = {ref: story.id for story in coverage.stories for ref in story.evidence}
+    told: list[Change] = []
+    for group in found.new:
+        if unknown := [ref for ref in _refs(group) if ref not in known]:
+            told.append(_change("new", group, unknown, homes))
+    for change in found.figures:
+        story = next(group for group in new if group.id == change.story)
+        past = next(group for group in old if (group.id, story.id) in found.kept)
+        told.append(
+            Change(
+                kind="figure",
+                story=homes.get(_refs(story)[0], story.id),
+                headline=change.headline,
+                before=_figure(past, change.before),
+                after=_figure(story, change.after),
+            )
+        )
+    for group in found.grown:
+        if unknown := [ref for ref in _refs(group) if ref not in known]:
+            told.append(_change("grown", group, unknown, homes))
+    for group in found.gone:
+        if expected.intersection(_refs(group)):
+            told.append(_change("gone", group, _refs(group), homes))
+    return coverage.model_copy(update={"compared": before.run.id, "changes": tuple(told)})
+
+
+def _change(
+    kind: Literal["new", "grown", "gone"],
+    group: Group,
+    refs: Sequence[str],
+    homes: Mapping[str, str],
+) -> Change:
+    story = homes.get(refs[0], group.id)
+    return Change(kind=kind, story=story, headline=group.headline, evidence=tuple(refs))
+
+
+def _groups(evidence: Iterable[Evidence], identity: Identity) -> tuple[Group, ...]:
+    return stories([_item(e) for e in evidence if e.kind == "news" or e.published], identity)
 
 
 def _item(evidence: Evidence) -> Item:
@@ -94,15 +162,16 @@ def _conflicts(group: Group, identity: Identity) -> list[Conflict]:
             story=group.id,
             subject=found.subject,
             unit=found.unit,
-            figures=tuple(
-                Figure(
-                    text=figure.spelling,
-                    clause=figure.clause[:CLAUSE],
-                    outlet=figure.outlet,
-                    evidence=group.items[figure.item].refs[0],
-                )
-                for figure in found.figures
-            ),
+            figures=tuple(_figure(group, figure) for figure in found.figures),
         )
         for found in figures.conflicts(group, identity)
     ]
+
+
+def _figure(group: Group, figure: figures.Figure) -> Figure:
+    return Figure(
+        text=figure.spelling,
+        clause=figure.clause[:CLAUSE],
+        outlet=figure.outlet,
+        evidence=group.items[figure.item].refs[0],
+    )

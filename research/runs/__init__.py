@@ -32,8 +32,10 @@ from research.records import (
     Run,
     Sighting,
     Task,
+    Watch,
     silent,
 )
+from research.runs import watching
 from research.runs.base import Runs
 from research.runs.estimate import EARLIER, Earlier
 from research.runs.estimate import Means as Calls
@@ -271,6 +273,40 @@ def label(
 def forget(conversation: str, *, owner: str = "local") -> None:
     """Deletes a conversation with all that its runs have found."""
     desk().runs.forget(conversation, owner=owner)
+
+
+def watch(run_id: str, *, owner: str = "local") -> Watch:
+    """Watches the topic of a report that is written: it can be brought up to date from now on.
+
+    Raises:
+        Unwatchable: there is no such report.
+    """
+    return watching.watch(desk().runs, run_id, owner)
+
+
+def unwatch(watch_id: str, *, owner: str = "local") -> None:
+    """Watches a topic no more."""
+    watching.unwatch(desk().runs, watch_id, owner)
+
+
+def watches(*, owner: str = "local") -> Sequence[Watch]:
+    """The topics that an owner watches, the latest first."""
+    return watching.watches(desk().runs, owner)
+
+
+def watched(topic: str, *, owner: str = "local") -> Watch | None:
+    """The watch of a topic, however it is spelt."""
+    return watching.watched(desk().runs, topic, owner)
+
+
+def look_again(watch_id: str, *, owner: str = "local") -> Run:
+    """Starts a run that brings a watched report up to date: it searches as that one began, and has a
+    model read only what is new.
+
+    Raises:
+        Unwatchable: there is no such watch.
+    """
+    return watching.look_again(desk().runs, watch_id, owner)
 
 
 def report(run_id: str, *, owner: str = "local") -> Report | None:

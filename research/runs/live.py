@@ -12,7 +12,7 @@ from typing import Any
 from research.graph import Context
 from research.models.prices import priced
 from research.reasoners import Reasoner
-from research.records import Answer, Plan, Reflection, Run, RunStatus, Usage
+from research.records import Answer, Plan, Reflection, Report, Run, RunStatus, Usage
 from research.runs.ledger import RunLedger
 from research.runs.memory import before
 from research.runs.store import Lost, Store
@@ -21,6 +21,7 @@ from research.settings import Settings
 from research.sources import Source
 from research.stages.answer import Unwritten
 from research.stages.budget import Meter, worked
+from research.stages.update import Earlier
 from research.storage import StoreError, explained
 from research.tracing import Trace, Tracing, spent
 
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 FLUSH = 0.02  # seconds that events are collected before they are written together
 FLUSH_TEXT = 0.1  # the same for a text that is being written
+UPDATED = 10  # reports of one topic that are looked at for what is known
 AGAIN = 0.5  # seconds until events that could not be written are tried once more
 
 
@@ -122,6 +124,7 @@ class Live:
             means.store, means.together, run, means.settings.cache_hours,
             fresh=not (self.resumed or run.based_on),
         )  # fmt: skip
+        earlier = self._updated()
         return Context(
             reasoner=means.reasoner,
             sources=means.sources,
@@ -129,12 +132,25 @@ class Live:
             ledger=ledger,
             notes=ledger,
             plan=means.store.given(run.id),
-            before=before(means.store, run),
+            before=earlier.memory if earlier else before(means.store, run),
             deadline=means.settings.search_timeout,
             delay=means.settings.search_delay,
             meter=self.meter,
             spend=self.spend,
+            earlier=earlier,
         )
+
+    def _updated(self) -> Earlier | None:
+        """The report that the run brings up to date, if there is one and it is the owner's."""
+        line: list[Report] = []
+        store, wanted = self._means.store, self.run.options.updates
+        while wanted and len(line) < UPDATED:
+            known = store.run(wanted)
+            if known is None or known.owner != self.run.owner:
+                break
+            line.append(store.report(known))
+            wanted = known.options.updates
+        return Earlier(line[0], line[1:]) if line and line[0].answer else None
 
     # What it says
 

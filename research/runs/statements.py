@@ -20,6 +20,7 @@ from research.runs.tables import (
     note,
     run,
     search,
+    watch,
 )
 
 
@@ -167,6 +168,18 @@ COUNTED = select(account.c.n).where(account.c.name == _("name"), account.c.day =
 
 NOTE = Upsert(note)
 NOTED = select(note.c.text).where(note.c.run == _("run"), note.c.step == _("step"))
+
+ADD_WATCH = Upsert(watch, {})
+WATCHES = (
+    select(*_COLUMNS, watch.c.created)
+    .join(run, run.c.id == watch.c.run)
+    .where(run.c.owner == _("owner"))
+    .order_by(watch.c.created.desc(), watch.c.run)
+)
+UNWATCH = delete(watch).where(
+    watch.c.run == _("watched"),
+    watch.c.run.in_(select(run.c.id).where(run.c.owner == _("owner"))),
+)
 
 KEEP_ANSWER = Upsert(answer)
 ANSWER = select(answer.c.plan, answer.c.reflections, answer.c.answer).where(

@@ -446,6 +446,23 @@ class Store:
                 if value is not None:
                     work.do(sql.LABEL[name], id_=conversation, value=value)
 
+    # Topics that are watched
+
+    def watch(self, run_id: str) -> None:
+        """Notes that the report of a run is to be brought up to date from time to time."""
+        with self.database.write() as work:
+            work.do(sql.ADD_WATCH, run=run_id, created=datetime.now(UTC).isoformat())
+
+    def watches(self, owner: str) -> list[tuple[Run, datetime]]:
+        """An owner's runs that are watched, and since when; the latest first."""
+        rows = self.database.read(sql.WATCHES, owner=owner)
+        return _readable(lambda row: (_run(row), datetime.fromisoformat(row[11])), rows)
+
+    def unwatch(self, run_id: str, owner: str) -> None:
+        """A run is watched no more."""
+        with self.database.write() as work:
+            work.do(sql.UNWATCH, watched=run_id, owner=owner)
+
     def forget(self, conversation: str, owner: str) -> list[str]:
         """Deletes a conversation with its runs and its evidence; returns the runs' ids."""
         with self.database.write() as work:

@@ -84,6 +84,12 @@ note = Table(
     Column("step", Text, primary_key=True),
     Column("text", Text, nullable=False),
 )
+watch = Table(
+    "watch",
+    tables,
+    Column("run", Text, primary_key=True),
+    Column("created", Text, nullable=False),
+)
 lookup = Table(
     "lookup",
     tables,
@@ -144,6 +150,9 @@ SQLITE = (
     create table note(
         run text not null references run on delete cascade, step text not null,
         text text not null, primary key(run, step)) without rowid;
+    create table watch(
+        run text primary key references run on delete cascade, created text not null)
+        without rowid;
     """,
 )
 
@@ -191,5 +200,7 @@ POSTGRESQL = (
     create table note(
         run {_TEXT} not null references run on delete cascade, step {_TEXT} not null,
         text {_TEXT} not null, primary key(run, step));
+    create table watch(
+        run {_TEXT} primary key references run on delete cascade, created {_TEXT} not null);
     """,
 )

@@ -22,6 +22,7 @@ from research.records import (
 )
 from research.stages.budget import Ended, Meter, Why
 from research.stages.section import bound
+from research.stages.update import Earlier
 
 SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
 
@@ -46,6 +47,7 @@ async def compose(
     reflections: Sequence[Reflection] = (),
     meter: Meter | None = None,
     sections: Sequence[Section] = (),
+    updated: Earlier | None = None,
 ) -> Answer:
     """The answer of a run. Where the meter has no room for it, what was found stands in.
 
@@ -58,7 +60,10 @@ async def compose(
     try:
         async with meter.writing.open():
             if plan.outline:
-                head = await reasoner.preface(question, plan, sections, material, options, say)
+                if updated and sections and all(section.kept for section in sections):
+                    head = updated.preface
+                else:
+                    head = await reasoner.preface(question, plan, sections, material, options, say)
                 draft = bound(plan, head, sections, question.language)
             else:
                 draft = await reasoner.write(question, plan, material, reflections, options, say)

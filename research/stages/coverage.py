@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from research.evidence.registry import gather, url_identity
-from research.news.coverage import cover, rated
+from research.news.coverage import compared, cover, rated
 from research.reasoners import Reasoner
-from research.records import Coverage, Finding, Options, Question, Say, Tones
+from research.records import Coverage, Finding, Options, Question, Say, Tone, Tones
 from research.stages.budget import Ended, Meter
 from research.stages.section import Notes
+from research.stages.update import Earlier, expected
 
 STEP = "tones"
 
@@ -24,17 +25,39 @@ async def covered(
     notes: Notes,
     made: datetime,
     say: Say,
+    earlier: Earlier | None = None,
 ) -> Coverage | None:
-    """What the news among the findings come to; None if there is none. Where nobody judges the
-    tones, or there is no room for it, they stay rough."""
-    coverage = cover(gather(findings), made, url_identity)
+    """What the news among the findings come to, and what has changed since an `earlier` report; None
+    if there is none. Where nobody judges the tones, or there is no room for it, they stay rough.
+    The earlier report's tones are kept."""
+    coverage = cover(gather([*question.remembered, *findings]), made, url_identity)
     if coverage is None:
         return None
-    headlines = [story.headline for story in coverage.stories]
+    told: dict[str, Tone] = {}
+    if earlier:
+        before = earlier.report
+        coverage = compared(
+            coverage,
+            before,
+            gather(findings),
+            earlier.known,
+            expected(before, findings, made),
+            url_identity,
+        )
+        old = before.answer.coverage if before.answer else None
+        told = {s.headline: s.tone for s in (old.stories if old else ()) if not s.rough}
+        author = old.author if old else ""
+        coverage = rated(
+            coverage,
+            Tones(tones=tuple(told.get(s.headline) for s in coverage.stories), author=author),
+        )
+    headlines = [story.headline for story in coverage.stories if story.headline not in told]
+    if not headlines:
+        return coverage
     if (known := notes.noted(STEP)) is not None:
         tones = Tones.model_validate_json(known)
         if len(tones.tones) == len(headlines):
-            return rated(coverage, tones)
+            return _rated(coverage, headlines, tones)
     try:
         async with meter.searching.open():
             tones = await reasoner.tones(question, headlines, options, say)
@@ -43,4 +66,12 @@ async def covered(
         return coverage
     if tones.author and not tones.failures:
         await notes.note(STEP, tones.model_dump_json())
-    return rated(coverage, tones)
+    return _rated(coverage, headlines, tones)
+
+
+def _rated(coverage: Coverage, headlines: Sequence[str], tones: Tones) -> Coverage:
+    """The coverage with the tones of some of its headlines."""
+    given = dict(zip(headlines, tones.tones, strict=False))
+    every = tuple(given.get(story.headline) for story in coverage.stories)
+    author = tones.author or coverage.author
+    return rated(coverage, tones.model_copy(update={"tones": every, "author": author}))

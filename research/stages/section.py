@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 from research.reasoners import Reasoner
@@ -27,6 +28,7 @@ from research.records import (
     Task,
 )
 from research.stages.budget import Ended, Meter
+from research.stages.update import Earlier
 
 _UNWRITTEN: dict[Language, str] = {
     "zh": "这一节没有写成，原因见下。",
@@ -66,28 +68,35 @@ async def work(
     options: Options,
     meter: Meter,
     say: Say,
+    earlier: Earlier | None = None,
+    now: datetime = datetime.min,
 ) -> tuple[Section, list[Finding]]:
     """The section of a part of the plan, and all that was found for it.
 
-    Each round of reflection asks for what is missing, at most `options.queries` new tasks at a time
+    A section of an `earlier` report is kept if nothing new is found. Each round of reflection asks for what is missing, at most `options.queries` new tasks at a time
     and `options.reflections` rounds. Where the meter has no room for a step, the section stays as it
     is.
     """
-    section, findings = Section(part=part), []
+    section = earlier.section(part) if earlier else Section(part=part)
+    findings: list[Finding] = []
     tasks = [task for task in plan.tasks if task.part == part]
     for round_ in range(options.reflections + 1):
         say("section", part=part, step="searching", round=round_)
         findings += await asyncio.gather(*map(search, tasks))
+        if earlier and section.spans and not earlier.fresh(findings):
+            section = section.model_copy(update={"kept": True})
+            break
+        material = earlier.material(part, findings, now) if earlier else findings
         try:
             say("section", part=part, step="writing", round=round_)
             section = await _filled(
-                section, round_, question, plan, findings, reasoner, notes, options, meter, say
+                section, round_, question, plan, material, reasoner, notes, options, meter, say
             )
             if round_ == options.reflections:
                 break
             say("section", part=part, step="reflecting", round=round_)
             reflection = await _judged(
-                section, round_, question, plan, findings, reasoner, notes, options, meter, say
+                section, round_, question, plan, material, reasoner, notes, options, meter, say
             )
         except Ended as ended:
             meter.lack(ended.why)
@@ -102,7 +111,10 @@ async def work(
         tasks = new(reflection.follow_ups, findings, options)
         if reflection.sufficient or not tasks:
             break
-    say("section", part=part, step="done", round=section.rounds, cites=_cites(section))
+    say(
+        "section", part=part, step="done", round=section.rounds, cites=_cites(section),
+        kept=section.kept,
+    )  # fmt: skip
     return section, findings
 
 
@@ -144,7 +156,7 @@ async def _once(step: str, shape: type[_R], ask: Callable[[], Awaitable[_R]], no
 def bound(plan: Plan, head: Draft, sections: Sequence[Section], tongue: Language) -> Draft:
     """A report: what stands before its sections, and the sections in the order of the outline."""
     known = {section.part: section for section in sections}
-    spans: list[Span] = [*head.spans]
+    spans = [span.model_copy(update={"part": ""}) for span in head.spans]
     for part in plan.parts:
         section = known.get(part.id, Section(part=part.id))
         spans.append(Span(kind="text", text=f"\n\n## {heading(part.subject)}\n\n", part=part.id))

@@ -15,13 +15,20 @@ import pytest
 from research import runs
 from research.evidence.registry import evidence_id
 from research.records import Answer, Evidence, Options, Passage, Place, Plan, Run, Span, Task
+from research.runs.watching import Unwatchable
 
 ANN, BOB = "user-ann", "user-bob"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LIBRARY = Options(loops=1, sources=("library",))
 PLAN = Plan(tasks=(Task(id="1.1", source="library", query="tower"),))
-NAMED = ("run_id", "conversation", "based_on", "follows")  # parameters that say whose something is
-TABLES = ("run", "event", "search", "evidence", "answer", "conversation")
+NAMED = (
+    "run_id",
+    "conversation",
+    "based_on",
+    "follows",
+    "watch_id",
+)  # parameters that say whose something is
+TABLES = ("run", "event", "search", "evidence", "answer", "conversation", "watch")
 
 # Every way to name a run or a conversation, as Bob takes it; what comes back is what he learns.
 WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
@@ -52,6 +59,9 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("queue", "run_id"): lambda key: runs.queue(key, owner=BOB),
     ("get", "run_id"): lambda key: runs.get(key, owner=BOB),
     ("report", "run_id"): lambda key: runs.report(key, owner=BOB),
+    ("watch", "run_id"): lambda key: refused(lambda: runs.watch(key, owner=BOB)),
+    ("unwatch", "watch_id"): lambda key: runs.unwatch(key, owner=BOB),
+    ("look_again", "watch_id"): lambda key: refused(lambda: runs.look_again(key, owner=BOB)),
     ("turns", "conversation"): lambda key: runs.turns(key, owner=BOB),
     ("label", "conversation"): lambda key: runs.label(key, title="Bob's", pinned=True, owner=BOB),
     ("forget", "conversation"): lambda key: runs.forget(key, owner=BOB),
@@ -60,6 +70,8 @@ TAKEN = ("start", "run_id")  # the one that names an id to be made
 LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
     "list": lambda owner: runs.list(owner=owner),
     "conversations": lambda owner: runs.conversations(owner=owner),
+    "watches": lambda owner: runs.watches(owner=owner),
+    "watched": lambda owner: runs.watched("Ann's secret?", owner=owner) or (),
     "places": lambda owner: runs.places(owner=owner),
     "estimate": lambda owner: runs.estimate(LIBRARY, owner=owner).runs,
 }
@@ -71,6 +83,14 @@ NOBODYS = {  # the desk's own, and what is the same for all
 def kin(run: Run) -> tuple[str, str]:
     """What a run has from others."""
     return run.based_on, run.follows
+
+
+def refused(ask: Callable[[], object]) -> str:
+    """What somebody is told whose wish cannot be granted."""
+    try:
+        return str(ask())
+    except Unwatchable as error:
+        return str(error)
 
 
 def public() -> dict[str, inspect.Signature]:
@@ -91,6 +111,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     runs.close()
     for status in ("done", "stopped", "failed", "waiting"):
         add(status)
+    runs.desk().runs.store.watch("ann-done")
     yield tmp_path
     runs.close()
 
@@ -141,6 +162,7 @@ def rows(folder: Path, owner: str = ANN) -> dict[str, list[tuple[Any, ...]]]:
             "answer": (f"run in ({marks})", ids),
             "evidence": (f"conversation in ({more})", talks),
             "conversation": (f"id in ({more})", talks),
+            "watch": (f"run in ({marks})", ids),
         }
         return {
             table: db.execute(
