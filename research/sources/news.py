@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 
 from research.deadlines import Clock, counted, deadline
-from research.evidence.registry import Registry, canonical_url, evidence_id
+from research.evidence.registry import Registry, evidence_id
 from research.news.article import Article
 from research.news.provider import News, Provider
 from research.news.tools import Choice, Request, chosen
@@ -30,6 +30,7 @@ from research.records import (
     fingerprint,
 )
 from research.trouble import Trouble
+from research.urls import canonical_url
 
 KIND: EvidenceKind = "news"
 Summarise = Callable[[str, Sequence[Evidence], Say], Awaitable[tuple[Span, ...]]]

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research.evidence.registry import url_identity
 from research.news.alike import likeness
 from research.news.copies import agency
 from research.news.headlines import parsed
 from research.news.items import Item
 from research.news.stories import Story, stories
+from research.urls import url_identity
 from tests.benchmarks.stories import alone, made_up, pairs, score, together
 
 DAY = datetime(2026, 11, 20, 8, tzinfo=UTC)
