@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
     from research.evidence.drafts import drafted
     from research.evidence.markup import tree as answer_tree
-    from research.evidence.registry import url_identity
     from research.export.data import report_json
     from research.export.geo import csv as places_csv
     from research.export.geo import geojson, kml, located
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from research.stages.plan import edited_plan, served_as_a_whole
     from research.stages.question import QuestionError
     from research.storage import StoreError
+    from research.urls import url_identity
 
 __all__ = [
     "MAX_QUESTION",
@@ -150,7 +150,7 @@ _HOMES = {
     "served_as_a_whole": "stages.plan",
     "stories_json": "news.command",
     "to_gcj02": "places.coordinates",
-    "url_identity": "evidence.registry",
+    "url_identity": "urls",
 }
 _OWN_NAMES = {
     "answer_tree": "tree",

@@ -39,7 +39,6 @@ from research import (
     report_markdown,
     runs,
     stories_json,
-    url_identity,
 )
 
 ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
@@ -721,7 +720,7 @@ def _stories(args: argparse.Namespace) -> int:
     except UnicodeDecodeError as error:
         raise Quit(UNUSABLE, f"{args.file} is not UTF-8 (byte {error.start}).") from error
     try:
-        _put(_json(stories_json(text, url_identity)))
+        _put(_json(stories_json(text)))
     except UnreadableItems as error:
         raise Quit(UNUSABLE, f"{args.file}: {error}") from error
     return ANSWERED

@@ -248,10 +248,11 @@ class Task(Record):
 
     @property
     def key(self) -> str:
-        """Equal for tasks that would bring back the same."""
+        """Equal for tasks that would bring back the same. The usual tool may be named or not."""
         subjects = sorted(normalised(name) for name in self.subject)
-        way = [f"tool={self.tool}", f"days={self.start}..{self.end}"]  # no name has such signs
-        more = way if self.tool or self.start or self.end else []
+        tool = "" if self.tool == "basic_search_news" else self.tool
+        way = [f"tool={tool}", f"days={self.start}..{self.end}"]  # no name has such signs
+        more = way if tool or self.start or self.end else []
         return fingerprint(self.source, normalised(self.query), *subjects, *more)
 
 

@@ -15,7 +15,7 @@ import pytest
 import research
 
 ROOT = Path(__file__).resolve().parent.parent
-NEUTRAL = {"records", "settings", "text", "storage", "trouble", "deadlines", "tracing"}
+NEUTRAL = {"records", "settings", "text", "storage", "trouble", "deadlines", "tracing", "urls"}
 PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
 FOLDERS = {"evidence", "export", "library", "models", "news", "database", "places"}
 WIRED = {"news", "wire"}  # what talks to strangers without being a source

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from research import UnreadableItems, stories_json, url_identity
+from research import UnreadableItems, stories_json
 from research.__main__ import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,8 +45,8 @@ def test_a_file_of_items_is_printed_as_stories_and_touches_no_data_folder(tmp_pa
 
 
 def test_an_object_with_items_is_read_as_its_list() -> None:
-    whole = stories_json(json.dumps({"items": ITEMS}), url_identity)
-    assert json.loads(whole) == json.loads(stories_json(json.dumps(ITEMS), url_identity))
+    whole = stories_json(json.dumps({"items": ITEMS}))
+    assert json.loads(whole) == json.loads(stories_json(json.dumps(ITEMS)))
     assert json.loads(stories_json("[]")) == {"items": 0, "stories": [], "unread": []}
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from research.evidence.registry import Registry, url_identity
+from research.evidence.registry import Registry
 from research.records import Answer, Evidence, Passage, Record, Report, Span
 from research.text import fold
+from research.urls import url_identity
 
 
 class NumberedSpan(Record):

@@ -19,9 +19,9 @@ from markdown_it.rules_inline.state_inline import Delimiter, StateInline
 from markdown_it.token import Token
 
 from research.evidence.citations import NumberedSpan
-from research.evidence.registry import url_identity
 from research.records import Cite, Span
 from research.text import HAN
+from research.urls import url_identity
 
 Node = str | dict[str, Any]
 

@@ -49,7 +49,7 @@ from typing import Any
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
 from research.evidence.markup import encodable
-from research.evidence.registry import Registry, canonical_url
+from research.evidence.registry import Registry
 from research.export.markdown import (
     answer_markdown,
     failed,
@@ -62,6 +62,7 @@ from research.export.markdown import (
     waiting,
 )
 from research.records import Cite, Evidence, Finding, Report, Span
+from research.urls import canonical_url
 
 SCHEMA = "sightline-report/3"
 _EVIDENCE = (

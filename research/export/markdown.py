@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
 from research.evidence.markup import Node, encodable, punctuation, tree
-from research.evidence.registry import Registry, canonical_url, gather
+from research.evidence.registry import Registry, gather
 from research.export.words import WORDS, Say, speaker
 from research.records import (
     Centre,
@@ -38,6 +38,7 @@ from research.records import (
     Usage,
 )
 from research.text import language
+from research.urls import canonical_url
 
 TITLE_LENGTH = 80  # characters
 PLACES = 200  # rows of the table of places

@@ -1,46 +1,77 @@
-"""One piece of news as a provider has told of it. Any field but its address may be missing."""
+"""One piece of news: an address with a headline, as some service or feed told of it.
+
+Knows nothing of who asked for it. Every field may be missing: services leave out titles, dates,
+texts and addresses.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from urllib.parse import urljoin, urlsplit
 
-from research.news.when import When, Window
+from pydantic import field_validator
+
+from research.news.dates import LONGEST, Moment, read
+from research.news.windows import Window
+from research.records import Record
+from research.urls import without_www
+from research.wire.plain import shortened, tidy
 
 HEADLINE = 300  # characters that a title keeps
 ADDRESS = 2_000  # characters that an address may have
 
 
-@dataclass(frozen=True)
-class Article:
-    """A piece of news. Texts are plain; `published_text` is the date in the provider's words.
+class Article(Record):
+    """What is known of one published piece. Texts are plain.
 
-    `seen` is when a crawler came by, which is no date of publication; `outside` says that it was
-    published on other days than those that were asked for.
+    `published` is the time of publication or None where it is not known; with `day_only` it is the
+    midnight of a day of which the time is not known. `published_text` is the date in the provider's
+    words. `seen` is when a crawler came by, which is no date of publication. `outside` says that it
+    was published on other days than those that were asked for. `score` is the provider's own
+    relevance, on whatever scale the provider has.
     """
 
-    url: str
-    title: str
-    provider: str
+    url: str = ""
+    title: str = ""
+    provider: str = ""  # tavily, gdelt, feeds
     outlet: str = ""
-    text: str = ""
+    text: str = ""  # a snippet or the whole of it
     published: datetime | None = None  # UTC
     day_only: bool = False
     published_text: str = ""
-    seen: datetime | None = None
+    seen: datetime | None = None  # UTC
     score: float | None = None
     image: str = ""
     outside: bool = False
+    refs: tuple[str, ...] = ()  # the caller's own names for it
+
+    @field_validator("published", "seen")
+    @classmethod
+    def _in_utc(cls, value: datetime | None) -> datetime | None:
+        if value is not None and value.tzinfo is None:
+            raise ValueError("has no time zone; give it as UTC")
+        return value.astimezone(UTC) if value else None
 
     @property
-    def when(self) -> When:
-        return When(self.published, self.day_only)
+    def moment(self) -> Moment | None:
+        """When it was published, as one value."""
+        return Moment(self.published, self.day_only) if self.published else None
+
+    def dated(self, text: object) -> Article:
+        """With the date of publication that its provider tells."""
+        moment = read(text).moment
+        update = {
+            "published": moment.at if moment else None,
+            "day_only": bool(moment and moment.day_only),
+            "published_text": shortened(tidy(text), LONGEST),
+        }
+        return self.model_copy(update=update)
 
     def judged(self, window: Window | None) -> Article:
         """Marked as outside if it is."""
-        return replace(self, outside=bool(window and window.misses(self.when)))
+        outside = window is not None and window.misses(self.moment)
+        return self.model_copy(update={"outside": outside})
 
 
 def web_address(value: object, base: str = "") -> str:
@@ -64,4 +95,4 @@ def web_address(value: object, base: str = "") -> str:
 
 def host(url: str) -> str:
     """The host of an address, as an outlet is called by."""
-    return (urlsplit(url).hostname or "").removeprefix("www.")
+    return without_www(urlsplit(url).hostname or "")

@@ -14,8 +14,9 @@ from datetime import datetime
 from research.news.alike import likeness
 from research.news.figures import Figure, figures
 from research.news.headlines import Headline, parsed
-from research.news.stories import LASTS, Identity, Story, as_written, candidates
+from research.news.stories import LASTS, Story, candidates
 from research.records import Record
+from research.urls import url_identity
 
 HEADLINES = 5  # of each story that are compared
 
@@ -46,14 +47,10 @@ class Changes(Record):
 
 
 def changes(
-    before: Sequence[Story],
-    after: Sequence[Story],
-    *,
-    since: datetime | None = None,
-    identity: Identity = as_written,
+    before: Sequence[Story], after: Sequence[Story], *, since: datetime | None = None
 ) -> Changes:
     """Compares an earlier set with a later one. `since` is where the later one's period begins."""
-    pairs = matched(before, after, identity)
+    pairs = matched(before, after)
     found = set(pairs.values())
     lost = [story for at, story in enumerate(before) if at not in pairs]
     past = [s for s in lost if since and s.latest and s.latest.at < since]
@@ -63,16 +60,14 @@ def changes(
         gone=tuple(story for story in lost if story not in past),
         past=tuple(past),
         kept=tuple((old.id, new.id) for old, new in both),
-        grown=tuple(new for old, new in both if _keys(new, identity) - _keys(old, identity)),
-        figures=tuple(change for old, new in both for change in _changed(old, new, identity)),
+        grown=tuple(new for old, new in both if _keys(new) - _keys(old)),
+        figures=tuple(change for old, new in both for change in _changed(old, new)),
     )
 
 
-def carried(
-    before: Sequence[Story], after: Sequence[Story], identity: Identity = as_written
-) -> tuple[Story, ...]:
+def carried(before: Sequence[Story], after: Sequence[Story]) -> tuple[Story, ...]:
     """The later stories with the ids that they had before, if they were there."""
-    pairs = {b: before[a].id for a, b in matched(before, after, identity).items()}
+    pairs = {b: before[a].id for a, b in matched(before, after).items()}
     taken = set(pairs.values())
     return tuple(
         story.model_copy(update={"id": pairs.get(at, _free(story.id, taken))})
@@ -88,17 +83,15 @@ def _free(own: str, taken: set[str]) -> str:
     return own
 
 
-def matched(
-    before: Sequence[Story], after: Sequence[Story], identity: Identity = as_written
-) -> dict[int, int]:
+def matched(before: Sequence[Story], after: Sequence[Story]) -> dict[int, int]:
     """Places in the earlier list to places in the later one; each at most once, the surest first."""
     scores: dict[tuple[int, int], float] = defaultdict(float)
     homes: dict[str, list[int]] = defaultdict(list)
     for at, story in enumerate(after):
-        for key in _keys(story, identity):
+        for key in _keys(story):
             homes[key].append(at)
     for at, story in enumerate(before):
-        for key in _keys(story, identity):
+        for key in _keys(story):
             for home in homes[key]:
                 scores[at, home] += 2.0
     for a, b in candidates([s.headline for s in before], [s.headline for s in after]):
@@ -114,8 +107,8 @@ def matched(
     return pairs
 
 
-def _keys(story: Story, identity: Identity) -> set[str]:
-    return {key for item in story.items if item.url and (key := identity(item.url))}
+def _keys(story: Story) -> set[str]:
+    return {key for item in story.items if (key := url_identity(item.url))}
 
 
 def _told_alike(old: Story, new: Story) -> float:
@@ -140,9 +133,9 @@ def _heads(story: Story) -> list[Headline]:
     return [parsed(title, outlet) for title, outlet in titles[:HEADLINES]]
 
 
-def _changed(old: Story, new: Story, identity: Identity) -> Iterable[Changed]:
+def _changed(old: Story, new: Story) -> Iterable[Changed]:
     """Figures of things of which each set gives one value and the values differ."""
-    before, after = _values(figures(old, identity)), _values(figures(new, identity))
+    before, after = _values(figures(old)), _values(figures(new))
     for key in sorted(before.keys() & after.keys()):
         was, now = before[key], after[key]
         values = {figure.value for figure in was}

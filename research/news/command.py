@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC
 from typing import Any
 
+from research.news.article import Article
 from research.news.dates import read
 from research.news.figures import conflicts
-from research.news.items import Item
-from research.news.stories import Identity, Story, as_written, stories
+from research.news.stories import Story, stories
 
 LARGEST = 20_000  # items
 FIELDS = ("title", "outlet", "published", "text", "url")
@@ -23,7 +22,7 @@ class UnreadableItems(ValueError):
     """The text is no list of items; the message says where and what was expected."""
 
 
-def grouped(text: str, identity: Identity = as_written) -> str:
+def grouped(text: str) -> str:
     """The stories of a JSON list of items, as JSON.
 
     The list is that of `{"items": [...]}` or stands alone. An item has a title and may have an outlet,
@@ -40,10 +39,10 @@ def grouped(text: str, identity: Identity = as_written) -> str:
         items.append(item)
         if note not in ("", "missing"):
             unread.append({"item": at, "published": item.published_text, "why": note})
-    told = stories(items, identity)
+    told = stories(items)
     made = {
         "items": len(items),
-        "stories": [_told(story, identity) for story in told],
+        "stories": [_told(story) for story in told],
         "unread": unread,
     }
     return json.dumps(made, ensure_ascii=False, indent=2) + "\n"
@@ -68,7 +67,7 @@ def _rows(text: str) -> list[Any]:
     return data
 
 
-def _item(row: Any, at: int) -> tuple[Item, str]:
+def _item(row: Any, at: int) -> tuple[Article, str]:
     if not isinstance(row, Mapping):
         raise UnreadableItems(f"Item {at} is {_kind(row)}; expected an object with a title.")
     values: dict[str, str] = {}
@@ -79,15 +78,15 @@ def _item(row: Any, at: int) -> tuple[Item, str]:
         values[name] = value or ""
     if row.get("title") is None:
         raise UnreadableItems(f"Item {at} has no title.")
-    reading = read(values["published"], zone=UTC)
+    reading = read(values["published"])
     moment = reading.moment
-    return Item(
+    return Article(
         url=values["url"],
         title=values["title"],
         outlet=values["outlet"],
         text=values["text"],
         published=moment.at if moment else None,
-        published_day_only=bool(moment and moment.day_only),
+        day_only=bool(moment and moment.day_only),
         published_text=values["published"],
     ), reading.note
 
@@ -97,7 +96,7 @@ def _kind(value: Any) -> str:
     return "nothing (null)" if value is None else kinds.get(type(value), "a number")
 
 
-def _told(story: Story, identity: Identity) -> dict[str, Any]:
+def _told(story: Story) -> dict[str, Any]:
     return {
         "id": story.id,
         "headline": story.headline,
@@ -115,6 +114,6 @@ def _told(story: Story, identity: Identity) -> dict[str, Any]:
                     for figure in conflict.figures
                 ],
             }
-            for conflict in conflicts(story, identity)
+            for conflict in conflicts(story)
         ],
     }

@@ -12,8 +12,8 @@ import unicodedata
 import zlib
 from collections.abc import Sequence
 
+from research.news.article import Article
 from research.news.headlines import parsed, stripped
-from research.news.items import Item
 from research.news.words import AGENCIES
 
 SHORTEST = 60  # characters of a text, below which it proves nothing
@@ -47,7 +47,7 @@ def near_copies(one: frozenset[int], other: frozenset[int]) -> bool:
 _ANY = re.compile("|".join(pattern.pattern for _, pattern in AGENCIES))
 
 
-def agency(item: Item) -> str:
+def agency(item: Article) -> str:
     """The agency that a piece comes from: its outlet is one, or headline or text name one as origin."""
     if not any(_ANY.search(said) for said in (item.outlet, item.title, item.text)):
         return ""
@@ -72,7 +72,7 @@ def _credited(text: str, pattern: re.Pattern[str]) -> bool:
     )
 
 
-def independent(items: Sequence[Item], outlets: Sequence[str]) -> int:
+def independent(items: Sequence[Article], outlets: Sequence[str]) -> int:
     """How many origins some pieces have; `outlets` are their publishers, "" where unknown."""
     if len(items) == 1:
         return 1

@@ -5,13 +5,13 @@ Of other evidence only what has a day of publication is counted in. Knows no clo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Literal
 
 from research.news import figures
+from research.news.article import Article
 from research.news.changes import changes
-from research.news.items import Item
 from research.news.sentiment import sentiment
 from research.news.stories import Story as Group
 from research.news.stories import stories
@@ -28,18 +28,17 @@ from research.records import (
     Tones,
 )
 
-Identity = Callable[[str], str]
 MOST = 400  # stories that are kept
 CLAUSE = 200  # characters around a figure
 
 
-def cover(evidence: Iterable[Evidence], as_of: datetime, identity: Identity) -> Coverage | None:
+def cover(evidence: Iterable[Evidence], as_of: datetime) -> Coverage | None:
     """The coverage of some evidence, its tones counted roughly; None if none of it is news."""
     items = [_item(one) for one in evidence if one.kind == "news" or one.published]
     if not items:
         return None
-    groups = stories(items, identity)[:MOST]
-    table = timeline(groups, as_of=as_of, identity=identity)
+    groups = stories(items)[:MOST]
+    table = timeline(groups, as_of=as_of)
     rows = {row.story: row for row in table.rows}
     told = []
     for group in groups:
@@ -61,7 +60,7 @@ def cover(evidence: Iterable[Evidence], as_of: datetime, identity: Identity) -> 
         as_of=as_of.date(),
         stories=tuple(told),
         outlets=tuple(Outlet(**outlet.model_dump()) for outlet in table.outlets),
-        conflicts=tuple(c for group in groups for c in _conflicts(group, identity)),
+        conflicts=tuple(c for group in groups for c in _conflicts(group)),
         days=table.days,
         undated=table.undated,
     )
@@ -85,16 +84,15 @@ def compared(
     now: Iterable[Evidence],
     known: Container[str],
     expected: frozenset[str],
-    identity: Identity,
 ) -> Coverage:
     """The coverage with what has changed since the report of `before`.
 
     What was found `now` is compared. A story is new only if a piece of it is not `known`, and gone
     only if a piece of it was `expected` to be found again.
     """
-    old = _groups(before.evidence, identity)
-    new = _groups(now, identity)
-    found = changes(old, new, identity=identity)
+    old = _groups(before.evidence)
+    new = _groups(now)
+    found = changes(old, new)
     homes = {ref: story.id for story in coverage.stories for ref in story.evidence}
     told: list[Change] = []
     for group in found.new:
@@ -131,18 +129,18 @@ def _change(
     return Change(kind=kind, story=story, headline=group.headline, evidence=tuple(refs))
 
 
-def _groups(evidence: Iterable[Evidence], identity: Identity) -> tuple[Group, ...]:
-    return stories([_item(e) for e in evidence if e.kind == "news" or e.published], identity)
+def _groups(evidence: Iterable[Evidence]) -> tuple[Group, ...]:
+    return stories([_item(e) for e in evidence if e.kind == "news" or e.published])
 
 
-def _item(evidence: Evidence) -> Item:
+def _item(evidence: Evidence) -> Article:
     moment, day = evidence.moment, evidence.published
-    return Item(
+    return Article(
         url=evidence.url,
         title=evidence.title,
         outlet=evidence.publisher,
         published=moment or (_midnight(day) if day else None),
-        published_day_only=moment is None and day is not None,
+        day_only=moment is None and day is not None,
         text="\n".join(p.text for p in evidence.passages if p.origin == "source"),
         refs=(evidence.id,),
     )
@@ -156,7 +154,7 @@ def _refs(group: Group) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ref for item in group.items for ref in item.refs))
 
 
-def _conflicts(group: Group, identity: Identity) -> list[Conflict]:
+def _conflicts(group: Group) -> list[Conflict]:
     return [
         Conflict(
             story=group.id,
@@ -164,7 +162,7 @@ def _conflicts(group: Group, identity: Identity) -> list[Conflict]:
             unit=found.unit,
             figures=tuple(_figure(group, figure) for figure in found.figures),
         )
-        for found in figures.conflicts(group, identity)
+        for found in figures.conflicts(group)
     ]
 
 

@@ -1,7 +1,8 @@
 """When something was published: what services, feeds and pages write, read only where it is certain.
 
 Knows no clock: the time of retrieval and today are arguments. What cannot be read with certainty
-("05/06/2026", "2026-11") is unknown, and unknown is never filled with the time of a crawl.
+("05/06/2026", "2026-11") is unknown, and unknown is never filled with the time of a crawl. Of a time
+whose zone is not told only the day is known: there are hours between Beijing and London.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
-CHINA = timezone(timedelta(hours=8))  # where 年月日 is written without a zone
 AHEAD = timedelta(days=1)  # clocks and zones differ; a date further in the future is a mistake
-FIRST_YEAR = 1900
+NEWS_BEGAN = 1990  # a date before it is a service's way of saying that it knows none
+LONGEST = 100  # characters of a date
 
 Note = Literal[
     "",
@@ -52,27 +53,28 @@ class Reading:
 
 
 def read(
-    text: str | None,
-    *,
-    retrieved: datetime | None = None,
-    now: datetime | None = None,
-    zone: tzinfo = UTC,
+    text: object, *, retrieved: datetime | None = None, now: datetime | None = None
 ) -> Reading:
     """Reads a date of publication.
 
     Formats: RFC 2822 and 1123, ISO 8601 in long and compact form (GDELT's 20261120T081500Z),
     2026/11/20, 2026.11.20, 2026年11月20日, 20 Nov 2026, November 20, 2026, each with or without a time;
     11/20/2026 where only one order is possible; "3 hours ago", "3小时前" and their like if `retrieved`
-    is given. `zone` is that of a time without one; 年月日 is Chinese and read in UTC+8.
+    is given.
     """
-    said = " ".join(unicodedata.normalize("NFKC", text or "").split())
+    if text is not None and not isinstance(text, str):
+        return Reading(note="unreadable")
+    text = (text or "").strip()
+    said = " ".join(unicodedata.normalize("NFKC", text[: LONGEST + 1]).split())
     if not said:
         return Reading(note="missing")
+    if len(text) > LONGEST:
+        return Reading(note="unreadable")
     relative = _relative(said, retrieved)
     if relative is not None:
         found = relative
     else:
-        moment = _absolute(said, zone)
+        moment = _absolute(said)
         found = Reading(moment) if moment else Reading(note="unreadable")
     if found.moment and now and found.moment.at > now + AHEAD:
         return Reading(note="future")
@@ -147,148 +149,104 @@ jan january|feb february|mar march|apr april|may|jun june|jul july|aug august|se
 _MONTHS = {
     name: number for number, names in enumerate(_NAMES.split("|"), 1) for name in names.split()
 }
-_TIME = (
-    r"(?:(?:,? (?:at )?|T| *- *)(?P<time>\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d+)?"
-    r" ?(?P<half>[AaPp]\.?[Mm]\.?)?"
-    r" ?(?P<zone>Z|UTC|GMT|CST \(UTC\+8\)|[+-]\d{2}:?\d{2})?)?"
+_CLOCK = (
+    r"(?P<time>\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d+)? ?(?P<half>[AP]\.?M\.?)?"
+    r" ?(?P<zone>(?:Z|UTC|GMT|CST \(UTC\+8\)|[+-]\d{2}:?\d{2})(?![A-Z]))?"
+    r"(?: ?\(?[A-Z][A-Z/_ ]{1,24}\)?)?"  # a zone's name, which may be that of several
+)
+_TIME = rf"(?:(?:,? (?:at )?|T| *- *){_CLOCK})?"
+_CHINESE = (
+    r"(?P<year>\d{4}) ?年 ?(?P<month>\d{1,2}) ?月 ?(?P<day>\d{1,2})(?: ?[日号]|(?!\d))"
+    r"(?: ?\(?(?:星期|周)[一二三四五六日天]\)?)? ?"
 )
 _WEEKDAY = r"(?:(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)[a-z]*\.?,? )?"
 _MONTH_NAME = r"(?P<name>[A-Za-z]{3,9})\.?"
 _FORMS = tuple(
-    re.compile(form + _TIME, re.IGNORECASE)
+    re.compile(form, re.IGNORECASE)
     for form in (
-        r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
-        r"(?P<year>\d{4}) ?年 ?(?P<month>\d{1,2}) ?月 ?(?P<day>\d{1,2}) ?[日号]"
-        r"(?: ?\(?(?:星期|周)[一二三四五六日天]\)?)?",
-        _WEEKDAY + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -]" + _MONTH_NAME + r",?[ -](?P<year>\d{4})",
-        _WEEKDAY + _MONTH_NAME + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
+        r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})" + _TIME,
+        _CHINESE + rf"(?:{_CLOCK})?",
+        _CHINESE + r"(?P<time>)(?:凌晨|早上|上午|中午|下午|晚上|晚间)? ?\d{1,2}[:时点](?:\d{1,2}分?)?",
+        _WEEKDAY + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -]" + _MONTH_NAME + r",?[ -](?P<year>\d{4})" + _TIME,
+        _WEEKDAY + _MONTH_NAME + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})" + _TIME,
     )
-)
-_EITHER = re.compile(r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})" + _TIME)  # fmt: skip
+)  # fmt: skip
+_EITHER = re.compile(r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})" + _TIME, re.IGNORECASE)  # fmt: skip
 _COMPACT = re.compile(r"\d{8}(?:T?\d{6}(?:Z|[+-]\d{2}:?\d{2})?)?")
-_RFC = re.compile(r"(?:[A-Za-z]{3,9},? )?\d{1,2} [A-Za-z]{3,9} \d{4} \d{1,2}:\d{2}(?::\d{2})? .+")
+_RFC = re.compile(
+    r"(?:[A-Z]{3,9},? )?\d{1,2}[ -][A-Z]{3,9}[ -](?:\d{4}|\d{2}) \d{1,2}:\d{2}(?::\d{2})?(?: .+)?"
+    r"|[A-Z]{3} [A-Z]{3} \d{1,2} \d{2}:\d{2}:\d{2} \d{4}",  # as C's asctime writes
+    re.IGNORECASE,
+)
 
 
-def _absolute(said: str, zone: tzinfo) -> Moment | None:
+def _absolute(said: str) -> Moment | None:
     try:
-        if _RFC.fullmatch(said) and not re.search(r"[AaPp]\.?[Mm]\.?", said.rpartition(":")[2]):
-            return _moment(parsedate_to_datetime(said), zone)
+        if _RFC.fullmatch(said) and not re.search(r"[AP]\.?M\.?", said.rpartition(":")[2], re.IGNORECASE):  # fmt: skip
+            at = parsedate_to_datetime(said)
+            return _moment(at.replace(tzinfo=UTC) if said.endswith("-0000") else at)
         if _COMPACT.fullmatch(said):
-            return _compact(said, zone)
+            return _compact(said)
         for form in _FORMS:
             if match := form.fullmatch(said):
-                return _matched(match, CHINA if "年" in said else zone)
+                return _matched(match)
         if match := _EITHER.fullmatch(said):
-            return _either(match, zone)
+            return _either(match)
         if "T" in said and said[:4].isdecimal():
-            return _moment(datetime.fromisoformat(said), zone)
+            return _moment(datetime.fromisoformat(said))
     except (ValueError, OverflowError, IndexError, TypeError):
         pass
     return None
 
 
-def _compact(said: str, zone: tzinfo) -> Moment | None:
-    day = date(int(said[:4]), int(said[4:6]), int(said[6:8]))
+def _compact(said: str) -> Moment | None:
     if len(said) == 8:
-        return _day(day) if day.year >= FIRST_YEAR else None
-    if said[8] != "T":
-        said = f"{said[:8]}T{said[8:]}"
-    return _moment(datetime.fromisoformat(said), zone)
+        return _known(date(int(said[:4]), int(said[4:6]), int(said[6:])))
+    return _moment(datetime.fromisoformat(f"{said[:8]}T{said[8:].removeprefix('T')}"))
 
 
-def _moment(at: datetime, zone: tzinfo) -> Moment | None:
-    at = at if at.tzinfo else at.replace(tzinfo=zone)
+def _moment(at: datetime) -> Moment | None:
+    """A time in UTC; of one without a zone the day."""
+    if at.tzinfo is None:
+        return _known(at.date())
     at = at.astimezone(UTC).replace(microsecond=0)
-    return Moment(at) if at.year >= FIRST_YEAR else None
+    return Moment(at) if at.year >= NEWS_BEGAN else None
 
 
-def _matched(match: re.Match[str], zone: tzinfo) -> Moment | None:
+def _known(day: date) -> Moment | None:
+    return _day(day) if day.year >= NEWS_BEGAN else None
+
+
+def _matched(match: re.Match[str]) -> Moment | None:
     parts = match.groupdict()
     name = parts.get("name")
     month = _MONTHS.get(name.lower(), 0) if name else int(parts["month"])
-    return _built(match, int(parts["year"]), month, int(parts["day"]), zone)
+    return _built(parts, date(int(parts["year"]), month, int(parts["day"])))
 
 
-def _either(match: re.Match[str], zone: tzinfo) -> Moment | None:
+def _either(match: re.Match[str]) -> Moment | None:
     """Day and month in the only order in which they are a date; None if both are possible."""
     first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
     if first > 12 >= second or first == second:
-        return _built(match, year, second, first, zone)
-    return _built(match, year, first, second, zone) if second > 12 >= first else None
+        return _built(match.groupdict(), date(year, second, first))
+    return _built(match.groupdict(), date(year, first, second)) if second > 12 >= first else None
 
 
-def _built(match: re.Match[str], year: int, month: int, day: int, zone: tzinfo) -> Moment | None:
-    if year < FIRST_YEAR:
-        return None
-    whole = date(year, month, day)
-    if not match["time"]:
-        return _day(whole)
-    hour, minute, second = ([int(part) for part in match["time"].split(":")] + [0])[:3]
-    if match["half"]:
+def _built(parts: dict[str, str | None], day: date) -> Moment | None:
+    if not (said := parts["time"]):
+        return _known(day)
+    hour, minute, second = ([int(part) for part in said.split(":")] + [0])[:3]
+    if half := parts["half"]:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + 12 * (match["half"][0] in "Pp")
-    at = datetime(year, month, day, hour, minute, second)
-    return _moment(at.replace(tzinfo=_zone(match["zone"]) or zone), zone)
+        hour = hour % 12 + 12 * (half[0] in "Pp")
+    return _moment(datetime.combine(day, time(hour, minute, second, tzinfo=_zone(parts["zone"]))))
 
 
-def _zone(said: str | None) -> tzinfo | None:
+def _zone(said: str | None) -> timezone | None:
     if not said:
         return None
-    if "+8" in said:
-        return CHINA
     if said[0] not in "+-":
-        return UTC
+        return timezone(timedelta(hours=8)) if "+8" in said else UTC
     minutes = int(said[1:3]) * 60 + int(said[-2:])
     return timezone(timedelta(minutes=-minutes if said[0] == "-" else minutes))
-
-
-# A pair of dates that a model has given
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """Two days, both included, the first not after the last; and what was put right."""
-
-    start: date
-    end: date
-    swapped: bool = False
-    clamped: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NoPeriod:
-    """Why a pair of dates cannot be used, in both languages."""
-
-    zh: str
-    en: str
-
-
-def period(start: str | None, end: str | None, today: date) -> Period | NoPeriod:
-    """The period that a pair of texts means, each of which must be YYYY-MM-DD.
-
-    Dates in the wrong order are swapped; an end after today becomes today.
-    """
-    days: list[date] = []
-    for text, zh, en in ((start, "开始日期", "start date"), (end, "结束日期", "end date")):
-        said = (text or "").strip()
-        if not said:
-            return NoPeriod(f"没有{zh}", f"there is no {en}")
-        if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", said):
-            short = said if len(said) <= 40 else said[:39] + "…"
-            return NoPeriod(
-                f"{zh}“{short}”不是 YYYY-MM-DD 格式", f"the {en} {short!r} is not YYYY-MM-DD"
-            )
-        try:
-            days.append(date.fromisoformat(said))
-        except ValueError:
-            return NoPeriod(
-                f"{zh} {said} 不是真实存在的日期", f"the {en} {said} does not exist in the calendar"
-            )
-    first, last = min(days), max(days)
-    if first > today:
-        return NoPeriod(
-            f"时间段 {first} 至 {last} 在今天（{today}）之后",
-            f"the period from {first} to {last} lies after today, {today}",
-        )
-    return Period(first, min(last, today), swapped=days[0] > days[1], clamped=last > today)

@@ -232,7 +232,7 @@ def found(feeds: Iterable[Feed], query: str, request: Request, now: datetime) ->
     for item in (item for feed in feeds for item in feed.items):
         article = item.article
         score = _score(item, weights)
-        misses = window is not None and window.misses(article.when)
+        misses = window is not None and window.misses(article.moment)
         if score < MATCH or misses or (request.tool.pictures and not article.image):
             continue
         moment = article.published.timestamp() if article.published else float("-inf")

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from research.news import words
-from research.news.items import Item
+from research.news.article import Article
 from research.news.quantities import Quantity, agrees, plain, quantities
-from research.news.stories import Identity, Story, as_written, outlet_of
+from research.news.stories import Story, outlet_of
 from research.records import Record
 from research.text import STOP, has_han, stem
 from research.text import words as cut
@@ -62,22 +62,22 @@ class Conflict(Record):
         return tuple(sorted({figure.value for figure in self.figures}))
 
 
-def figures(story: Story, identity: Identity = as_written) -> tuple[Figure, ...]:
+def figures(story: Story) -> tuple[Figure, ...]:
     """The figures of a story's headlines and texts that say what they count."""
     found: list[Figure] = []
     for at, item in enumerate(story.items):
-        found += _of_item(item, at, outlet_of(item, identity))
+        found += _of_item(item, at, outlet_of(item))
     return tuple(found)
 
 
-def conflicts(story: Story, identity: Identity = as_written) -> tuple[Conflict, ...]:
+def conflicts(story: Story) -> tuple[Conflict, ...]:
     """Where two outlets of a story give figures of one thing that do not agree.
 
     Rounding is agreement (12 and 12.3 million), and so is "over 100" beside 104. An outlet that gives
     several figures of one thing, because it tells how they changed, counts with none of them.
     """
     groups: list[list[Figure]] = []
-    for figure in figures(story, identity):
+    for figure in figures(story):
         home = next((group for group in groups if _same_thing(group[0], figure)), None)
         if home is None:
             groups.append([figure])
@@ -150,7 +150,7 @@ def _english(clause: str) -> frozenset[str]:
     return frozenset().union(*(words.english(w) for w in re.findall(r"[a-z]+", clause)))
 
 
-def _of_item(item: Item, at: int, outlet: str) -> Iterable[Figure]:
+def _of_item(item: Article, at: int, outlet: str) -> Iterable[Figure]:
     seen: set[tuple[Decimal, str, str]] = set()
     for clause in _clauses(f"{item.title}\n{item.text[:READ]}"):
         if _UNSURE.search(clause):

@@ -21,9 +21,9 @@ import httpx
 
 from research.deadlines import uncounted
 from research.news.article import HEADLINE, Article, host, web_address
+from research.news.dates import read
 from research.news.provider import BACKOFF, PATIENCE, News, again
 from research.news.tools import Request
-from research.news.when import when
 from research.records import Picture, Readiness, Say
 from research.text import language
 from research.trouble import Trouble, of_status, retry_after
@@ -223,11 +223,12 @@ def _article(row: dict[str, Any]) -> Article | None:
     title = shortened(" ".join(legible(row.get("title")).split()), HEADLINE)
     if not url or not title:
         return None
+    seen = read(row.get("seendate")).moment
     return Article(
         url=url,
         title=title,
         provider=GDELT.name,
         outlet=shortened(tidy(row.get("domain")), HEADLINE) or host(url),
-        seen=when(row.get("seendate")).moment,
+        seen=seen.at if seen else None,
         image=web_address(row.get("socialimage")),
     )

@@ -10,15 +10,13 @@ import io
 import json
 import xml.sax
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from research.news.article import HEADLINE, Article, host, web_address
-from research.news.when import LONGEST as DATE
-from research.news.when import when
 from research.text import tokens
 from research.trouble import Trouble
-from research.wire.plain import legible, rows, shortened, unmarked
+from research.wire.plain import rows, shortened, unmarked
 
 PROVIDER = "feeds"
 ITEMS = 5_000  # of one feed that are read, the first ones
@@ -122,7 +120,6 @@ def _entry(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Article
     """The id of an entry and the article, if it has an address."""
     # `get` of the library's own class makes up one date from another.
     told = dict.get(entry, "published") or dict.get(entry, "updated")  # type: ignore[call-overload]
-    known = when(told)
     contents = [part.get("value") for part in rows(entry.get("content"))]
     texts = [_plain(text, TEXT) for text in (*contents, entry.get("summary"))]
     source = entry.get("source")
@@ -134,11 +131,8 @@ def _entry(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Article
         provider=PROVIDER,
         outlet=outlet or feed,
         text=max(texts, key=len),
-        published=known.moment,
-        day_only=known.day_only,
-        published_text=shortened(legible(told), DATE),
         image=_image(entry, base),
-    )
+    ).dated(told)
     # An address that is none was taken for one relative to the feed: it leads back to that.
     return str(entry.get("id") or ""), article if link and link != base else None
 
@@ -173,7 +167,6 @@ def _json(body: bytes, url: str) -> Feed:
 
 def _json_item(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Article | None]:
     dated = entry.get("date_published") or entry.get("date_modified")
-    known = when(dated)
     texts = (entry.get("content_text"), entry.get("content_html"), entry.get("summary"))
     link = web_address(entry.get("url") or entry.get("external_url"), base)
     article = Article(
@@ -182,11 +175,8 @@ def _json_item(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Art
         provider=PROVIDER,
         outlet=feed,
         text=max((_plain(text, TEXT) for text in texts), key=len),
-        published=known.moment,
-        day_only=known.day_only,
-        published_text=shortened(legible(dated), DATE),
         image=web_address(entry.get("image"), base),
-    )
+    ).dated(dated)
     return str(entry.get("id") or ""), article if link else None
 
 
@@ -218,7 +208,7 @@ def _feed(
 
 
 def _item(article: Article) -> Item:
-    article = replace(article, title=article.title or shortened(article.text, 80))
+    article = article.model_copy(update={"title": article.title or shortened(article.text, 80)})
     title = frozenset(tokens(article.title))
     return Item(article, title, title | frozenset(tokens(article.text[:MATCHED])))
 

@@ -3,7 +3,7 @@
 Two levels: one address is one item; items whose headlines (and texts, where there are some) tell of
 one event are one story. Groups are linked completely: a headline joins a story only if it fits all of
 it, so that no chain of similar headlines unites two events. The result does not depend on the order
-of the items. Knows no clock and no source; how addresses are compared is an argument.
+of the items. Knows no clock and no source.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import combinations
 
 from research.news.alike import THRESHOLD, Likeness, likeness
+from research.news.article import Article, host
 from research.news.copies import independent, near_copies, shingles
 from research.news.dates import Moment
 from research.news.headlines import Headline, parsed, stripped
-from research.news.items import Item
 from research.records import Record, fingerprint
-
-Identity = Callable[[str], str]
+from research.urls import canonical_url, url_identity
 
 LASTS = 7  # days between two pieces, from which equal headlines are another event of the kind
 SLACK = 0.15  # how far below the threshold one pair of a story may be, if the average is not
@@ -47,7 +46,7 @@ class Story(Record):
 
     id: str
     headline: str
-    items: tuple[Item, ...]
+    items: tuple[Article, ...]
     indexes: tuple[int, ...] = ()
     outlets: tuple[str, ...] = ()
     independent: int = 1
@@ -55,19 +54,11 @@ class Story(Record):
     latest: Moment | None = None
 
 
-def as_written(url: str) -> str:
-    """Where nobody says how addresses are compared: an address is equal to itself."""
-    return url.strip()
-
-
-def stories(items: Sequence[Item], identity: Identity = as_written) -> tuple[Story, ...]:
-    """The stories of some items, the latest first and those without a date last.
-
-    `identity` gives the key under which two addresses are one, "" for one that is none.
-    """
-    units = _units(items, identity)
+def stories(items: Sequence[Article]) -> tuple[Story, ...]:
+    """The stories of some items, the latest first and those without a date last."""
+    units = _units(items)
     groups = _Groups(units).found()
-    made = [_story([units[at] for at in group], items, identity) for group in groups]
+    made = [_story([units[at] for at in group], items) for group in groups]
     return tuple(sorted(made, key=_rank))
 
 
@@ -94,10 +85,10 @@ class _Unit:
         return shingles(self.text)
 
 
-def _units(items: Sequence[Item], identity: Identity) -> list[_Unit]:
+def _units(items: Sequence[Article]) -> list[_Unit]:
     by_address: dict[str, list[int]] = defaultdict(list)
     for at, item in enumerate(items):
-        by_address[_address(item, identity) or f"\x00{at}"].append(at)
+        by_address[_address(item) or f"\x00{at}"].append(at)
     by_title: dict[str, list[list[int]]] = defaultdict(list)
     alone: list[list[int]] = []
     for members in by_address.values():
@@ -109,20 +100,20 @@ def _units(items: Sequence[Item], identity: Identity) -> list[_Unit]:
     return sorted(units, key=lambda unit: (unit.headline.plain, unit.days, unit.key))
 
 
-def _address(item: Item, identity: Identity) -> str:
+def _address(item: Article) -> str:
     """The address of a piece; that of a whole site is none."""
-    key = identity(item.url) if item.url else ""
+    key = url_identity(item.url)
     return key if re.search(r"[^/:]/+[^/]|\?", key) else ""
 
 
-def _head(items: Sequence[Item], members: Iterable[int]) -> Headline:
+def _head(items: Sequence[Article], members: Iterable[int]) -> Headline:
     """The headline of some items of one address: the commonest, or how the text begins."""
     titles = Counter(_titled(items[at]) for at in members)
     title, outlet = min(titles, key=lambda t: (not t[0], -titles[t], -len(t[0]), t))
     return parsed(title, outlet)
 
 
-def _titled(item: Item) -> tuple[str, str]:
+def _titled(item: Article) -> tuple[str, str]:
     title = " ".join(item.title.split())[:300]
     if title:
         return title, item.outlet
@@ -130,7 +121,7 @@ def _titled(item: Item) -> tuple[str, str]:
     return first[:120], ""
 
 
-def _in_time(items: Sequence[Item], groups: list[list[int]]) -> Iterator[list[int]]:
+def _in_time(items: Sequence[Article], groups: list[list[int]]) -> Iterator[list[int]]:
     """Groups of one headline, parted where days pass: a forecast is issued anew every week."""
     dated = sorted((d[0], min(g), g) for g in groups if (d := _days(items, g)))
     undated = [at for group in groups if not _days(items, group) for at in group]
@@ -146,11 +137,11 @@ def _in_time(items: Sequence[Item], groups: list[list[int]]) -> Iterator[list[in
         yield current
 
 
-def _days(items: Sequence[Item], members: Iterable[int]) -> list[int]:
+def _days(items: Sequence[Article], members: Iterable[int]) -> list[int]:
     return sorted(p.toordinal() for at in members if (p := items[at].published))
 
 
-def _unit(items: Sequence[Item], members: list[int]) -> _Unit:
+def _unit(items: Sequence[Article], members: list[int]) -> _Unit:
     text = max((items[at].text for at in members), key=lambda t: (len(t), t))
     keys = (f"{items[at].url}\x1f{items[at].outlet}\x1f{items[at].title}" for at in members)
     return _Unit(
@@ -282,55 +273,56 @@ def _features(headline: Headline) -> set[str]:
 # A story of its units
 
 
-def _story(units: list[_Unit], items: Sequence[Item], identity: Identity) -> Story:
+def _story(units: list[_Unit], items: Sequence[Article]) -> Story:
     indexes = sorted(at for unit in units for at in unit.members)
-    merged = _merged([items[at] for at in indexes], identity)
+    merged = _merged([items[at] for at in indexes])
     dated = [item.moment for item in merged if item.moment]
-    names = {outlet_of(item, identity): None for item in merged}
+    names = {outlet_of(item): None for item in merged}
     return Story(
-        id=_id(merged, identity),
+        id=_id(merged),
         headline=_representative(units),
         items=tuple(merged),
         indexes=tuple(indexes),
         outlets=tuple(name for name in names if name),
-        independent=independent(merged, [outlet_of(item, identity) for item in merged]),
+        independent=independent(merged, [outlet_of(item) for item in merged]),
         earliest=min(dated, default=None),
         latest=max(dated, default=None),
     )
 
 
-def outlet_of(item: Item, identity: Identity = as_written) -> str:
+def outlet_of(item: Article) -> str:
     """Who published an item: its outlet, or the host of its address."""
     if item.outlet.strip():
         return " ".join(item.outlet.split())
-    host = re.match(r"(?:https?://)?([^/?#\s]+\.[^/?#\s]+)", identity(item.url) if item.url else "")
-    return host[1].removeprefix("www.") if host else ""
+    return host(canonical_url(item.url))
 
 
-def _merged(items: Sequence[Item], identity: Identity) -> list[Item]:
+def _merged(items: Sequence[Article]) -> list[Article]:
     """One item for each address, with what any of them knows; the earliest first."""
-    groups: dict[str, list[Item]] = defaultdict(list)
+    groups: dict[str, list[Article]] = defaultdict(list)
     for at, item in enumerate(items):
-        groups[_address(item, identity) or f"\x00{at}"].append(item)
+        groups[_address(item) or f"\x00{at}"].append(item)
     made = [_one(group) if len(group) > 1 else group[0] for group in groups.values()]
     return sorted(
         made, key=lambda item: (_when(item), item.url, item.outlet, item.title, item.text)
     )
 
 
-def _one(same: list[Item]) -> Item:
+def _one(same: list[Article]) -> Article:
     dated = sorted((item for item in same if item.published), key=lambda i: (_when(i), i.published_text))  # fmt: skip
     first = dated[0] if dated else max(same, key=lambda i: i.published_text)
 
     def longest(name: str) -> str:
         return str(max((getattr(item, name) for item in same), key=lambda s: (len(s), s)))
 
-    return Item(
+    return Article(
         **{name: longest(name) for name in ("title", "outlet", "text", "image", "provider")},
         url=min(item.url for item in same),
         published=first.published,
-        published_day_only=first.published_day_only,
+        day_only=first.day_only,
         published_text=first.published_text,
+        outside=all(item.outside for item in same),
+        seen=min((item.seen for item in same if item.seen), default=None),
         score=max((item.score for item in same if item.score is not None), default=None),
         refs=tuple(dict.fromkeys(ref for item in same for ref in item.refs)),
     )
@@ -339,16 +331,14 @@ def _one(same: list[Item]) -> Item:
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-def _when(item: Item) -> tuple[datetime, bool]:
-    return (item.published or _NEVER, item.published_day_only)
+def _when(item: Article) -> tuple[datetime, bool]:
+    return (item.published or _NEVER, item.day_only)
 
 
-def _id(merged: Sequence[Item], identity: Identity) -> str:
+def _id(merged: Sequence[Article]) -> str:
     """Made of the earliest item, which later ones do not replace."""
-    first = min(merged, key=lambda i: (_when(i), _address(i, identity), i.title, i.outlet))
-    key = (
-        _address(first, identity) or f"{parsed(first.title, first.outlet).plain}\x1f{first.outlet}"
-    )
+    first = min(merged, key=lambda i: (_when(i), _address(i), i.title, i.outlet))
+    key = _address(first) or f"{parsed(first.title, first.outlet).plain}\x1f{first.outlet}"
     return "s" + fingerprint(key, str(first.published or "") if not key.strip("\x1f") else "")
 
 

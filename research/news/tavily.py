@@ -9,8 +9,6 @@ from typing import Any
 from research.news.article import HEADLINE, Article, host, web_address
 from research.news.provider import BACKOFF, PATIENCE, News, again
 from research.news.tools import Request
-from research.news.when import LONGEST as DATE
-from research.news.when import when
 from research.records import Picture, Readiness, Say, Usage
 from research.wire.plain import SNIPPET, rows, shortened, tidy
 from research.wire.tavily import LONGEST, TavilyWire
@@ -73,8 +71,6 @@ def _article(row: dict[str, Any]) -> Article | None:
     url = web_address(row.get("url"))
     if not url:
         return None
-    told = row.get("published_date")
-    known = when(told)
     score = row.get("score")
     return Article(
         url=url,
@@ -82,11 +78,8 @@ def _article(row: dict[str, Any]) -> Article | None:
         provider=TavilyNews.name,
         outlet=host(url),
         text=shortened(tidy(row.get("content")), SNIPPET),
-        published=known.moment,
-        day_only=known.day_only,
-        published_text=shortened(tidy(told), DATE),
         score=float(score) if isinstance(score, int | float) else None,
-    )
+    ).dated(row.get("published_date"))
 
 
 def _pictures(value: object) -> list[Picture]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 
 from research.news.dates import Moment
-from research.news.stories import Identity, Story, as_written, outlet_of
+from research.news.stories import Story, outlet_of
 from research.records import Record
 
 STALE = 7  # days behind the newest story, from which one is marked as old
@@ -52,11 +52,7 @@ class Timeline(Record):
 
 
 def timeline(
-    stories: Iterable[Story],
-    *,
-    as_of: datetime | None = None,
-    stale_after: int = STALE,
-    identity: Identity = as_written,
+    stories: Iterable[Story], *, as_of: datetime | None = None, stale_after: int = STALE
 ) -> Timeline:
     """The rows, days and outlets of some stories.
 
@@ -71,7 +67,7 @@ def timeline(
     return Timeline(
         rows=tuple(rows),
         days=_days(dated),
-        outlets=_outlets(told, identity),
+        outlets=_outlets(told),
         as_of=upon,
         undated=sum(moment is None for moment in dated),
     )
@@ -105,12 +101,12 @@ def _days(dated: Sequence[Moment | None]) -> tuple[tuple[date, int], ...]:
     return tuple(sorted(counts.items()))
 
 
-def _outlets(stories: Sequence[Story], identity: Identity) -> tuple[Outlet, ...]:
+def _outlets(stories: Sequence[Story]) -> tuple[Outlet, ...]:
     """The outlets, those with most items first; the unknown one last."""
     items: dict[str, list[tuple[str, Moment | None]]] = {}
     for story in stories:
         for item in story.items:
-            items.setdefault(outlet_of(item, identity), []).append((story.id, item.moment))
+            items.setdefault(outlet_of(item), []).append((story.id, item.moment))
     made = [
         Outlet(
             name=name,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from research.news.when import Window, days
+from research.news.windows import Window, days
 
 BASIC = "basic_search_news"
 

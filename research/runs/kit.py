@@ -125,7 +125,7 @@ class Kit:
         )
 
     def _news_source(self) -> NewsSource:
-        settings, models = self.settings, self.models
+        settings = self.settings
         seconds = min(settings.search_timeout / 2, 30.0)
         key = settings.tavily_key.get_secret_value()
         return NewsSource(
@@ -147,7 +147,6 @@ class Kit:
                 ),
             ],
             deadline=settings.search_timeout,
-            summarise=models.summarise if models else None,
             clock=now,
         )
 

@@ -2,18 +2,17 @@
 
 What a task chooses among the six tools is checked before anybody is asked, and whatever was put
 right is said. Every article that was found is evidence, with its outlet and its date or none. Knows
-no provider's wire, no model and no prompt: they are given to it.
+no provider's wire, and asks no model: who writes is given the passages themselves.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from research.deadlines import Clock, counted, deadline
-from research.evidence.registry import Registry, canonical_url, evidence_id
+from research.deadlines import counted, deadline
+from research.evidence.registry import Registry, evidence_id
 from research.news.article import Article
 from research.news.provider import News, Provider
 from research.news.tools import Choice, Request, chosen
@@ -25,14 +24,13 @@ from research.records import (
     Passage,
     Readiness,
     Say,
-    Span,
     Task,
     fingerprint,
 )
 from research.trouble import Trouble
+from research.urls import canonical_url
 
 KIND: EvidenceKind = "news"
-Summarise = Callable[[str, Sequence[Evidence], Say], Awaitable[tuple[Span, ...]]]
 PUNCTUAL = 0.95  # of the time for a search: then it ends by itself, and keeps what it has
 
 
@@ -48,13 +46,11 @@ class NewsSource:
         providers: Sequence[Provider],
         *,
         deadline: float,
-        summarise: Summarise | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`deadline` are the seconds of a whole search."""
         self._providers = tuple(providers)
         self._deadline = deadline
-        self._summarise = summarise
         self._clock = clock
 
     @property
@@ -74,39 +70,23 @@ class NewsSource:
         if not live:
             raise Trouble("no key", f"news needs one of {self.ready().detail}", hint="key")
         choice = chosen(task.tool, task.start, task.end, started.date())
-        with counted(self._deadline * PUNCTUAL) as clock:
-            provider, news, failures = await self._first(
-                live, task.query, choice.request, clock, say
-            )
-            if choice.fault:
-                trouble = Trouble("malformed", choice.fault)
-                failures.append(trouble.failure("search", self.name, task.query))
-            if provider is None:
-                return self._lost(task, started, failures)
-            finding = self._finding(task, choice, provider, news, started)
-            failures += finding.failures
-            summary: tuple[Span, ...] = ()
-            if self._summarise and finding.evidence:
-                summary, failed = await self._summary(task.query, finding.evidence, clock, say)
-                failures += failed
-        update = {
-            "summary": summary,
-            "failures": tuple(failures),
-            "seconds": round(time.monotonic() - begun, 4),
-        }
-        return finding.model_copy(update=update)
+        provider, news, failures = await self._first(live, task.query, choice.request, say)
+        if choice.fault:
+            trouble = Trouble("malformed", choice.fault)
+            failures.append(trouble.failure("search", self.name, task.query))
+        if provider is None:
+            return self._lost(task, started, failures)
+        finding = self._finding(task, choice, provider, news, started)
+        failures += finding.failures
+        seconds = round(time.monotonic() - begun, 4)
+        return finding.model_copy(update={"failures": tuple(failures), "seconds": seconds})
 
     async def close(self) -> None:
         for provider in self._providers:
             await provider.close()
 
     async def _first(
-        self,
-        providers: Sequence[Provider],
-        query: str,
-        request: Request,
-        clock: Clock,
-        say: Say,
+        self, providers: Sequence[Provider], query: str, request: Request, say: Say
     ) -> tuple[Provider | None, News, list[Failure]]:
         """What the first provider that answers has found, and the failures of those before it.
 
@@ -114,16 +94,18 @@ class NewsSource:
         others.
         """
         failures: list[Failure] = []
-        for at, provider in enumerate(providers):
-            share = clock.left / (len(providers) - at)
-            try:
-                async with deadline(share):
-                    return provider, await provider.search(query, request, say), failures
-            except TimeoutError:
-                trouble = Trouble("timeout", f"{provider.name} did not answer within {share:.3g} s")
-            except Trouble as error:
-                trouble = error
-            failures.append(trouble.failure("search", provider.name, query))
+        with counted(self._deadline * PUNCTUAL) as clock:
+            for at, provider in enumerate(providers):
+                share = clock.left / (len(providers) - at)
+                try:
+                    async with deadline(share):
+                        return provider, await provider.search(query, request, say), failures
+                except TimeoutError:
+                    text = f"{provider.name} did not answer within {share:.3g} s"
+                    trouble = Trouble("timeout", text)
+                except Trouble as error:
+                    trouble = error
+                failures.append(trouble.failure("search", provider.name, query))
         return None, News(), failures
 
     def _lost(self, task: Task, started: datetime, failures: Sequence[Failure]) -> Finding:
@@ -171,25 +153,6 @@ class NewsSource:
             undated=undated,
             failures=news.failures,
         )
-
-    async def _summary(
-        self, query: str, evidence: Sequence[Evidence], clock: Clock, say: Say
-    ) -> tuple[tuple[Span, ...], list[Failure]]:
-        """A model's summary, as far as there is time for it.
-
-        Who is cut off here hands out what there is: the search is paid for.
-        """
-        assert self._summarise is not None
-        try:
-            async with deadline(clock.left):
-                return await self._summarise(query, evidence, say), []
-        except asyncio.CancelledError:
-            trouble = Trouble("left out", "the search was ended before its summary was written")
-        except TimeoutError:
-            trouble = Trouble("timeout", "the search's time was over before the summary was there")
-        except Trouble as error:
-            trouble = error
-        return (), [trouble.failure("summarise", self.name, query)]
 
 
 def _evidence(article: Article, retrieved: datetime) -> Evidence | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from research.evidence.registry import gather, url_identity
+from research.evidence.registry import gather
 from research.news.coverage import compared, cover, rated
 from research.reasoners import Reasoner
 from research.records import Coverage, Finding, Options, Question, Say, Tone, Tones
@@ -30,7 +30,7 @@ async def covered(
     """What the news among the findings come to, and what has changed since an `earlier` report; None
     if there is none. Where nobody judges the tones, or there is no room for it, they stay rough.
     The earlier report's tones are kept."""
-    coverage = cover(gather([*question.remembered, *findings]), made, url_identity)
+    coverage = cover(gather([*question.remembered, *findings]), made)
     if coverage is None:
         return None
     told: dict[str, Tone] = {}
@@ -42,7 +42,6 @@ async def covered(
             gather(findings),
             earlier.known,
             expected(before, findings, made),
-            url_identity,
         )
         old = before.answer.coverage if before.answer else None
         told = {s.headline: s.tone for s in (old.stories if old else ()) if not s.rough}

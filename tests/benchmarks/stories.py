@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from research.news.items import Item
+from research.news.article import Article
 from research.news.stories import stories
 from tests.benchmarks.figures import Figure
 
@@ -60,12 +60,12 @@ def pairs() -> list[Pair]:
 
 def alone(judged: list[Pair]) -> dict[str, bool]:
     """Each pair grouped by itself."""
-    return {p.id: len(stories([Item(title=p.a), Item(title=p.b)])) == 1 for p in judged}
+    return {p.id: len(stories([Article(title=p.a), Article(title=p.b)])) == 1 for p in judged}
 
 
 def together(judged: list[Pair]) -> dict[str, bool]:
     """All headlines grouped at once."""
-    told = stories([Item(title=title) for pair in judged for title in (pair.a, pair.b)])
+    told = stories([Article(title=title) for pair in judged for title in (pair.a, pair.b)])
     home = {at: story.indexes for story in told for at in story.indexes}
     return {pair.id: home[2 * n] == home[2 * n + 1] for n, pair in enumerate(judged)}
 
@@ -99,7 +99,7 @@ def figures() -> Iterator[Figure]:
     yield Figure("5,000 items, processor", spent, "s", target=SECONDS, note=f"{len(told)} stories")
 
 
-def made_up(count: int) -> list[Item]:
+def made_up(count: int) -> list[Article]:
     """Headlines of few patterns, which is the hard case: most share words with hundreds of others."""
     pick = random.Random(1)
     cities = [
@@ -151,14 +151,14 @@ def made_up(count: int) -> list[Item]:
     ]
     towns = ["Lima", "Oslo", "Cairo", "Hanoi", "Quito", "Lyon", "Porto", "Turin", "Ghent", "Leeds"]
     sites = ["museum", "airport", "hospital", "stadium", "library", "zoo"]
-    out: list[Item] = []
+    out: list[Article] = []
     while len(out) < count:
         many, name = pick.randint(3, 999), "".join(pick.choices("abcdefghij", k=5)).title()
         title = f"{pick.choice(cities)}{pick.choice(things)}{pick.choice(acts)}新方案 涉及{many}人"
         if pick.random() < 0.4:
             site = f"{pick.choice(towns)} {pick.choice(sites)}"
             title = pick.choice((f"Storm {name} hits {site}", f"{site} closes as {many} workers strike"))  # fmt: skip
-        out.append(Item(title=title, outlet=f"outlet {len(out) % 50}"))
+        out.append(Article(title=title, outlet=f"outlet {len(out) % 50}"))
         if pick.random() < 0.5:
-            out.append(Item(title=f"{title} - 证券时报", outlet="证券时报"))
+            out.append(Article(title=f"{title} - 证券时报", outlet="证券时报"))
     return out[:count]

@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from research.evidence.citations import CitedAnswer, NumberedSpan, lint, number
 from research.evidence.markup import tree
-from research.evidence.registry import evidence_id, gather, url_identity
+from research.evidence.registry import evidence_id, gather
 from research.export.data import report_json
 from research.export.markdown import PLACES, escape, file_name, markdown, report_markdown
 from research.records import (
@@ -39,6 +39,7 @@ from research.records import (
     Usage,
 )
 from research.text import fold
+from research.urls import url_identity
 
 NOW = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

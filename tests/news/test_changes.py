@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from research.news.article import Article
 from research.news.changes import carried, changes, matched
-from research.news.items import Item
 from research.news.stories import stories
 
 DAY = datetime(2026, 11, 20, 8, tzinfo=UTC)
-SLIDE = Item(title="四川某县山体滑坡致12人遇难", url="https://a.example/1", outlet="A", published=DAY)  # fmt: skip
-LATER = Item(title="四川某县山体滑坡已致15人遇难", url="https://b.example/9", outlet="B", published=DAY + timedelta(days=1))  # fmt: skip
-MUSEUM = Item(title="Museum in Oslo extends its opening hours", url="https://a.example/2", published=DAY)  # fmt: skip
-GOLD = Item(title="Gold hits record high", url="https://a.example/3", published=DAY)
+SLIDE = Article(title="四川某县山体滑坡致12人遇难", url="https://a.example/1", outlet="A", published=DAY)  # fmt: skip
+LATER = Article(title="四川某县山体滑坡已致15人遇难", url="https://b.example/9", outlet="B", published=DAY + timedelta(days=1))  # fmt: skip
+MUSEUM = Article(title="Museum in Oslo extends its opening hours", url="https://a.example/2", published=DAY)  # fmt: skip
+GOLD = Article(title="Gold hits record high", url="https://a.example/3", published=DAY)
 
 
 def test_new_gone_and_changed_are_told_apart() -> None:

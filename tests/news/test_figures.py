@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from research.news.article import Article
 from research.news.figures import Conflict, conflicts
-from research.news.items import Item
 from research.news.stories import Story
 
 
 def between(*texts: str) -> tuple[Conflict, ...]:
-    items = tuple(Item(title=text, outlet=f"outlet {n}") for n, text in enumerate(texts))
+    items = tuple(Article(title=text, outlet=f"outlet {n}") for n, text in enumerate(texts))
     return conflicts(Story(id="s", headline=texts[0], items=items))
 
 
@@ -60,7 +60,7 @@ def test_other_things_rounding_and_earlier_figures_are_no_conflict(one: str, oth
 
 def test_one_outlet_alone_makes_no_conflict() -> None:
     assert between("山体滑坡致12人遇难") == ()
-    items = tuple(Item(title=f"山体滑坡致{n}人遇难", outlet="A") for n in (12, 15))
+    items = tuple(Article(title=f"山体滑坡致{n}人遇难", outlet="A") for n in (12, 15))
     assert conflicts(Story(id="s", headline="", items=items)) == ()
 
 

@@ -3,6 +3,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from research.news.tools import BASIC, TOOLS, Request, chosen
+from research.records import Task, fingerprint
 
 TODAY = date(2026, 11, 21)
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -29,6 +30,16 @@ def test_a_tool_that_is_named_is_the_one_that_is_used(name):
 
 def test_no_name_is_the_basic_tool():
     assert chosen("", None, None, TODAY).request.tool.name == BASIC
+
+
+def test_the_basic_tool_by_its_name_is_the_search_that_names_none():
+    usual = Task(id="1.1", source="news", query="降准")
+    named = usual.model_copy(update={"tool": BASIC})
+    assert named.key == usual.key == fingerprint("news", "降准")
+    day = {"start": TODAY, "end": TODAY}  # which the basic tool does not use
+    assert named.model_copy(update=day).key == usual.model_copy(update=day).key
+    others = [usual.model_copy(update={"tool": name}).key for name in TOOLS if name != BASIC]
+    assert len({usual.key, *others}) == len(TOOLS)
 
 
 def test_two_days_arrive_as_they_are():

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research.evidence.registry import url_identity
 from research.news.alike import likeness
+from research.news.article import Article
 from research.news.copies import agency
 from research.news.headlines import parsed
-from research.news.items import Item
 from research.news.stories import Story, stories
 from tests.benchmarks.stories import alone, made_up, pairs, score, together
 
@@ -23,7 +22,7 @@ QUAKE = ("四川雅安发生5.2级地震，暂无人员伤亡报告", "雅安5.2
 
 
 def grouped(*titles: str) -> list[tuple[int, ...]]:
-    return sorted(story.indexes for story in stories([Item(title=title) for title in titles]))
+    return sorted(story.indexes for story in stories([Article(title=title) for title in titles]))
 
 
 def same(one: str, other: str) -> bool:
@@ -75,13 +74,12 @@ def test_a_chain_of_similar_headlines_unites_no_two_events() -> None:
 
 def test_one_address_is_one_item_and_one_story_whatever_its_headlines() -> None:
     items = [
-        Item(title="Ferry sinks", url="https://www.a.example/1?utm_source=x"),
-        Item(title="Live: what we know so far", url="https://a.example/1#top", outlet="A"),
-        Item(title="Museum opens", url="https://a.example/"),
-        Item(title="Bank fined", url="https://a.example/"),
+        Article(title="Ferry sinks", url="https://www.a.example/1?utm_source=x"),
+        Article(title="Live: what we know so far", url="https://a.example/1#top", outlet="A"),
+        Article(title="Museum opens", url="https://a.example/"),
+        Article(title="Bank fined", url="https://a.example/"),
     ]
-    identity = lambda url: url_identity(url).removeprefix("www.")  # noqa: E731
-    found = {story.indexes: story for story in stories(items, identity)}
+    found = {story.indexes: story for story in stories(items)}
     assert set(found) == {(0, 1), (2,), (3,)}
     assert len(found[0, 1].items) == 1
     assert found[0, 1].outlets == ("A",)
@@ -90,11 +88,11 @@ def test_one_address_is_one_item_and_one_story_whatever_its_headlines() -> None:
 def test_copies_and_agencies_count_once() -> None:
     title = "Bridge over river stays shut, regional government says"
     items = [
-        Item(title=title, outlet="North Post", text=TEXT),
-        Item(title=title, outlet="South Post", text=TEXT + " More soon."),
-        Item(title=title, outlet="West Post", text="(Reuters) - " + "Something else entirely was written here about the bridge. " * 3),
-        Item(title=title, outlet="Reuters", text="A wholly different account of the same closure by a reporter. " * 3),
-        Item(title=title, outlet="East Post", text="Its own reporter stood on the bank and counted the cars that had to turn. " * 3),
+        Article(title=title, outlet="North Post", text=TEXT),
+        Article(title=title, outlet="South Post", text=TEXT + " More soon."),
+        Article(title=title, outlet="West Post", text="(Reuters) - " + "Something else entirely was written here about the bridge. " * 3),
+        Article(title=title, outlet="Reuters", text="A wholly different account of the same closure by a reporter. " * 3),
+        Article(title=title, outlet="East Post", text="Its own reporter stood on the bank and counted the cars that had to turn. " * 3),
     ]  # fmt: skip
     (story,) = stories(items)
     assert (len(story.items), len(story.outlets), story.independent) == (5, 5, 3)
@@ -103,31 +101,31 @@ def test_copies_and_agencies_count_once() -> None:
 @pytest.mark.parametrize(
     ("item", "name"),
     [
-        (Item(outlet="新华网"), "Xinhua"),
-        (Item(text="新华社北京11月20日电（记者 某某）今天"), "Xinhua"),
-        (Item(text="据央视新闻消息，今天"), "CCTV"),
-        (Item(title="Ferry sinks off the coast | Reuters"), "Reuters"),
-        (Item(text="LONDON (AP) — Something happened"), "AP"),
-        (Item(text="The minister told Reuters that he would stay"), ""),
-        (Item(title="Reuters names new editor"), ""),
-        (Item(), ""),
+        (Article(outlet="新华网"), "Xinhua"),
+        (Article(text="新华社北京11月20日电（记者 某某）今天"), "Xinhua"),
+        (Article(text="据央视新闻消息，今天"), "CCTV"),
+        (Article(title="Ferry sinks off the coast | Reuters"), "Reuters"),
+        (Article(text="LONDON (AP) — Something happened"), "AP"),
+        (Article(text="The minister told Reuters that he would stay"), ""),
+        (Article(title="Reuters names new editor"), ""),
+        (Article(), ""),
     ],
 )
-def test_an_agency_counts_where_it_is_the_origin(item: Item, name: str) -> None:
+def test_an_agency_counts_where_it_is_the_origin(item: Article, name: str) -> None:
     assert agency(item) == name
 
 
 def test_the_same_headline_a_week_later_is_another_event() -> None:
     title = "北京发布大风蓝色预警"
-    items = [Item(title=title, published=DAY + timedelta(days=n)) for n in (0, 1, 9)]
+    items = [Article(title=title, published=DAY + timedelta(days=n)) for n in (0, 1, 9)]
     assert sorted(story.indexes for story in stories(items)) == [(0, 1), (2,)]
 
 
 def test_a_story_tells_its_dates_and_a_day_stays_a_day() -> None:
     items = [
-        Item(title="Ferry sinks off Indonesia", published=DAY),
-        Item(title="Ferry sinks off Indonesia", published=datetime(2026, 11, 20, tzinfo=UTC), published_day_only=True),
-        Item(title="Ferry sinks off Indonesia"),
+        Article(title="Ferry sinks off Indonesia", published=DAY),
+        Article(title="Ferry sinks off Indonesia", published=datetime(2026, 11, 20, tzinfo=UTC), day_only=True),
+        Article(title="Ferry sinks off Indonesia"),
     ]  # fmt: skip
     (story,) = stories(items)
     assert story.earliest
@@ -136,7 +134,9 @@ def test_a_story_tells_its_dates_and_a_day_stays_a_day() -> None:
 
 
 def test_items_without_anything_are_stories_of_their_own() -> None:
-    found = stories([Item(), Item(), Item(title="  "), Item(text="Ferry sinks off Indonesia.")])
+    found = stories(
+        [Article(), Article(), Article(title="  "), Article(text="Ferry sinks off Indonesia.")]
+    )
     assert sorted(story.indexes for story in found) == [(0,), (1,), (2,), (3,)]
     assert stories([]) == ()
 
@@ -151,8 +151,8 @@ SOME = [pair.a for pair in pairs()[::6]] + [pair.b for pair in pairs()[::6]]
 @settings(max_examples=15, deadline=None)
 @given(st.permutations(SOME[:24]))
 def test_the_order_of_the_items_does_not_matter(titles: list[str]) -> None:
-    base = stories([Item(title=title) for title in SOME[:24]])
-    found = stories([Item(title=title) for title in titles])
+    base = stories([Article(title=title) for title in SOME[:24]])
+    found = stories([Article(title=title) for title in titles])
     assert told(found, titles) == told(base, SOME[:24])
     assert [s.headline for s in found] == [s.headline for s in base]
     assert [s.id for s in found] == [s.id for s in base]
@@ -163,7 +163,9 @@ def test_the_order_of_the_items_does_not_matter(titles: list[str]) -> None:
 def test_any_items_are_each_in_one_story_and_doubling_them_makes_no_new_story(
     rows: list[tuple[str, str]],
 ) -> None:
-    items = [Item(title=title, outlet=outlet, url=title, text=outlet * 9) for title, outlet in rows]
+    items = [
+        Article(title=title, outlet=outlet, url=title, text=outlet * 9) for title, outlet in rows
+    ]
     found = stories(items)
     assert sorted(at for story in found for at in story.indexes) == list(range(len(items)))
     named = [item for item in items if parsed(item.title, item.outlet).plain]

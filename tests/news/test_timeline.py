@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-from research.news.items import Item
+from research.news.article import Article
 from research.news.stories import stories
 from research.news.timeline import timeline
 
 DAY = datetime(2026, 11, 10, 8, tzinfo=UTC)
 ITEMS = [
-    Item(title="Ferry sinks off Indonesia", outlet="A", published=DAY),
-    Item(title="Ferry sinks off Indonesia", outlet="B", published=DAY + timedelta(days=1)),
-    Item(title="Museum in Oslo extends its opening hours", outlet="A", published=DAY + timedelta(days=9)),
-    Item(title="Gold hits record high", url="https://www.c.example/gold"),
+    Article(title="Ferry sinks off Indonesia", outlet="A", published=DAY),
+    Article(title="Ferry sinks off Indonesia", outlet="B", published=DAY + timedelta(days=1)),
+    Article(title="Museum in Oslo extends its opening hours", outlet="A", published=DAY + timedelta(days=9)),
+    Article(title="Gold hits record high", url="https://www.c.example/gold"),
 ]  # fmt: skip
 
 

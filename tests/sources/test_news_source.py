@@ -11,7 +11,7 @@ from research.news.gdelt import GDELT, Pace
 from research.news.provider import News
 from research.news.tavily import TavilyNews
 from research.news.tools import TOOLS
-from research.records import Cite, Finding, Picture, Readiness, Span, Task, silent
+from research.records import Finding, Picture, Readiness, Task, silent
 from research.sources.news import NewsSource
 from research.trouble import Trouble
 from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item, rows, rss, seen
@@ -181,6 +181,25 @@ async def test_one_that_hangs_leaves_time_to_the_others(news, tavily):
     assert [(f.source, f.reason) for f in finding.failures] == [("tavily", "timeout")]
 
 
+async def test_what_hangs_beyond_a_provider_is_a_failure_by_its_name(news):
+    class Hanging:
+        name = "hanging"
+
+        def ready(self):
+            return Readiness(state="live")
+
+        async def search(self, query, request, say):
+            await asyncio.Event().wait()
+            return News()
+
+        async def close(self):
+            """There is nothing to close."""
+
+    finding = await news(Hanging(), deadline=0.2).search(task(), silent)
+    assert finding.reason == "timeout"
+    assert finding.message.startswith("hanging did not answer within")
+
+
 async def test_who_is_not_configured_is_not_asked(news, tavily):
     source = news("tavily", "feeds", key="")
     assert source.ready() == Readiness(state="live", detail="feeds")
@@ -243,63 +262,6 @@ async def test_what_was_put_right_is_said(news):
     assert finding.failures == ()
     assert "in the wrong order" in finding.message
     assert "2026-12-20 is still to come: it was searched to 2026-11-21" in finding.message
-
-
-# The summary
-
-
-def summing_up(result):
-    async def summarise(query, evidence, say):
-        if isinstance(result, Exception):
-            raise result
-        if result is None:
-            await asyncio.Event().wait()
-        cite = Cite(evidence=evidence[0].id, passage=evidence[0].passages[0].id, end=3)
-        return (Span(kind="text", text=result, cites=(cite,)),)
-
-    return summarise
-
-
-async def test_what_was_found_is_summed_up_with_its_sources(news):
-    finding = await news("tavily", summarise=summing_up("降准了。")).search(task(), silent)
-    (span,) = finding.summary
-    assert (span.text, span.cites[0].evidence) == ("降准了。", finding.evidence[0].id)
-
-
-@pytest.mark.parametrize(
-    ("result", "reason"), [(Trouble("quota", "used up"), "quota"), (None, "timeout")]
-)
-async def test_a_summary_that_fails_costs_only_itself(news, result, reason):
-    finding = await news("tavily", summarise=summing_up(result), deadline=1.0).search(
-        task(), silent
-    )
-    assert (len(finding.evidence), finding.summary) == (7, ())
-    assert [(f.stage, f.reason) for f in finding.failures] == [("summarise", reason)]
-
-
-async def test_nothing_found_is_not_summed_up(news, tavily):
-    tavily.results = []
-    source = news("tavily", summarise=summing_up(AssertionError("nothing to sum up")))
-    assert (await source.search(task(), silent)).summary == ()
-
-
-async def test_what_hangs_beyond_a_provider_is_a_failure_by_its_name(news):
-    class Hanging:
-        name = "hanging"
-
-        def ready(self):
-            return Readiness(state="live")
-
-        async def search(self, query, request, say):
-            await asyncio.Event().wait()
-            return News()
-
-        async def close(self):
-            """There is nothing to close."""
-
-    finding = await news(Hanging(), deadline=0.2).search(task(), silent)
-    assert finding.reason == "timeout"
-    assert finding.message.startswith("hanging did not answer within")
 
 
 # What went wrong in a comparable engine

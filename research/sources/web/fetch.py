@@ -23,9 +23,9 @@ import aiohttp
 from protego import Protego
 from yarl import URL
 
-from research.evidence.registry import url_identity
 from research.sources.web.reader import Page, passages, read
 from research.trouble import Trouble, of_status, retry_after
+from research.urls import url_identity
 from research.wire.addresses import PORTS, Guard, Resolve, system_addresses
 from research.wire.bodies import Guarded, whole
 

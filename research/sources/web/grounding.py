@@ -15,9 +15,10 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from research.evidence.registry import canonical_url, evidence_id
+from research.evidence.registry import evidence_id
 from research.records import Cite, Evidence, Passage, Span, fingerprint
 from research.text import language
+from research.urls import canonical_url
 from research.wire.plain import legible, shortened
 
 REDIRECT = "vertexaisearch.cloud.google.com"

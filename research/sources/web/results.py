@@ -10,8 +10,9 @@ from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from research.evidence.registry import Registry, canonical_url, evidence_id
+from research.evidence.registry import Registry, evidence_id
 from research.records import Evidence, EvidenceKind, Passage, fingerprint
+from research.urls import canonical_url
 from research.wire.plain import SNIPPET, shortened
 
 KIND: EvidenceKind = "web"

@@ -16,12 +16,13 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
-from research.evidence.registry import canonical_url, evidence_id
+from research.evidence.registry import evidence_id
 from research.records import Evidence, Failure, Passage, Readiness, Say, fingerprint
 from research.sources.web.provider import Found
 from research.sources.web.results import KIND, united
 from research.text import language, telling, tokens
 from research.trouble import Trouble, of_status, retry_after
+from research.urls import canonical_url
 from research.wire.plain import legible, rows, shortened, tidy
 from research.wire.replies import content, reaching, trusted
 
