@@ -316,8 +316,8 @@ def build(
     """
 
     async def fan_out(state: State) -> list[Send] | str:
-        if state["plan"].outline and state["pending"]:
-            plan, question = state["plan"], state["question"]
+        plan, question = state.get("plan"), state["question"]  # no plan: it is answered already
+        if plan and plan.outline and state["pending"]:
             chapters = [Chapter(question=question, plan=plan, part=p.id) for p in plan.parts]
             return [Send("section", chapter) for chapter in chapters]
         tasks = [task for task in state["pending"] if task.source in nodes]

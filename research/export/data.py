@@ -1,6 +1,6 @@
 """A report as JSON for programs: enough to judge the run by, with the numbers of the Markdown.
 
-The schema `sightline-report/3`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
+The schema `sightline-report/4`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
 field without a value is "", [], 0, false or null.
 
 - `schema`, `language` (zh or en: of the answer, else of the question)
@@ -19,19 +19,26 @@ field without a value is "", [], 0, false or null.
 - `sources`: what is cited. `number`, the fields of an evidence, `times` (pieces that cite it), and of
   the `passages` those that are cited
 - `evidence`: everything that was found, each source once: id, kind, title, publisher, url, locator,
-  published, retrieved, sample, `expires` (its address works for some weeks only), `place` and
+  published (a day), `moment` (the time of publication, or null), retrieved, sample, `expires` (its address works for some weeks only), `place` and
   `passages`. A place (null for anything else) has id, name, `lng` and `lat` in degrees of WGS-84 (null
   if they are no numbers), provider, `category` (food, sight, family, shop, hotel, transport, culture, other), `type` (what the
   provider calls it), address, district, city, `distance` (metres from what was searched around, or
   null), `rating` (of 5, or null), `cost` (yuan a person, or null), hours, phone, photos, sample. A
   passage has id, `origin` (source: the text is the document's own; grounding: it is the wording of a search model
   that names this source), text, start, end, heading, page, title
+- `coverage`: of a report on the news, else null. `as_of`, `newest` (days), `stale`, `stories` (id, headline,
+  `evidence` ids, outlets, `independent` pieces, `day` first told, `latest`, stale, tone, `rough`: no model has judged
+  it), `outlets` (name, items, stories, first), `conflicts` (story, subject, unit, figures), `days` (pieces on
+  each), `undated` (pieces), `author` (of the tones) and, if an earlier report was brought up to date, the run
+  `compared` with and `changes` (kind: new, grown, gone, figure; story, headline, evidence, before, after). A
+  figure has text, clause, outlet, evidence
 - `plan`: parts, tasks, edited, notes, failures; null if there was none
 - `rounds`: for each its number `round`, `findings`, `not_run` (planned tasks that were not looked up)
   and `reflections` (sufficient, gap, follow_ups, note, failures). A finding has its task, provider,
   `asked` (the queries that the search engine ran), reason (null unless it brought back nothing), hint,
   message, started, seconds, reused, cached, `passages` (how many), `evidence` (ids), `summary` (pieces as in
-  `blocks`, whose citations have no numbers), `centre` (what was searched around for places: name,
+  `blocks`, whose citations have no numbers), `lead` (what the search service wrote itself), `pictures` (url,
+  caption, page), `outside` and `undated` (ids of evidence of other days than asked for, and of unknown ones), `centre` (what was searched around for places: name,
   lng and lat in degrees of WGS-84, `radius` in metres, 0 for an area as a whole; or null) and failures
 - `failures`: what failed at any stage: stage, source, query, reason, hint, message
 - `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, task) and their `total`, with
@@ -61,23 +68,23 @@ from research.export.markdown import (
     utc,
     waiting,
 )
-from research.records import Cite, Evidence, Finding, Report, Span
+from research.records import Cite, Coverage, Evidence, Finding, Report, Span
 from research.urls import canonical_url
 
-SCHEMA = "sightline-report/3"
+SCHEMA = "sightline-report/4"
 _EVIDENCE = (
-    "id", "kind", "title", "publisher", "url", "locator", "published", "retrieved", "sample",
+    "id", "kind", "title", "publisher", "url", "locator", "published", "moment", "retrieved", "sample",
     "expires", "place", "passages",
 )  # fmt: skip
 _FINDING = {
     "task", "provider", "asked", "reason", "hint", "message", "started", "seconds", "reused",
-    "cached",
+    "cached", "lead", "pictures", "outside", "undated",
     "failures",
 }  # fmt: skip
 
 
 def report_json(report: Report, cited: CitedAnswer | None) -> str:
-    """The report as JSON (schema `sightline-report/3`), with the same numbers as the Markdown.
+    """The report as JSON (schema `sightline-report/4`), with the same numbers as the Markdown.
 
     It leaves out who asked and in which conversation: the file may travel.
     """
@@ -100,6 +107,7 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
         "blocks": _blocks(cited, registry) if cited else [],
         "sources": [_source(source) for source in cited.sources] if cited else [],
         "evidence": [_evidence(item) for item in registry],
+        "coverage": _coverage(answer.coverage) if answer else None,
         "plan": report.plan.model_dump(mode="json") if report.plan else None,
         "rounds": [_round(report, number, registry) for number in rounds(report)],
         "failures": [item.model_dump(mode="json") for item in failed(report, cited)],
@@ -159,6 +167,17 @@ def _quote(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any
 
 
 # What stands behind it
+
+
+def _coverage(coverage: Coverage | None) -> dict[str, Any] | None:
+    if coverage is None:
+        return None
+    newest = coverage.newest
+    return {
+        **coverage.model_dump(mode="json", exclude={"failures"}),
+        "newest": newest.isoformat() if newest else None,
+        "stale": coverage.stale,
+    }
 
 
 def _source(source: CitedSource) -> dict[str, Any]:

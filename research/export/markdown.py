@@ -9,16 +9,18 @@ from a question.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from math import isfinite
-from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
-from research.evidence.markup import Node, encodable, punctuation, tree
 from research.evidence.registry import Registry, gather
+from research.export import coverage
+from research.export.inline import BREAKS, bullets, escape, joined, link
+from research.export.prose import markdown
 from research.export.words import WORDS, Say, speaker
 from research.records import (
     Centre,
@@ -43,225 +45,6 @@ from research.urls import canonical_url
 TITLE_LENGTH = 80  # characters
 PLACES = 200  # rows of the table of places
 
-# What acts wherever it stands. "~" is among them: GitHub strikes out from one "~" to the next, and
-# 3~5天，10~20元 is ordinary Chinese. "!" is not: it acts only before a bracket, and none is left.
-_ACTIVE = re.compile(
-    r"[\\`*\[\]|$~]"
-    r"|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])"  # within a word, as in snake_case, it does nothing
-    r"|<(?=[A-Za-z/!?])"
-    r"|&(?=#?[A-Za-z0-9]*(;|$))"
-    r"|(?<= )#(?=#*$)"  # would close a heading
-)
-# What acts only at the start of a block.
-_LEADING = re.compile(r"[#>=]|[-+](?=[ -]|$)")
-_LEADING_NUMBER = re.compile(r"([0-9]{1,9})([.)])(?= |$)")
-_BREAKS = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
-
-
-def escape(text: str) -> str:
-    """Markdown that renders as exactly `text`, on one line, white space collapsed.
-
-    Safe at the start of a line, in a heading, a link's text or a table cell, and beside other text
-    that is set off by a space or by a mark such as ” or ;. Ordinary sentences come out as they are.
-    Two characters cannot be rendered and become U+FFFD: NUL and half a surrogate pair.
-    """
-    return _at_start(_inactive(" ".join(text.split())))
-
-
-def _inactive(text: str) -> str:
-    """Text within a line in which nothing acts."""
-    return _ACTIVE.sub(_backslashed, encodable(text).replace("\0", "\ufffd"))
-
-
-def _at_start(line: str) -> str:
-    """A line that begins no heading, list, quotation or rule."""
-    head = _LEADING_NUMBER.match(line)
-    if head:
-        return f"{head[1]}\\{line[head.end(1) :]}"
-    return f"\\{line}" if _LEADING.match(line) else line
-
-
-def _backslashed(match: re.Match[str]) -> str:
-    return "".join("\\" + char for char in match[0])
-
-
-def _link(text: str, url: str) -> str:
-    """A Markdown link, or only the text if the address is not http(s)."""
-    address = canonical_url(url)
-    label = escape(text) or escape(address)
-    return f"[{label}]({_destination(address)})" if address else label
-
-
-def _destination(address: str) -> str:
-    """A canonical address as a link destination that nothing in it can end or change."""
-    parts = urlsplit(address)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    # "&" stays, but "&copy;" would be read as an entity: there the semicolon is encoded.
-    rest = re.sub(r"(&#?[A-Za-z0-9]+);", r"\1%3B", address[len(origin) :])
-    return origin + quote(rest, safe="/?#:@!&'+,;=%$-._~")
-
-
-# --- What a model wrote ---------------------------------------------------------------------------
-
-_WRAPS = {"em": "*", "strong": "**", "s": "~~"}
-_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "table", "pre", "blockquote", "hr"})
-_CLOSE = "，。；、！？）”’,.;!?"  # what needs no space behind a citation; "(" and ":" would make it a link
-_RULERS = {"left": ":---", "center": ":---:", "right": "---:"}
-
-
-def markdown(spans: Sequence[NumberedSpan], marks: Callable[[NumberedSpan], str]) -> str:
-    """A run of text spans as Markdown that renders as `tree` reads it.
-
-    It is written anew from the tree: lists, tables, code, headings and emphasis are all that can
-    come of it. `marks` gives what stands where a span has its citations; it begins with a space.
-    Lists have bullets of their own, "*", so that none runs on into a list of the report.
-    """
-    return "\n\n".join(_Writer(spans, marks).blocks(tree(spans)))
-
-
-class _Writer:
-    def __init__(self, spans: Sequence[NumberedSpan], marks: Callable[[NumberedSpan], str]) -> None:
-        self._spans, self._marks = spans, marks
-
-    def blocks(self, nodes: Sequence[Node], *, in_item: bool = False) -> list[str]:
-        """The blocks of a container; strings and the like between them are paragraphs."""
-        out: list[str] = []
-        last, other = "", in_item  # `other`: lists that touch need bullets that differ
-        for inline, group in groupby(nodes, key=_is_inline):
-            if inline:
-                out += self._paragraphs(list(group))
-                last, other = "", False
-                continue
-            for node in group:
-                assert isinstance(node, dict)
-                other = not other if node["t"] == last else other and not last
-                last = node["t"]
-                out += self._block(node, other=other)
-        return out
-
-    def _block(self, node: dict[str, Any], *, other: bool) -> list[str]:
-        content, kind = node["c"], node["t"]
-        if kind == "p":
-            return self._paragraphs(content)
-        if kind == "h":
-            title = re.sub(r"(?<= )#+$", _backslashed, self._flow(content).strip())
-            return [f"{'#' * node['level']} {_at_start(title)}"] if title else []
-        if kind == "pre":
-            return [_fenced(str(content[0]))]
-        if kind == "table":
-            return [self._table(content)]
-        if kind == "blockquote":
-            lines = "\n\n".join(self.blocks(content)).split("\n")
-            return ["\n".join(f"> {line}".rstrip() for line in lines)]
-        if kind == "hr":
-            return ["---"]
-        return [self._list(node, other=other)]
-
-    def _list(self, node: dict[str, Any], *, other: bool) -> str:
-        first = int(node.get("start", 1))
-        items = []
-        for at, item in enumerate(node["c"]):
-            number_ = f"{first + at}{'.)'[other]}"
-            items.append(self._item(item, number_ if node["t"] == "ol" else "*+"[other]))
-        dense = not any("\n\n" in item for item in items)
-        spaced = any(
-            not _is_inline(child) and child["t"] == "p" for i in node["c"] for child in i["c"]
-        )
-        return ("\n" if dense and not spaced else "\n\n").join(items)
-
-    def _item(self, node: dict[str, Any], marker: str) -> str:
-        blocks = self.blocks(node["c"], in_item=True)
-        # A list may follow its paragraph at once unless it is one that cannot interrupt it.
-        follows = len(blocks) == 2 and re.match(r"(?:[*+]|1[.)]) \S", blocks[1])
-        dense = follows and _is_inline(node["c"][0])
-        lines = ("\n" if dense else "\n\n").join(blocks).split("\n")
-        indent = " " * (len(marker) + 1)
-        rest = [f"{indent}{line}" if line else "" for line in lines[1:]]
-        return "\n".join([f"{marker} {lines[0]}".rstrip(), *rest])
-
-    def _table(self, rows: Sequence[dict[str, Any]]) -> str:
-        cells = [[self._flow(cell["c"], cell=True).strip() for cell in row["c"]] for row in rows]
-        rulers = [_RULERS.get(cell.get("align", ""), "---") for cell in rows[0]["c"]]
-        lines = (" | ".join(row) for row in [cells[0], rulers, *cells[1:]])
-        return "\n".join(f"| {line} |" for line in lines)
-
-    def _paragraphs(self, nodes: Sequence[Node]) -> list[str]:
-        """One paragraph for each line: a line of its own could begin another block."""
-        parts = [
-            self._flow(list(group)).strip()
-            for breaks, group in groupby(nodes, key=lambda node: _tag(node) == "br")
-            if not breaks
-        ]
-        return [_at_start(part) for part in parts if part]
-
-    def _flow(self, nodes: Sequence[Node], within: str = "", *, cell: bool = False) -> str:
-        """Inline nodes on one line, with a space where two would act on each other."""
-        out = ""
-        last: Node = ""
-        for node in nodes:
-            piece = self._piece(node, within, cell=cell)
-            if not piece:
-                continue
-            piece = piece.lstrip() if out.endswith(" ") else piece
-            out += " " * _collide(last, out, node, piece) + piece if piece else ""
-            last = node
-        return out
-
-    def _piece(self, node: Node, within: str, *, cell: bool) -> str:
-        if isinstance(node, str):
-            return _inactive(re.sub(r"\s+", " ", node))
-        kind = node["t"]
-        if kind == "cite":
-            return self._marks(self._spans[node["span"]])
-        if kind == "br":
-            return " "
-        if kind == "code":
-            return _code(str(node["c"][0]), cell=cell)
-        inner = self._flow(node["c"], f"{within} {kind}", cell=cell)
-        words = inner.strip()
-        if not words or kind in within.split():
-            return inner
-        before, after = inner[0].isspace(), inner[-1].isspace()
-        return " " * before + _WRAPS[kind] + words + _WRAPS[kind] + " " * after
-
-
-def _tag(node: Node) -> str:
-    return node["t"] if isinstance(node, dict) else ""
-
-
-def _is_inline(node: Node) -> bool:
-    return _tag(node) not in _BLOCK_TAGS
-
-
-def _collide(last: Node, out: str, node: Node, piece: str) -> bool:
-    """Whether two neighbours need a space between them to stay what they are."""
-    if not out or out[-1].isspace() or piece[0].isspace():
-        return False
-    kinds = _tag(last), _tag(node)
-    if re.search(r"(?<!\\)\]$", out) and piece[0] not in "*~":  # it ends with a citation
-        return piece[0] not in _CLOSE
-    if kinds == ("code", "code") or (kinds[0] in _WRAPS and kinds[1] in _WRAPS):
-        return True
-    if kinds[0] in _WRAPS:
-        return punctuation(out.rstrip("*~")[-1:] or "*") and not punctuation(piece[0])
-    if kinds[1] in _WRAPS:
-        return punctuation(piece.lstrip("*~")[:1] or "*") and not punctuation(out[-1])
-    return False
-
-
-def _code(content: str, *, cell: bool) -> str:
-    ticks = "`" * (max(map(len, re.findall("`+", content)), default=0) + 1)
-    content = re.sub(r"\s", " ", encodable(content))
-    if content.strip() and (content[0] in "` " or content[-1] in "` "):
-        content = f" {content} "
-    return ticks + (content.replace("|", "\\|") if cell else content) + ticks
-
-
-def _fenced(content: str) -> str:
-    ticks = "`" * max(3, max(map(len, re.findall("`+", content)), default=0) + 1)
-    return f"{ticks}\n{encodable(content).rstrip()}\n{ticks}"
-
-
 # --- The report as Markdown ---------------------------------------------------------------------
 
 
@@ -271,13 +54,15 @@ def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
     `cited` is the report's answer with its numbers, or None if the run ended without an
     answer: then the report says so and lists the plan and what was found.
     """
-    say = speaker(language_of(report, cited))
+    say, registry = speaker(language_of(report, cited)), gathered(report)
     blocks = [
         f"# {_title(report.run.question) or say('untitled')}",
         f"## {say('question')}",
         *_lines(report.run.question),
+        *coverage.changes(registry, cited, say),
         f"## {say('answer')}",
         *(_answer(report, cited, say) if cited else _no_answer(report, say)),
+        *coverage.coverage(report, registry, cited, say),
         *(_sources(cited, say) if cited else ()),
         *_places(report, cited, say),
         *_failures(report, cited, say),
@@ -299,14 +84,7 @@ def _title(question: str) -> str:
 
 def _lines(text: str) -> Iterator[str]:
     """Each line of outside text as a paragraph of its own."""
-    return (escape(line) for line in _BREAKS.split(text) if line.strip())
-
-
-def _bullets(lines: Iterable[str]) -> Iterator[str]:
-    """A list as one block; nothing for no lines."""
-    block = "\n".join(f"- {line}" for line in lines)
-    if block:
-        yield block
+    return (escape(line) for line in BREAKS.split(text) if line.strip())
 
 
 # --- The answer
@@ -342,7 +120,7 @@ def _notices(spans: list[NumberedSpan], _: dict[int, CitedSource], say: Say) -> 
 
 def _points(spans: list[NumberedSpan], sources: dict[int, CitedSource], say: Say) -> Iterator[str]:
     """Quotes and what was not found, as a list."""
-    yield from _bullets(
+    yield from bullets(
         _quote(item, sources, say) if item.span.kind == "quote" else _missing(item, say)
         for item in spans
     )
@@ -428,7 +206,7 @@ def _source(evidence: Evidence, say: Say) -> str:
     """One source: its title, linked if it has an address, and what is known of it."""
     facts = _of_map(evidence, say) if evidence.kind == "place" else _of_source(evidence, say)
     known = say("comma").join(fact for fact in facts if fact)
-    return f"{_link(_name(evidence, say), evidence.url)} — {known}"
+    return f"{link(_name(evidence, say), evidence.url)} — {known}"
 
 
 def _of_map(evidence: Evidence, say: Say) -> Iterator[str]:
@@ -482,7 +260,7 @@ def _places(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str
     centres = dict.fromkeys(near.values())
     several = len({centre.name for centre in centres}) > 1
     yield f"## {say('places')}"
-    yield from _bullets(_centre(centre, say) for centre in centres)
+    yield from bullets(_centre(centre, say) for centre in centres)
     head = [say(f"place.{column}") for column in _COLUMNS]
     rows = [head, ["---"] * len(head)]
     for item, place in found[:PLACES]:
@@ -519,7 +297,7 @@ def _centre(centre: Centre, say: Say) -> str:
 
 def _row(item: Evidence, place: Place, centre: Centre | None, say: Say) -> Iterator[str]:
     """The cells of a place behind its number; `centre` if it has to be said which one it was."""
-    name = _link(place.name.strip() or _name(item, say), item.url)
+    name = link(place.name.strip() or _name(item, say), item.url)
     yield f"{name} · {say('sample')}" if place.sample else name
     category = f"category.{place.category}"
     yield say(category) if category in WORDS else escape(place.category)
@@ -584,7 +362,7 @@ def _failures(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[s
     failures = failed(report, cited)
     if failures:
         yield f"## {say('failures')}"
-        yield from _bullets(_failure(failure, say) for failure in failures)
+        yield from bullets(_failure(failure, say) for failure in failures)
 
 
 def _failure(failure: Failure, say: Say) -> str:
@@ -597,7 +375,7 @@ def _failure(failure: Failure, say: Say) -> str:
         where,
         *_because(failure.reason, failure.hint, failure.message, say),
     ]
-    return f"{what} — {_facts(facts, say)}"
+    return f"{what} — {joined(facts, say)}"
 
 
 def _because(reason: Reason | None, hint: Hint, message: str, say: Say) -> Iterator[str]:
@@ -608,10 +386,6 @@ def _because(reason: Reason | None, hint: Hint, message: str, say: Say) -> Itera
     yield say(f"reason.{reason}") if reason else ""
     yield say(f"hint.{hint}") if hint else ""
     yield escape(message)
-
-
-def _facts(facts: Iterable[str], say: Say) -> str:
-    return say("semicolon").join(fact for fact in facts if fact)
 
 
 def _where_looked(source: str, say: Say) -> str:
@@ -632,7 +406,7 @@ def _plan(report: Report, say: Say, *, with_evidence: bool) -> Iterator[str]:
             yield say("edited")
         if report.plan.parts:
             yield say("parts")
-        yield from _bullets(
+        yield from bullets(
             f"“{escape(part.text)}”" + (f" — {escape(part.subject)}" if part.subject else "")
             for part in report.plan.parts
         )
@@ -665,7 +439,7 @@ def _round(report: Report, number: int, say: Say, *, with_evidence: bool) -> Ite
         if finding.task.round == number
     ]
     unrun = [_task(task, [say("not run")], say) for task in waiting(report, number)]
-    yield from _bullets([*found, *unrun])
+    yield from bullets([*found, *unrun])
     for reflection in report.reflections:
         if reflection.round == number:
             yield from _reflection(reflection, say)
@@ -676,7 +450,7 @@ def _task(task: Task, outcome: list[str], say: Say, provider: str = "") -> str:
     where = say("by", source=looked, provider=_where_looked(provider, say)) if provider else ""
     reason = say(f"why.{task.why}") if f"why.{task.why}" in WORDS else escape(task.why)
     why = say("why", why=reason) if task.why.strip() else ""
-    return f"“{escape(task.query)}” — {_facts([where or looked, why, *outcome], say)}"
+    return f"“{escape(task.query)}” — {joined([where or looked, why, *outcome], say)}"
 
 
 def _kept(finding: Finding, say: Say) -> str:
@@ -713,7 +487,7 @@ def _found(evidence: Evidence, say: Say) -> str:
 def _reflection(reflection: Reflection, say: Say) -> Iterator[str]:
     yield say("sufficient" if reflection.sufficient else "insufficient")
     yield from _lines(reflection.note)
-    yield from _bullets(
+    yield from bullets(
         [
             *(say("gap", gap=escape(gap)) for gap in reflection.gap),
             *(say("follow-up", query=_task(task, [], say)) for task in reflection.follow_ups),
@@ -754,7 +528,7 @@ def _usage(report: Report, say: Say) -> Iterator[str]:
     for item in report.usage:
         by_model.setdefault(item.model, []).append(item)
     yield f"## {say('usage')}"
-    yield from _bullets(
+    yield from bullets(
         [
             say("spent", who=say("in all"), what=_spent(total(report.usage), say)),
             *(
@@ -779,7 +553,7 @@ def _spent(used: Total, say: Say) -> str:
         else "",
         say(price, cost=cost) if cost else say("cost unknown"),
     ]
-    return _facts(facts, say)
+    return joined(facts, say)
 
 
 def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
@@ -804,7 +578,7 @@ def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
         say("failed", count=len(failed(report, cited))),
     ]
     yield f"## {say('made')}"
-    yield from _bullets(fact for fact in facts if fact)
+    yield from bullets(fact for fact in facts if fact)
 
 
 def _limits(options: Options, say: Say) -> str:

@@ -693,10 +693,10 @@ def test_an_address_can_only_be_the_link_that_it_is(url: str, linked: bool | Non
 
 FIELDS = [
     "schema", "language", "run", "question", "title", "author", "made", "sample", "unwritten",
-    "suggestions", "answer", "blocks", "sources", "evidence", "plan", "rounds", "failures", "usage",
+    "suggestions", "answer", "blocks", "sources", "evidence", "coverage", "plan", "rounds", "failures", "usage",
 ]  # fmt: skip
 EVIDENCE = [
-    "id", "kind", "title", "publisher", "url", "locator", "published", "retrieved", "sample",
+    "id", "kind", "title", "publisher", "url", "locator", "published", "moment", "retrieved", "sample",
     "expires", "place", "passages",
 ]  # fmt: skip
 
@@ -708,7 +708,7 @@ def test_the_json_has_what_the_report_has_and_no_owner() -> None:
     assert "secret" not in exported_json
     assert "suggested" not in exported_json
     data = json.loads(exported_json)
-    assert data["schema"] == "sightline-report/3"
+    assert data["schema"] == "sightline-report/4"
     assert list(data) == FIELDS
     assert [item["id"] for item in data["evidence"]] == [item["id"] for item in data["sources"]]
     assert list(data["evidence"][0]) == EVIDENCE
