@@ -265,6 +265,7 @@ async def _found(task: Task, runtime: Run) -> Finding:
         hint=finding.hint,
         provider=finding.provider,
         message=finding.message,
+        beside=[failure.message for failure in finding.failures],
         seconds=finding.seconds,
         reused=finding.reused,
         cached=finding.started.isoformat() if finding.cached else "",

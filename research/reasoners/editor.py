@@ -237,7 +237,10 @@ def _usual(sources: Sequence[str]) -> str:
 
 
 def _way(asked: _Query) -> dict[str, Any]:
+    told = (text.strip() for text in (asked.start_date, asked.end_date))
+    wrong = ", ".join(text[:40] for text in told if text and _date(text) is None)
     return {
+        "why": f"no date: {wrong}" if wrong else "",
         "tool": asked.search_tool if asked.search_tool in briefs.TOOLS else "",
         "start": _date(asked.start_date),
         "end": _date(asked.end_date),
