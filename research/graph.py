@@ -286,7 +286,7 @@ def build(
     """
 
     async def fan_out(state: State) -> list[Send] | str:
-        if state["plan"].outline and state["pending"]:
+        if state["pending"] and state["plan"].outline:
             plan, question = state["plan"], state["question"]
             chapters = [Chapter(question=question, plan=plan, part=p.id) for p in plan.parts]
             return [Send("section", chapter) for chapter in chapters]

@@ -25,12 +25,24 @@ from research.records import (
     Section,
     Span,
     Task,
+    fingerprint,
 )
 from research.stages.budget import Ended, Meter
 
-_UNWRITTEN: dict[Language, str] = {
-    "zh": "这一节没有写成，原因见下。",
-    "en": "This section could not be written; the reason is below.",
+_UNWRITTEN: dict[str, dict[Language, str]] = {
+    "failed": {
+        "zh": "这一节的检索失败，因此没有写成，原因见下；这不表示没有相关内容。",
+        "en": "The searches for this section failed, so it was not written; the reason is below. That "
+        "does not mean that nothing exists.",
+    },
+    "empty": {
+        "zh": "这一节没有检索到任何内容，因此没有写成。",
+        "en": "The searches for this section found nothing, so it was not written.",
+    },
+    "": {
+        "zh": "这一节没有写成，原因见下。",
+        "en": "This section could not be written; the reason is below.",
+    },
 }
 _R = TypeVar("_R", bound=Record)
 Search = Callable[[Task], Awaitable[Finding]]
@@ -114,7 +126,8 @@ async def _filled(
         async with meter.writing.open():
             return await reasoner.fill(question, plan, section, findings, options, say)
 
-    return await _once(f"{section.part} text {round_}", Section, ask, notes)
+    step = _step(f"{section.part} text {round_}", section, plan, findings)
+    return await _once(step, Section, ask, notes)
 
 
 async def _judged(
@@ -127,7 +140,16 @@ async def _judged(
                 question, plan, section, findings, options, round_ + 1, say
             )
 
-    return await _once(f"{section.part} judgement {round_}", Reflection, ask, notes)
+    step = _step(f"{section.part} judgement {round_}", section, plan, findings)
+    return await _once(step, Reflection, ask, notes)
+
+
+def _step(name: str, section: Section, plan: Plan, findings: Sequence[Finding]) -> str:
+    """A step's name, which is another one where the section is to tell something else, or where a
+    search has succeeded that failed before."""
+    about = [text for p in plan.parts if p.id == section.part for text in (p.subject, p.text)]
+    known = sorted({f.task.key for f in findings if f.reason in (None, "empty")})
+    return f"{name} {fingerprint(*about, *known)}"
 
 
 async def _once(step: str, shape: type[_R], ask: Callable[[], Awaitable[_R]], notes: Notes) -> _R:
@@ -141,14 +163,22 @@ async def _once(step: str, shape: type[_R], ask: Callable[[], Awaitable[_R]], no
     return made
 
 
-def bound(plan: Plan, head: Draft, sections: Sequence[Section], tongue: Language) -> Draft:
-    """A report: what stands before its sections, and the sections in the order of the outline."""
+def bound(
+    plan: Plan,
+    head: Draft,
+    sections: Sequence[Section],
+    tongue: Language,
+    findings: Sequence[Finding] = (),
+) -> Draft:
+    """A report: what stands before its sections, and the sections in the order of the outline. One
+    without a text says what came of its searches."""
     known = {section.part: section for section in sections}
     spans: list[Span] = [*head.spans]
     for part in plan.parts:
         section = known.get(part.id, Section(part=part.id))
         spans.append(Span(kind="text", text=f"\n\n## {heading(part.subject)}\n\n", part=part.id))
-        body = section.spans or (Span(kind="missing", text=_UNWRITTEN[tongue]),)
+        why = _UNWRITTEN[_fate([f for f in findings if f.task.part == part.id])][tongue]
+        body = section.spans or (Span(kind="missing", text=why),)
         spans += [span.model_copy(update={"part": part.id}) for span in body]
     authors = [head.author, *(section.author for section in sections)]
     return Draft(
@@ -157,6 +187,13 @@ def bound(plan: Plan, head: Draft, sections: Sequence[Section], tongue: Language
         failures=(*(f for s in sections for f in s.failures), *head.failures),
         unwritten=head.unwritten,
     )
+
+
+def _fate(findings: Sequence[Finding]) -> str:
+    reasons = {finding.reason for finding in findings}
+    if not reasons or reasons & {None, "left out"}:
+        return ""
+    return "empty" if reasons == {"empty"} else "failed"
 
 
 def heading(title: str) -> str:
