@@ -40,8 +40,9 @@ from research.records import (
     Task,
 )
 from research.sources import Source
-from research.stages.answer import answered, compose
+from research.stages.answer import Unwritten, answered, compose
 from research.stages.budget import Ended, Meter
+from research.stages.coverage import covered
 from research.stages.plan import alone, make_plan, unplanned
 from research.stages.question import understand
 from research.stages.reflect import judge
@@ -194,20 +195,45 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
         if undone:  # which a run that goes on has told before it paused
             context.meter.lack(context.meter.thoughtless or "stopped")
         say("writing")
-        answer = await compose(
-            state["question"],
-            state["plan"],
-            state.get("findings", []),
-            context.reasoner,
-            context.options,
-            context.clock(),
-            say,
-            state.get("reflections", []),
-            context.meter,
-            state.get("sections", []),
-        )
+        answer = await _composed(state, context, say)
     say("answer", quotes=answer.quotes, cites=answer.cites, failures=len(answer.failures))
     return {"answer": answer}
+
+
+async def _composed(state: State, context: Context, say: Say) -> Answer:
+    """The answer; of a report with its coverage, which is found out while it is written."""
+    question, findings, made = state["question"], state.get("findings", []), context.clock()
+    writing = compose(
+        question,
+        state["plan"],
+        findings,
+        context.reasoner,
+        context.options,
+        made,
+        say,
+        state.get("reflections", []),
+        context.meter,
+        state.get("sections", []),
+    )
+    if not state["plan"].outline:
+        return await writing
+    told = asyncio.create_task(
+        covered(
+            question, findings, context.reasoner, context.options, context.meter, context.notes,
+            made, say,
+        )
+    )  # fmt: skip
+    try:
+        answer = await writing
+    except Unwritten:
+        await told  # it is paid for; what comes of it is noted
+        raise
+    except BaseException:
+        told.cancel()
+        raise
+    coverage = await told
+    failures = (*answer.failures, *(coverage.failures if coverage else ()))
+    return answer.model_copy(update={"coverage": coverage, "failures": failures})
 
 
 async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:

@@ -34,6 +34,7 @@ Reason = Literal[
 ]
 RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrupted", "failed"]
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
+Tone = Literal["positive", "neutral", "negative"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
 Hint = Literal[
     "",
@@ -408,6 +409,89 @@ class Usage(Record):
     task: str = ""  # the id of the search that it was used for
 
 
+class Story(Record):
+    """One event in the news: `evidence` are its pieces, one for each address, the earliest first.
+
+    `independent` counts the pieces that are no copies of each other. `day` is when it was first told,
+    `latest` when last; both are None if no piece is dated. It is `stale` if nothing was told of it
+    for a week. The tone is `rough` if words were counted because no model has judged it.
+    """
+
+    id: str
+    headline: str
+    evidence: tuple[str, ...]
+    outlets: tuple[str, ...] = ()
+    independent: int = 1
+    day: date | None = None
+    latest: date | None = None
+    stale: bool = False
+    tone: Tone = "neutral"
+    rough: bool = True
+
+
+class Outlet(Record):
+    """What one outlet has published: pieces, the stories they belong to, the first day."""
+
+    name: str  # "" if unknown
+    items: int
+    stories: int
+    first: date | None = None
+
+
+class Figure(Record):
+    """A figure as one piece of evidence gives it, and the words around it."""
+
+    text: str
+    clause: str
+    outlet: str
+    evidence: str
+
+
+class Conflict(Record):
+    """Figures for one thing that cannot all be true; `story` is the id of the story they are of."""
+
+    story: str
+    subject: str
+    unit: str
+    figures: tuple[Figure, ...]
+
+
+class Coverage(Record):
+    """What the news of a run come to when they are put together: stories, the latest first.
+
+    Ages count from `as_of`; `days` has how many pieces were published on each day that had any.
+    `author` has judged the tones, "" if nobody did and words were counted.
+    """
+
+    as_of: date
+    stories: tuple[Story, ...] = ()
+    outlets: tuple[Outlet, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    days: tuple[tuple[date, int], ...] = ()
+    undated: int = 0  # pieces
+    author: str = ""
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def newest(self) -> date | None:
+        """The day of the latest piece."""
+        return self.days[-1][0] if self.days else None
+
+    @property
+    def stale(self) -> bool:
+        """Whether every story that has a day is."""
+        dated = [story for story in self.stories if story.latest]
+        return bool(dated) and all(story.stale for story in dated)
+
+
+class Tones(Record):
+    """How headlines sound, in their order; None where whoever judged them said nothing."""
+
+    tones: tuple[Tone | None, ...] = ()
+    author: str = ""
+    failures: tuple[Failure, ...] = ()
+
+
 class Answer(Record):
     """The cited text before numbering: only ids of the evidence registry become numbers."""
 
@@ -419,6 +503,7 @@ class Answer(Record):
     sample: bool = False
     unwritten: bool = False
     suggestions: tuple[str, ...] = ()
+    coverage: Coverage | None = None  # of a report
     made: datetime
 
     @property

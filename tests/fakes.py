@@ -33,6 +33,7 @@ from research.records import (
     Section,
     Span,
     Task,
+    Tones,
     fingerprint,
 )
 
@@ -280,6 +281,11 @@ class ScriptedReasoner:
     ) -> Draft:
         spans = tuple(span for section in sections for span in section.spans[:1])
         return Draft(spans=spans, author=AUTHOR)
+
+    async def tones(
+        self, question: Question, headlines: Sequence[str], options: Options, say: Say
+    ) -> Tones:
+        return Tones(tones=tuple("neutral" for _ in headlines), author=AUTHOR)
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans = tuple(

@@ -86,7 +86,7 @@ def allowed(module: str, wanted: str) -> bool:
             or (bool(own) and wanted.split(".")[:2] == ["sources", own])
         )
     if top == "stages":
-        return target in ("stages", "evidence") or wanted in PROTOCOLS
+        return target in ("stages", "evidence") or wanted in {*PROTOCOLS, "news.coverage"}
     if top == "graph":
         return target == "stages" or wanted in PROTOCOLS
     if top in ("runs", "served"):

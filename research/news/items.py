@@ -33,6 +33,7 @@ class Item(Record):
     provider: str = ""  # tavily, gdelt, rss, ...
     score: float | None = None
     image: str = ""
+    refs: tuple[str, ...] = ()  # the caller's own names for it
 
     @field_validator("published")
     @classmethod

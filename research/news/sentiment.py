@@ -11,10 +11,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Literal
 
-from research.records import Record
+from research.records import Record, Tone
 from research.text import HAN, stem
-
-Tone = Literal["positive", "neutral", "negative"]
 
 _GOOD_ZH = """
 上涨 增长 回升 反弹 走强 创新高 新高 突破 盈利 扭亏 增收 丰收 提升 改善 好转 复苏 回暖 稳定 平稳 企稳 繁荣 利好 红利 受益 领先 领跑 夺冠 获奖 摘金

@@ -332,6 +332,7 @@ def _one(same: list[Item]) -> Item:
         published_day_only=first.published_day_only,
         published_text=first.published_text,
         score=max((item.score for item in same if item.score is not None), default=None),
+        refs=tuple(dict.fromkeys(ref for item in same for ref in item.refs)),
     )
 
 

@@ -17,6 +17,7 @@ from research.records import (
     Reflection,
     Say,
     Section,
+    Tones,
 )
 
 
@@ -110,3 +111,9 @@ class Reasoner(Protocol):
         say: Say,
     ) -> Draft:
         """What stands before the sections of a report: its summary, citing what they cite."""
+
+    async def tones(
+        self, question: Question, headlines: Sequence[str], options: Options, say: Say
+    ) -> Tones:
+        """How the news of each headline sounds to somebody who asks this; nothing if it cannot be
+        told."""

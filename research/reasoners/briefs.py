@@ -22,6 +22,7 @@ from research.records import Finding, Part, Plan, Question, Section, Span
 
 TITLE = 120  # characters of a section's title
 CONTENT = 400  # characters of what it is to say
+HEADLINE = 300  # characters
 TOOLS = {  # of the news source, as a model reads of them
     "basic_search_news": "recent news in general",
     "deep_search_news": "a thorough search with an overview; slower and dearer",
@@ -191,6 +192,28 @@ Cite in no other way.
         [asked(question, today), "Sections:\n" + fenced("sections", "\n\n".join(texts))]
     )
     return Prompt(system, user)
+
+
+def tones_schema(most: int) -> dict[str, Any]:
+    """The JSON schema of how headlines sound."""
+    tone = {"type": "string", "enum": ["positive", "neutral", "negative"]}
+    row = structure(number={"type": "integer", "minimum": 1, "maximum": most}, tone=tone)
+    return structure(tones={"type": "array", "items": row, "maxItems": most})
+
+
+def tones_prompt(question: Question, headlines: Sequence[str], today: date) -> Prompt:
+    """How the news of each headline sounds."""
+    system = f"""{DESK}
+
+Judge the tone of each numbered headline, and reply with JSON: "tones" has one entry for each, with \
+its "number" and its "tone".
+- "positive": what it tells is good news for those whom it concerns; "negative": bad news, or it \
+criticises; "neutral": neither, both, or it cannot be told.
+- Judge what is told, not how loudly. A headline that denies or ends something bad is not negative."""
+    lines = "\n".join(
+        f"{n}. {plain(' '.join(line.split())[:HEADLINE])}" for n, line in enumerate(headlines, 1)
+    )
+    return Prompt(system, f"{asked(question, today)}\n\nHeadlines:\n{fenced('headlines', lines)}")
 
 
 def shown(spans: Sequence[Span], listing: Listing) -> str:

@@ -31,6 +31,7 @@ from research.records import (
     Section,
     Span,
     Task,
+    Tones,
     normalised,
 )
 from research.text import has_han
@@ -303,6 +304,12 @@ class Digest:
     ) -> Draft:
         """Quotes are not summed up."""
         return Draft(spans=(), author=_AUTHOR[question.language])
+
+    async def tones(
+        self, question: Question, headlines: Sequence[str], options: Options, say: Say
+    ) -> Tones:
+        """Rules count words, which the report calls rough."""
+        return Tones()
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans: list[Span] = []

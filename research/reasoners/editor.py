@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from datetime import date
@@ -18,6 +19,7 @@ from research.reasoners.material import Listing
 from research.reasoners.prompts import QUERY
 from research.records import (
     Draft,
+    Failure,
     Finding,
     Options,
     Part,
@@ -28,12 +30,15 @@ from research.records import (
     Section,
     Span,
     Task,
+    Tone,
+    Tones,
 )
 from research.settings import Role
 from research.trouble import Trouble
 
 _OBJECT = re.compile(r'\s*(?:```\w*\s*)?\{\s*"')  # how JSON begins, and no section does
 _TEXT = "\n\nYour last answer was JSON. Reply with the text of the section and nothing else."
+BATCH = 60  # headlines that are judged by one call
 
 
 class _Json(BaseModel):
@@ -63,6 +68,15 @@ class _Judgement(_Json):
     is_sufficient: bool
     knowledge_gap: str = ""
     follow_ups: list[_Query] = []
+
+
+class _Tone(_Json):
+    number: int
+    tone: Tone
+
+
+class _Tones(_Json):
+    tones: list[_Tone]
 
 
 class _Models(Protocol):
@@ -209,6 +223,31 @@ class Editor:
         end = ending(reply, question.language)
         spans = parse(reply.text, listing.handles, urls, partial=bool(reply.cut or reply.trouble))
         return Draft(spans=(*spans, *end.spans), author=str(chat.spec), failures=end.failures)
+
+    async def tones(
+        self, question: Question, headlines: Sequence[str], options: Options, say: Say
+    ) -> Tones:
+        """How headlines sound, judged some at a time side by side."""
+        chat = self._models.chat("plan")
+        batches = [headlines[at : at + BATCH] for at in range(0, len(headlines), BATCH)]
+
+        async def judged(batch: Sequence[str]) -> tuple[list[Tone | None], list[Failure]]:
+            prompt = briefs.tones_prompt(question, batch, self._models.today)
+            try:
+                made = await chat.json(
+                    prompt, briefs.tones_schema(len(batch)), _Tones, "summarise", say
+                )
+            except Trouble as trouble:
+                return [None] * len(batch), [trouble.failure("summarise")]
+            given = {row.number: row.tone for row in made.tones}
+            return [given.get(n) for n in range(1, len(batch) + 1)], []
+
+        done = await asyncio.gather(*map(judged, batches))
+        return Tones(
+            tones=tuple(tone for tones, _ in done for tone in tones),
+            author=str(chat.spec),
+            failures=tuple(failure for _, failures in done for failure in failures),
+        )
 
 
 async def _prose(chat: Chat, prompt: Prompt, say: Say) -> Reply:

@@ -98,6 +98,7 @@ class LLM:
         editor = Editor(self)
         self.outline, self.fill = editor.outline, editor.fill
         self.reconsider, self.preface = editor.reconsider, editor.preface
+        self.tones = editor.tones
 
     def chat(self, role: Role, options: Options | None = None) -> Chat:
         """The model of a role; a run's own model reflects and writes instead of those set.

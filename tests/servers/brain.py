@@ -23,6 +23,7 @@ Grounded = tuple[list[str], dict[str, Any] | None]
 REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 _STAGES = {
     "follow_ups": "reconsider", "is_sufficient": "reflect", "sections": "outline", "route": "plan",
+    "tones": "tones",
     "colour": "check",
 }  # fmt: skip
 TEXTS = frozenset({"fenced", "wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"})
@@ -188,7 +189,7 @@ class Brain:
         schema = ask.schema or _told(ask.prompt) or _named(stage, ask.prompt)
         told = {
             "plan": self._plan, "reflect": self._reflect,
-            "outline": self._outline, "reconsider": self._reconsider,
+            "outline": self._outline, "reconsider": self._reconsider, "tones": _tones,
         }  # fmt: skip
         values = told.get(stage, _check)(ask, schema)
         return json.dumps(
@@ -285,6 +286,26 @@ class Brain:
     def _write(self, ask: Ask) -> str:
         said = self.answer(ask.prompt) if callable(self.answer) else self.answer
         return _answer(ask) if said is None else said
+
+
+def _tones(ask: Ask, schema: Schema) -> dict[str, Any]:
+    """How numbered headlines sound, by a few plain words."""
+    rows = re.findall(r"^(\d+)\. (.*)$", _fenced("headlines", ask.user) or "", re.M)
+    bad = re.compile(r"(?i)close|fall|dead|fire|关闭|下降|死亡|事故")
+    good = re.compile(r"(?i)open|rise|record|grow|开放|增长|新高")
+    return {
+        "tones": [
+            {
+                "number": int(number),
+                "tone": "negative"
+                if bad.search(text)
+                else "positive"
+                if good.search(text)
+                else "neutral",
+            }
+            for number, text in rows
+        ]
+    }
 
 
 def spoilt(text: str, fault: str, ask: Ask) -> str:
