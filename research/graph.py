@@ -296,6 +296,7 @@ async def _found(task: Task, runtime: Run) -> Finding:
         hint=finding.hint,
         provider=finding.provider,
         message=finding.message,
+        beside=[failure.message for failure in finding.failures],
         seconds=finding.seconds,
         reused=finding.reused,
         cached=finding.started.isoformat() if finding.cached else "",
@@ -316,8 +317,8 @@ def build(
     """
 
     async def fan_out(state: State) -> list[Send] | str:
-        plan, question = state.get("plan"), state["question"]  # no plan: it is answered already
-        if plan and plan.outline and state["pending"]:
+        if state["pending"] and state["plan"].outline:
+            plan, question = state["plan"], state["question"]
             chapters = [Chapter(question=question, plan=plan, part=p.id) for p in plan.parts]
             return [Send("section", chapter) for chapter in chapters]
         tasks = [task for task in state["pending"] if task.source in nodes]

@@ -37,7 +37,12 @@ def coverage(
     """What stands behind the text of a report: stories by day, conflicts, outlets, pictures."""
     known = _of(cited)
     if known and cited:
-        numbers = {source.evidence.id: source.number for source in cited.sources}
+        given = {source.evidence.id: source.number for source in cited.sources}
+        numbers = {
+            key: given[item.id]
+            for key in _pieces(known)
+            if (item := registry.get(key)) and item.id in given
+        }
         yield f"## {say('timeline')}"
         yield _head(known, say)
         yield from _timeline(known, registry, numbers, say)
@@ -49,6 +54,14 @@ def coverage(
 
 def _of(cited: CitedAnswer | None) -> Coverage | None:
     return cited.answer.coverage if cited else None
+
+
+def _pieces(known: Coverage) -> Iterator[str]:
+    """The ids of the evidence that is named."""
+    for story in known.stories:
+        yield from story.evidence
+    for conflict in known.conflicts:
+        yield from (figure.evidence for figure in conflict.figures)
 
 
 def _change(change: Change, registry: Registry, say: Say) -> str:

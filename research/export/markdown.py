@@ -559,7 +559,9 @@ def _spent(used: Total, say: Say) -> str:
 def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     run = report.run
     options = say(
-        "options",
+        "report options" if run.options.sections else "options",
+        sections=run.options.sections,
+        reflections=run.options.reflections,
         queries=run.options.queries,
         loops=run.options.loops,
         sources=say("comma").join(_where_looked(name, say) for name in run.options.sources),

@@ -170,6 +170,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "设置：查询数 {queries}；轮数上限 {loops}；来源 {sources}",
         "Options: queries {queries}; rounds at most {loops}; sources {sources}",
     ),
+    "report options": (
+        "设置：节数上限 {sections}；每节反思轮数上限 {reflections}；来源 {sources}",
+        "Options: sections at most {sections}; reflections of each at most {reflections}; sources {sources}",
+    ),
     "limits": ("上限：{limits}", "Limits: {limits}"),
     "limit.searches": ("{n} 次搜索", "{n} searches"),
     "limit.tokens": ("{n} token", "{n} tokens"),

@@ -46,6 +46,14 @@ NOTICES: dict[str, dict[Language, str]] = {
         "en": "The model could not write an answer. What the searches found is quoted below; going "
         "on with the run writes the answer, without another search.",
     },
+    "unchecked": {
+        "zh": "模型写这一节时没有引用任何来源，无法核对。",
+        "en": "The model cited no source in this section, so its text cannot be checked.",
+    },
+    "section": {
+        "zh": "模型未能写出这一节。以下是检索到的内容，原样摘引。",
+        "en": "The model could not write this section. What the searches found is quoted below.",
+    },
     "nothing": {
         "zh": "没有检索到可以引用的内容，因此没有作答。",
         "en": "Nothing was found that could be cited, so no answer was written.",

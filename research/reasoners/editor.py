@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from datetime import date
 from typing import Any, Protocol
@@ -11,9 +12,9 @@ from pydantic import BaseModel, ConfigDict
 
 from research.evidence.markup import parse
 from research.evidence.registry import addresses
-from research.models.calls import Chat
+from research.models.calls import Chat, Prompt, Reply
 from research.reasoners import briefs
-from research.reasoners.drafts import NOTICES, ending, standing_in
+from research.reasoners.drafts import NOBODY, NOTICES, ending, quoted
 from research.reasoners.material import Listing
 from research.reasoners.prompts import QUERY
 from research.records import (
@@ -35,6 +36,8 @@ from research.records import (
 from research.settings import Role
 from research.trouble import Trouble
 
+_OBJECT = re.compile(r'\s*(?:```\w*\s*)?\{\s*"')  # how JSON begins, and no section does
+_TEXT = "\n\nYour last answer was JSON. Reply with the text of the section and nothing else."
 BATCH = 60  # headlines that are judged by one call
 
 
@@ -131,17 +134,21 @@ class Editor:
             prompt = briefs.section_prompt(
                 question, part, section, findings, listing, self._models.today
             )
-            reply = await chat.text(prompt, "write", say)
+            reply = await _prose(chat, prompt, say)
         except Trouble as trouble:
             failure = trouble.failure("write", query=part.subject)
             if section.spans:  # what it said before is still right
                 return section.model_copy(update={"failures": (*section.failures, failure)})
-            quoted = standing_in(question.language, findings, trouble).spans
-            return Section(part=section.part, spans=quoted, failures=(*section.failures, failure))
+            notice = Span(kind="notice", text=NOTICES["section"][question.language])
+            return Section(
+                part=section.part,
+                spans=(notice, *quoted(question.language, findings).spans),
+                failures=(*section.failures, failure),
+            )
         urls = addresses(item for found in findings for item in found.evidence)
         spans = [*parse(reply.text, listing.handles, urls, partial=reply.cut)]
         if not any(span.cites for span in spans):
-            spans.insert(0, Span(kind="notice", text=NOTICES["uncited"][question.language]))
+            spans.insert(0, Span(kind="notice", text=NOTICES["unchecked"][question.language]))
         return section.model_copy(
             update={
                 "spans": (*spans, *ending(reply, question.language).spans),
@@ -202,15 +209,16 @@ class Editor:
         say: Say,
     ) -> Draft:
         """What stands before the sections; without a model nothing does, and the report says so."""
+        nobody = "" if any(s.author for s in sections) else NOBODY[question.language]
         if not any(span.cites for section in sections for span in section.spans):
-            return Draft(spans=(), author="")
+            return Draft(spans=(), author=nobody)
         try:
             chat = self._models.chat("write", options)
             listing = Listing.of(findings, chat.room)
             prompt = briefs.preface_prompt(question, plan, sections, listing, self._models.today)
             reply = await chat.stream(prompt, "write", say)
         except Trouble as trouble:
-            return Draft(spans=(), author="", failures=(trouble.failure("write"),))
+            return Draft(spans=(), author=nobody, failures=(trouble.failure("write"),))
         urls = addresses(item for found in findings for item in found.evidence)
         end = ending(reply, question.language)
         spans = parse(reply.text, listing.handles, urls, partial=bool(reply.cut or reply.trouble))
@@ -240,6 +248,19 @@ class Editor:
             author=str(chat.spec),
             failures=tuple(failure for _, failures in done for failure in failures),
         )
+
+
+async def _prose(chat: Chat, prompt: Prompt, say: Say) -> Reply:
+    """The text of a section; a model that replies with JSON instead is asked once more.
+
+    Raises:
+        Trouble: there is none.
+    """
+    for asked in (prompt, prompt.more(_TEXT)):
+        reply = await chat.text(asked, "write", say)
+        if not _OBJECT.match(reply.text):
+            return reply
+    raise Trouble("malformed", f"{chat.spec} replied with JSON instead of a text")
 
 
 def _part(plan: Plan, section: Section) -> Part:
@@ -277,7 +298,10 @@ def _usual(sources: Sequence[str]) -> str:
 
 
 def _way(asked: _Query) -> dict[str, Any]:
+    told = (text.strip() for text in (asked.start_date, asked.end_date))
+    wrong = ", ".join(text[:40] for text in told if text and _date(text) is None)
     return {
+        "why": f"no date: {wrong}" if wrong else "",
         "tool": asked.search_tool if asked.search_tool in briefs.TOOLS else "",
         "start": _date(asked.start_date),
         "end": _date(asked.end_date),

@@ -25,6 +25,7 @@ from research.stages.question import understand
 log = logging.getLogger(__name__)
 
 MAX_LOOPS = 10
+MAX_REFLECTIONS = 10
 WATCH = 0.5  # seconds between looks at what other processes have done or ask for
 _T = TypeVar("_T")
 
@@ -253,6 +254,13 @@ class Runs(ABC):
         if report is None or report.run.status != "done":
             return report.run if report else None
         run = report.run
+        if report.plan and report.plan.outline:  # its sections go on where they ended
+            further = min(run.options.reflections + rounds, MAX_REFLECTIONS)
+            options = run.options.model_copy(update={"reflections": further})
+            plan = report.plan
+            return self.start(
+                run.question, options=options, owner=owner, plan=plan, based_on=run.id
+            )
         plan = carried_on(report, rounds)
         options = run.options.model_copy(update={"loops": min(1 + rounds, MAX_LOOPS)})
         return self.start(run.question, options=options, owner=owner, plan=plan, based_on=run.id)

@@ -64,7 +64,7 @@ async def compose(
                     head = updated.preface
                 else:
                     head = await reasoner.preface(question, plan, sections, material, options, say)
-                draft = bound(plan, head, sections, question.language)
+                draft = bound(plan, head, sections, question.language, findings)
             else:
                 draft = await reasoner.write(question, plan, material, reflections, options, say)
     except Ended as ended:
@@ -72,7 +72,7 @@ async def compose(
         draft = reasoner.stand_in(question, plan, material)
         if plan.outline and any(section.spans for section in sections):
             nothing = Draft(spans=(), author=draft.author)
-            draft = bound(plan, nothing, sections, question.language)
+            draft = bound(plan, nothing, sections, question.language, findings)
     notices = meter.notices(question.language, unwritten)
     draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
     earlier = [*plan.failures]
@@ -98,7 +98,7 @@ def answered(
         language=question.language,
         author=draft.author,
         spans=draft.spans,
-        failures=(*earlier, *draft.failures),
+        failures=tuple(dict.fromkeys((*earlier, *draft.failures))),  # sections may share a search
         unwritten=draft.unwritten,
         suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions))[:SHOWN],
         made=made,

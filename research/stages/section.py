@@ -26,13 +26,25 @@ from research.records import (
     Section,
     Span,
     Task,
+    fingerprint,
 )
 from research.stages.budget import Ended, Meter
 from research.stages.update import Earlier
 
-_UNWRITTEN: dict[Language, str] = {
-    "zh": "这一节没有写成，原因见下。",
-    "en": "This section could not be written; the reason is below.",
+_UNWRITTEN: dict[str, dict[Language, str]] = {
+    "failed": {
+        "zh": "这一节的检索失败，因此没有写成，原因见下；这不表示没有相关内容。",
+        "en": "The searches for this section failed, so it was not written; the reason is below. That "
+        "does not mean that nothing exists.",
+    },
+    "empty": {
+        "zh": "这一节没有检索到任何内容，因此没有写成。",
+        "en": "The searches for this section found nothing, so it was not written.",
+    },
+    "": {
+        "zh": "这一节没有写成，原因见下。",
+        "en": "This section could not be written; the reason is below.",
+    },
 }
 _R = TypeVar("_R", bound=Record)
 Search = Callable[[Task], Awaitable[Finding]]
@@ -73,9 +85,9 @@ async def work(
 ) -> tuple[Section, list[Finding]]:
     """The section of a part of the plan, and all that was found for it.
 
-    A section of an `earlier` report is kept if nothing new is found. Each round of reflection asks for what is missing, at most `options.queries` new tasks at a time
-    and `options.reflections` rounds. Where the meter has no room for a step, the section stays as it
-    is.
+    A section of an `earlier` report is kept if nothing new is found. Each round of reflection asks
+    for what is missing, at most `options.queries` new tasks at a time and `options.reflections`
+    rounds. Where the meter has no room for a step, the section stays as it is.
     """
     section = earlier.section(part) if earlier else Section(part=part)
     findings: list[Finding] = []
@@ -126,7 +138,8 @@ async def _filled(
         async with meter.writing.open():
             return await reasoner.fill(question, plan, section, findings, options, say)
 
-    return await _once(f"{section.part} text {round_}", Section, ask, notes)
+    step = _step(f"{section.part} text {round_}", section, plan, findings)
+    return await _once(step, Section, ask, notes)
 
 
 async def _judged(
@@ -139,7 +152,16 @@ async def _judged(
                 question, plan, section, findings, options, round_ + 1, say
             )
 
-    return await _once(f"{section.part} judgement {round_}", Reflection, ask, notes)
+    step = _step(f"{section.part} judgement {round_}", section, plan, findings)
+    return await _once(step, Reflection, ask, notes)
+
+
+def _step(name: str, section: Section, plan: Plan, findings: Sequence[Finding]) -> str:
+    """A step's name, which is another one where the section is to tell something else, or where a
+    search has succeeded that failed before."""
+    about = [text for p in plan.parts if p.id == section.part for text in (p.subject, p.text)]
+    known = sorted({f.task.key for f in findings if f.reason in (None, "empty")})
+    return f"{name} {fingerprint(*about, *known)}"
 
 
 async def _once(step: str, shape: type[_R], ask: Callable[[], Awaitable[_R]], notes: Notes) -> _R:
@@ -153,14 +175,22 @@ async def _once(step: str, shape: type[_R], ask: Callable[[], Awaitable[_R]], no
     return made
 
 
-def bound(plan: Plan, head: Draft, sections: Sequence[Section], tongue: Language) -> Draft:
-    """A report: what stands before its sections, and the sections in the order of the outline."""
+def bound(
+    plan: Plan,
+    head: Draft,
+    sections: Sequence[Section],
+    tongue: Language,
+    findings: Sequence[Finding] = (),
+) -> Draft:
+    """A report: what stands before its sections, and the sections in the order of the outline. One
+    without a text says what came of its searches."""
     known = {section.part: section for section in sections}
     spans = [span.model_copy(update={"part": ""}) for span in head.spans]
     for part in plan.parts:
         section = known.get(part.id, Section(part=part.id))
         spans.append(Span(kind="text", text=f"\n\n## {heading(part.subject)}\n\n", part=part.id))
-        body = section.spans or (Span(kind="missing", text=_UNWRITTEN[tongue]),)
+        why = _UNWRITTEN[_fate([f for f in findings if f.task.part == part.id])][tongue]
+        body = section.spans or (Span(kind="missing", text=why),)
         spans += [span.model_copy(update={"part": part.id}) for span in body]
     authors = [head.author, *(section.author for section in sections)]
     return Draft(
@@ -169,6 +199,13 @@ def bound(plan: Plan, head: Draft, sections: Sequence[Section], tongue: Language
         failures=(*(f for s in sections for f in s.failures), *head.failures),
         unwritten=head.unwritten,
     )
+
+
+def _fate(findings: Sequence[Finding]) -> str:
+    reasons = {finding.reason for finding in findings}
+    if not reasons or reasons & {None, "left out"}:
+        return ""
+    return "empty" if reasons == {"empty"} else "failed"
 
 
 def heading(title: str) -> str:

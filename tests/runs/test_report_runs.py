@@ -143,3 +143,21 @@ def test_sections_do_not_wait_for_each_other(shared: Bench) -> None:
     run = runs.start(TOPIC, options=REPORT)
     assert over(runs, run.id) == "done"
     assert order[:3] == ["s2", "s2", "s2"]
+
+
+def test_one_more_round_deepens_each_section_and_repeats_nothing(shared: Bench) -> None:
+    source = ScriptedSource()
+    reasoner = ScriptedReasoner(["a", "b"], lambda round_: [f"more {round_}"])
+    runs = shared.open(reasoner, source)
+    run = runs.start(TOPIC, options=REPORT.model_copy(update={"reflections": 1}))
+    assert over(runs, run.id) == "done"
+    written, judged = len(reasoner.written), len(reasoner.reflected)
+    further = runs.more(run.id)
+    assert further is not None and further.based_on == run.id
+    assert over(runs, further.id) == "done"
+    assert sorted(source.queries) == ["a", "b", "s1 more 1", "s1 more 2", "s2 more 1", "s2 more 2"]
+    assert len(reasoner.written) == written + 2
+    assert len(reasoner.reflected) == judged + 2
+    found = report(runs, further.id)
+    assert found.plan and found.plan.outline
+    assert len(found.findings) == 6

@@ -122,7 +122,8 @@ class Brain:
     what makes it of the prompt; `grounded` makes text and metadata of a search query. `values`
     replaces fields of a stage's JSON, as in `brain.values["plan"] = {"route": "direct"}`. `caller`
     says which tools are called instead of the usual ones; without any, the reply is a text.
-    `chapters` are the titles of an outline, `tools` the fields with which its searches are made.
+    `chapters` are the titles of an outline, `tools` the fields with which its searches are made;
+    `section` is what is written of a section instead of the usual, or what makes it of the prompt.
     """
 
     def __init__(self) -> None:
@@ -133,6 +134,7 @@ class Brain:
         self.values: dict[str, dict[str, Any]] = {}
         self.chapters: list[str] = []
         self.tools: list[dict[str, str]] = []
+        self.section: str | Callable[[str], str | None] | None = None
         self.caller: Callable[[Ask], Sequence[ToolCall]] | None = None
         self._reflected: dict[str, list[str]] = {}
 
@@ -181,7 +183,9 @@ class Brain:
         if stage == "write":
             return self._write(ask)
         if stage == "summarise":
-            return _summary(ask)
+            said = self.section if _fenced("section", ask.user) else None
+            said = said(ask.prompt) if callable(said) else said
+            return _summary(ask) if said is None else said
         schema = ask.schema or _told(ask.prompt) or _named(stage, ask.prompt)
         told = {
             "plan": self._plan, "reflect": self._reflect,

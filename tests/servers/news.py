@@ -6,6 +6,8 @@ They keep to the ways of the real ones as far as anybody has written them down, 
 from __future__ import annotations
 
 import asyncio
+import copy
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +17,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.servers.search import Asked, FakeTavily, Service
+from tests.servers.search import HANGS, Asked, FakeTavily, Service
 
 
 def rows(
@@ -35,24 +37,54 @@ def rows(
     ]
 
 
+def rows_about(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of their own for each request, as many as it asks for, with what it asks in their words."""
+    query = str(body["query"])
+    mark = hashlib.sha256(json.dumps(dict(body), sort_keys=True).encode()).hexdigest()[:10]
+    return [
+        {
+            "title": f"{query[:60]}: report {n} of {mark}",
+            "url": f"https://paper{n}.example/{mark}/{n}",
+            "content": f"What paper {n} writes of {query[:60]} ({mark}).",
+            "score": round(0.99 - n / 100, 2),
+            "raw_content": None,
+            "published_date": "Wed, 18 Nov 2026 08:00:00 GMT",
+        }
+        for n in range(int(body.get("max_results", 5)))
+    ]
+
+
 @dataclass
 class FakeTavilyNews(FakeTavily):
-    """`results` are rows, of which it gives no more than it is asked for; `lead` is its own answer.
+    """`results` are rows, of which it gives no more than it is asked for, or what makes them of a
+    request's body; `lead` is its own answer. `odd` is how requests are treated whose query has a
+    word in it: the attributes that differ, as in `{"strike": {"status": 432}}`.
 
     A query of more than 400 characters is refused, as Tavily refuses it.
     """
 
     lead: Any = None
     images: Any = field(default_factory=list)
+    odd: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
         """What was asked, as it came over the wire."""
         return [asked.body for asked in self.log]
 
+    def asked(self, words: str) -> list[dict[str, Any]]:
+        """Those of the bodies whose query has some words in it."""
+        return [body for body in self.bodies if words in body["query"]]
+
+    def reset(self) -> None:
+        """Forgets the log, and that anything is odd."""
+        self.log, self.odd, self.status, self.fault = [], {}, 200, ""
+
     def answer(self, asked: Asked) -> Any:
         told = super().answer(asked)
-        if isinstance(self.results, list):
+        if callable(self.results):
+            told["results"] = self.results(asked.body)
+        elif isinstance(self.results, list):
             told["results"] = self.results[: asked.body.get("max_results", 5)]
         told["answer"] = self.lead if asked.body.get("include_answer") else None
         told["images"] = self.images if asked.body.get("include_images") else []
@@ -62,7 +94,18 @@ class FakeTavilyNews(FakeTavily):
         if len(asked.body["query"]) > 400:
             error = {"detail": {"error": "Query is too long. Max query length is 400 characters."}}
             return web.json_response(error, status=400)
+        for words, other in self.odd.items():
+            if words in asked.body["query"]:
+                return await self._differing(other)._respond(request, asked)
+        if self.fault == "hangs":
+            await asyncio.sleep(HANGS)
         return await super()._respond(request, asked)
+
+    def _differing(self, other: Mapping[str, Any]) -> FakeTavilyNews:
+        """This server, but for some attributes."""
+        one = copy.copy(self)
+        vars(one).update(odd={}, **other)
+        return one
 
 
 RSS = "application/rss+xml; charset=utf-8"
