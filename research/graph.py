@@ -42,7 +42,7 @@ from research.records import (
 from research.sources import Source
 from research.stages.answer import Unwritten, answered, compose
 from research.stages.budget import Ended, Meter
-from research.stages.coverage import covered
+from research.stages.coverage import covered, read_ahead
 from research.stages.plan import alone, make_plan, unplanned
 from research.stages.question import understand
 from research.stages.reflect import judge
@@ -248,23 +248,30 @@ async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
         if known is None:
             known = asyncio.create_task(_found(task, runtime))
             context.under_way[task.key] = known
-            return await known
+            finding = await known
+            beside.append(asyncio.create_task(read_ahead(finding)))
+            return finding
         finding = await asyncio.shield(known)
         return finding.model_copy(update={"task": task, "reused": True})
 
-    section, findings = await work(
-        chapter["part"],
-        chapter["question"],
-        chapter["plan"],
-        context.reasoner,
-        search,
-        context.notes,
-        context.options,
-        context.meter,
-        _voice(runtime),
-        context.earlier,
-        context.clock(),
-    )
+    beside: list[asyncio.Task[None]] = []
+    try:
+        section, findings = await work(
+            chapter["part"],
+            chapter["question"],
+            chapter["plan"],
+            context.reasoner,
+            search,
+            context.notes,
+            context.options,
+            context.meter,
+            _voice(runtime),
+            context.earlier,
+            context.clock(),
+        )
+    finally:
+        for reading in beside:
+            reading.cancel()
     return {"sections": [section], "findings": findings}
 
 

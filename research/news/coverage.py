@@ -66,6 +66,14 @@ def cover(evidence: Iterable[Evidence], as_of: datetime) -> Coverage | None:
     )
 
 
+def read_ahead(evidence: Evidence) -> None:
+    """Reads the headline and the figures of a piece of news, so that `cover` finds them read."""
+    item = _item(evidence)
+    for group in stories([item]):
+        sentiment(group.headline)
+    figures.read(item.title, item.text[: figures.READ])
+
+
 def rated(coverage: Coverage, tones: Tones) -> Coverage:
     """The coverage with the tones that somebody gave its stories; the others stay rough."""
     given = (*tones.tones, *(None for _ in coverage.stories[len(tones.tones) :]))

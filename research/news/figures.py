@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 
 from research.news import words
 from research.news.article import Article
@@ -76,6 +77,8 @@ def conflicts(story: Story) -> tuple[Conflict, ...]:
     Rounding is agreement (12 and 12.3 million), and so is "over 100" beside 104. An outlet that gives
     several figures of one thing, because it tells how they changed, counts with none of them.
     """
+    if len({outlet_of(item) or str(at) for at, item in enumerate(story.items)}) < 2:
+        return ()
     groups: list[list[Figure]] = []
     for figure in figures(story):
         home = next((group for group in groups if _same_thing(group[0], figure)), None)
@@ -151,8 +154,20 @@ def _english(clause: str) -> frozenset[str]:
 
 
 def _of_item(item: Article, at: int, outlet: str) -> Iterable[Figure]:
+    """The figures of an item, which is the one of a story at a place and is of an outlet."""
+    place = {"item": at, "outlet": outlet}
+    return (figure.model_copy(update=place) for figure in read(item.title, item.text[:READ]))
+
+
+@lru_cache(4_000)
+def read(title: str, text: str) -> tuple[Figure, ...]:
+    """The figures of a headline and a text."""
+    return tuple(_read(f"{title}\n{text}"))
+
+
+def _read(text: str) -> Iterable[Figure]:
     seen: set[tuple[Decimal, str, str]] = set()
-    for clause in _clauses(f"{item.title}\n{item.text[:READ]}"):
+    for clause in _clauses(text):
         if _UNSURE.search(clause):
             continue
         found = [q for q in quantities(clause) if q.unit not in _DATES]
@@ -167,8 +182,7 @@ def _of_item(item: Article, at: int, outlet: str) -> Iterable[Figure]:
                     subject=subject,
                     spelling=quantity.spelling,
                     about=quantity.about,
-                    item=at,
-                    outlet=outlet,
+                    item=0,
                     clause=clause,
                 )
 

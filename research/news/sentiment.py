@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal
 
 from research.records import Record, Tone
@@ -78,6 +79,7 @@ _EN = {stem(word): -1 for word in _BAD_EN.split()} | {stem(word): 1 for word in 
 _EN |= {stem(word): -1 for word in set(_BAD_EN.split()) & set(_GOOD_EN.split())}
 
 
+@lru_cache(4_000)
 def sentiment(headline: str) -> Sentiment:
     """The rough tone of one headline in Chinese or English, or in both."""
     text = unicodedata.normalize("NFKC", headline).lower().replace("’", "'")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
 from research.evidence.registry import gather
 from research.news.coverage import compared, cover, rated
+from research.news.coverage import read_ahead as prepare
 from research.reasoners import Reasoner
 from research.records import Coverage, Finding, Options, Question, Say, Tone, Tones
 from research.stages.budget import Ended, Meter
@@ -14,6 +16,17 @@ from research.stages.section import Notes
 from research.stages.update import Earlier, expected
 
 STEP = "tones"
+LATER = 0.03  # seconds until what was found is read ahead: whoever waits for it goes first
+PAUSE = 0.002  # seconds between two pieces
+
+
+async def read_ahead(finding: Finding) -> None:
+    """Reads what was found while a model is waited for: to put it together is quick then."""
+    await asyncio.sleep(LATER)
+    for item in finding.evidence:
+        if item.kind == "news":
+            prepare(item)
+            await asyncio.sleep(PAUSE)
 
 
 async def covered(
