@@ -291,7 +291,7 @@ def _options(args: argparse.Namespace, usual: Options | None = None) -> Options:
         if not sources or not set(sources) <= set(desk.sources):
             there = ", ".join(desk.sources)
             raise Quit(UNUSABLE, f"--sources {args.sources!r}: there are only {there}.")
-    if args.model and desk.models is None:
+    if args.model and desk.kit.thinking(usual) is None:
         raise Quit(
             UNUSABLE,
             f"--model {args.model!r}: no model can be asked. Set GEMINI_API_KEY, or ANSWER_MODEL "

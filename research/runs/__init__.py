@@ -73,7 +73,7 @@ class Desk:
         """What a run is likely to use."""
         web = self.kit.web.providers
         calls = Calls(
-            models=self.models.models(options) if self.models else {},
+            models=models.models(options) if (models := self.kit.thinking(options)) else {},
             grounded=bool(web) and web[0].name == "gemini",
         )
         accounts = self.runs.store.accounts(owner, 2 * EARLIER)
