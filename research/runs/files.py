@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import re
 import threading
 import time
 import unicodedata
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 NAME = 60  # characters of a topic in the name of a file
 BYTES = 180  # the same in UTF-8: file systems take 255 for a whole name
 PAUSE = 1.0  # seconds between two states of a report, at least
+_VARIANT = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # says how to draw what it follows
 _OTHERS = 1_000  # files of one name that are looked at
 
 
@@ -177,7 +179,13 @@ def safe(topic: str) -> str:
     """A topic as a part of a file's name, on any system: letters and digits of all scripts, at most
     60 of them; whatever stands between them becomes one "_"."""
     text = unicodedata.normalize("NFC", topic.encode("utf-8", "replace").decode())
-    kept = "".join(c if unicodedata.category(c)[0] in "LNM" or c == "-" else " " for c in text)
+    kept = ""
+    for c in _VARIANT.sub("", text):
+        kind = unicodedata.category(c)[0]
+        on = (
+            kind in "LN" or c == "-" or (kind == "M" and kept[-1:].strip())
+        )  # an accent, on a letter
+        kept += c if on else " "
     name = "_".join(kept.split())[:NAME].encode()[:BYTES].decode("utf-8", "ignore")
     return name.strip("-_") or "topic"
 
