@@ -55,6 +55,8 @@ if TYPE_CHECKING:
         Task,
         Usage,
     )
+    from research.runs.reports import load_report, news_report
+    from research.runs.states import StateError
     from research.settings import SettingError, Settings
     from research.stages.plan import edited_plan, served_as_a_whole
     from research.stages.question import QuestionError
@@ -96,6 +98,7 @@ __all__ = [
     "Settings",
     "Sighting",
     "Span",
+    "StateError",
     "StoreError",
     "Task",
     "UnreadableItems",
@@ -107,7 +110,9 @@ __all__ = [
     "file_name",
     "geojson",
     "kml",
+    "load_report",
     "located",
+    "news_report",
     "places_csv",
     "prices_as_of",
     "report_json",
@@ -133,6 +138,7 @@ _HOMES = {
     "QuestionError": "stages.question",
     "SettingError": "settings",
     "Settings": "settings",
+    "StateError": "runs.states",
     "StoreError": "storage",
     "UnreadableItems": "news.command",
     "answer_tree": "evidence.markup",
@@ -142,7 +148,9 @@ _HOMES = {
     "file_name": "export.markdown",
     "geojson": "export.geo",
     "kml": "export.geo",
+    "load_report": "runs.reports",
     "located": "export.geo",
+    "news_report": "runs.reports",
     "places_csv": "export.geo",
     "prices_as_of": "models.prices",
     "report_json": "export.data",

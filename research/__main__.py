@@ -31,6 +31,7 @@ from research import (
     Report,
     Run,
     SettingError,
+    StateError,
     StoreError,
     Task,
     UnreadableItems,
@@ -42,7 +43,7 @@ from research import (
 )
 
 ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
-COMMANDS = ("ask", "news", "plan", "library", "runs", "resume", "check", "stories")
+COMMANDS = ("ask", "news", "load", "plan", "library", "runs", "resume", "check", "stories")
 PROG = "python -m research"
 
 DESCRIPTION = """\
@@ -53,6 +54,9 @@ and no network it quotes your documents."""
 EPILOG = """\
 commands:
   ask QUESTION               the same as QUESTION alone; for a question that is a command word
+  news TOPIC                 report on a topic in the news: an outline, and its sections; with
+                             --save it is a file as well
+  load FILE                  go on with a report from the state that was saved of it
   plan QUESTION              what would be searched, without searching
   library add PATH ...       add files and whole folders
   library list               list the documents with their ids
@@ -72,6 +76,7 @@ examples:
   python -m research "故宫门票多少钱？" -o report.md
   python -m research "西湖和颐和园的门票" --json --loops 1
   python -m research ask library
+  python -m research news "央行降准" --sections 4 --reflections 1 --save=reports
   python -m research library add ~/Documents/notes
 
 exit codes:
@@ -105,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.act is not _stories:  # which needs no data folder
             runs.desk(args.data_dir)
         code = args.act(args)
-    except (QuestionError, SettingError) as error:
+    except (QuestionError, SettingError, StateError) as error:
         code = _complain(UNUSABLE, error)
     except StoreError as error:
         code = _complain(FAILED, error)
@@ -136,6 +141,7 @@ def _close() -> None:
 def _parsed(argv: list[str]) -> argparse.Namespace:
     """The command and its options; whatever is no command is a question."""
     takes = {"-o", "--output", "--queries", "--loops", "--sources", "--model", "--data-dir"}
+    takes |= {"--sections", "--reflections", "--source"}
     takes |= {"--max-searches", "--max-tokens", "--max-cost", "--max-seconds"}
     at, words = 0, argv
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
@@ -161,6 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     limits.add_argument(
         "--sources",
+        "--source",
         metavar="NAMES",
         help="where to look, e.g. web,library (default: what is there)",
     )
@@ -178,6 +185,15 @@ def _parser() -> argparse.ArgumentParser:
     writing = argparse.ArgumentParser(add_help=False)
     writing.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write to FILE; .json gives JSON"
+    )
+    saving = argparse.ArgumentParser(add_help=False)
+    saving.add_argument(
+        "--save",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="save the report as a file in DIR (default: OUTPUT_DIR, else the current folder); "
+        "behind the topic, or as --save=DIR",
     )
     as_json = argparse.ArgumentParser(add_help=False)
     as_json.add_argument("--json", action="store_true", help="JSON instead of text")
@@ -211,11 +227,18 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     command(_ask, "ask", "Answers a question.", whole)
-    report = command(_news, "news", "Reports on a topic in the news.", whole)
+    report = command(_news, "news", "Reports on a topic in the news.", [*whole, saving])
     report.add_argument("--sections", type=_sections, metavar="N", help="sections, 1 to 12")
     report.add_argument(
         "--reflections", type=_rounds, metavar="N", help="rounds of each section, 0 to 10"
     )
+    load = command(
+        _load,
+        "load",
+        "Goes on with a report from its saved state; nothing in it is searched or paid for again.",
+        [saving, writing, as_json, shared],
+    )
+    load.add_argument("file", type=Path, metavar="FILE", help="state_….json, from OUTPUT_DIR")
     command(_plan, "plan", "Shows what would be searched.", [limits, as_json, shared])
     command(_check, "check", "Asks every model and every web search.", [as_json, shared])
     command(_runs, "runs", "Lists the runs, newest first.", [shared])
@@ -290,7 +313,7 @@ def _options(args: argparse.Namespace, usual: Options | None = None) -> Options:
         if not sources or not set(sources) <= set(desk.sources):
             there = ", ".join(desk.sources)
             raise Quit(UNUSABLE, f"--sources {args.sources!r}: there are only {there}.")
-    if args.model and desk.models is None:
+    if args.model and desk.kit.thinking(usual) is None:
         raise Quit(
             UNUSABLE,
             f"--model {args.model!r}: no model can be asked. Set GEMINI_API_KEY, or ANSWER_MODEL "
@@ -414,7 +437,25 @@ def _news(args: argparse.Namespace) -> int:
     options = _options(args, runs.desk().kit.reporting())
     given = {"sections": args.sections, "reflections": args.reflections}
     chosen = options.model_copy(update={k: v for k, v in given.items() if v is not None})
-    return _to_the_end(runs.report_on(_question(args), options=chosen), 0, args)
+    run = runs.report_on(_question(args), options=chosen, save=_folder(args))
+    return _to_the_end(run, 0, args)
+
+
+def _load(args: argparse.Namespace) -> int:
+    _check_output(args.output)
+    try:
+        run = runs.load(args.file, save=_folder(args))
+    except OSError as error:
+        raise Quit(FAILED, f"{args.file} cannot be read: {error.strerror or error}.") from error
+    seen = runs.events(run.id)
+    return _to_the_end(runs.resume(run.id) or run, seen[-1].seq, args)
+
+
+def _folder(args: argparse.Namespace) -> Path | None:
+    """Where the report is to be saved, if that was asked for."""
+    if args.save is None:
+        return None
+    return Path(args.save) if args.save else runs.desk().settings.output_dir or Path.cwd()
 
 
 def _resume(args: argparse.Namespace) -> int:
@@ -448,9 +489,17 @@ def _to_the_end(run: Run, after: int, args: argparse.Namespace) -> int:
         for _ in runs.follow(run.id):
             pass
     report = runs.report(run.id)
+    if getattr(args, "save", None) is not None:
+        _told_of_file(run.id)
     if report is None:
         raise Quit(FAILED, f"Run {run.id} is not there any more.")
     return _finished(report, args)
+
+
+def _told_of_file(run_id: str) -> None:
+    path, why = runs.saved(run_id)
+    if path or why:
+        _complain(ANSWERED, f"The report is saved: {path}" if path else f"Not saved: {why}.")
 
 
 def _follow(run: Run, after: int, screen: _Screen) -> None:
@@ -591,6 +640,11 @@ def _told_status(event: Event) -> Lines:
     return [(event.data["status"], "dim")]
 
 
+def _told_saved(event: Event) -> Lines:
+    path, why = event.data["report"], event.data["problem"]
+    return [(f"not saved: {why}", "yellow")] if why else [(f"saved: {path}", "dim")]
+
+
 _TELL: dict[str, Callable[[Event], Lines]] = {
     "status": _told_status,
     "plan": _told_plan,
@@ -602,6 +656,7 @@ _TELL: dict[str, Callable[[Event], Lines]] = {
     "waiting": _told_waiting,
     "section": _told_section,
     "queued": _told_queued,
+    "saved": _told_saved,
     "answer": _told_answer,
 }
 

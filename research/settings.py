@@ -25,6 +25,7 @@ TILES = ("osm", "off")
 PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")  # who can search the web
 Role = Literal["plan", "reflect", "write", "search"]
 ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
+REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works on reports
 _ROLE_SETTINGS: dict[Role, str] = {
     "plan": "QUERY_GENERATOR_MODEL",
     "reflect": "REFLECTION_MODEL",
@@ -84,6 +85,9 @@ class Settings(BaseModel):
     reflect_model: str = ""
     write_model: str = ""
     search_model: str = ""
+    report_key: SecretStr = _NO_KEY
+    report_url: str = Field(default="", repr=False)
+    report_model: str = ""
     model_timeout: float = 60.0
     model_attempts: int = 2
     retry_wait: float = 30.0
@@ -114,6 +118,9 @@ class Settings(BaseModel):
     child_env: tuple[tuple[str, SecretStr], ...] = ()  # for processes that serve tools
     results_per_search: int = 8
     pages_per_search: int = 0
+    report_content: int = 0
+    output_dir: Path | None = None
+    save_states: str = "on"
 
     @property
     def store(self) -> Path | str:
@@ -162,8 +169,9 @@ class Settings(BaseModel):
     @property
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
-        keys = (self.gemini_key, self.openai_key, self.tavily_key, self.amap_key, self.runs_key)
-        urls = [self.gemini_url, self.openai_url, self.ollama_url, self.tavily_url,
+        keys = (self.gemini_key, self.openai_key, self.report_key, self.tavily_key,
+                self.amap_key, self.runs_key)  # fmt: skip
+        urls = [self.gemini_url, self.openai_url, self.report_url, self.ollama_url, self.tavily_url,
                 self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url,
                 self.otlp_url, self.otlp_traces_url, self.gdelt_url,
                 *self.feeds]  # fmt: skip
@@ -194,6 +202,9 @@ class Settings(BaseModel):
             ("GOOGLE_GEMINI_BASE_URL", open_address(self.gemini_url)),
             ("OPENAI_API_KEY", "set" if self.openai_key.get_secret_value() else ""),
             ("OPENAI_BASE_URL", open_address(self.openai_url)),
+            (REPORT_MODEL, self.report_model),
+            ("QUERY_ENGINE_API_KEY", "set" if self.report_key.get_secret_value() else ""),
+            ("QUERY_ENGINE_BASE_URL", open_address(self.report_url)),
             ("OLLAMA_BASE_URL", open_address(self.ollama_url)),
             ("OLLAMA_CONTEXT_LENGTH", str(self.ollama_context)),
             ("WEB_SEARCH", self.web_search),
@@ -221,6 +232,9 @@ class Settings(BaseModel):
             ("SIGHTLINE_PASSAGES_PER_SEARCH", str(self.passages_per_search)),
             ("SIGHTLINE_RESULTS_PER_SEARCH", str(self.results_per_search)),
             ("SIGHTLINE_PAGES_PER_SEARCH", str(self.pages_per_search)),
+            ("SEARCH_CONTENT_MAX_LENGTH", str(self.report_content)),
+            ("OUTPUT_DIR", str(self.output_dir or "")),
+            ("SAVE_INTERMEDIATE_STATES", self.save_states),
             ("SIGHTLINE_MODEL_TIMEOUT", f"{self.model_timeout:g} s"),
             ("SIGHTLINE_MODEL_ATTEMPTS", str(self.model_attempts)),
             ("SIGHTLINE_RETRY_WAIT", f"{self.retry_wait:g} s"),
@@ -395,6 +409,28 @@ def _one(env: Mapping[str, str], name: str, known: Sequence[str], more: str = ""
     return value
 
 
+def _switch(env: Mapping[str, str], name: str, default: str) -> str:
+    """`on` or `off`, which may be written as other programs write it."""
+    value = env.get(name, "").strip().lower() or default
+    known = {"on": "on", "true": "on", "yes": "on", "1": "on"}
+    known |= {"off": "off", "false": "off", "no": "off", "0": "off"}
+    if value not in known:
+        raise SettingError(
+            f"{name} is {env[name]!r}; it must be on or off. "
+            f"Correct it or remove it to use the default, {default}."
+        )
+    return known[value]
+
+
+def _folder(env: Mapping[str, str], name: str) -> Path | None:
+    """A folder, which need not be there yet."""
+    value = env.get(name, "").strip()
+    try:
+        return Path(value).expanduser().absolute() if value else None
+    except RuntimeError as error:  # ~ of somebody who has no home here
+        raise SettingError(f"{name} is {value!r}: {error} Correct it or remove it.") from error
+
+
 def _wikipedia(env: Mapping[str, str]) -> str:
     value = _address(env, "WIKIPEDIA_URL", "https://{language}.wikipedia.org")
     if "{language}" not in value:
@@ -489,6 +525,9 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         reflect_model=_text(env, "REFLECTION_MODEL"),
         write_model=_text(env, "ANSWER_MODEL"),
         search_model=_text(env, "WEB_SEARCH_MODEL"),
+        report_key=_key(env, "QUERY_ENGINE_API_KEY"),
+        report_url=_address(env, "QUERY_ENGINE_BASE_URL"),
+        report_model=_text(env, "QUERY_ENGINE_MODEL_NAME"),
         model_timeout=_number(env, "SIGHTLINE_MODEL_TIMEOUT", 60, 0.05, 900),
         model_attempts=_whole(env, "SIGHTLINE_MODEL_ATTEMPTS", 2, 1, 5),
         retry_wait=_number(env, "SIGHTLINE_RETRY_WAIT", 30, 0, 300),
@@ -520,4 +559,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         ),
         results_per_search=_whole(env, "SIGHTLINE_RESULTS_PER_SEARCH", 8, 1, 20),
         pages_per_search=_whole(env, "SIGHTLINE_PAGES_PER_SEARCH", 0, 0, 10),
+        report_content=_whole(env, "SEARCH_CONTENT_MAX_LENGTH", 0, 0, 1_000_000),
+        output_dir=_folder(env, "OUTPUT_DIR"),
+        save_states=_switch(env, "SAVE_INTERMEDIATE_STATES", "on"),
     )

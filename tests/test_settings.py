@@ -55,16 +55,19 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "AMAP_TIMEOUT": ("amap_timeout", 15.0, "2.5", 2.5),
     "AMAP_CACHE_HOURS": ("amap_cache", 24.0, "1.5", 1.5),
     "SIGHTLINE_PAGES_PER_SEARCH": ("pages_per_search", 0, "3", 3),
+    "SEARCH_CONTENT_MAX_LENGTH": ("report_content", 0, "1500", 1_500),
 }
 MODELS = {
     "QUERY_GENERATOR_MODEL": "plan_model",
     "REFLECTION_MODEL": "reflect_model",
     "ANSWER_MODEL": "write_model",
     "WEB_SEARCH_MODEL": "search_model",
+    "QUERY_ENGINE_MODEL_NAME": "report_model",
 }
 ADDRESSES = {
     "GOOGLE_GEMINI_BASE_URL": "gemini_url",
     "OPENAI_BASE_URL": "openai_url",
+    "QUERY_ENGINE_BASE_URL": "report_url",
     "OLLAMA_BASE_URL": "ollama_url",
     "TAVILY_BASE_URL": "tavily_url",
     "AMAP_BASE_URL": "amap_url",
@@ -77,6 +80,7 @@ KEYS = {
     "GEMINI_API_KEY": "gemini_key",
     "GOOGLE_API_KEY": "gemini_key",
     "OPENAI_API_KEY": "openai_key",
+    "QUERY_ENGINE_API_KEY": "report_key",
     "TAVILY_API_KEY": "tavily_key",
     "AMAP_MAPS_API_KEY": "amap_key",
     "RUNS_API_KEY": "runs_key",
@@ -91,6 +95,8 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
     "NEWS_FEEDS": ("news_feeds", "", " http://f.test/a,http://f.test/b?c=1,2\n", "http://f.test/a http://f.test/b?c=1,2"),
     "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),
+    "OUTPUT_DIR": ("output_dir", None, " /some where/reports ", Path("/some where/reports")),
+    "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": ("otlp_traces_url", "", "http://127.0.0.1:8/in", "http://127.0.0.1:8/in"),
     "OTEL_TRACES_EXPORTER": ("traces_exporter", "otlp", " None", "none"),
@@ -283,6 +289,8 @@ def test_the_process_environment_is_read_unless_another_is_given(
         ("SIGHTLINE_RESULTS_PER_SEARCH", "21", "a number from 1 to 20"),
         ("SIGHTLINE_PAGES_PER_SEARCH", "all", "a number from 0 to 10"),
         ("SIGHTLINE_PAGES_PER_SEARCH", "11", "a number from 0 to 10"),
+        ("SEARCH_CONTENT_MAX_LENGTH", "-1", "a number from 0 to 1000000"),
+        ("SEARCH_CONTENT_MAX_LENGTH", "1.5", "a whole number from 0 to 1000000"),
     ],
 )
 def test_a_bad_value_is_refused_with_its_name_itself_and_what_was_expected(
@@ -398,14 +406,35 @@ def test_a_key_is_nowhere_in_what_is_printed_logged_or_written(
         ]  # fmt: skip
         assert [text for text in told if "sentinel" in text] == []
         shown = dict(settings.shown())
-        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 5
+        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 6
         assert set(settings.secrets) == set(env.values())
 
 
 def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
     shown = dict(load(dict.fromkeys(KEYS, " ")).shown())
-    assert [shown[name] for name in KEYS if name in shown] == [""] * 5
+    assert [shown[name] for name in KEYS if name in shown] == [""] * 6
     assert load({}).secrets == ()
+
+
+@pytest.mark.parametrize(
+    ("raw", "state"),
+    [("True", "on"), ("1", "on"), ("YES", "on"), ("on", "on"), ("", "on"),
+     ("false", "off"), ("0", "off"), ("No", "off"), (" OFF ", "off")],
+)  # fmt: skip
+def test_states_are_switched_in_the_words_of_other_programs_too(raw: str, state: str) -> None:
+    assert load({"SAVE_INTERMEDIATE_STATES": raw}).save_states == state
+
+
+def test_a_switch_that_is_neither_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"SAVE_INTERMEDIATE_STATES is 'maybe'; .* on or off"):
+        load({"SAVE_INTERMEDIATE_STATES": "maybe"})
+
+
+def test_the_folder_of_reports_is_absolute_and_the_home_sign_is_understood() -> None:
+    assert load({"OUTPUT_DIR": "~/reports"}).output_dir == Path.home() / "reports"
+    assert load({"OUTPUT_DIR": "reports"}).output_dir == Path.cwd() / "reports"
+    with pytest.raises(SettingError, match="OUTPUT_DIR is '~nobody-of-that-name/x'"):
+        load({"OUTPUT_DIR": "~nobody-of-that-name/x"})
 
 
 def test_settings_cannot_be_changed_nor_misspelled(tmp_path: Path) -> None:

@@ -311,7 +311,7 @@ async def repeated(
     attempts = settings.model_attempts
     for attempt in range(1, attempts + 1):
         try:
-            async with clients.limiter(spec.provider).turn(queued):
+            async with clients.limiter(spec.provider, spec.apart).turn(queued):
                 with tracing.call(spec.provider, spec.name, stage, attempt):
                     return await call()
         except Trouble as found:

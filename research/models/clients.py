@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 _T = TypeVar("_T")
+OPENAI = "https://api.openai.com/v1"  # said outright, the library reads no address by itself
 STREAM = 5  # a whole stream may take this many times as long as one answer
 
 
@@ -30,26 +31,27 @@ class Clients:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._models: dict[str, BaseChatModel] = {}
+        self._models: dict[tuple[str, bool], BaseChatModel] = {}
         self._gemini: genai.Client | None = None
-        self._limiters: dict[Provider, Limiter] = {}
-        self._rests: dict[tuple[str, bool], Rest] = {}
+        self._limiters: dict[tuple[Provider, bool], Limiter] = {}
+        self._rests: dict[tuple[str, bool, bool], Rest] = {}
         self._making = asyncio.Lock()
 
-    def limiter(self, provider: Provider) -> Limiter:
-        if provider not in self._limiters:
-            self._limiters[provider] = Limiter(
+    def limiter(self, provider: Provider, apart: bool = False) -> Limiter:
+        """The turns at a provider; a server that is set for reports alone has its own."""
+        if (provider, apart) not in self._limiters:
+            self._limiters[provider, apart] = Limiter(
                 self.settings.model_concurrency, self.settings.requests_per_minute
             )
-        return self._limiters[provider]
+        return self._limiters[provider, apart]
 
     def rest(self, spec: Spec, search: bool = False) -> Rest:
         """The pause that a model's quota asks for; searches of a model have a quota of their own."""
-        return self._rests.setdefault((str(spec), search), Rest())
+        return self._rests.setdefault((str(spec), spec.apart, search), Rest())
 
     async def chat(self, spec: Spec) -> BaseChatModel:
         """The LangChain model of a name."""
-        name = str(spec)
+        name = str(spec), spec.apart
         if name not in self._models:
             async with self._making:
                 if name not in self._models:  # importing takes a second: not on the loop
@@ -129,12 +131,12 @@ def _openai_chat(spec: Spec, settings: Settings) -> BaseChatModel:
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr
 
+    key = settings.report_key if spec.apart else settings.openai_key
+    url = (settings.report_url or OPENAI) if spec.apart else settings.openai_url
     return ChatOpenAI(
         model=spec.name,
-        api_key=settings.openai_key
-        if settings.openai_key.get_secret_value()
-        else SecretStr("none"),
-        base_url=settings.openai_url or None,
+        api_key=key if key.get_secret_value() else SecretStr("none"),
+        base_url=url or None,
         # Not a number: for those LangChain shares one client in the process, even one that is closed.
         timeout=httpx.Timeout(settings.model_timeout * STREAM),
         max_retries=0,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from research.settings import ROLES, Role, SettingError, Settings, model_setting
+from research.settings import REPORT_MODEL, ROLES, Role, SettingError, Settings, model_setting
 
 Provider = Literal["gemini", "openai", "ollama"]
 
@@ -41,11 +41,13 @@ KEYS: dict[Provider, str] = {
 
 @dataclass(frozen=True)
 class Spec:
-    """A provider's model, and the setting that names it."""
+    """A provider's model, and the setting that names it. One that is `apart` is asked at the address
+    and with the key that are set for reports, and never with those of other models."""
 
     provider: Provider
     name: str
     setting: str = ""
+    apart: bool = False
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.name}"
@@ -73,6 +75,8 @@ def parse(text: str, setting: str = "") -> Spec:
 
 def usable(spec: Spec, settings: Settings) -> bool:
     """Whether what the provider needs is set. Nothing is asked of the provider."""
+    if spec.apart:
+        return True
     if spec.provider == "gemini":
         return bool(settings.gemini_key.get_secret_value())
     if spec.provider == "openai":  # a local server needs an address, but no key
@@ -104,6 +108,50 @@ def roles(settings: Settings) -> dict[Role, Spec]:
 def available(settings: Settings) -> bool:
     """Whether any role has a model that can be asked."""
     return any(usable(spec, settings) for spec in roles(settings).values())
+
+
+def reporter(settings: Settings) -> Spec | None:
+    """The model that works on reports; None if they are left to the roles.
+
+    With an address or a key of its own it is a model of an OpenAI-compatible server, whether its
+    name says so or not. Without them its name means what it means in any other setting.
+
+    Raises:
+        SettingError: what is set for it does not go together, or something is missing.
+    """
+    text = settings.report_model
+    own = {
+        "QUERY_ENGINE_API_KEY": settings.report_key.get_secret_value(),
+        "QUERY_ENGINE_BASE_URL": settings.report_url,
+    }
+    given = " and ".join(name for name, value in own.items() if value)
+    if not text:
+        if given:
+            raise SettingError(
+                f"{given} cannot be used without {REPORT_MODEL}, the name of the model that works "
+                f"on reports. Set it too, or remove {given}."
+            )
+        return None
+    head, colon, _ = text.partition(":")
+    named = bool(colon) and head.strip().lower() in get_args(Provider)
+    spec = parse(text, REPORT_MODEL)
+    if given:
+        if named and spec.provider != "openai":
+            raise SettingError(
+                f"{REPORT_MODEL} is {text!r}, but {given} can only be those of an OpenAI-compatible "
+                f"server. Name a model of that server, or remove {given}."
+            )
+        return Spec("openai", spec.name if named else text.strip(), REPORT_MODEL, apart=True)
+    if not usable(spec, settings):
+        needs = KEYS[spec.provider]
+        if not named or spec.provider == "openai":
+            needs += (
+                ", or QUERY_ENGINE_BASE_URL or QUERY_ENGINE_API_KEY of an OpenAI-compatible server"
+            )
+        raise SettingError(
+            f"{REPORT_MODEL} is {text!r}; it needs {needs}. Set it, or remove {REPORT_MODEL}."
+        )
+    return spec
 
 
 def gone(name: str) -> str:

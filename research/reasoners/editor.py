@@ -85,6 +85,9 @@ class _Models(Protocol):
     @property
     def today(self) -> date: ...
 
+    @property
+    def most(self) -> int: ...
+
 
 class Editor:
     """Models as an editor."""
@@ -96,7 +99,7 @@ class Editor:
         """The sections of a report; without a model there is one, the question itself."""
         sources, most = options.sources, options.sections
         try:
-            made = await self._models.chat("plan").json(
+            made = await self._models.chat("plan", options).json(
                 briefs.outline_prompt(question, sources, most, self._models.today),
                 briefs.outline_schema(sources, most),
                 _Outline,
@@ -128,7 +131,7 @@ class Editor:
         part = _part(plan, section)
         try:
             chat = self._models.chat("write", options)
-            listing = Listing.of(findings, chat.room)
+            listing = Listing.of(findings, chat.room, most=self._models.most)
             if not listing.handles:
                 return section
             prompt = briefs.section_prompt(
@@ -174,7 +177,7 @@ class Editor:
             )
         try:
             chat = self._models.chat("reflect", options)
-            listing = Listing.of(findings, chat.room)
+            listing = Listing.of(findings, chat.room, most=self._models.most)
             made = await chat.json(
                 briefs.reconsider_prompt(
                     question, _part(plan, section), section, findings, options.sources,
@@ -214,7 +217,7 @@ class Editor:
             return Draft(spans=(), author=nobody)
         try:
             chat = self._models.chat("write", options)
-            listing = Listing.of(findings, chat.room)
+            listing = Listing.of(findings, chat.room, most=self._models.most)
             prompt = briefs.preface_prompt(question, plan, sections, listing, self._models.today)
             reply = await chat.stream(prompt, "write", say)
         except Trouble as trouble:
@@ -228,7 +231,7 @@ class Editor:
         self, question: Question, headlines: Sequence[str], options: Options, say: Say
     ) -> Tones:
         """How headlines sound, judged some at a time side by side."""
-        chat = self._models.chat("plan")
+        chat = self._models.chat("plan", options)
         batches = [headlines[at : at + BATCH] for at in range(0, len(headlines), BATCH)]
 
         async def judged(batch: Sequence[str]) -> tuple[list[Tone | None], list[Failure]]:

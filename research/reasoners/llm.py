@@ -17,7 +17,7 @@ from research.evidence.markup import parse
 from research.evidence.registry import addresses
 from research.models.calls import Chat, Prompt
 from research.models.clients import Clients
-from research.models.roles import KEYS, Spec, roles, usable
+from research.models.roles import KEYS, Spec, reporter, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
 from research.reasoners.drafts import (
@@ -93,6 +93,7 @@ class LLM:
     def __init__(self, clients: Clients, clock: Callable[[], datetime]) -> None:
         self._clients = clients
         self._roles = roles(clients.settings)
+        self.reporter = reporter(clients.settings)
         self._clock = clock
         self._chats: dict[Spec, Chat] = {}
         editor = Editor(self)
@@ -101,17 +102,27 @@ class LLM:
         self.tones = editor.tones
 
     def chat(self, role: Role, options: Options | None = None) -> Chat:
-        """The model of a role; a run's own model reflects and writes instead of those set.
+        """The model of a role; a run's own model reflects and writes instead of those set. On reports
+        the model works that is set for them, whatever the role, but for searching.
 
         Raises:
             Trouble: the run's model is no model's name.
         """
         spec = self._roles[role]
+        if self.reporter and options and options.sections and role != "search":
+            spec = self.reporter
         if options and options.model.strip() and role in ("reflect", "write"):
             try:
                 spec = parse_model(options.model)
             except SettingError as error:
                 raise Trouble("refused", str(error), hint="model") from error
+        return self._chat(spec)
+
+    def reporting(self) -> Chat | None:
+        """The model that is set for reports, if one is."""
+        return self._chat(self.reporter) if self.reporter else None
+
+    def _chat(self, spec: Spec) -> Chat:
         if spec not in self._chats:
             self._chats[spec] = Chat(spec, self._clients)
         return self._chats[spec]
@@ -146,6 +157,13 @@ class LLM:
         for role, spec in self._roles.items():
             if usable(spec, self._clients.settings):
                 await self.chat(role).warm()
+        if self.reporter:
+            await self._chat(self.reporter).warm()
+
+    @property
+    def most(self) -> int:
+        """Characters of a search result that a report's model is shown; 0 is all of it."""
+        return self._clients.settings.report_content
 
     @property
     def today(self) -> date:

@@ -15,6 +15,13 @@ from itertools import count
 from typing import Protocol
 
 from research.records import Cite, Evidence, Finding, Passage, Span, fingerprint
+from research.text import HAN
+
+CUT = "[…]"  # stands where a text goes on that a prompt does not show
+_END = re.compile(  # of a sentence: a dot ends one behind a word, not behind a number or an initial
+    r"(?:[。！？!?…]+|(?<=[^\W\d_]{3})\.(?=[\s\"”’)]))[”’』」）)】》\"']*|\n"
+)
+_WORD = re.compile(rf"[^\W{HAN}]")  # of a word that is written apart from others
 
 
 @dataclass(frozen=True)
@@ -26,14 +33,17 @@ class Listing:
     left_out: int = 0
 
     @classmethod
-    def of(cls, findings: Sequence[Finding], room: int, *, brief: bool = False) -> Listing:
-        """The material of findings within `room` characters, each passage once.
+    def of(
+        cls, findings: Sequence[Finding], room: int, *, brief: bool = False, most: int = 0
+    ) -> Listing:
+        """The material of findings within `room` characters, each passage once, and of what a result
+        of a search says no more than `most` characters, if that is not 0.
 
         What a search model wrote stands as it wrote it, a handle behind each supported stretch. Of
         anything else the passages are listed; with `brief` a summary, where there is one, stands
         for them. What has no room is left out, the last passages of each finding first.
         """
-        groups = [_blocks(finding, brief) for finding in findings]
+        groups = [_blocks(finding, brief, most) for finding in findings]
         titles = [f"### {plain(finding.task.query)}\n" for finding in findings]
         names = _names([block for group in groups for block in group], titles)
         kept: list[list[str]] = [[] for _ in groups]
@@ -75,11 +85,11 @@ class Block(Protocol):
         """The block, with the handles of its passages."""
 
 
-def _blocks(finding: Finding, brief: bool) -> Sequence[Block]:
+def _blocks(finding: Finding, brief: bool, most: int) -> Sequence[Block]:
     grounded = any(p.origin == "grounding" for e in finding.evidence for p in e.passages)
     if (grounded or brief) and any(span.cites for span in finding.summary):
         return [Written(finding.summary, finding.evidence)]
-    return pieces(finding.evidence)
+    return pieces(finding.evidence, most)
 
 
 def _names(blocks: Sequence[Block], titles: Iterable[str]) -> dict[Cite, str]:
@@ -176,13 +186,39 @@ class Piece:
         return f"{marks} {plain(sources)}{plain(heading)}\n{plain(self.text)}\n"
 
 
-def pieces(evidence: Iterable[Evidence]) -> Sequence[Piece]:
-    """The passages in order; those with the same text are one piece."""
+def pieces(evidence: Iterable[Evidence], most: int = 0) -> Sequence[Piece]:
+    """The passages in order; those with the same text are one piece. With `most`, the passages of one
+    piece of evidence have no more characters together: the last is cut, those after it are left out.
+    """
     found: dict[str, list[tuple[Evidence, Passage]]] = {}
     for item in evidence:
+        left = most
         for passage in item.passages:
-            found.setdefault(passage.text, []).append((item, passage))
+            if most and left <= 0:
+                break
+            text = cut(passage.text, left) if most else passage.text
+            left -= len(passage.text)
+            found.setdefault(text, []).append((item, passage))
     return [Piece(text, tuple(sources)) for text, sources in found.items()]
+
+
+def cut(text: str, most: int) -> str:
+    """At most `most` characters of a text and a mark of what was cut off: whole sentences, if they are
+    the better half of it, else whole words where those are written apart."""
+    if len(text) <= most:
+        return text
+    ends = [end.end() for end in _END.finditer(text, most // 2, most + 1) if end.end() <= most]
+    kept = text[: ends[-1]] if ends else _whole_words(text, most)
+    return f"{kept.rstrip()} {CUT}"
+
+
+def _whole_words(text: str, most: int) -> str:
+    if not (_WORD.match(text[most - 1]) and _WORD.match(text[most])):
+        return text[:most]
+    start = most
+    while start and _WORD.match(text[start - 1]):
+        start -= 1
+    return text[:start] if text[:start].strip() else text[:most]
 
 
 def _named(evidence: Evidence) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,8 +41,10 @@ from research.runs.base import Runs
 from research.runs.estimate import EARLIER, Earlier
 from research.runs.estimate import Means as Calls
 from research.runs.estimate import estimate as estimated
+from research.runs.files import problem
 from research.runs.kit import Kit, now
 from research.runs.local import LocalRuns
+from research.runs.states import read, restored
 from research.settings import Settings
 from research.stages.search import failed
 from research.text import language
@@ -75,7 +78,7 @@ class Desk:
         """What a run is likely to use."""
         web = self.kit.web.providers
         calls = Calls(
-            models=self.models.models(options) if self.models else {},
+            models=models.models(options) if (models := self.kit.thinking(options)) else {},
             grounded=bool(web) and web[0].name == "gemini",
         )
         accounts = self.runs.store.accounts(owner, 2 * EARLIER)
@@ -168,10 +171,16 @@ def start(
 
 
 def report_on(
-    topic: str, *, options: Options | None = None, owner: str = "local", follows: str = ""
+    topic: str,
+    *,
+    options: Options | None = None,
+    owner: str = "local",
+    follows: str = "",
+    save: Path | None = None,
 ) -> Run:
     """Starts a report on a topic in the news and returns at once: a run whose plan is an outline. Of
-    `options`, `sections` and `reflections` are its measure.
+    `options`, `sections` and `reflections` are its measure. It is saved in the folder `save`, if one
+    is given, instead of that of the settings.
 
     Raises:
         QuestionError: the topic cannot be researched.
@@ -180,7 +189,42 @@ def report_on(
     chosen = options or desk().kit.reporting()
     if not chosen.sections:
         chosen = chosen.model_copy(update={"sections": desk().settings.sections})
-    return desk().runs.start(topic, options=chosen, owner=owner, follows=follows)
+    run_id = uuid.uuid4().hex
+    if save:
+        desk().runs.means.files.into(run_id, save)
+    return desk().runs.start(topic, options=chosen, owner=owner, follows=follows, run_id=run_id)
+
+
+def load(path: Path, *, owner: str = "local", save: Path | None = None) -> Run:
+    """Makes a run of the saved state of a report; `resume` goes on with it, and neither repeats a
+    search that it holds nor pays for one of its steps again. The run has a new id if its own is taken.
+
+    Raises:
+        OSError: the file cannot be read.
+        StateError: it holds no state of a report, or one that cannot be gone on with.
+        StoreError: the run could not be stored.
+    """
+    here = desk()
+    run = restored(here.runs.store, read(path, here.sources), owner)
+    if save:
+        here.runs.means.files.into(run.id, save)
+    return run
+
+
+def saved(run_id: str, *, owner: str = "local") -> tuple[Path | None, str]:
+    """Where the report of a finished run was saved, or why it could not be. One that is wanted in a
+    folder and that nobody has saved, because it was worked on elsewhere, is saved now."""
+    told = [event.data for event in events(run_id, owner=owner) if event.kind == "saved"]
+    if told:
+        return Path(told[-1]["report"]) if told[-1]["report"] else None, told[-1]["problem"]
+    run = get(run_id, owner=owner)
+    files = desk().runs.means.files
+    if run is None or run.status != "done":
+        return None, ""
+    try:
+        return files.save(run), ""
+    except OSError as error:
+        return None, problem(error, files.folder(run))
 
 
 def plan(

@@ -9,11 +9,11 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from research.models.calls import Prompt
+from research.models.calls import Chat, Prompt
 from research.models.roles import gone
 from research.reasoners.llm import LLM
 from research.records import Check, Failure, silent
-from research.settings import ROLES, Role, model_setting
+from research.settings import ROLES, model_setting
 from research.sources.web.provider import Provider
 from research.trouble import Trouble
 
@@ -34,21 +34,24 @@ class _Colour(BaseModel):
 
 
 async def connections(models: LLM | None, providers: Sequence[Provider]) -> list[Check]:
-    """One check for each role and each search provider, all at once."""
-    checks = [_model(models, role) for role in ROLES] if models else []
+    """One check for each role, for the model of the reports, named by their source, and for each
+    search provider, all at once."""
+    checks: list[Awaitable[Check]] = []
+    if models and any(not lacks for *_, lacks in models.table()):
+        checks = [_model(role, model_setting(role), models.chat(role)) for role in ROLES]
+    if models and (chat := models.reporting()):
+        checks.append(_model("news", chat.spec.setting, chat))
     return list(await asyncio.gather(*checks, *(_provider(provider) for provider in providers)))
 
 
-async def _model(models: LLM, role: Role) -> Check:
-    chat = models.chat(role)
-
+async def _model(name: str, setting: str, chat: Chat) -> Check:
     async def ask() -> None:
         await chat.json(_PROMPT, _SCHEMA, _Colour, "check", silent)
 
     seconds, failure = await timed(ask)
     return Check(
-        name=role,
-        setting=model_setting(role),
+        name=name,
+        setting=setting,
         model=str(chat.spec),
         seconds=seconds,
         failure=failure,

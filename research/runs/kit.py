@@ -17,6 +17,7 @@ from research.reasoners import Reasoner
 from research.reasoners.digest import Digest
 from research.reasoners.llm import LLM
 from research.reasoners.places import wanted
+from research.reasoners.split import Split
 from research.records import Check, Options
 from research.runs.check import connections
 from research.runs.live import Means
@@ -66,7 +67,9 @@ class Kit:
         self.settings = settings
         self.library = Library(settings.data_dir / "library.db")
         self.clients = Clients(settings)
-        self.models = LLM(self.clients, now) if available(settings) else None
+        llm = LLM(self.clients, now)
+        self.models = llm if available(settings) else None
+        self.reporters = llm if self.models or llm.reporter else None
         self._reader = _reader() if settings.pages_per_search else None
         self.web = self._web_source()
         self.news = self._news_source()
@@ -77,7 +80,7 @@ class Kit:
         self.sources: dict[str, Source] = {
             source.name: source for source in (self.web, self.news, self.places, library)
         }
-        self.reasoner: Reasoner = self.models or Digest(self.library)
+        self.reasoner = self._reasoner()
 
     @property
     def means(self) -> Means:
@@ -105,6 +108,16 @@ class Kit:
             "sources": sources, "sections": settings.sections, "reflections": settings.reflections
         }  # fmt: skip
         return settings.options.model_copy(update=update)
+
+    def thinking(self, options: Options) -> LLM | None:
+        """The models that a run of these limits asks, if it asks any."""
+        return self.reporters if options.sections else self.models
+
+    def _reasoner(self) -> Reasoner:
+        if self.models:
+            return self.models
+        digest = Digest(self.library)
+        return Split(digest, self.reporters) if self.reporters else digest
 
     def _has_documents(self) -> bool:
         """Whether the analyst has documents. Where that cannot be told, a search will say why."""
@@ -182,14 +195,14 @@ class Kit:
 
     async def warm(self) -> None:
         """Makes the clients of the models and starts the map's server, on the loop of the runs."""
-        if self.models:
-            await self.models.warm()
+        if self.reporters:
+            await self.reporters.warm()
         if self.places.ready().state != "missing":
             await self.map.warm()
 
     async def check(self) -> Sequence[Check]:
         """A round trip to every model and every provider that is configured."""
-        return await connections(self.models, self.web.providers)
+        return await connections(self.reporters, self.web.providers)
 
     async def closing(self) -> None:
         """Closes what lives on the loop of the runs, on it."""

@@ -13,6 +13,7 @@ from research.graph import Context
 from research.models.prices import priced
 from research.reasoners import Reasoner
 from research.records import Answer, Plan, Reflection, Report, Run, RunStatus, Usage
+from research.runs.files import Files, problem
 from research.runs.ledger import RunLedger
 from research.runs.memory import before
 from research.runs.store import Lost, Store
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 FLUSH = 0.02  # seconds that events are collected before they are written together
 FLUSH_TEXT = 0.1  # the same for a text that is being written
 UPDATED = 10  # reports of one topic that are looked at for what is known
+STEPS = frozenset({"status", "plan", "found", "section", "usage", "answer"})  # change the state
 AGAIN = 0.5  # seconds until events that could not be written are tried once more
 
 
@@ -43,8 +45,10 @@ class Means:
     sources: Mapping[str, Source]
     traces: Tracing = field(default_factory=Tracing)
     together: Together = field(init=False)
+    files: Files = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "files", Files(self.settings, self.store))
         object.__setattr__(self, "together", Together(self.store.database))
 
     def told(self, error: BaseException) -> str:
@@ -88,6 +92,9 @@ class Live:
         self._news_of_plan = False  # or of a reflection, to be stored with its event
         self._outcome: tuple[Plan | None, list[Reflection], Answer | None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._changed = False  # since its state was saved
+        self._closed = False
 
     # The account
 
@@ -179,6 +186,35 @@ class Live:
         """Stores what stands in for an answer that could not be written, with the last word."""
         self.keep(self.plan, list(self.reflections.values()), answer)
 
+    async def save(self) -> None:
+        """Saves the report that the run has come to, if that is wanted. What is in the way is said."""
+        files = self._means.files
+        if files.folder(self.run) is None:
+            return
+        path, why = None, ""
+        try:
+            self.write()
+            if not self.taken:
+                path = await asyncio.to_thread(files.save, self._done())
+        except Exception as error:
+            log.warning("the report of run %s cannot be saved", self.run.id, exc_info=error)
+            why = problem(error, files.folder(self.run))
+        if path or why:
+            self.emit("saved", report=str(path or ""), problem=why)
+
+    def _done(self) -> Run:
+        """The run as it is when it has come to its end."""
+        return self.run.model_copy(update={"status": "done", "finished": datetime.now(UTC)})
+
+    def _unsaved(self, why: str) -> None:
+        """Says that the state cannot be saved; called in another thread."""
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell_unsaved, why)
+
+    def _tell_unsaved(self, why: str) -> None:
+        if not self._closed:
+            self.emit("saved", report="", problem=why)
+
     def spend(self, data: dict[str, Any]) -> None:
         """Prices what a call used. The event of it is the account: it is stored with the others."""
         usage = priced(Usage.model_validate(data), datetime.now(UTC).date())
@@ -193,6 +229,8 @@ class Live:
             last[2]["text"] += data["text"]  # one event for what is written together
             return
         self._buffer.append((datetime.now(UTC), kind, data))
+        self._changed = self._changed or kind in STEPS
+        self._loop = asyncio.get_running_loop()
         if self._timer is None:
             self._wait(FLUSH_TEXT if kind == "text" else FLUSH)
 
@@ -223,7 +261,7 @@ class Live:
         Raises:
             StoreError: the store cannot be used; what was said waits.
         """
-        if self.taken or (not self._buffer and status is None):
+        if self.taken or not (self._buffer or self._outcome or status):
             return
         try:
             self._means.together.now(*self._writing(status, error))
@@ -255,6 +293,10 @@ class Live:
         def kept() -> None:
             del self._buffer[:written]
             self._news_of_plan, self._outcome = False, None
+            over = status not in (None, "queued", "running")
+            if self._changed or over:
+                self._changed = False
+                self._means.files.changed(self.run, self._unsaved, over=over)
             self._news()
 
         return act, kept
@@ -266,5 +308,6 @@ class Live:
 
     def close(self) -> None:
         """Forgets what could not be written."""
+        self._closed = True
         if self._timer:
             self._timer.cancel()

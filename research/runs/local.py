@@ -96,6 +96,7 @@ class LocalRuns(Runs):
             return
         self.loop.close(self._close())
         self.means.traces.close()
+        self.means.files.close()
         self._engine.close()
         self.store.close()
 
@@ -276,7 +277,7 @@ class LocalRuns(Runs):
             await self._checkpoints.forget_cut_off(run.id)
             state = await self._graph.aget_state(config)
             if state.values.get("answer") and not state.tasks:  # killed before the end was noted
-                _keep(live, state.values)
+                await _keep(live, state.values)
                 return
             begun = bool(state.tasks)
             if state.created_at and not begun:  # a step was lost with what should follow it
@@ -316,7 +317,7 @@ class LocalRuns(Runs):
             await saver.adelete_thread(run.id)
             await self._drive(live)
             return
-        _keep(live, values)
+        await _keep(live, values)
 
     def _known(self, error: BaseException) -> bool:
         """Whether something failed that has nothing to do with what the checkpoints hold."""
@@ -354,8 +355,10 @@ class LocalRuns(Runs):
         self._admit_now()
 
 
-def _keep(live: Live, values: dict[str, Any]) -> None:
-    """Stores the outcome. A run without an answer is not done, whatever the graph says."""
+async def _keep(live: Live, values: dict[str, Any]) -> None:
+    """Keeps the outcome, to be stored with the last word. A run without an answer is not done,
+    whatever the graph says."""
     if values.get("answer") is None:
         raise RuntimeError("the graph ended without an answer")
     live.keep(values.get("plan"), values.get("reflections", []), values["answer"])
+    await live.save()

@@ -168,6 +168,7 @@ COUNTED = select(account.c.n).where(account.c.name == _("name"), account.c.day =
 
 NOTE = Upsert(note)
 NOTED = select(note.c.text).where(note.c.run == _("run"), note.c.step == _("step"))
+NOTES = select(note.c.step, note.c.text).where(note.c.run == _("run")).order_by(note.c.step)
 
 ADD_WATCH = Upsert(watch, {})
 WATCHES = (

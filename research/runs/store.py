@@ -87,7 +87,7 @@ class Store:
                 options=run.options.model_dump_json(),
                 status=run.status,
                 created=run.created.isoformat(),
-                finished=None,
+                finished=run.finished.isoformat() if run.finished else None,
                 error=run.error,
                 based_on=run.based_on,
                 follows=run.follows,
@@ -362,6 +362,10 @@ class Store:
         for (text,) in self.database.read(sql.NOTED, run=run_id, step=step):
             return str(text)
         return None
+
+    def notes(self, run_id: str) -> dict[str, str]:
+        """What the steps of a run have come to, by step."""
+        return dict(self.database.read(sql.NOTES, run=run_id))
 
     # Answers
 

@@ -141,6 +141,7 @@ class Worker:
             return
         live = self._job(ticket).live
         live.keep(state.get("plan"), state.get("reflections", []), state["answer"])
+        await live.save()
         try:
             live.end("done")
         except StoreError as trouble:  # the server keeps this step open: a resume repeats it alone
@@ -218,6 +219,7 @@ class Worker:
             self._watcher.cancel()
             self.loop.close(self._closing() if self._closing else asyncio.sleep(0))
             self.means.traces.close()
+            self.means.files.close()
             self.means.store.close()
 
 
