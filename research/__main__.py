@@ -35,6 +35,7 @@ from research import (
     StoreError,
     Task,
     UnreadableItems,
+    Watch,
     cited,
     report_json,
     report_markdown,
@@ -42,7 +43,7 @@ from research import (
     stories_json,
 )
 
-ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
+ANSWERED, FAILED, UNUSABLE, NOTHING, UNCHANGED, STOPPED = 0, 1, 2, 3, 4, 130
 COMMANDS = ("ask", "news", "load", "plan", "library", "runs", "resume", "check", "stories")
 PROG = "python -m research"
 
@@ -55,7 +56,9 @@ EPILOG = """\
 commands:
   ask QUESTION               the same as QUESTION alone; for a question that is a command word
   news TOPIC                 report on a topic in the news: an outline, and its sections; with
-                             --save it is a file as well
+                             --save it is a file as well. With --changed the topic is watched: the
+                             first time it is reported on, later the report is brought up to
+                             date, only what is new is read, and it is printed only if there is
   load FILE                  go on with a report from the state that was saved of it
   plan QUESTION              what would be searched, without searching
   library add PATH ...       add files and whole folders
@@ -77,6 +80,7 @@ examples:
   python -m research "西湖和颐和园的门票" --json --loops 1
   python -m research ask library
   python -m research news "央行降准" --sections 4 --reflections 1 --save=reports
+  python -m research news --changed "央行降准" > news.md && mail -s 央行降准 me@example.org < news.md
   python -m research library add ~/Documents/notes
 
 exit codes:
@@ -84,6 +88,7 @@ exit codes:
   1    the run, or all that it looked up, failed; or a file could not be read or written
   2    wrong usage, an unusable question or an unusable setting
   3    finished, but nothing was found in the sources, or nothing was searched
+  4    news --changed: nothing has changed, and nothing is printed
   130  stopped with Ctrl-C, or the plan waits for approval; the message says how to go on
 """
 
@@ -228,6 +233,9 @@ def _parser() -> argparse.ArgumentParser:
 
     command(_ask, "ask", "Answers a question.", whole)
     report = command(_news, "news", "Reports on a topic in the news.", [*whole, saving])
+    report.add_argument(
+        "--changed", action="store_true", help="watch the topic; report only what has changed since"
+    )
     report.add_argument("--sections", type=_sections, metavar="N", help="sections, 1 to 12")
     report.add_argument(
         "--reflections", type=_rounds, metavar="N", help="rounds of each section, 0 to 10"
@@ -437,8 +445,35 @@ def _news(args: argparse.Namespace) -> int:
     options = _options(args, runs.desk().kit.reporting())
     given = {"sections": args.sections, "reflections": args.reflections}
     chosen = options.model_copy(update={k: v for k, v in given.items() if v is not None})
-    run = runs.report_on(_question(args), options=chosen, save=_folder(args))
-    return _to_the_end(run, 0, args)
+    topic = _question(args)
+    watch = runs.watched(topic) if args.changed else None
+    if watch:
+        return _again(watch, args)
+    run = runs.report_on(topic, options=chosen, save=_folder(args))
+    code = _to_the_end(run, 0, args)
+    if args.changed and (done := runs.get(run.id)) and done.status == "done":
+        runs.watch(run.id)
+    return code
+
+
+def _again(watch: Watch, args: argparse.Namespace) -> int:
+    """Brings the report of a topic up to date, and writes it if anything has changed."""
+    run = runs.look_again(watch.id)
+    seen = runs.events(run.id)
+    _watched(run, seen[-1].seq if seen else 0)
+    report = runs.report(run.id)
+    coverage = report.answer.coverage if report and report.answer else None
+    if report is None or report.run.status != "done" or (coverage and coverage.changes):
+        return _over(run.id, args)
+    looked = [finding for finding in report.findings if not finding.reused]
+    failed = [finding for finding in looked if finding.reason not in (None, "empty")]
+    if failed and len(failed) == len(looked):
+        return _complain(
+            FAILED, f"Every search has failed: {failed[0].message or failed[0].reason}"
+        )
+    lost = f" {len(failed)} of {len(looked)} searches failed." if failed else ""
+    since = f"{watch.updated.astimezone():%Y-%m-%d %H:%M}"
+    return _complain(UNCHANGED, f"Nothing has changed since {since}.{lost}")
 
 
 def _load(args: argparse.Namespace) -> int:
@@ -481,6 +516,12 @@ def _named(start: str) -> Run:
 
 def _to_the_end(run: Run, after: int, args: argparse.Namespace) -> int:
     """Follows a run until it is over, then writes its report."""
+    _watched(run, after)
+    return _over(run.id, args)
+
+
+def _watched(run: Run, after: int) -> None:
+    """Follows a run until it is over; Ctrl-C stops it."""
     try:
         with _Screen() as screen:
             _follow(run, after, screen)
@@ -488,11 +529,15 @@ def _to_the_end(run: Run, after: int, args: argparse.Namespace) -> int:
         runs.stop(run.id)
         for _ in runs.follow(run.id):
             pass
-    report = runs.report(run.id)
+
+
+def _over(run_id: str, args: argparse.Namespace) -> int:
+    """Writes the report of a run that is over."""
+    report = runs.report(run_id)
     if getattr(args, "save", None) is not None:
-        _told_of_file(run.id)
+        _told_of_file(run_id)
     if report is None:
-        raise Quit(FAILED, f"Run {run.id} is not there any more.")
+        raise Quit(FAILED, f"Run {run_id} is not there any more.")
     return _finished(report, args)
 
 

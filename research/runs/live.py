@@ -127,8 +127,9 @@ class Live:
     def context(self) -> Context:
         """What the graph works with."""
         run, means = self.run, self._means
+        hours = 0.0 if run.options.updates else means.settings.cache_hours  # what is new is wanted
         ledger = RunLedger(
-            means.store, means.together, run, means.settings.cache_hours,
+            means.store, means.together, run, hours,
             fresh=not (self.resumed or run.based_on),
         )  # fmt: skip
         earlier = self._updated()

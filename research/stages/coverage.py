@@ -46,7 +46,7 @@ async def covered(
     coverage = cover(gather([*question.remembered, *findings]), made)
     if coverage is None:
         return None
-    told: dict[str, Tone] = {}
+    told: dict[str, Tone | None] = {"": None}  # an empty headline has no tone
     if earlier:
         before = earlier.report
         coverage = compared(
@@ -57,8 +57,9 @@ async def covered(
             expected(before, findings, made),
         )
         old = before.answer.coverage if before.answer else None
-        told = {s.headline: s.tone for s in (old.stories if old else ()) if not s.rough}
         author = old.author if old else ""
+        if old and author:  # what it could not judge then is not asked again
+            told |= {story.headline: None if story.rough else story.tone for story in old.stories}
         coverage = rated(
             coverage,
             Tones(tones=tuple(told.get(s.headline) for s in coverage.stories), author=author),
