@@ -93,7 +93,17 @@ def stripped(title: str | None, outlet: str = "") -> str:
     A tail goes only if it looks like an outlet: it is the item's own, it has an outlet's word in it
     (日报, Times), or, behind _ or |, it is short beside the rest. What has a digit stays.
     """
-    shown = " ".join(unicodedata.normalize("NFKC", title or "").split())
+    return _cut(" ".join(unicodedata.normalize("NFKC", title or "").split()), outlet)
+
+
+def presented(title: str, outlet: str = "") -> str:
+    """The same with the signs that its outlet has set: “，” stays what it is."""
+    own = _cut(" ".join(title.split()), outlet)
+    folded = stripped(title, outlet)
+    return own if unicodedata.normalize("NFKC", own) == folded else folded
+
+
+def _cut(shown: str, outlet: str) -> str:
     for _ in range(2):
         match = _TAIL.match(shown)
         if not match or not _is_outlet(match, outlet):

@@ -22,7 +22,7 @@ from research.news.alike import THRESHOLD, Likeness, likeness
 from research.news.article import Article, host
 from research.news.copies import independent, near_copies, shingles
 from research.news.dates import Moment
-from research.news.headlines import Headline, parsed, stripped
+from research.news.headlines import Headline, parsed, presented, stripped
 from research.records import Record, fingerprint
 from research.urls import canonical_url, url_identity
 
@@ -280,7 +280,7 @@ def _story(units: list[_Unit], items: Sequence[Article]) -> Story:
     names = {outlet_of(item): None for item in merged}
     return Story(
         id=_id(merged),
-        headline=_representative(units),
+        headline=_representative(units, items),
         items=tuple(merged),
         indexes=tuple(indexes),
         outlets=tuple(name for name in names if name),
@@ -342,7 +342,7 @@ def _id(merged: Sequence[Article]) -> str:
     return "s" + fingerprint(key, str(first.published or "") if not key.strip("\x1f") else "")
 
 
-def _representative(units: list[_Unit]) -> str:
+def _representative(units: list[_Unit], items: Sequence[Article]) -> str:
     """The headline that is most like the others; of equals the earliest, then the first by letters."""
     told = [unit for unit in units if unit.headline.shown][:CHECKED]
     if not told:
@@ -353,4 +353,6 @@ def _representative(units: list[_Unit]) -> str:
         return (-near, min(unit.days, default=10**9), unit.headline.plain)
 
     best = min(told, key=rank)
-    return stripped(best.headline.shown)
+    titles = [_titled(items[at]) for at in best.members]
+    own = [pair for pair in titles if parsed(*pair).plain == best.headline.plain]
+    return presented(*min(own)) if own else stripped(best.headline.shown)
