@@ -172,7 +172,7 @@ def test_the_limits_can_be_set(folder: Path) -> None:
     limits = ("--max-searches", "9", "--max-tokens", "1e5", "--max-cost", "0.5", "--max-seconds", "60")  # fmt: skip
     _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1", *limits)
     assert report["run"]["options"] == {
-        "queries": 1, "loops": 1, "sources": ["places", "library"], "model": "",
+        "queries": 1, "sections": 0, "reflections": 2, "loops": 1, "sources": ["places", "library"], "model": "",
         "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False,
     }  # fmt: skip
 
@@ -755,7 +755,9 @@ def test_the_help_has_usage_commands_examples_and_exit_codes(tmp_path: Path) -> 
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("name", ["ask", "plan", "runs", "resume", "check", "library"])
+@pytest.mark.parametrize(
+    "name", ["ask", "news", "load", "plan", "runs", "resume", "check", "library"]
+)
 def test_each_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])

@@ -46,6 +46,7 @@ class Files:
         self._due: dict[str, float] = {}  # by run, when its state is to be written
         self._written: dict[str, float] = {}
         self._failed: set[str] = set()
+        self._over: set[str] = set()
         self._busy = self._closed = False
         self._turn = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -91,6 +92,7 @@ class Files:
             if self._closed:
                 return
             self._tell[run.id] = tell
+            (self._over.add if over else self._over.discard)(run.id)
             last = self._written.get(run.id, 0.0)
             due = 0.0 if over or not last else last + PAUSE
             self._due[run.id] = min(due, self._due.get(run.id, due))
@@ -126,7 +128,16 @@ class Files:
             with self._turn:
                 self._written[run_id] = time.monotonic()
                 self._busy = False
+                if run_id in self._over and run_id not in self._due:
+                    self._forget(run_id)
                 self._turn.notify_all()
+
+    def _forget(self, run_id: str) -> None:
+        """A run that goes on later finds its file by what is in it."""
+        for known in (self._tell, self._written, self._names):
+            known.pop(run_id, None)
+        self._over.discard(run_id)
+        self._failed.discard(run_id)
 
     def _next(self) -> str:
         """The next run whose state is to be written, when it is; "" at the end."""

@@ -240,6 +240,24 @@ def test_a_report_that_goes_on_in_another_process_keeps_its_state_in_the_same_fi
     assert sorted(path.suffix for path in (tmp_path / "out").iterdir()) == [".json", ".md"]
 
 
+def test_a_report_that_is_stopped_and_goes_on_keeps_its_state_in_one_file(
+    bench: Bench, tmp_path: Path
+) -> None:
+    source = ScriptedSource(outcomes={"s2 more 1": HANGS})
+    runs = bench.open(reasoner(), source, output_dir=tmp_path / "out")
+    run = runs.start(TOPIC, options=REPORT)
+    until(lambda: "s2 more 1" in source.queries)
+    runs.stop(run.id)
+    assert over(runs, run.id) == "stopped"
+    runs.means.files.settle()
+    source.outcomes.clear()
+    runs.resume(run.id)
+    assert over(runs, run.id) == "done"
+    runs.means.files.settle()
+    (state,) = (tmp_path / "out").glob("*.json")
+    assert json.loads(state.read_text(encoding="utf-8"))["run"]["status"] == "done"
+
+
 def test_closing_writes_what_is_due(bench: Bench, tmp_path: Path) -> None:
     source = ScriptedSource(outcomes={"a": HANGS})
     runs = bench.open(reasoner(), source, output_dir=tmp_path / "out")
