@@ -217,6 +217,7 @@ async def _composed(state: State, context: Context, say: Say) -> Answer:
         context.meter,
         state.get("sections", []),
         context.earlier,
+        context.notes,
     )
     if not state["plan"].outline:
         return await writing

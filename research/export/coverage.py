@@ -77,12 +77,12 @@ def _piece(item: Evidence, say: Say) -> str:
     """A piece by its outlet, linked, with its day."""
     name = item.publisher or item.title or say("untitled")
     day = item.published.isoformat() if item.published else say("no date")
-    return f"{link(name, item.url)} ({day})"
+    return link(name, item.url) + say("aside", what=day)
 
 
 def _figure(figure: Figure, say: Say) -> str:
     outlet = escape(figure.outlet)
-    return f"{escape(figure.text)} ({outlet})" if outlet else escape(figure.text)
+    return escape(figure.text) + say("aside", what=outlet) if outlet else escape(figure.text)
 
 
 def _head(known: Coverage, say: Say) -> str:
@@ -117,14 +117,14 @@ def _timeline(
 
 def _row(story: Story, registry: Registry, numbers: Mapping[str, int], say: Say) -> Iterator[str]:
     days = list(dict.fromkeys(day.isoformat() for day in (story.day, story.latest) if day))
-    yield (" – ".join(days) or say("no date")) + (f" ({say('old')})" if story.stale else "")
+    yield (" – ".join(days) or say("no date")) + (say("aside", what=say('old')) if story.stale else "")
     first = next(filter(None, map(registry.get, story.evidence)), None)
     yield link(story.headline, first.url) if first else escape(story.headline)
     outlets = say("comma").join(escape(name) for name in story.outlets) or "—"
     copies = len(story.evidence) > story.independent
     count = say("independent", count=story.independent, items=len(story.evidence))
-    yield f"{outlets} ({count})" if copies else outlets
-    yield say(f"tone.{story.tone}") + (f" ({say('rough')})" if story.rough else "")
+    yield outlets + say("aside", what=count) if copies else outlets
+    yield say(f"tone.{story.tone}") + (say("aside", what=say('rough')) if story.rough else "")
     yield " ".join(f"[{numbers[key]}]" for key in story.evidence if key in numbers) or "—"
 
 

@@ -70,6 +70,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "category.culture": ("文化", "culture"),
     "category.other": ("其他", "other"),
     # what the news come to
+    "aside": ("（{what}）", " ({what})"),
     "changes": ("自上次报告以来的变化", "What has changed since the last report"),
     "no changes": ("没有新的内容。", "Nothing new was found."),
     "change.new": ("新事件：{headline}", "New story: {headline}"),

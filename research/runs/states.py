@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from research.records import (
     Answer,
+    Draft,
     Evidence,
     Finding,
     Plan,
@@ -42,6 +43,7 @@ _STEPS: tuple[tuple[re.Pattern[str], type[Record]], ...] = (
     (re.compile(r"\S+ text \d+( \w+)?"), Section),
     (re.compile(r"\S+ judgement \d+( \w+)?"), Reflection),
     (re.compile("tones"), Tones),
+    (re.compile(r"preface \w+"), Draft),
 )
 
 

@@ -19,9 +19,10 @@ from research.records import (
     Reflection,
     Say,
     Section,
+    fingerprint,
 )
 from research.stages.budget import Ended, Meter, Why
-from research.stages.section import bound
+from research.stages.section import Notes, Unnoted, bound, once
 from research.stages.update import Earlier
 
 SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
@@ -48,6 +49,7 @@ async def compose(
     meter: Meter | None = None,
     sections: Sequence[Section] = (),
     updated: Earlier | None = None,
+    notes: Notes | None = None,
 ) -> Answer:
     """The answer of a run. Where the meter has no room for it, what was found stands in.
 
@@ -63,7 +65,13 @@ async def compose(
                 if updated and sections and all(section.kept for section in sections):
                     head = updated.preface
                 else:
-                    head = await reasoner.preface(question, plan, sections, material, options, say)
+                    written = fingerprint(*(s.model_dump_json() for s in sections))
+                    head = await once(
+                        f"preface {written}",
+                        Draft,
+                        lambda: reasoner.preface(question, plan, sections, material, options, say),
+                        notes or Unnoted(),
+                    )
                 draft = bound(plan, head, sections, question.language, findings)
             else:
                 draft = await reasoner.write(question, plan, material, reflections, options, say)

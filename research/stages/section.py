@@ -139,7 +139,7 @@ async def _filled(
             return await reasoner.fill(question, plan, section, findings, options, say)
 
     step = _step(f"{section.part} text {round_}", section, plan, findings)
-    return await _once(step, Section, ask, notes)
+    return await once(step, Section, ask, notes)
 
 
 async def _judged(
@@ -153,7 +153,7 @@ async def _judged(
             )
 
     step = _step(f"{section.part} judgement {round_}", section, plan, findings)
-    return await _once(step, Reflection, ask, notes)
+    return await once(step, Reflection, ask, notes)
 
 
 def _step(name: str, section: Section, plan: Plan, findings: Sequence[Finding]) -> str:
@@ -164,7 +164,7 @@ def _step(name: str, section: Section, plan: Plan, findings: Sequence[Finding]) 
     return f"{name} {fingerprint(*about, *known)}"
 
 
-async def _once(step: str, shape: type[_R], ask: Callable[[], Awaitable[_R]], notes: Notes) -> _R:
+async def once(step: str, shape: type[_R], ask: Callable[[], Awaitable[_R]], notes: Notes) -> _R:
     """What was noted of a step, else what comes of it now. What failed is not noted: it is tried
     again by a run that goes on."""
     if (known := notes.noted(step)) is not None:
