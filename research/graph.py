@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypedDict
@@ -28,6 +28,7 @@ from langgraph.types import Send, interrupt
 from research.reasoners import Reasoner
 from research.records import (
     Answer,
+    Coverage,
     Draft,
     Finding,
     Memory,
@@ -42,7 +43,7 @@ from research.records import (
 from research.sources import Source
 from research.stages.answer import Unwritten, answered, compose
 from research.stages.budget import Ended, Meter
-from research.stages.coverage import covered, read_ahead
+from research.stages.coverage import Begin, Early, covered, read_ahead
 from research.stages.plan import alone, make_plan, unplanned
 from research.stages.question import understand
 from research.stages.reflect import judge
@@ -88,6 +89,7 @@ class Context:
     under_way: dict[str, asyncio.Task[Finding]] = field(default_factory=dict)  # searches, by key
     spend: Callable[[dict[str, Any]], None] = lambda usage: None
     earlier: Earlier | None = None  # the report that is brought up to date
+    early: Early = field(default_factory=Early)
 
 
 class Chapter(TypedDict):
@@ -221,12 +223,7 @@ async def _composed(state: State, context: Context, say: Say) -> Answer:
     )
     if not state["plan"].outline:
         return await writing
-    told = asyncio.create_task(
-        covered(
-            question, findings, context.reasoner, context.options, context.meter, context.notes,
-            made, say, context.earlier,
-        )
-    )  # fmt: skip
+    told = asyncio.create_task(context.early.coverage(findings, _covering(question, context, say)))
     try:
         answer = await writing
     except Unwritten:
@@ -238,6 +235,25 @@ async def _composed(state: State, context: Context, say: Say) -> Answer:
     coverage = await told
     failures = (*answer.failures, *(coverage.failures if coverage else ()))
     return answer.model_copy(update={"coverage": coverage, "failures": failures})
+
+
+def _covering(question: Question, context: Context, say: Say) -> Begin:
+    """What finds out the coverage of a report."""
+
+    async def begin(findings: Sequence[Finding]) -> Coverage | None:
+        return await covered(
+            question,
+            findings,
+            context.reasoner,
+            context.options,
+            context.meter,
+            context.notes,
+            context.clock(),
+            say,
+            context.earlier,
+        )
+
+    return begin
 
 
 async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
@@ -255,6 +271,10 @@ async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
         finding = await asyncio.shield(known)
         return finding.model_copy(update={"task": task, "reused": True})
 
+    def searched(findings: Sequence[Finding]) -> None:
+        covering = _covering(chapter["question"], context, _voice(runtime))
+        context.early.searched(chapter["part"], findings, chapter["plan"], covering)
+
     beside: list[asyncio.Task[None]] = []
     try:
         section, findings = await work(
@@ -269,7 +289,11 @@ async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
             _voice(runtime),
             context.earlier,
             context.clock(),
+            searched,
         )
+    except BaseException:
+        context.early.cancel()
+        raise
     finally:
         for reading in beside:
             reading.cancel()

@@ -117,14 +117,16 @@ def _timeline(
 
 def _row(story: Story, registry: Registry, numbers: Mapping[str, int], say: Say) -> Iterator[str]:
     days = list(dict.fromkeys(day.isoformat() for day in (story.day, story.latest) if day))
-    yield (" – ".join(days) or say("no date")) + (say("aside", what=say('old')) if story.stale else "")
+    yield (" – ".join(days) or say("no date")) + (
+        say("aside", what=say("old")) if story.stale else ""
+    )
     first = next(filter(None, map(registry.get, story.evidence)), None)
     yield link(story.headline, first.url) if first else escape(story.headline)
     outlets = say("comma").join(escape(name) for name in story.outlets) or "—"
     copies = len(story.evidence) > story.independent
     count = say("independent", count=story.independent, items=len(story.evidence))
     yield outlets + say("aside", what=count) if copies else outlets
-    yield say(f"tone.{story.tone}") + (say("aside", what=say('rough')) if story.rough else "")
+    yield say(f"tone.{story.tone}") + (say("aside", what=say("rough")) if story.rough else "")
     yield " ".join(f"[{numbers[key]}]" for key in story.evidence if key in numbers) or "—"
 
 

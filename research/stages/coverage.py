@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
+from typing import Any
 
 from research.evidence.registry import gather
 from research.news.coverage import compared, cover, rated
 from research.news.coverage import read_ahead as prepare
 from research.reasoners import Reasoner
-from research.records import Coverage, Finding, Options, Question, Say, Tone, Tones
+from research.records import Coverage, Finding, Options, Plan, Question, Say, Tone, Tones
 from research.stages.budget import Ended, Meter
 from research.stages.section import Notes
 from research.stages.update import Earlier, expected
 
 STEP = "tones"
+Begin = Callable[[Sequence[Finding]], Coroutine[Any, Any, Coverage | None]]
 LATER = 0.03  # seconds until what was found is read ahead: whoever waits for it goes first
 PAUSE = 0.002  # seconds between two pieces
 
@@ -27,6 +29,36 @@ async def read_ahead(finding: Finding) -> None:
         if item.kind == "news":
             prepare(item)
             await asyncio.sleep(PAUSE)
+
+
+class Early:
+    """The coverage of a report, begun when the last of its sections has made its last search: nobody
+    has to wait for it behind the texts."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Sequence[Finding]] = {}
+        self._task: asyncio.Task[Coverage | None] | None = None
+
+    def searched(self, part: str, findings: Sequence[Finding], plan: Plan, begin: Begin) -> None:
+        """A section searches no more."""
+        self._found.setdefault(part, tuple(findings))
+        if self._task is None and all(part.id in self._found for part in plan.parts):
+            self._task = asyncio.create_task(begin(self._all))
+
+    async def coverage(self, findings: Sequence[Finding], begin: Begin) -> Coverage | None:
+        """The coverage of all that was found, begun now if that is not what it was begun with."""
+        if self._task and {f.task.id for f in findings} == {f.task.id for f in self._all}:
+            return await self._task
+        self.cancel()
+        return await begin(findings)
+
+    def cancel(self) -> None:
+        if self._task:
+            self._task.cancel()
+
+    @property
+    def _all(self) -> list[Finding]:
+        return [finding for found in self._found.values() for finding in found]
 
 
 async def covered(

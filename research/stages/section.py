@@ -82,12 +82,14 @@ async def work(
     say: Say,
     earlier: Earlier | None = None,
     now: datetime = datetime.min,
+    searched: Callable[[Sequence[Finding]], None] = lambda findings: None,
 ) -> tuple[Section, list[Finding]]:
     """The section of a part of the plan, and all that was found for it.
 
     A section of an `earlier` report is kept if nothing new is found. Each round of reflection asks
     for what is missing, at most `options.queries` new tasks at a time and `options.reflections`
-    rounds. Where the meter has no room for a step, the section stays as it is.
+    rounds. Where the meter has no room for a step, the section stays as it is. `searched` is called
+    with what was found when there will be no further search.
     """
     section = earlier.section(part) if earlier else Section(part=part)
     findings: list[Finding] = []
@@ -95,6 +97,8 @@ async def work(
     for round_ in range(options.reflections + 1):
         say("section", part=part, step="searching", round=round_)
         findings += await asyncio.gather(*map(search, tasks))
+        if round_ == options.reflections:
+            searched(findings)
         if earlier and section.spans and not earlier.fresh(findings):
             section = section.model_copy(update={"kept": True})
             break
@@ -123,6 +127,7 @@ async def work(
         tasks = new(reflection.follow_ups, findings, options)
         if reflection.sufficient or not tasks:
             break
+    searched(findings)
     say(
         "section", part=part, step="done", round=section.rounds, cites=_cites(section),
         kept=section.kept,
