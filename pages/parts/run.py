@@ -6,7 +6,18 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.parts import answer, downloads, effort, map, plan, progress, sources, trouble, usage
+from pages.parts import (
+    answer,
+    coverage,
+    downloads,
+    effort,
+    map,
+    plan,
+    progress,
+    sources,
+    trouble,
+    usage,
+)
 from pages.parts.login import owner
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, local_time, number, t
@@ -166,7 +177,10 @@ def approval(run: Run) -> None:
     effort.offer(run.id, run.options)
     edited = plan.editor(report.plan, tuple(runs.desk().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
-        go = st.button(t("run.approve"), type="primary", key=f"approve_{run.id[:8]}")
+        go = st.button(
+            t("run.approve"), type="primary", key=f"approve_{run.id[:8]}",
+            disabled=bool(plan.wrong(edited)),
+        )  # fmt: skip
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
             runs.stop(run.id, owner=owner())
             st.rerun()
@@ -280,6 +294,7 @@ def finished(run: Run) -> None:
     if report is None:
         return
     numbered = cited(report)
+    coverage.head(report)
     if any(finding.places for finding in report.findings):
         written, found = st.columns([5, 4], gap="medium")
         with found:
@@ -290,6 +305,7 @@ def finished(run: Run) -> None:
         outcome(report, numbered)
     if run.status == "done":
         follow_up(run)
+    coverage.draw(report, numbered)
     if numbered is not None:
         st.markdown(f"#### {t('sources.title')}")
         sources.draw(numbered, run.id[:8])
@@ -327,7 +343,10 @@ def again(run: Run, old: Plan) -> None:
     with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
         st.caption(t("plan.rerun_help"))
         edited = plan.editor(old, tuple(runs.desk().sources), f"again_plan_{run.id[:8]}")
-        if st.button(t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary"):
+        if st.button(
+            t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary",
+            disabled=bool(plan.wrong(edited)),
+        ):  # fmt: skip
             if edited.tasks:
                 start(run.question, run.options, edited, based_on=run.id)
             else:
