@@ -17,6 +17,7 @@ from pages.parts import (
     sources,
     trouble,
     usage,
+    watch,
 )
 from pages.parts.login import owner
 from pages.parts.safe import plain
@@ -118,6 +119,7 @@ def head(run: Run, view: progress.View) -> None:
                 going_on(run)
             elif run.status == "done":
                 more(run)
+                watching(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
     progress.meters(view, run)
     if run.resumable:
@@ -163,6 +165,21 @@ def more(run: Run) -> None:
     ) and (further := runs.more(run.id, owner=owner())):  # fmt: skip
         show(further)
         st.rerun()
+
+
+def watching(run: Run) -> None:
+    """The button that watches the topic of a report."""
+    if run.options.sections and hasattr(runs, "watch"):
+        known = runs.watches(owner=owner())
+        watched = any(one.latest == run.id or one.topic == run.question for one in known)
+        watch.button(run.id[:8], lambda: runs.watch(run.id, owner=owner()), watched=watched)
+
+
+def changed(report: Report) -> None:
+    """What the report of a watched topic has found that the one before had not."""
+    found = report.answer and report.answer.coverage
+    if found and hasattr(found, "compared") and found.compared:
+        watch.changes(found.changes, found.compared)
 
 
 def approval(run: Run) -> None:
@@ -295,6 +312,7 @@ def finished(run: Run) -> None:
         return
     numbered = cited(report)
     coverage.head(report)
+    changed(report)
     if any(finding.places for finding in report.findings):
         written, found = st.columns([5, 4], gap="medium")
         with found:

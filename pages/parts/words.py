@@ -305,11 +305,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "news.start": ("撰写报告", "Report"),
     "news.outline_first": ("先改提纲", "Edit the outline first"),
     "news.earlier": ("已有的报告", "Earlier reports"),
-    "news.missing": (
-        "没有新闻来源：设置 {names} 之一即可搜索新闻；现在可用资料库和其他来源撰写。",
-        "There is no source of news: set one of {names} to search it. For now reports use the library "
-        "and the other sources.",
-    ),
     "news.add": (
         "要搜索新闻，请设置其中之一并重启：`TAVILY_API_KEY`（Tavily 密钥）、`NEWS_FEEDS`（RSS、Atom 或 JSON 订阅地址）、`NEWS_GDELT=on`（GDELT，不需要密钥）。",
         "To search news, set one of these and start again: `TAVILY_API_KEY` (a key of Tavily), `NEWS_FEEDS` (addresses of RSS, Atom or JSON feeds), `NEWS_GDELT=on` (GDELT, which needs no key).",
