@@ -26,15 +26,15 @@ TONES = ("positive", "neutral", "negative")
 # Neither red nor green, which mean the opposite in another culture; readable on light and on dark.
 COLOURS = ("#3b8fd4", "#8b95a1", "#dd7a1f")
 SHAPES = ("triangle-up", "circle", "triangle-down")
-LANE = 15  # pixels
-HEIGHT = (150, 420)  # of the timeline, at least and at most
+LANE = 20  # pixels
+HEIGHT = (140, 460)  # of the timeline, at least and at most
 TICKS = 8  # of its axis, about
 LONG = 300  # days from which on months are enough for its axis
 HEADLINE = 160  # characters of a headline in a tooltip
 PIECES = 40  # of a story that are listed
 UNDATED = 30  # stories without a day that are listed
 PICTURES = 24
-STRIP = 300  # pixels
+STRIP = 275  # pixels
 ROWS = 10  # of a table, until it scrolls
 
 
@@ -166,10 +166,10 @@ def timeline(table: pd.DataFrame, language: Lang) -> alt.LayerChart:
     scale = alt.Scale(type="utc", domain=[_moment(first - edge), _moment(last + edge)], nice=False)
     tones = [say(f"tone.{tone}") for tone in TONES]
     deep = int(table["lane"].max()) + 1
-    across = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[-0.8, max(deep, 4) - 0.2]))
+    across = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[-0.8, max(deep, 3) - 0.2]))
     colour = alt.Color(
         "tone:N", title=None, scale=alt.Scale(domain=tones, range=list(COLOURS)),
-        legend=alt.Legend(orient="top", title=None),
+        legend=alt.Legend(orient="top", title=None, symbolOpacity=1, symbolSize=110),
     )  # fmt: skip
     told = [
         alt.Tooltip("headline:N", title=say("coverage.headline")),
@@ -183,7 +183,7 @@ def timeline(table: pd.DataFrame, language: Lang) -> alt.LayerChart:
     )
     shape = alt.Shape("tone:N", title=None, scale=alt.Scale(domain=tones, range=list(SHAPES)))
     size = alt.Size(
-        "size:Q", legend=None, scale=alt.Scale(domain=[1, 8], range=[55, 260], clamp=True)
+        "size:Q", legend=None, scale=alt.Scale(domain=[1, 8], range=[110, 420], clamp=True)
     )
     point = base.mark_point(filled=True, opacity=0.95).encode(
         x=alt.X("day:T", scale=scale, axis=every), shape=shape, size=size
@@ -249,7 +249,12 @@ def tones(counts: Counter[str], language: Lang) -> alt.LayerChart:
     most = max(1, *table["count"])
     base = alt.Chart(table).encode(
         x=alt.X("count:Q", axis=None, scale=alt.Scale(domain=[0, most * 1.2])),
-        y=alt.Y("tone:N", title=None, sort=names, axis=alt.Axis(ticks=False, domain=False)),
+        y=alt.Y(
+            "tone:N",
+            title=None,
+            sort=names,
+            axis=alt.Axis(ticks=False, domain=False, labelFontSize=13),
+        ),
     )
     colour = alt.Color("tone:N", legend=None, scale=alt.Scale(domain=names, range=list(COLOURS)))
     bars = base.mark_bar(cornerRadiusEnd=3, height=18).encode(color=colour)
@@ -283,8 +288,8 @@ def _draw_stories(report: Report, cited: CitedAnswer | None) -> None:
         {
             "day": story.day.isoformat() if story.day else t("coverage.nodate"),
             "headline": _cut(story.headline, 300),
-            "told": f"{_names(story.outlets, lang()) or t('coverage.unnamed')} "
-            f"({story.independent}/{len(story.evidence)})",
+            "told": f"{story.independent}/{len(story.evidence)} · "
+            f"{_names(story.outlets, lang()) or t('coverage.unnamed')}",
             "tone": t(f"tone.{story.tone}") + (t("coverage.rough_mark") if story.rough else ""),
             "old": t("coverage.old_mark") if story.stale else "",
         }
@@ -376,10 +381,10 @@ def _draw_outlets(report: Report) -> None:
         alt=t("coverage.outlets_title"),
         height=_height(len(rows)),
         column_config={
-            "outlet": st.column_config.TextColumn(t("coverage.outlet"), width="large"),
-            "items": st.column_config.NumberColumn(t("coverage.items"), width="small"),
-            "stories": st.column_config.NumberColumn(t("coverage.of_stories"), width="small"),
-            "first": st.column_config.TextColumn(t("coverage.first"), width="small"),
+            "outlet": st.column_config.TextColumn(t("coverage.outlet"), width=150),
+            "items": st.column_config.NumberColumn(t("coverage.items"), width=65),
+            "stories": st.column_config.NumberColumn(t("coverage.of_stories"), width=70),
+            "first": st.column_config.TextColumn(t("coverage.first"), width=100),
         },
     )
 
@@ -397,8 +402,7 @@ def _draw_conflicts(report: Report, cited: CitedAnswer | None) -> None:
     columns = st.columns(2) if len(conflicts) > 1 else [st.container()]
     for at, conflict in enumerate(conflicts):
         with columns[at % len(columns)], st.container(border=True):
-            unit = f" ({plain(conflict.unit)})" if conflict.unit else ""
-            st.markdown(f"**{plain(conflict.subject, 120)}**{unit}")
+            st.markdown(f"**{plain(conflict.subject, 120)}**")
             lines = []
             for figure in conflict.figures:
                 item = known.get(figure.evidence)

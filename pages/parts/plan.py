@@ -143,13 +143,13 @@ def _columns(sources: tuple[str, ...], *, outline: bool) -> dict[str, Any]:
     }
     if not outline:
         return found
-    days = {"format": "YYYY-MM-DD", "width": 110, "help": t("plan.days_help")}
+    days = {"format": "YYYY-MM-DD", "width": 105, "help": t("plan.days_help")}
     return found | {
-        "subject": column.TextColumn(t("plan.section"), width="medium", max_chars=200),
-        "part": column.TextColumn(t("plan.content"), width="medium"),
-        "query": column.TextColumn(t("plan.query"), width="medium", max_chars=400),
+        "subject": column.TextColumn(t("plan.section"), width=130, max_chars=200),
+        "part": column.TextColumn(t("plan.content"), width=180),
+        "query": column.TextColumn(t("plan.query"), width=190, max_chars=400),
         "tool": column.SelectboxColumn(
-            t("plan.tool"), options=list(TOOLS), default="", format_func=tool_name,
+            t("plan.tool"), width=125, options=list(TOOLS), default="", format_func=tool_name,
             help=t("plan.tool_help"),
         ),
         "start": column.DateColumn(t("plan.start_day"), **days),

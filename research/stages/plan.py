@@ -189,8 +189,8 @@ def _edited_outline(rows: Iterable[Row | Line], original: Plan) -> Plan:
     made: dict[str, list[Task]] = {}
     last = ""
     for title, text, query, source, *way in rows:
-        title, text, query = " ".join(title.split()), text.strip(), query.strip()
-        last = title = title or last or query or text
+        text, query = text.strip(), query.strip()
+        last = title = " ".join(title.split()) or last or " ".join((query or text).split())
         if not title:
             continue
         texts[title] = texts.get(title) or text

@@ -286,7 +286,8 @@ class Brain:
 
 def _tones(ask: Ask, schema: Schema) -> dict[str, Any]:
     """How numbered headlines sound, by a few plain words."""
-    rows = re.findall(r"^(\d+)\. (.*)$", _fenced("headlines", ask.user) or "", re.M)
+    found = re.search(_FENCE % ("headlines", "headlines"), ask.user, re.S)
+    rows = re.findall(r"^(\d+)\. (.*)$", found[2] if found else "", re.M)
     bad = re.compile(r"(?i)close|fall|dead|fire|关闭|下降|死亡|事故")
     good = re.compile(r"(?i)open|rise|record|grow|开放|增长|新高")
     return {

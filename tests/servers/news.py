@@ -187,9 +187,9 @@ def dumps(body: Any) -> bytes:
 
 # A few days of news, to look at the pages with: days before now, outlet, headline, text.
 _ZH = (
-    (0.2, "xinhua.example", "西湖景区国庆接待游客增长12%，创历史新高", "西湖景区国庆假期接待游客320万人次，同比增长12%。"),
-    (0.4, "hzdaily.example", "西湖景区国庆接待游客增长15%，创历史新高", "西湖景区国庆假期接待游客350万人次，同比增长15%。"),
-    (0.5, "thepaper.example", "西湖景区国庆接待游客增长12%，创历史新高", "西湖景区国庆假期接待游客320万人次，同比增长12%。"),
+    (0.2, "xinhua.example", "西湖景区国庆接待游客创历史新高", "西湖景区国庆假期接待游客320万人次，同比增长12%。"),
+    (0.4, "hzdaily.example", "西湖景区国庆接待游客创历史新高", "西湖景区国庆假期接待游客350万人次，同比增长15%。"),
+    (0.5, "thepaper.example", "西湖景区国庆接待游客创历史新高", "西湖景区国庆假期接待游客320万人次，同比增长12%。"),
     (1.5, "caixin.example", "故宫博物院调整冬季开放时间，周一闭馆", "故宫博物院自下周起执行冬季开放时间，周一闭馆。"),
     (2.2, "bjnews.example", "八达岭长城因大雪临时关闭部分路段", "受降雪影响，八达岭长城临时关闭南段。"),
     (2.4, "xinhua.example", "八达岭长城部分路段因大雪临时关闭", "八达岭长城管理处宣布临时关闭南段，恢复时间另行通知。"),
@@ -201,9 +201,9 @@ _ZH = (
     (9.5, "evil.example", "<img src=x onerror=window.__pwned=1> ![x](http://127.0.0.1:9/x) $a$ {{datum}} :red[x]", "带有标记的标题只是文字。"),
 )  # fmt: skip
 _EN = (
-    (0.2, "wire.example", "West Lake draws record 3.2 million visitors over the holiday", "West Lake drew 3.2 million visitors over the holiday, up 12% on the year before."),
-    (0.4, "herald.example", "West Lake draws record 3.5 million visitors over the holiday", "West Lake drew 3.5 million visitors over the holiday, up 15% on the year before."),
-    (0.5, "courier.example", "West Lake draws record 3.2 million visitors over the holiday", "West Lake drew 3.2 million visitors over the holiday, up 12% on the year before."),
+    (0.2, "wire.example", "West Lake draws a record number of visitors over the holiday", "West Lake drew 3.2 million visitors over the holiday, up 12% on the year before."),
+    (0.4, "herald.example", "West Lake draws a record number of visitors over the holiday", "West Lake drew 3.5 million visitors over the holiday, up 15% on the year before."),
+    (0.5, "courier.example", "West Lake draws a record number of visitors over the holiday", "West Lake drew 3.2 million visitors over the holiday, up 12% on the year before."),
     (1.5, "times.example", "Palace Museum moves to winter hours and closes on Mondays", "The Palace Museum will open from 8:30 to 16:30 until March."),
     (2.2, "wire.example", "Part of the Great Wall at Badaling closed after heavy snow", "The southern section at Badaling is closed after heavy snow."),
     (2.4, "post.example", "Great Wall at Badaling: part closed after heavy snow", "The administration closed the southern section; no date for its opening is known."),
