@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts import run, watch
 from pages.parts.login import owner
 from pages.parts.safe import plain, web
-from pages.parts.words import local_time, number, t
+from pages.parts.words import address, local_time, number, t
 from research import Entry, Options, QuestionError, runs
 
 PAGES = Path(__file__).resolve().parent
@@ -59,7 +59,7 @@ def begin(topic: str, options: Options) -> None:
         run.refuse(error)
         return
     st.session_state.last_run = report.id
-    st.switch_page(PAGES / "ask.py", query_params={"run": report.id})
+    st.switch_page(PAGES / "ask.py", query_params=address(report.id))
 
 
 def earlier() -> None:
@@ -88,7 +88,7 @@ def again(watch_id: str) -> None:
     """Looks at a topic once more and shows the run that does it."""
     update = runs.look_again(watch_id, owner=owner())
     st.session_state.last_run = update.id
-    st.switch_page(PAGES / "ask.py", query_params={"run": update.id})
+    st.switch_page(PAGES / "ask.py", query_params=address(update.id))
 
 
 def without_news() -> None:

@@ -822,6 +822,12 @@ def browser_lang() -> Lang:
     return "zh" if str(st.context.locale or "").lower().startswith("zh") else "en"
 
 
+def address(run_id: str) -> dict[str, str]:
+    """The query of a run's address, for `st.switch_page`, which would forget the language that was
+    chosen on the page."""
+    return {"run": run_id, "lang": lang()} if lang() != browser_lang() else {"run": run_id}
+
+
 def t(key: str, **values: object) -> str:
     """The words for a key, with the values filled in."""
     return WORDS[key][0 if lang() == "zh" else 1].format(**values)

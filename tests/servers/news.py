@@ -231,6 +231,7 @@ class FakeNewsroom(FakeTavilyNews):
 
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     shown: list[str] = field(default_factory=list)  # pictures that were asked for
+    referrers: set[str] = field(default_factory=set)  # that were named with them
 
     def answer(self, asked: Asked) -> Any:
         query = asked.body["query"]
@@ -273,6 +274,8 @@ class FakeNewsroom(FakeTavilyNews):
             return await super()._handle(request)
         name = request.path.rpartition("/")[2].removesuffix(".svg")
         self.shown.append(name)
+        if told := request.headers.get("Referer"):
+            self.referrers.add(told)
         if name == "lost":
             return web.Response(status=404)
         return web.Response(text=_SVG.format(colour=name), content_type="image/svg+xml")
