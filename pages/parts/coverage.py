@@ -182,9 +182,8 @@ def timeline(table: pd.DataFrame, language: Lang) -> alt.LayerChart:
         x=alt.X("day:T", scale=scale, axis=every), x2="latest:T"
     )
     shape = alt.Shape("tone:N", title=None, scale=alt.Scale(domain=tones, range=list(SHAPES)))
-    size = alt.Size(
-        "size:Q", legend=None, scale=alt.Scale(domain=[1, 8], range=[110, 420], clamp=True)
-    )
+    room = [110, 420] if deep * LANE + 70 <= HEIGHT[1] else [60, 200]
+    size = alt.Size("size:Q", legend=None, scale=alt.Scale(domain=[1, 8], range=room, clamp=True))
     point = base.mark_point(filled=True, opacity=0.95).encode(
         x=alt.X("day:T", scale=scale, axis=every), shape=shape, size=size
     )

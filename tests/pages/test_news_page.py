@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,12 +21,13 @@ from pages.parts.words import WORDS
 from research import Finding, Options, Part, Plan, Report, Run, Task, runs
 from research.news.tools import TOOLS
 from research.records import Answer, Coverage, Picture, Story
-from tests.pages.visitor import Visitor
+from tests.pages.visitor import ROUTER, Visitor
 from tests.servers.news import FakeNewsroom
 from tests.servers.openai import FakeOpenAI
 
 Visit = Callable[..., Visitor]
 TOPIC = {"en": "Tourism in China over the holiday", "zh": "国庆假期的旅游市场"}
+ROOT = ROUTER.parents[1]
 TODAY = datetime.now(UTC).date()
 MADE = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOSTILE = "<img src=x onerror=alert(1)> ![x](http://127.0.0.1:9/x) $a$ {{datum.a}} :red[x] \"'; //"
@@ -466,3 +469,42 @@ def test_what_has_changed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "**Figure changed** · Fares: 3% (post) → 4%" in text
     assert "**Gone** · <b>Old</b>" in text
     assert [item.value for item in at.caption] == [english("watch.nothing")]
+
+
+# The frame of the pictures
+
+HEADERS = """
+import json
+import subprocess
+import sys
+from starlette.testclient import TestClient
+import app
+
+with TestClient(app.app, base_url="http://localhost") as client:
+    told = {}
+    for path in ("/assets/pictures/frame.html", "/assets/pictures/frame.js", "/assets/logo.svg", "/", "/news"):
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        told[path] = answer.headers["content-security-policy"], answer.headers["referrer-policy"]
+print(json.dumps(told))
+"""
+
+
+def test_only_the_frame_of_the_pictures_may_load_pictures_and_it_may_do_nothing_else(
+    folder: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HEADERS], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert {referrer for _, referrer in told.values()} == {"no-referrer"}
+    frame = told.pop("/assets/pictures/frame.html")[0]
+    assert told.pop("/assets/pictures/frame.js")[0] == frame
+    rules = dict(rule.strip().split(" ", 1) for rule in frame.split(";"))
+    assert rules == {
+        "default-src": "'none'", "script-src": "'self'", "style-src": "'self'",
+        "img-src": "https: http:", "base-uri": "'none'", "form-action": "'none'",
+        "frame-ancestors": "'self'",
+    }  # fmt: skip
+    assert all("img-src 'self' data: blob:;" in policy for policy, _ in told.values())
