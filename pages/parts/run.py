@@ -118,7 +118,8 @@ def head(run: Run, view: progress.View) -> None:
             if run.resumable:
                 going_on(run)
             elif run.status == "done":
-                more(run)
+                if not run.options.sections:  # a further round would have no sections
+                    more(run)
                 watching(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
     progress.meters(view, run)

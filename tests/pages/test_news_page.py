@@ -222,6 +222,7 @@ def test_a_report_shows_what_its_news_come_to(visit: Visit, reported: Callable[.
     assert "None" not in visitor.words
     assert english("coverage.leads_help") in visitor.words
     assert "The search service wrote this itself." in visitor.words
+    assert f"more_{run.id[:8]}" not in visitor.buttons
 
 
 def test_a_chinese_report_is_shown_in_chinese(visit: Visit, reported: Callable[..., Run]) -> None:
