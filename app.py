@@ -55,9 +55,19 @@ MAP_HEADERS = HEADERS | {
     b"referrer-policy": b"strict-origin",
 }
 
+# And the frame of the pictures of a report, which opens when they are asked for, shows pictures of
+# whatever site. It can do nothing else, and the sites do not learn who asks.
+PICTURES = "/assets/pictures/"
+PICTURE_HEADERS = HEADERS | {
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
+    b"img-src https: http:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+}
+
 
 def headers(path: str) -> dict[bytes, bytes]:
     """The headers of an answer; those of a map only if there may be tiles."""
+    if PICTURES in path:
+        return PICTURE_HEADERS
     if MAP not in path:  # a path of the server's own may stand before it
         return HEADERS
     try:

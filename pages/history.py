@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.parts.login import owner
 from pages.parts.safe import plain
-from pages.parts.words import local_time, t
+from pages.parts.words import address, local_time, t
 from research import Conversation, Run, runs
 
 PAGES = Path(__file__).resolve().parent
@@ -76,7 +76,7 @@ def line(run: Run, conversation: Conversation | None) -> None:
             ):
                 runs.resume(run.id, owner=owner())
                 st.session_state.last_run = run.id
-                st.switch_page(PAGES / "ask.py", query_params={"run": run.id})
+                st.switch_page(PAGES / "ask.py", query_params=address(run.id))
             if conversation:
                 st.button(
                     "", key=f"manage_{run.id[:8]}", icon=":material/more_horiz:", type="tertiary",

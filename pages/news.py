@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import streamlit as st
 
-from pages.parts import run
+from pages.parts import run, watch
 from pages.parts.login import owner
-from pages.parts.safe import plain
-from pages.parts.words import local_time, t
-from research import Options, QuestionError, runs
+from pages.parts.safe import plain, web
+from pages.parts.words import address, local_time, number, t
+from research import Entry, Options, QuestionError, runs
 
 PAGES = Path(__file__).resolve().parent
 SHOWN = 20
+DOCUMENTS = 200
 
 
 def form() -> None:
@@ -57,7 +59,7 @@ def begin(topic: str, options: Options) -> None:
         run.refuse(error)
         return
     st.session_state.last_run = report.id
-    st.switch_page(PAGES / "ask.py", query_params={"run": report.id})
+    st.switch_page(PAGES / "ask.py", query_params=address(report.id))
 
 
 def earlier() -> None:
@@ -74,10 +76,66 @@ def earlier() -> None:
             st.caption(local_time(item.created), width="content")
 
 
+def watched() -> None:
+    """The topics that the visitor watches."""
+    if hasattr(runs, "watches"):
+        watch.table(
+            runs.watches(owner=owner()), again, lambda id_: runs.unwatch(id_, owner=owner())
+        )
+
+
+def again(watch_id: str) -> None:
+    """Looks at a topic once more and shows the run that does it."""
+    update = runs.look_again(watch_id, owner=owner())
+    st.session_state.last_run = update.id
+    st.switch_page(PAGES / "ask.py", query_params=address(update.id))
+
+
+def without_news() -> None:
+    """What to add to search the news, and what reports are made of until then."""
+    st.info(t("news.add"), icon=":material/key:")
+    entries = [entry for entry in runs.desk().library.entries() if entry.published]
+    if not entries:
+        st.caption(t("news.no_documents"))
+        st.page_link(PAGES / "library.py", label=t("nav.library"), icon=":material/library_books:")
+        return
+    entries.sort(key=lambda entry: (str(entry.published), not entry.sample), reverse=True)
+    st.markdown(f"#### {t('news.documents', n=number(len(entries)))}")
+    st.caption(t("news.documents_help"))
+    documents(entries[:DOCUMENTS])
+
+
+def documents(entries: list[Entry]) -> None:
+    """Documents with their days; those that ship with the program say so."""
+    rows = [
+        {
+            "date": entry.published.isoformat() if entry.published else "",
+            "title": entry.title,
+            "kind": t("news.sample") if entry.sample else t("kind.library"),
+            "link": web(entry.url) or None,
+        }
+        for entry in entries
+    ]
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        key="dated_documents",
+        alt=t("news.documents", n=number(len(rows))),
+        placeholder="",
+        height=min(35 * (len(rows) + 1) + 3, 420),
+        column_config={
+            "date": st.column_config.TextColumn(t("library.col.date"), width=100),
+            "title": st.column_config.TextColumn(t("library.col.title"), width="large"),
+            "kind": st.column_config.TextColumn(t("sources.kind"), width="small"),
+            "link": st.column_config.LinkColumn(t("sources.link"), display_text="↗", width=60),
+        },
+    )
+
+
 st.title(t("news.title"), anchor=False)
 st.caption(t("news.lead"))
 form()
-ready = runs.readiness()["news"]
-if ready.state == "missing":
-    st.info(t("news.missing", names=ready.detail), icon=":material/key:")
+watched()
 earlier()
+if runs.readiness()["news"].state == "missing":
+    without_news()

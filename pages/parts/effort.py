@@ -30,16 +30,25 @@ def offer(what: str, usual: Options) -> None:
     st.session_state.queries, st.session_state.loops = usual.queries, usual.loops
     st.session_state.sources, st.session_state.model = list(usual.sources), usual.model
     st.session_state.approve = usual.approve
+    st.session_state.of_sections = usual.sections  # of a report, which has its own kind of rounds
+    st.session_state.of_reflections = usual.reflections
     for name in LIMITS:
         st.session_state[f"max_{name}"] = getattr(usual, name)
 
 
 def effort() -> None:
-    label = t("ask.effort", queries=st.session_state.queries, loops=st.session_state.loops)
+    reporting = bool(st.session_state.get("of_sections"))
+    if reporting:
+        label = t("news.effort", n=st.session_state.of_reflections)
+    else:
+        label = t("ask.effort", queries=st.session_state.queries, loops=st.session_state.loops)
     with st.popover(label, icon=":material/tune:", key="effort"):
         st.caption(t("ask.effort_help"))
         st.slider(t("ask.queries"), 1, 10, key="queries")
-        st.slider(t("ask.loops"), 0, 10, key="loops")
+        if reporting:
+            st.slider(t("news.reflections"), 0, 10, key="of_reflections")
+        else:
+            st.slider(t("ask.loops"), 0, 10, key="loops")
         st.pills(
             t("ask.sources"),
             list(runs.desk().sources),
@@ -79,9 +88,12 @@ def options() -> Options | None:
     chosen = tuple(st.session_state.sources or ())
     if not chosen:
         return None
+    sections = st.session_state.get("of_sections", 0)
+    own = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
     return Options(
         queries=st.session_state.queries,
         loops=st.session_state.loops,
+        **own,
         sources=chosen,
         model=(st.session_state.get("model") or "").strip(),
         approve=bool(st.session_state.get("approve")),

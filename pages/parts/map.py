@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from pages.parts.safe import plain
-from pages.parts.words import WORDS, Lang, lang, local_time, number, t
+from pages.parts.words import Lang, Say, lang, local_time, number, speaker, t
 from research import (
     Centre,
     Place,
@@ -69,7 +69,6 @@ SORTS = {
 }
 BASES = {"none": "map.base.none", "osm": "map.base.osm", "amap": "map.base.amap"}
 Base = Literal["none", "osm", "amap"]
-Say = Callable[..., str]
 # Amap's tiles are drawn in GCJ-02, and so are the points that are laid on them.
 TILES: dict[str, dict[str, Any]] = {
     "osm": {
@@ -107,11 +106,6 @@ _list = st.components.v2.component(
 
 
 # Words of a place
-
-
-def speaker(language: Lang) -> Say:
-    """`t` for where there is no visitor, as in a file that is made when it is asked for."""
-    return lambda key, **values: WORDS[key][0 if language == "zh" else 1].format(**values)
 
 
 def category(place: Place) -> str:

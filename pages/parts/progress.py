@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.safe import plain
-from pages.parts.words import WORDS, counted, local_time, number, seconds, t
+from pages.parts.words import WORDS, counted, local_time, number, seconds, t, tool_name
 from research import Event, Run
 
 
@@ -35,6 +35,8 @@ class Search:
     reused: bool = False
     cached: str = ""  # when another run searched it
     calls: list[str] = field(default_factory=list)  # that a model has made of a source's tools
+    tool: str = ""  # the source's way of searching, and the days that it is limited to
+    days: str = ""
 
     @property
     def over(self) -> bool:
@@ -134,6 +136,8 @@ class View:
         search = searches.setdefault(
             task["id"], Search(task["id"], task["query"], task["source"], task["why"])
         )
+        search.tool = task.get("tool") or ""
+        search.days = " – ".join(filter(None, [task.get("start"), task.get("end")]))
         if chapter := self.sections.get(task["part"]):
             chapter.searches[task["id"]] = search
         return search
@@ -375,6 +379,8 @@ def _outcome(search: Search, run: Run) -> str:
     if search.provider:
         provider = f"source.{search.provider}"
         where += f" ({t(provider) if provider in WORDS else plain(search.provider)})"
+    if search.tool:
+        where = " · ".join(filter(None, [where, plain(tool_name(search.tool)), plain(search.days)]))
     if search.state in ("searching", "waiting"):
         state = t(f"step.{search.state}") if run.active else t(f"run.{run.status}")
         return f":gray[{where} · {state}]"

@@ -6,7 +6,19 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.parts import answer, downloads, effort, map, plan, progress, sources, trouble, usage
+from pages.parts import (
+    answer,
+    coverage,
+    downloads,
+    effort,
+    map,
+    plan,
+    progress,
+    sources,
+    trouble,
+    usage,
+    watch,
+)
 from pages.parts.login import owner
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, local_time, number, t
@@ -106,7 +118,9 @@ def head(run: Run, view: progress.View) -> None:
             if run.resumable:
                 going_on(run)
             elif run.status == "done":
-                more(run)
+                if not run.options.sections:  # a further round would have no sections
+                    more(run)
+                watching(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
     progress.meters(view, run)
     if run.resumable:
@@ -154,6 +168,21 @@ def more(run: Run) -> None:
         st.rerun()
 
 
+def watching(run: Run) -> None:
+    """The button that watches the topic of a report."""
+    if run.options.sections and hasattr(runs, "watch"):
+        known = runs.watches(owner=owner())
+        watched = any(one.latest == run.id or one.topic == run.question for one in known)
+        watch.button(run.id[:8], lambda: runs.watch(run.id, owner=owner()), watched=watched)
+
+
+def changed(report: Report) -> None:
+    """What the report of a watched topic has found that the one before had not."""
+    found = report.answer and report.answer.coverage
+    if found and hasattr(found, "compared") and found.compared:
+        watch.changes(found.changes, found.compared)
+
+
 def approval(run: Run) -> None:
     """The plan of a run that waits for it, to be edited and approved, with sources and limits."""
     head(run, view_of(run))
@@ -166,7 +195,10 @@ def approval(run: Run) -> None:
     effort.offer(run.id, run.options)
     edited = plan.editor(report.plan, tuple(runs.desk().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
-        go = st.button(t("run.approve"), type="primary", key=f"approve_{run.id[:8]}")
+        go = st.button(
+            t("run.approve"), type="primary", key=f"approve_{run.id[:8]}",
+            disabled=bool(plan.wrong(edited)),
+        )  # fmt: skip
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
             runs.stop(run.id, owner=owner())
             st.rerun()
@@ -280,6 +312,8 @@ def finished(run: Run) -> None:
     if report is None:
         return
     numbered = cited(report)
+    coverage.head(report)
+    changed(report)
     if any(finding.places for finding in report.findings):
         written, found = st.columns([5, 4], gap="medium")
         with found:
@@ -290,6 +324,7 @@ def finished(run: Run) -> None:
         outcome(report, numbered)
     if run.status == "done":
         follow_up(run)
+    coverage.draw(report, numbered)
     if numbered is not None:
         st.markdown(f"#### {t('sources.title')}")
         sources.draw(numbered, run.id[:8])
@@ -327,7 +362,10 @@ def again(run: Run, old: Plan) -> None:
     with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
         st.caption(t("plan.rerun_help"))
         edited = plan.editor(old, tuple(runs.desk().sources), f"again_plan_{run.id[:8]}")
-        if st.button(t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary"):
+        if st.button(
+            t("plan.rerun_start"), key=f"again_start_{run.id[:8]}", type="primary",
+            disabled=bool(plan.wrong(edited)),
+        ):  # fmt: skip
             if edited.tasks:
                 start(run.question, run.options, edited, based_on=run.id)
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote, urlsplit
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~&:@=^\"'/])")
 
@@ -16,3 +17,22 @@ def plain(text: str, limit: int = 0) -> str:
     if limit and len(text) > limit:
         text = text[: limit - 1] + "…"
     return _ACTIVE.sub(r"\\\1", text)
+
+
+def web(address: str) -> str:
+    """An address if it is one of the web (http or https, with a host), else nothing."""
+    try:
+        parts = urlsplit(address.strip())
+        found = parts.scheme.lower() in ("http", "https") and parts.hostname
+    except ValueError:
+        return ""
+    return address.strip() if found else ""
+
+
+def link(text: str, address: str) -> str:
+    """A Markdown link whose text is plain; the text alone if the address is none of the web."""
+    label = plain(text) or plain(address)
+    target = quote(web(address), safe="/?#:@&'+,;=%.-~")
+    # An entity would be read in a destination as well.
+    target = re.sub(r"(&#?[A-Za-z0-9]+);", r"\1%3B", target)
+    return f"[{label}]({target})" if target else label

@@ -34,6 +34,7 @@ def draw(cited: CitedAnswer, key: str) -> None:
         hide_index=True,
         key=f"sources_{key}",
         alt=t("sources.alt"),
+        placeholder="",
         column_config={
             "number": st.column_config.NumberColumn(t("sources.number"), width=60),
             "name": st.column_config.TextColumn(t("sources.name"), width="large"),

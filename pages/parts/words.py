@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from collections.abc import Callable
+from datetime import date, datetime
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
 Lang = Literal["zh", "en"]
+Say = Callable[..., str]
 
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WORDS: dict[str, tuple[str, str]] = {
     # navigation
     "nav.ask": ("提问", "Ask"),
@@ -150,6 +153,37 @@ WORDS: dict[str, tuple[str, str]] = {
         "可以修改、增加或删除行。“对象”是必须提到的名称；“查询”为空的行会被忽略。",
         "Edit, add or delete rows. “About” is a name that every hit must mention; rows without a query are left out.",
     ),
+    "plan.outline_help": (
+        "每行是某一节的一个查询，可修改、增加或删除。标题相同的行属于同一节，标题留空则归入上一行；没有查询的节直接搜索标题。",
+        "Each row is a query of a section: edit, add or delete. Rows of the same title are one section, a row without a title belongs to the one above, and a section without a query searches its title.",
+    ),
+    "plan.section": ("章节标题", "Section"),
+    "plan.content": ("内容", "Content"),
+    "plan.tool": ("新闻检索方式", "Way of searching news"),
+    "plan.tool_help": ("只用于来源为“新闻”的行。", "Only for rows whose source is news."),
+    "plan.start_day": ("起始日期", "First day"),
+    "plan.end_day": ("结束日期", "Last day"),
+    "plan.days_help": (
+        "只用于“按日期”检索，两个日期都要填。",
+        "Only for the search by dates, which needs both.",
+    ),
+    "plan.dates_missing": ("按日期检索需要起始和结束两个日期", "a search by dates needs a first and a last day"),
+    "plan.dates_order": (
+        "起始日期 {start} 晚于结束日期 {end}",
+        "the first day, {start}, is after the last day, {end}",
+    ),
+    "plan.dates_future": ("起始日期 {start} 还没到", "the first day, {start}, is still to come"),
+    "plan.dates_idle": (
+        "有的行填了日期，但不是“按日期”检索，这些日期不会使用。",
+        "Some rows have dates but do not search by dates: those are not used.",
+    ),
+    "tool.usual": ("默认", "usual"),
+    "tool.basic_search_news": ("基本检索", "basic"),
+    "tool.deep_search_news": ("深入检索", "deep"),
+    "tool.search_news_last_24_hours": ("最近 24 小时", "last 24 hours"),
+    "tool.search_news_last_week": ("最近一周", "last week"),
+    "tool.search_images_for_news": ("图片", "with pictures"),
+    "tool.search_news_by_date": ("按日期", "by dates"),
     "plan.subject": ("对象", "About"),
     "plan.part": ("想知道", "Look for"),
     "plan.query": ("查询", "Query"),
@@ -268,14 +302,111 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "news.sections": ("节数上限", "Sections, at most"),
     "news.reflections": ("每节反思轮数", "Rounds of reflection in each section"),
+    "news.effort": ("每节反思 {n} 轮", "Reflections: {n}"),
     "news.start": ("撰写报告", "Report"),
     "news.outline_first": ("先改提纲", "Edit the outline first"),
     "news.earlier": ("已有的报告", "Earlier reports"),
-    "news.missing": (
-        "没有新闻来源：设置 {names} 之一即可搜索新闻；现在可用资料库和其他来源撰写。",
-        "There is no source of news: set one of {names} to search it. For now reports use the library "
-        "and the other sources.",
+    "news.add": (
+        "要搜索新闻，请设置其中之一并重启：`TAVILY_API_KEY`（Tavily 密钥）、`NEWS_FEEDS`（RSS、Atom 或 JSON 订阅地址）、`NEWS_GDELT=on`（GDELT，不需要密钥）。",
+        "To search news, set one of these and start again: `TAVILY_API_KEY` (a key of Tavily), `NEWS_FEEDS` (addresses of RSS, Atom or JSON feeds), `NEWS_GDELT=on` (GDELT, which needs no key).",
     ),
+    "news.documents": ("资料库中有日期的文档（{n}）", "Dated documents of the library ({n})"),
+    "news.documents_help": (
+        "没有新闻来源时，报告从资料库撰写：有日期的文档进入时间线。",
+        "Without a source of news, reports are written from the library; documents with a date make the timeline.",
+    ),
+    "news.no_documents": (
+        "资料库里还没有带日期的文档。可以在“资料库”页添加，例如开头写明日期的报道。",
+        "The library has no dated document yet. Add some on the library page, such as articles that begin with their date.",
+    ),
+    "news.sample": ("示例", "Sample"),
+    "coverage.title": ("新闻脉络", "What the news come to"),
+    "coverage.as_of": ("截至 {day}", "as of {day}"),
+    "coverage.newest": ("最新一篇 {day}", "newest piece {day}"),
+    "coverage.stories": ("{n} 个事件", "{n} stories"),
+    "coverage.story1": ("1 个事件", "1 story"),
+    "coverage.outlets": ("{n} 家媒体", "{n} outlets"),
+    "coverage.outlet1": ("1 家媒体", "1 outlet"),
+    "coverage.undated": ("{n} 篇无日期", "{n} pieces without a date"),
+    "coverage.undated1": ("1 篇无日期", "1 piece without a date"),
+    "coverage.stale": (
+        "最新的报道也已过去至少一周（{day}），之后的变化不在其中。",
+        "Even the newest piece ({day}) is at least a week old; what has happened since is not in here.",
+    ),
+    "coverage.timeline": ("时间线", "Timeline"),
+    "coverage.timeline_help": (
+        "每个点是一个事件的首次报道，横线延伸到最后一次报道；点越大，独立报道越多。",
+        "Each point is a story on the day it was first told, its line reaches to the day it was last told; the larger, the more independent pieces.",
+    ),
+    "coverage.timeline_alt": ("各事件按日期排列的图", "Chart of the stories by day"),
+    "coverage.no_days": ("没有一个事件有日期，画不出时间线。", "No story has a date, so there is no timeline."),
+    "coverage.no_day": ("无日期的事件（{n}）", "Stories without a date ({n})"),
+    "coverage.tones": ("语气", "Tones"),
+    "coverage.tones_alt": ("正面、中性、负面事件的数量", "How many stories are positive, neutral, negative"),
+    "coverage.judged": ("由 {name} 判断", "Judged by {name}"),
+    "coverage.rough": ("粗略：按标题用词计数", "Rough: words of the headlines were counted"),
+    "coverage.partly": (
+        "由 {name} 判断；{n} 个事件为按用词粗略计数",
+        "Judged by {name}; of {n} stories words were counted, roughly",
+    ),
+    "coverage.table": ("事件", "Stories"),
+    "coverage.table_help": ("选中一行，即可看到该事件的各篇报道。", "Select a row to see the pieces of that story."),
+    "coverage.day": ("日期", "Day"),
+    "coverage.headline": ("标题", "Headline"),
+    "coverage.told": ("独立/全部 · 媒体", "Independent/all · outlets"),
+    "coverage.tone": ("语气", "Tone"),
+    "coverage.old": ("陈旧", "Stale"),
+    "coverage.old_mark": ("超过一周无更新", "quiet for a week"),
+    "coverage.rough_mark": ("（粗略）", " (rough)"),
+    "coverage.nodate": ("无日期", "no date"),
+    "coverage.unnamed": ("媒体不详", "outlet unknown"),
+    "coverage.pieces": ("{n} 篇报道", "{n} pieces"),
+    "coverage.piece1": ("1 篇报道", "1 piece"),
+    "coverage.more": ("还有 {n} 篇", "{n} more"),
+    "coverage.outlets_title": ("媒体", "Outlets"),
+    "coverage.outlet": ("媒体", "Outlet"),
+    "coverage.items": ("篇数", "Pieces"),
+    "coverage.of_stories": ("事件数", "Stories"),
+    "coverage.first": ("最早", "First"),
+    "coverage.conflicts": ("互相矛盾的数字（{n}）", "Figures that contradict each other ({n})"),
+    "coverage.no_conflicts": ("没有发现互相矛盾的数字。", "No figures that contradict each other were found."),
+    "coverage.uncited": ("报告未引用", "not cited in the report"),
+    "coverage.pictures": ("显示 {n} 张图片", "Show pictures ({n})"),
+    "coverage.pictures_help": (
+        "图片在其他网站上，点击后才由您的浏览器直接加载，那些网站会得知您的网络地址。",
+        "The pictures lie on other sites. Your browser loads them only when you ask for it, and those sites then see its network address.",
+    ),
+    "coverage.pictures_title": ("图片", "Pictures"),
+    "coverage.picture_lost": ("图片无法加载", "This picture cannot be loaded"),
+    "coverage.picture_page": ("来源页面", "Its page"),
+    "coverage.picture_open": ("打开图片", "Open the picture"),
+    "coverage.leads": ("搜索服务自己的说法（{n}）", "What the search service says itself ({n})"),
+    "coverage.leads_help": (
+        "这些文字由搜索服务自动生成，没有出处，不是证据，报告也不引用它们。",
+        "The search service has written these texts itself. They name no sources, are no evidence, and the report does not cite them.",
+    ),
+    "tone.positive": ("正面", "positive"),
+    "tone.neutral": ("中性", "neutral"),
+    "tone.negative": ("负面", "negative"),
+    "watch.save": ("关注此主题", "Watch this topic"),
+    "watch.save_help": (
+        "之后可在“新闻”页一键再查，并看到与这份报告相比的变化。",
+        "Then one click on the news page looks again, and tells what has changed since this report.",
+    ),
+    "watch.saved": ("已关注", "Watched"),
+    "watch.title": ("关注的主题", "Watched topics"),
+    "watch.again": ("再查一次", "Look again"),
+    "watch.drop": ("取消关注", "Stop watching"),
+    "watch.changed": ("有变化", "Changed"),
+    "watch.same": ("无变化", "No change"),
+    "watch.what": ("与上次报告相比的变化", "What changed since the last report"),
+    "watch.nothing": ("与上次报告相比没有变化。", "Nothing has changed since the last report."),
+    "watch.before": ("上次的报告", "The last report"),
+    "watch.none": ("（无）", "(none)"),
+    "watch.new": ("新事件", "New"),
+    "watch.gone": ("不再出现", "Gone"),
+    "watch.grown": ("报道增多", "More coverage"),
+    "watch.figure": ("数字改变", "Figure changed"),
     "section.waiting": ("等待", "waiting"),
     "section.searching": ("搜索中", "searching"),
     "section.writing": ("撰写中", "writing"),
@@ -691,9 +822,35 @@ def browser_lang() -> Lang:
     return "zh" if str(st.context.locale or "").lower().startswith("zh") else "en"
 
 
+def address(run_id: str) -> dict[str, str]:
+    """The query of a run's address, for `st.switch_page`, which would forget the language that was
+    chosen on the page."""
+    return {"run": run_id, "lang": lang()} if lang() != browser_lang() else {"run": run_id}
+
+
 def t(key: str, **values: object) -> str:
     """The words for a key, with the values filled in."""
     return WORDS[key][0 if lang() == "zh" else 1].format(**values)
+
+
+def speaker(language: Lang) -> Say:
+    """`t` in a given language: for what is in that of a report, and for files that are made without
+    a visitor."""
+    return lambda key, **values: WORDS[key][0 if language == "zh" else 1].format(**values)
+
+
+def day_text(day: date, language: Lang) -> str:
+    """A day as a reader of that language writes it."""
+    if language == "zh":
+        return f"{day.year}年{day.month}月{day.day}日"
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def tool_name(name: str) -> str:
+    """What a way of searching the news is called; one of a later version keeps its own name."""
+    if not name:
+        return t("tool.usual")
+    return t(f"tool.{name}") if f"tool.{name}" in WORDS else name
 
 
 def number(value: int) -> str:

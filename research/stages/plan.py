@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date
+from itertools import count
+from typing import Any
 
 from research.reasoners import Reasoner
 from research.records import Draft, Options, Part, Plan, Question, Report, Say, Task
@@ -110,21 +113,31 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
     return plan.model_copy(update=update)
 
 
-def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Plan:
-    """A plan from what the analyst edited: rows of subject, part, query and source.
+Row = tuple[str, str, str, str]  # subject, part, query, source
+Line = tuple[
+    str, str, str, str, str, date | None, date | None
+]  # the same, tool, first and last day
 
-    Rows without a query are left out. A task that the original has keeps its way of searching and
-    the names that its hits must mention; a new one must mention its subject, unless the original
-    was without names. Where the original's tasks serve its parts as a whole, so do rows that name
-    none, and the parts stay.
+
+def edited_plan(rows: Iterable[Row | Line], original: Plan) -> Plan:
+    """A plan from what the analyst edited: rows of subject, part, query and source, which may go on
+    with a way of searching (a tool, the first and the last day).
+
+    Rows without a query are left out. A task that the original has keeps its way of searching,
+    unless its row tells one, and the names that its hits must mention; a new one must mention its
+    subject, unless the original was without names. Where the original's tasks serve its parts as a
+    whole, so do rows that name none, and the parts stay. The rows of an outline are sections: see
+    `_edited_outline`.
     """
+    if original.outline:
+        return _edited_outline(rows, original)
     whole = served_as_a_whole(original)
     parts: list[Part] = []
     tasks: list[Task] = []
     names = {p.subject: t.subject for p in original.parts for t in original.tasks if t.part == p.id}
     known = {(task.query, task.source): task for task in original.tasks}
     strict = not original.tasks or any(task.subject for task in original.tasks)
-    for subject, text, query, source in rows:
+    for subject, text, query, source, *way in rows:
         subject, text, query = subject.strip(), text.strip(), query.strip()
         if not query:
             continue
@@ -142,16 +155,77 @@ def edited_plan(rows: Iterable[tuple[str, str, str, str]], original: Plan) -> Pl
             subject=required,
             why="edited",
         )
-        if same := known.get((query, source)):
-            way = {"tool": same.tool, "start": same.start, "end": same.end}
-            task = task.model_copy(update=way)
-        tasks.append(task)
+        tasks.append(_searched(task, way, known.get((query, source))))
     if whole:
         parts = [*original.parts, *parts]
     if _same(parts, tasks, original):
         return original
-    return Plan(
-        parts=tuple(parts), tasks=tuple(_once(tasks)), edited=True, outline=original.outline
+    return Plan(parts=tuple(parts), tasks=tuple(_once(tasks)), edited=True)
+
+
+def _searched(task: Task, way: Sequence[Any], same: Task | None) -> Task:
+    """A task with the way of searching of its row, else with that of the original's same query."""
+    if way:
+        tool, start, end = way
+    elif same:
+        tool, start, end = same.tool, same.start, same.end
+    else:
+        return task
+    return task.model_copy(update={"tool": tool, "start": start, "end": end})
+
+
+def _edited_outline(rows: Iterable[Row | Line], original: Plan) -> Plan:
+    """The outline of rows: those of one title are one section, with as many queries as rows.
+
+    A row without a title belongs to the section of the row above. A section whose title the original
+    has keeps its id. The first text of a section is its content. One that has no query searches its
+    title, so that no section is without a task; a row that is empty is left out.
+    """
+    ids = {part.subject: part.id for part in reversed(original.parts)}
+    free = (id_ for n in count(1) if (id_ := f"s{n}") not in ids.values())
+    known = {(task.part, task.query, task.source): task for task in original.tasks}
+    names = {task.part: task.subject for task in original.tasks}
+    texts: dict[str, str] = {}
+    made: dict[str, list[Task]] = {}
+    last = ""
+    for title, text, query, source, *way in rows:
+        text, query = text.strip(), query.strip()
+        last = title = " ".join(title.split()) or last or " ".join((query or text).split())
+        if not title:
+            continue
+        texts[title] = texts.get(title) or text
+        part = ids.get(title) or ids.setdefault(title, next(free))
+        same = known.get((part, query, source))
+        task = Task(id="", source=source, query=query, part=part, subject=names.get(part, ()))
+        task = _searched(task.model_copy(update={"why": same.why if same else "edited"}), way, same)
+        made.setdefault(title, []).append(task)
+    tasks: list[Task] = []
+    for title, wanted in made.items():
+        asked = [task for task in wanted if task.query]
+        tasks += asked or [wanted[0].model_copy(update={"query": title})]
+    numbered = [
+        task.model_copy(update={"id": f"1.{n}"}) for n, task in enumerate(_each_once(tasks), 1)
+    ]
+    parts = [
+        Part(id=ids[title], subject=title, text=text or title) for title, text in texts.items()
+    ]
+    if _same_outline(parts, numbered, original):
+        return original
+    return Plan(parts=tuple(parts), tasks=tuple(numbered), edited=True, outline=True)
+
+
+def _each_once(tasks: Iterable[Task]) -> list[Task]:
+    """Each section's tasks, none of them twice; another section may have the same."""
+    kept: dict[tuple[str, str], Task] = {}
+    for task in tasks:
+        kept.setdefault((task.part, task.key), task)
+    return list(kept.values())
+
+
+def _same_outline(parts: Sequence[Part], tasks: Sequence[Task], original: Plan) -> bool:
+    keys = [(task.part, task.query, task.key) for task in tasks]
+    return tuple(parts) == original.parts and sorted(keys) == sorted(
+        (task.part, task.query, task.key) for task in original.tasks
     )
 
 
@@ -163,10 +237,13 @@ def served_as_a_whole(plan: Plan) -> bool:
 def _same(parts: Sequence[Part], tasks: Sequence[Task], original: Plan) -> bool:
     """Whether nothing was changed: then the original stays, with what it does not show."""
     asked = [(part.subject, part.text) for part in parts]
-    queries = {(task.query, task.source) for task in tasks}
-    return asked == [(part.subject, part.text) for part in original.parts] and queries == {
-        (task.query, task.source) for task in original.tasks
-    }
+    return asked == [(part.subject, part.text) for part in original.parts] and {
+        _looked_up(task) for task in tasks
+    } == {_looked_up(task) for task in original.tasks}
+
+
+def _looked_up(task: Task) -> tuple[object, ...]:
+    return task.query, task.source, task.tool, task.start, task.end
 
 
 def _once(tasks: Iterable[Task]) -> list[Task]:

@@ -23,10 +23,11 @@ SKIPPED = lacking() if WANTED else "set SIGHTLINE_BROWSER_TESTS=1 to drive Chrom
 pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(SKIPPED)
 EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
 ZH = "故宫博物院的门票多少钱，周几闭馆？"
-PAGES = {"": "What do you want to find out?", "places": "Places", "library": "Library", "history": "History", "status": "Status"}  # fmt: skip
-MENU = ["Ask", "Places", "Library", "History", "Status"]
+PAGES = {"": "What do you want to find out?", "news": "News report", "places": "Places", "library": "Library", "history": "History", "status": "Status"}  # fmt: skip
+MENU = ["Ask", "News", "Places", "Library", "History", "Status"]
 # Beside a page's own address, Streamlit's client first looks for the server in two places.
-HARMLESS = re.compile(r"/(places|library|history|status)/_stcore/(health|host-config)$")
+HARMLESS = re.compile(r"/(news|places|library|history|status)/_stcore/(health|host-config)$")
+HEADINGS = dict(zip(MENU, PAGES.values(), strict=True))
 LONG = "20"  # seconds that a search waits: longer than any test that watches it
 STOP = '[class*="st-key-stop_"] button'
 DONE = ".sl-answer > *"
@@ -351,7 +352,7 @@ def test_a_look_at_every_other_page_leaves_the_run_going_on(under_way: UnderWay)
     page = under_way.page
     for label in MENU[1:]:
         goto(page, label)
-        page.get_by_role("heading", name=label, exact=True).wait_for()
+        page.get_by_role("heading", name=HEADINGS[label], exact=True).wait_for()
         assert "Under way" in page.get_by_test_id("stSidebar").inner_text()
     goto(page, "Ask")
     under_way.same(page)
@@ -575,7 +576,7 @@ def test_hostile_documents_and_file_names_stay_text(
     untouched(page, listener)
     for label in MENU[1:]:
         goto(page, label)
-        page.get_by_role("heading", name=label, exact=True).wait_for()
+        page.get_by_role("heading", name=HEADINGS[label], exact=True).wait_for()
         page.wait_for_selector(IDLE)
         untouched(page, listener)
 

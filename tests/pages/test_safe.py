@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pages.parts.safe import plain
+from pages.parts.safe import link, plain, web
 
 READER = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(
     ["table", "strikethrough"]
@@ -84,3 +84,33 @@ def test_a_limit_counts_the_characters_that_are_seen(text: str, limit: int) -> N
     whole = " ".join(text.split()).replace("\x00", "\ufffd")
     assert len(seen) <= limit
     assert seen == whole or (seen.endswith("…") and whole.startswith(seen[:-1].rstrip()))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org/a_(b)?q=1&copy;=2#x",
+        "http://127.0.0.1:9/<img src=x>](y) *z* `c` $a$ [d]",
+        "https://例子.example/新闻 一?问=答",
+        'https://example.org/"><script>alert(1)</script>',
+    ],
+)
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_link_is_one_link_with_plain_text_whatever_its_address(text: str, address: str) -> None:
+    (paragraph,) = (token for token in READER.parse(link(text, address)) if token.children)
+    assert paragraph.children is not None
+    assert paragraph.children[0].type == "link_open"
+    assert {child.type for child in paragraph.children[1:-1]} <= {"text", "text_special"}
+    assert paragraph.children[-1].type == "link_close"
+    target = str(paragraph.children[0].attrs["href"])
+    assert target.startswith(("https://", "http://127.0.0.1:9/"))
+    assert not set(target) & set('<>()[]`* "$')
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "javascript:alert(1)", "data:text/html,x", "//example.org", "/x", "https://", "http://[x"],
+)
+def test_an_address_that_is_none_of_the_web_makes_no_link(address: str) -> None:
+    assert web(address) == ""
+    assert link("a [b](c)", address) == plain("a [b](c)")

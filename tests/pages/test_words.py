@@ -14,6 +14,7 @@ import pytest
 from pages.parts.words import WORDS, size
 from research import records
 from research.library.prepare import Added
+from research.news.tools import TOOLS
 from research.settings import ROLES
 from research.stages import budget
 from research.storage import Trouble
@@ -32,6 +33,9 @@ FAMILIES = {
     "trouble.": get_args(Trouble),
     "meter.": get_args(budget.Why)[1:5],
     "run.": get_args(records.RunStatus),
+    "tool.": ("usual", *TOOLS),
+    "tone.": get_args(records.Tone),
+    "watch.": ("new", "gone", "grown", "figure"),  # kinds of changes
     "step.": ("searching", "waiting"),
     "section.": ("waiting", "searching", "writing", "reflecting", "done"),
     "status.": get_args(records.Readiness.model_fields["state"].annotation),

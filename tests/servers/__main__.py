@@ -1,4 +1,4 @@
-"""Runs one of the fake servers: python -m tests.servers amap|gemini|oidc|openai|ollama."""
+"""Runs one of the fake servers: python -m tests.servers amap|gemini|news|oidc|openai|ollama."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import threading
 _SERVERS = {
     "amap": "FakeAmap",
     "gemini": "FakeGemini",
+    "news": "FakeNewsroom",
     "oidc": "FakeOIDC",
     "openai": "FakeOpenAI",
     "ollama": "FakeOllama",
@@ -24,9 +25,9 @@ def main() -> None:
     given = parser.parse_args()
     module = importlib.import_module(f"tests.servers.{given.server}")
     how = {"port": given.port, "latency": given.latency}
-    if given.server == "amap":
+    if given.server in ("amap", "news"):
         if given.port:
-            parser.error("amap takes any free port")
+            parser.error(f"{given.server} takes any free port")
         how = {"waits": given.latency}
     server = getattr(module, _SERVERS[given.server])(**how)
     with server, contextlib.suppress(KeyboardInterrupt):

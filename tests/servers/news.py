@@ -9,9 +9,10 @@ import asyncio
 import copy
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
@@ -225,3 +226,99 @@ def seen(n: int, **more: Any) -> dict[str, Any]:
 
 def dumps(body: Any) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
+
+
+# A few days of news, to look at the pages with: days before now, outlet, headline, text.
+_ZH = (
+    (0.2, "xinhua.example", "西湖景区国庆接待游客创历史新高", "西湖景区国庆假期接待游客320万人次，同比增长12%。"),
+    (0.4, "hzdaily.example", "西湖景区国庆接待游客创历史新高", "西湖景区国庆假期接待游客350万人次，同比增长15%。"),
+    (0.5, "thepaper.example", "西湖景区国庆接待游客创历史新高", "西湖景区国庆假期接待游客320万人次，同比增长12%。"),
+    (1.5, "caixin.example", "故宫博物院调整冬季开放时间，周一闭馆", "故宫博物院自下周起执行冬季开放时间，周一闭馆。"),
+    (2.2, "bjnews.example", "八达岭长城因大雪临时关闭部分路段", "受降雪影响，八达岭长城临时关闭南段。"),
+    (2.4, "xinhua.example", "八达岭长城部分路段因大雪临时关闭", "八达岭长城管理处宣布临时关闭南段，恢复时间另行通知。"),
+    (3.1, "cnr.example", "多地机票价格下降三成，错峰出游升温", "节后机票均价下降三成，错峰出游人数增长。"),
+    (5.3, "yicai.example", "酒店集团第三季度营收增长8%", "酒店集团第三季度营收45亿元，同比增长8%。"),
+    (6.6, "people.example", "文旅部发布冬季旅游安全提示", "文化和旅游部提醒游客关注天气与道路状况。"),
+    (8.0, "scmp.example", "黄山缆车事故致三人受伤，景区致歉", "黄山一处缆车发生事故，三人受伤，景区已致歉。"),
+    (None, "blog.example", "亲子游住宿怎么选：一位妈妈的笔记", "住宿以安静、近地铁为先。"),
+    (9.5, "evil.example", "<img src=x onerror=window.__pwned=1> ![x](http://127.0.0.1:9/x) $a$ {{datum}} :red[x]", "带有标记的标题只是文字。"),
+)  # fmt: skip
+_EN = (
+    (0.2, "wire.example", "West Lake draws a record number of visitors over the holiday", "West Lake drew 3.2 million visitors over the holiday, up 12% on the year before."),
+    (0.4, "herald.example", "West Lake draws a record number of visitors over the holiday", "West Lake drew 3.5 million visitors over the holiday, up 15% on the year before."),
+    (0.5, "courier.example", "West Lake draws a record number of visitors over the holiday", "West Lake drew 3.2 million visitors over the holiday, up 12% on the year before."),
+    (1.5, "times.example", "Palace Museum moves to winter hours and closes on Mondays", "The Palace Museum will open from 8:30 to 16:30 until March."),
+    (2.2, "wire.example", "Part of the Great Wall at Badaling closed after heavy snow", "The southern section at Badaling is closed after heavy snow."),
+    (2.4, "post.example", "Great Wall at Badaling: part closed after heavy snow", "The administration closed the southern section; no date for its opening is known."),
+    (3.1, "market.example", "Air fares fall by a third as the holiday ends", "Average fares fell by a third, and off-season trips rise."),
+    (5.3, "market.example", "Hotel group's third-quarter revenue grows 8%", "The group reported revenue of 4.5 billion yuan, 8% more than last year."),
+    (6.6, "gazette.example", "Ministry publishes advice for winter travel", "Travellers are asked to watch the weather and the state of the roads."),
+    (8.0, "post.example", "Three hurt in cable car accident on Huangshan", "Three people were hurt; the operator has apologised."),
+    (None, "blog.example", "Choosing a family hotel: notes of a mother", "Quiet rooms near the underground come first."),
+    (9.5, "evil.example", "<img src=x onerror=window.__pwned=1> ![x](http://127.0.0.1:9/x) $a$ {{datum}} :red[x]", "A headline with marks in it is only text."),
+)  # fmt: skip
+_LEADS = {
+    True: "国庆假期旅游市场总体平稳，热门景区客流创新高。\n\n这段话由搜索服务自动生成。",
+    False: "Holiday tourism was strong, and well-known sights drew record crowds.\n\nThe search service wrote this itself.",
+}
+_SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400"><rect width="640" height="400" '
+    'fill="#{colour}"/><circle cx="320" cy="200" r="90" fill="#ffffff" opacity="0.7"/></svg>'
+)
+
+
+@dataclass
+class FakeNewsroom(FakeTavilyNews):
+    """Tavily with a few days of news of its own, in the language of the query, and the pictures that
+    it names: two that are there and one that is not. Queries begin at different rows."""
+
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    shown: list[str] = field(default_factory=list)  # pictures that were asked for
+    referrers: set[str] = field(default_factory=set)  # that were named with them
+
+    def answer(self, asked: Asked) -> Any:
+        query = asked.body["query"]
+        chinese = any("\u4e00" <= char <= "\u9fff" for char in query)
+        told = [self._row(n, *row) for n, row in enumerate(_ZH if chinese else _EN)]
+        start = zlib.crc32(query.encode()) % len(told)
+        found = (told[start:] + told[:start])[: asked.body.get("max_results", 5)]
+        pictures = [
+            {"url": f"{self.base_url}/picture/{name}.svg", "description": words}
+            for name, words in (
+                ("3b8fd4", "西湖断桥 / The Broken Bridge"),
+                ("118277", "<b>长城</b> ![x](x) / the Great Wall in snow"),
+                ("lost", "不存在的图片 / a picture that is gone"),
+            )
+        ]
+        return {
+            "query": query,
+            "answer": _LEADS[chinese] if asked.body.get("include_answer") else None,
+            "images": pictures if asked.body.get("include_images") else [],
+            "results": found,
+            "response_time": 0.01,
+        }
+
+    def _row(
+        self, n: int, days: float | None, outlet: str, title: str, text: str
+    ) -> dict[str, Any]:
+        told = (
+            None if days is None else format_datetime(self.now - timedelta(days=days), usegmt=True)
+        )
+        return {
+            "title": title,
+            "url": f"https://www.{outlet}/2026/news/{n}",
+            "content": text,
+            "score": round(0.99 - n / 100, 2),
+            "published_date": told,
+        }
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if request.method != "GET":
+            return await super()._handle(request)
+        name = request.path.rpartition("/")[2].removesuffix(".svg")
+        self.shown.append(name)
+        if told := request.headers.get("Referer"):
+            self.referrers.add(told)
+        if name == "lost":
+            return web.Response(status=404)
+        return web.Response(text=_SVG.format(colour=name), content_type="image/svg+xml")
