@@ -11,7 +11,7 @@ from pages.parts import run, watch
 from pages.parts.login import owner
 from pages.parts.safe import plain, web
 from pages.parts.words import address, local_time, number, t
-from research import Entry, Options, QuestionError, runs
+from research import Entry, Options, QuestionError, Unwatchable, runs
 
 PAGES = Path(__file__).resolve().parent
 SHOWN = 20
@@ -78,15 +78,16 @@ def earlier() -> None:
 
 def watched() -> None:
     """The topics that the visitor watches."""
-    if hasattr(runs, "watches"):
-        watch.table(
-            runs.watches(owner=owner()), again, lambda id_: runs.unwatch(id_, owner=owner())
-        )
+    watch.table(runs.watches(owner=owner()), again, lambda id_: runs.unwatch(id_, owner=owner()))
 
 
 def again(watch_id: str) -> None:
     """Looks at a topic once more and shows the run that does it."""
-    update = runs.look_again(watch_id, owner=owner())
+    try:
+        update = runs.look_again(watch_id, owner=owner())
+    except Unwatchable:
+        st.error(t("watch.gone_topic"))
+        return
     st.session_state.last_run = update.id
     st.switch_page(PAGES / "ask.py", query_params=address(update.id))
 

@@ -118,8 +118,7 @@ def head(run: Run, view: progress.View) -> None:
             if run.resumable:
                 going_on(run)
             elif run.status == "done":
-                if not run.options.sections:  # a further round would have no sections
-                    more(run)
+                more(run)
                 watching(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
     progress.meters(view, run)
@@ -170,16 +169,16 @@ def more(run: Run) -> None:
 
 def watching(run: Run) -> None:
     """The button that watches the topic of a report."""
-    if run.options.sections and hasattr(runs, "watch"):
+    if run.options.sections:
         known = runs.watches(owner=owner())
-        watched = any(one.latest == run.id or one.topic == run.question for one in known)
+        watched = any(run.id in (one.id, one.latest) or one.topic == run.question for one in known)
         watch.button(run.id[:8], lambda: runs.watch(run.id, owner=owner()), watched=watched)
 
 
 def changed(report: Report) -> None:
     """What the report of a watched topic has found that the one before had not."""
     found = report.answer and report.answer.coverage
-    if found and hasattr(found, "compared") and found.compared:
+    if found and found.compared:
         watch.changes(found.changes, found.compared)
 
 
@@ -295,7 +294,12 @@ def follow_up(run: Run) -> None:
             t("ask.follow"), key=f"follow_go_{key}", icon=":material/reply:", type="primary"
         )
     if go:
-        start(question, run.options, follows=run.id)
+        plain_ = {
+            "sections": 0,
+            "updates": "",
+            "approve": False,
+        }  # a question, not a further report
+        start(question, run.options.model_copy(update=plain_), follows=run.id)
     later = [turn for turn in runs.turns(run.conversation, owner=owner()) if turn.follows == run.id]
     for turn in later:
         st.page_link(

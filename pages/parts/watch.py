@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 import streamlit as st
 
 from pages.parts.safe import plain
 from pages.parts.words import local_time, t
+from research import Change, Figure, Watch
 
 PAGES = Path(__file__).resolve().parents[1]
 ICONS = {
@@ -19,34 +18,6 @@ ICONS = {
     "grown": ":material/trending_up:",
     "figure": ":material/123:",
 }
-
-
-class Watched(Protocol):
-    """A topic that is watched; `latest` is the id of its last run, and `changed` says whether that
-    has found anything new, None if there was nothing to compare it with."""
-
-    id: str
-    topic: str
-    created: datetime
-    latest: str
-    changed: bool | None
-
-
-class Told(Protocol):
-    """A figure, and who gives it."""
-
-    text: str
-    outlet: str
-
-
-class Changed(Protocol):
-    """One difference between a report and the one before: a story that is new, gone or grown, or a
-    figure of it that is another."""
-
-    kind: str
-    headline: str
-    before: Told | None
-    after: Told | None
 
 
 def button(key: str, save: Callable[[], object], *, watched: bool) -> None:
@@ -62,7 +33,7 @@ def button(key: str, save: Callable[[], object], *, watched: bool) -> None:
 
 
 def table(
-    watches: Iterable[Watched], again: Callable[[str], None], drop: Callable[[str], object]
+    watches: Iterable[Watch], again: Callable[[str], None], drop: Callable[[str], object]
 ) -> None:
     """The topics that are watched, each with its last report; `again` looks once more."""
     rows = [*watches]
@@ -76,7 +47,7 @@ def table(
             if one.changed is not None:
                 words = "watch.changed" if one.changed else "watch.same"
                 st.badge(t(words), color="orange" if one.changed else "gray")
-            st.caption(local_time(one.created), width="content")
+            st.caption(local_time(one.updated), width="content")
             if st.button(t("watch.again"), key=f"look_again_{one.id}", icon=":material/refresh:"):
                 again(one.id)
             if st.button(t("watch.drop"), key=f"unwatch_{one.id}", type="tertiary"):
@@ -84,7 +55,7 @@ def table(
                 st.rerun()
 
 
-def changes(found: Iterable[Changed], compared: str) -> None:
+def changes(found: Iterable[Change], compared: str) -> None:
     """What has changed since the report that a run was compared with, whose id is `compared`."""
     rows = [*found]
     with st.container(border=True, key="changes"):
@@ -97,14 +68,14 @@ def changes(found: Iterable[Changed], compared: str) -> None:
         st.page_link(PAGES / "ask.py", label=t("watch.before"), query_params={"run": compared})
 
 
-def _line(one: Changed) -> str:
+def _line(one: Change) -> str:
     text = f"**{t(f'watch.{one.kind}')}** · {plain(one.headline, 200)}"
     if one.before is None and one.after is None:
         return text
     return f"{text}: {_figure(one.before)} → {_figure(one.after)}"
 
 
-def _figure(told: Told | None) -> str:
+def _figure(told: Figure | None) -> str:
     if told is None:
         return t("watch.none")
     return f"{plain(told.text)} ({plain(told.outlet)})" if told.outlet else plain(told.text)

@@ -402,6 +402,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "watch.what": ("与上次报告相比的变化", "What changed since the last report"),
     "watch.nothing": ("与上次报告相比没有变化。", "Nothing has changed since the last report."),
     "watch.before": ("上次的报告", "The last report"),
+    "watch.gone_topic": ("此主题已不再关注。", "This topic is not watched any more."),
     "watch.none": ("（无）", "(none)"),
     "watch.new": ("新事件", "New"),
     "watch.gone": ("不再出现", "Gone"),

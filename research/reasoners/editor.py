@@ -217,7 +217,7 @@ class Editor:
             return Draft(spans=(), author=nobody)
         try:
             chat = self._models.chat("write", options)
-            listing = Listing.of(findings, chat.room, most=self._models.most)
+            listing = Listing.of(_cited(sections, findings), chat.room, most=self._models.most)
             prompt = briefs.preface_prompt(question, plan, sections, listing, self._models.today)
             reply = await chat.stream(prompt, "write", say)
         except Trouble as trouble:
@@ -264,6 +264,22 @@ async def _prose(chat: Chat, prompt: Prompt, say: Say) -> Reply:
         if not _OBJECT.match(reply.text):
             return reply
     raise Trouble("malformed", f"{chat.spec} replied with JSON instead of a text")
+
+
+def _cited(sections: Sequence[Section], findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with no more than what sections cite."""
+    cites = [cite for section in sections for span in section.spans for cite in span.cites]
+    wanted = {(cite.evidence, cite.passage) for cite in cites}
+    out = []
+    for finding in findings:
+        kept = []
+        for item in finding.evidence:
+            passages = tuple(p for p in item.passages if (item.id, p.id) in wanted)
+            if passages:
+                kept.append(item.model_copy(update={"passages": passages}))
+        if kept:
+            out.append(finding.model_copy(update={"evidence": tuple(kept), "summary": ()}))
+    return out
 
 
 def _part(plan: Plan, section: Section) -> Part:

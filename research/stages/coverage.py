@@ -43,7 +43,11 @@ class Early:
         """A section searches no more."""
         self._found.setdefault(part, tuple(findings))
         if self._task is None and all(part.id in self._found for part in plan.parts):
-            self._task = asyncio.create_task(begin(self._all))
+            self._task = asyncio.create_task(self._later(begin))
+
+    async def _later(self, begin: Begin) -> Coverage | None:
+        await asyncio.sleep(2 * LATER)  # the last texts are asked for first
+        return await begin(self._all)
 
     async def coverage(self, findings: Sequence[Finding], begin: Begin) -> Coverage | None:
         """The coverage of all that was found, begun now if that is not what it was begun with."""
