@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
+from email.utils import format_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 
@@ -329,3 +331,42 @@ def test_the_pages_words_change_and_the_chart_keeps_the_language_of_the_report(
     main = page.get_by_test_id("stMain").inner_text()
     assert WORDS["coverage.timeline"][1] in main
     assert page.locator(CHART).count() == 2
+
+
+def look_again(page: Page, lang: str, watched: str) -> str:
+    """Looks at a topic once more from the news page; what has changed."""
+    page.goto(urljoin(page.url, f"/news?lang={lang}"))
+    page.locator(f".st-key-look_again_{watched} button").click()
+    page.wait_for_url(re.compile(r"[?&]run="))
+    page.locator(".st-key-changes").wait_for(timeout=30_000)
+    page.wait_for_selector(IDLE)
+    return page.locator(".st-key-changes").inner_text()
+
+
+def test_a_topic_is_watched_and_the_next_report_tells_what_has_changed(
+    watch: Watch, newsroom: FakeNewsroom, model: FakeOpenAI, request: pytest.FixtureRequest
+) -> None:
+    page = watch(viewport={"width": 1300, "height": 1000}).open("/news?lang=en")
+    run = begin(page, "en", model, about="once more")
+    finish(page)
+    page.locator(f".st-key-watch_{run[:8]} button").first.click()
+    page.get_by_text(re.compile(f"{WORDS['watch.saved'][1]}$")).wait_for()
+    calls = len(model.log)
+    assert WORDS["watch.nothing"][1] in look_again(page, "en", run)
+    assert len(model.log) == calls  # nothing new was there to be read
+    fresh = {
+        "title": f"{HOSTILE} Ferry crews begin a strike over wages", "score": 1.0,
+        "url": "https://harbour.example/strike", "content": "Crews want 8% more pay.",
+        "published_date": format_datetime(newsroom.now, usegmt=True),
+    }  # fmt: skip
+    newsroom.latest = [fresh]
+    request.addfinalizer(newsroom.latest.clear)
+    told = look_again(page, "zh", run)
+    assert WORDS["watch.new"][0] in told and "Ferry crews begin a strike" in told
+    assert HOSTILE in told
+    if shots := os.environ.get("SHOTS"):
+        page.screenshot(path=f"{shots}/changed_zh.png", full_page=True)
+    page.goto(urljoin(page.url, "/news?lang=zh"))
+    page.get_by_text(WORDS["watch.changed"][0], exact=True).wait_for()
+    page.locator(f".st-key-unwatch_{run} button").click()
+    page.locator(f".st-key-unwatch_{run}").wait_for(state="detached")

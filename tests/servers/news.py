@@ -270,9 +270,11 @@ _SVG = (
 @dataclass
 class FakeNewsroom(FakeTavilyNews):
     """Tavily with a few days of news of its own, in the language of the query, and the pictures that
-    it names: two that are there and one that is not. Queries begin at different rows."""
+    it names: two that are there and one that is not. Queries begin at different rows; `latest` come
+    before them."""
 
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    latest: list[dict[str, Any]] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)  # pictures that were asked for
     referrers: set[str] = field(default_factory=set)  # that were named with them
 
@@ -281,7 +283,7 @@ class FakeNewsroom(FakeTavilyNews):
         chinese = any("\u4e00" <= char <= "\u9fff" for char in query)
         told = [self._row(n, *row) for n, row in enumerate(_ZH if chinese else _EN)]
         start = zlib.crc32(query.encode()) % len(told)
-        found = (told[start:] + told[:start])[: asked.body.get("max_results", 5)]
+        found = (self.latest + told[start:] + told[:start])[: asked.body.get("max_results", 5)]
         pictures = [
             {"url": f"{self.base_url}/picture/{name}.svg", "description": words}
             for name, words in (
