@@ -173,7 +173,7 @@ def test_the_limits_can_be_set(folder: Path) -> None:
     _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1", *limits)
     assert report["run"]["options"] == {
         "queries": 1, "sections": 0, "reflections": 2, "loops": 1, "sources": ["places", "library"], "model": "",
-        "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False,
+        "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "updates": "",
     }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ CLIENT = {
 }
 SHARED = {"redirect_uri": "http://127.0.0.1:8501/oauth2callback", "cookie_secret": SECRET}
 AUTH = {"auth": {**SHARED, **CLIENT}}
-PAGES = ("", "places", "library", "history", "status")
+PAGES = ("", "news", "places", "library", "history", "status")
 QUESTION = "The tower?"
 
 

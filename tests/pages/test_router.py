@@ -121,7 +121,7 @@ def test_a_deep_link_as_first_request_runs_the_router_first(
 ) -> None:
     told = served(FIRST, folder, page)
     assert told["status"] == "FINISHED_SUCCESSFULLY"
-    assert told["menu"] == ["", "places", "library", "history", "status"]
+    assert told["menu"] == ["", "news", "places", "library", "history", "status"]
     assert told["page"] == page
     assert told["words"][0] == title
     assert told["sidebar"], "the router's sidebar comes before the page"
