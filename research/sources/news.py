@@ -11,15 +11,14 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from research.deadlines import counted, deadline
+from research.deadlines import counted
 from research.evidence.registry import Registry, evidence_id
 from research.news.article import Article
 from research.news.provider import News, Provider
-from research.news.tools import Choice, Request, chosen
+from research.news.tools import Choice, chosen
 from research.records import (
     Evidence,
     EvidenceKind,
-    Failure,
     Finding,
     Passage,
     Readiness,
@@ -29,6 +28,7 @@ from research.records import (
 )
 from research.trouble import Trouble
 from research.urls import canonical_url
+from research.wire.relay import first, lost
 
 KIND: EvidenceKind = "news"
 PUNCTUAL = 0.95  # of the time for a search: then it ends by itself, and keeps what it has
@@ -70,13 +70,16 @@ class NewsSource:
         if not live:
             raise Trouble("no key", f"news needs one of {self.ready().detail}", hint="key")
         choice = chosen(task.tool, task.start, task.end, started.date())
-        provider, news, failures = await self._first(live, task.query, choice.request, say)
+        with counted(self._deadline * PUNCTUAL) as clock:
+            answered, failures = await first(
+                live, task.query, lambda p: p.search(task.query, choice.request, say), clock
+            )
         if choice.fault:
             trouble = Trouble("malformed", choice.fault)
             failures.append(trouble.failure("search", self.name, task.query))
-        if provider is None:
-            return self._lost(task, started, failures)
-        finding = self._finding(task, choice, provider, news, started)
+        if answered is None:
+            return lost(task, started, failures)
+        finding = self._finding(task, choice, *answered, started)
         failures += finding.failures
         seconds = round(time.monotonic() - begun, 4)
         return finding.model_copy(update={"failures": tuple(failures), "seconds": seconds})
@@ -84,43 +87,6 @@ class NewsSource:
     async def close(self) -> None:
         for provider in self._providers:
             await provider.close()
-
-    async def _first(
-        self, providers: Sequence[Provider], query: str, request: Request, say: Say
-    ) -> tuple[Provider | None, News, list[Failure]]:
-        """What the first provider that answers has found, and the failures of those before it.
-
-        Each has its share of the time that is left, so that one that hangs leaves some to the
-        others.
-        """
-        failures: list[Failure] = []
-        with counted(self._deadline * PUNCTUAL) as clock:
-            for at, provider in enumerate(providers):
-                share = clock.left / (len(providers) - at)
-                try:
-                    async with deadline(share):
-                        return provider, await provider.search(query, request, say), failures
-                except TimeoutError:
-                    text = f"{provider.name} did not answer within {share:.3g} s"
-                    trouble = Trouble("timeout", text)
-                except Trouble as error:
-                    trouble = error
-                failures.append(trouble.failure("search", provider.name, query))
-        return None, News(), failures
-
-    def _lost(self, task: Task, started: datetime, failures: Sequence[Failure]) -> Finding:
-        """Nobody answered: the first choice's reason is that of the search, the others stand by."""
-        first, *others = failures
-        named = first.source in first.message.lower()
-        return Finding(
-            task=task,
-            reason=first.reason,
-            hint=first.hint,
-            message=first.message if named else f"{first.source}: {first.message}",
-            started=started,
-            provider=first.source,
-            failures=tuple(others),
-        )
 
     def _finding(
         self, task: Task, choice: Choice, provider: Provider, news: News, started: datetime

@@ -28,6 +28,7 @@ from research.records import (
 )
 from research.sources.web.provider import Found, Provider
 from research.trouble import Trouble
+from research.wire.relay import first, lost
 
 Summarise = Callable[[str, Sequence[Evidence], Say], Awaitable[tuple[Span, ...]]]
 SWITCH = "WEB_SEARCH"  # the setting that is missing where no provider is wanted
@@ -90,9 +91,12 @@ class WebSource:
                 raise Trouble("no key", f"web search is turned off ({SWITCH})")
             raise Trouble("no key", f"web search needs one of {needed}", hint="key")
         with counted(self._deadline * PUNCTUAL) as clock:
-            provider, found, failures = await self._first(live, task.query, clock, say)
-            if provider is None:
-                return self._lost(task, started, failures)
+            answered, failures = await first(
+                live, task.query, lambda p: p.search(task.query, say), clock
+            )
+            if answered is None:
+                return lost(task, started, failures)
+            provider, found = answered
             if found.evidence and not provider.summarises:
                 found = await self._deepened(task.query, found, clock, say)
         return Finding(
@@ -112,41 +116,6 @@ class WebSource:
     async def close(self) -> None:
         for provider in self._providers:
             await provider.close()
-
-    async def _first(
-        self, providers: Sequence[Provider], query: str, clock: Clock, say: Say
-    ) -> tuple[Provider | None, Found, list[Failure]]:
-        """What the first provider that answers has found, and the failures of those before it.
-
-        Each has its share of the time that is left, so that one that hangs leaves some to the
-        others.
-        """
-        failures: list[Failure] = []
-        for at, provider in enumerate(providers):
-            share = clock.left / (len(providers) - at)
-            try:
-                async with deadline(share):
-                    return provider, await provider.search(query, say), failures
-            except TimeoutError:
-                trouble = Trouble("timeout", f"{provider.name} did not answer within {share:.3g} s")
-            except Trouble as error:
-                trouble = error
-            failures.append(trouble.failure("search", provider.name, query))
-        return None, Found(), failures
-
-    def _lost(self, task: Task, started: datetime, failures: Sequence[Failure]) -> Finding:
-        """Nobody answered: the first choice's reason is that of the search, the others stand by."""
-        first, *others = failures
-        named = first.source in first.message.lower()
-        return Finding(
-            task=task,
-            reason=first.reason,
-            hint=first.hint,
-            message=first.message if named else f"{first.source}: {first.message}",
-            started=started,
-            provider=first.source,
-            failures=tuple(others),
-        )
 
     # What comes without a summary
 
