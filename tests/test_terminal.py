@@ -231,13 +231,13 @@ def test_the_sources_can_be_chosen(folder: Path) -> None:
     assert "no key, web search needs one of GEMINI_API_KEY" in done.stderr
 
 
-@pytest.mark.parametrize("names", ["web,news", ",", "Library"])
+@pytest.mark.parametrize("names", ["web,maps", ",", "Library"])
 def test_a_source_that_there_is_not_ends_with_2_and_names_those_that_there_are(
     folder: Path, names: str
 ) -> None:
     done = terminal(folder, CHINESE, "--sources", names)
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
-    assert done.stderr == f"--sources {names!r}: there are only web, places, library.\n"
+    assert done.stderr == f"--sources {names!r}: there are only web, news, places, library.\n"
 
 
 def test_the_data_folder_of_the_command_line_beats_the_environment(

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -222,7 +221,7 @@ def test_a_report_shows_what_its_news_come_to(visit: Visit, reported: Callable[.
     assert "None" not in visitor.words
     assert english("coverage.leads_help") in visitor.words
     assert "The search service wrote this itself." in visitor.words
-    assert f"more_{run.id[:8]}" not in visitor.buttons
+    assert f"more_{run.id[:8]}" in visitor.buttons
 
 
 def test_a_chinese_report_is_shown_in_chinese(visit: Visit, reported: Callable[..., Run]) -> None:
@@ -401,46 +400,28 @@ def test_with_news_the_page_offers_no_documents(visit: Visit, newsroom: FakeNews
 # Watched topics
 
 
-@dataclass
-class Watching:
-    id: str
-    topic: str
-    created: datetime
-    latest: str
-    changed: bool | None
-
-
 def test_a_topic_is_watched_from_its_report_and_looked_at_again(
-    visit: Visit, reported: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    visit: Visit, reported: Callable[..., Run]
 ) -> None:
     run = reported()
-    kept: list[Watching] = []
-    looked: list[str] = []
-
-    def save(run_id: str, *, owner: str) -> Watching:
-        kept.append(Watching("w1", TOPIC["en"], MADE, run_id, changed=True))
-        return kept[-1]
-
-    def again(watch_id: str, *, owner: str) -> Run:
-        looked.append(watch_id)
-        return run
-
-    monkeypatch.setattr(runs, "watches", lambda *, owner: kept, raising=False)
-    monkeypatch.setattr(runs, "watch", save, raising=False)
-    monkeypatch.setattr(runs, "unwatch", lambda _id, *, owner: kept.clear(), raising=False)
-    monkeypatch.setattr(runs, "look_again", again, raising=False)
     visitor = visit(run=run.id)
     visitor.press(f"watch_{run.id[:8]}")
-    assert kept
     assert english("watch.saved") in visitor.words
+    (kept,) = runs.watches()
+    assert (kept.id, kept.latest, kept.changed) == (run.id, run.id, None)
     page = visit("news")
     assert english("watch.title") in page.words
     assert TOPIC["en"] in page.words
-    page.at.button(key="look_again_w1").click()
+    page.at.button(key=f"look_again_{run.id}").click()
     page.at.run()
-    assert looked == ["w1"]
-    other = visit("news").press("unwatch_w1")
-    assert kept == []
+    update = runs.list(limit=1)[0]
+    assert update.options.updates == run.id
+    assert [event.kind for event in runs.follow(update.id)][-1] == "status"
+    assert english("watch.nothing") in visit(run=update.id).words
+    other = visit("news")
+    assert english("watch.same") in other.words
+    other.press(f"unwatch_{run.id}")
+    assert not runs.watches()
     assert english("watch.title") not in other.words
 
 
