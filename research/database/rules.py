@@ -124,6 +124,14 @@ def read(question: str, words: Vocabulary) -> Reading:
     _names(asked, words)
     for rule in (_distance, _years, _tickets, _groups, _orders, _limits, _intents, _columns):
         rule(asked)
+    if (
+        asked.provinces
+        and asked.cities
+        and re.search(r"[和与及、]|(?<![a-z])and(?![a-z])", text, re.I)
+    ):
+        raise NotUnderstood(
+            "、".join([*asked.provinces, *asked.cities])
+        )  # both, or one in the other?
     rest = _rest(asked)
     if rest:
         raise NotUnderstood(rest)
@@ -289,7 +297,7 @@ def _orders(asked: _Asked) -> None:
     rules = (
         (r"(?:门票)?最贵的?|(?:the\s+)?(?:most expensive|dearest)", "t.ticket_cny DESC", "t.ticket_cny"),
         (r"(?:门票)?最便宜的?|(?:the\s+)?(?:cheapest|least expensive)", "t.ticket_cny", "t.ticket_cny"),
-        (r"最(?:新|晚|近)(?:评定|评为|评上|获评)?的?|(?:the\s+)?(?:newest|latest|most recently rated)",
+        (r"最(?:新|晚)(?:评定|评为|评上|获评)?的?|最近(?:评定|评为|评上|获评)的?|(?:the\s+)?(?:newest|latest|most recently rated)",
          "s.year_rated DESC", "s.year_rated"),
         (r"最早(?:评定|评为|评上|获评)?的?|(?:the\s+)?(?:earliest|first rated|oldest)",
          "s.year_rated", "s.year_rated"),
@@ -298,8 +306,8 @@ def _orders(asked: _Asked) -> None:
         return
     for pattern, order, column in rules:
         if match := asked.take(pattern):
-            if asked.order:
-                raise NotUnderstood(match[0].strip())
+            if asked.order or asked.group:
+                raise NotUnderstood(match[0].strip())  # 每个省最贵的: one of each is another shape
             asked.order = (order, column)
             asked.conditions.append((f"{column} IS NOT NULL", match[0].strip()))
             asked.details = asked.details or column.startswith("t.")
@@ -350,7 +358,7 @@ _COLUMNS = (
 
 def _columns(asked: _Asked) -> None:
     for pattern, columns in _COLUMNS:
-        if asked.take(pattern):
+        while asked.take(pattern):
             asked.columns += [column for column in columns if column not in asked.columns]
             asked.details = asked.details or any(column.startswith("t.") for column in columns)
             asked.wants.add("columns")
@@ -363,7 +371,7 @@ _NOISE_ZH = re.compile(
     r"请问|请|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|想知道|我|想|知道|"
     r"评定|评为|评上|被|的|地|得|了|吗|呢|啊|呀|吧|有|在|是|为|个|家|处|座|里|内|境内|中|所有|全部|一共|总共|共|"
     r"分别|统计|汇总|分布|各|都|和|与|及|以及|、|,|，|:|：|;|；|"
-    r"其|它们?|这些?|那些?|省份?|名单|情况|信息|距离|离|距"
+    r"其|它们?|这些?|那些?|名单|情况|信息"
 )
 _NOISE_EN = frozenset(
     ["a", "an", "the", "of", "in", "on", "at", "to", "for", "from", "is", "are", "was", "were", "be", "been", "there", "that", "which", "who", "with", "and", "all", "any", "5a", "aaaaa", "a-level", "level", "rated", "rating", "national", "scenic", "area", "areas", "spot", "spots", "attraction", "attractions", "sight", "sights", "site", "sites", "place", "places", "china", "chinese", "please", "me", "does", "do", "did", "has", "have", "had", "it", "its", "their", "they's", "i", "want", "know", "tell", "city", "province", "located", "by", "entry", "fee", "name", "names"]
