@@ -1,0 +1,224 @@
+"""Asks a chat model for SQL: what a question wants, a statement for it, and one for what was NULL.
+
+The model is shown the tables, what the question's names are called in them, and what was wrong with
+its statements so far. Of rows it sees cells between fences, shortened, and never as instructions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from research.models.calls import Chat, Prompt
+from research.reasoners.prompts import DESK, fenced, structure
+from research.records import Say
+from research.settings import Role
+from research.text import language
+
+SQL = 4_000  # characters of a statement
+NAMES = 12
+CELL = 120  # characters of a cell that a model is shown
+ROWS = 20
+_DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+_RULES = """- One SELECT statement (joins, CTEs, window functions and subqueries are fine; no recursion), of the \
+tables and columns below and no others. No comments and no parameters.
+- distance_km(lng1, lat1, lng2, lat2) gives kilometres between two points; there are no other spatial \
+functions. For the nearest, order by it and limit.
+- Name every column of the result. For rows of single things select their key, name and coordinates as \
+well, so that they can be shown on a map; no JSON, no aggregated lists.
+- A value may be NULL where it is not known: do not take NULL for zero, and leave NULL out where things \
+are compared or ordered. Divide by numbers that cannot be 0.
+- Compare names exactly as the database has them."""
+
+
+class _Json(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class Intent(_Json):
+    """What a question wants. `names` are what it calls things, as they stand in it."""
+
+    answerable: bool
+    meant: str = ""
+    names: list[str] = []
+    clarify: str = ""
+
+
+class Statement(_Json):
+    """A statement and why it is written so."""
+
+    sql: str
+    why: str = ""
+
+
+class _Models(Protocol):
+    def chat(self, role: Role) -> Chat: ...
+
+
+class _Rows(Protocol):
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def rows(self) -> tuple[tuple[Any, ...], ...]: ...
+
+
+class SQLWriter:
+    """A model that turns questions into SQL for one database."""
+
+    def __init__(
+        self,
+        models: _Models,
+        dialect: str,
+        schema: Callable[[], str],
+        examples: Callable[[str], Sequence[tuple[str, str]]] = lambda question: (),
+    ) -> None:
+        """`schema` describes the tables; `examples` are pairs of questions and statements that an
+        analyst has found right, those like a question."""
+        self._models, self._dialect = models, _DIALECTS.get(dialect, dialect)
+        self._schema, self._examples = schema, examples
+
+    @property
+    def author(self) -> str:
+        return str(self._models.chat("plan").spec)
+
+    async def analyse(self, question: str, say: Say) -> Intent:
+        """What a question wants of the database.
+
+        Raises:
+            Trouble: the model cannot be asked.
+        """
+        system = f"""{DESK}
+
+A question is put to a database. Say what it wants, and reply with JSON.
+- "answerable": whether the tables can tell it; false for anything else, and for a wish to change them.
+- "meant": in one sentence, in the language of the question, what is looked for: which rows, which \
+conditions, which order, how many; of distances, from where and how far.
+- "names": what of the question are names or values of the tables (places, provinces, kinds, levels), \
+each as it stands in the question, at most {NAMES}.
+- "clarify": if it cannot be answered, why not, or what has to be said more exactly; else ""."""
+        shape = structure(
+            answerable={"type": "boolean"},
+            meant={"type": "string", "maxLength": 400},
+            names={
+                "type": "array",
+                "items": {"type": "string", "maxLength": 80},
+                "maxItems": NAMES,
+            },
+            clarify={"type": "string", "maxLength": 400},
+        )
+        prompt = Prompt(system, f"{self._tables()}\n\n{_question(question)}")
+        return await self._models.chat("plan").json(prompt, shape, Intent, "plan", say)
+
+    async def write(
+        self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: Say
+    ) -> Statement:
+        """A statement that answers a question; `tries` are those of before and what was wrong with
+        each.
+
+        Raises:
+            Trouble: the model cannot be asked.
+        """
+        system = f"""{DESK}
+
+Write {self._dialect} SQL that answers the question, and reply with JSON: "sql", and "why" it is written \
+so, in one sentence in {_tongue(question)}.
+{_RULES}
+- If a statement of before was refused or found nothing, put right what was wrong with it."""
+        user = "\n\n".join(
+            filter(
+                None,
+                [
+                    self._tables(),
+                    self._shown_examples(question),
+                    _question(question),
+                    _listed("Names as the database has them", "values", hints),
+                    *(_tried(sql, problem) for sql, problem in tries),
+                ],
+            )
+        )
+        return await self._asked(Prompt(system, user), say)
+
+    async def supplement(
+        self,
+        question: str,
+        rows: _Rows,
+        lacking: Sequence[str],
+        hints: Sequence[str],
+        say: Say,
+    ) -> Statement:
+        """A statement that finds what is NULL in some columns, by the key of the rows; "" if the
+        tables have nothing more.
+
+        Raises:
+            Trouble: the model cannot be asked.
+        """
+        system = f"""{DESK}
+
+A statement has found rows in which some columns are NULL. If another table or column of the database may \
+have what is missing, write {self._dialect} SQL that selects the key and those columns, under the same \
+names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in one sentence in \
+{_tongue(question)}.
+{_RULES}"""
+        user = "\n\n".join(
+            [
+                self._tables(),
+                _question(question),
+                f"Columns that are NULL in some rows: {json.dumps(list(lacking), ensure_ascii=False)}",
+                "Rows found so far:\n" + fenced("rows", shown(rows)),
+            ]
+        )
+        return await self._asked(Prompt(system, user), say)
+
+    async def _asked(self, prompt: Prompt, say: Say) -> Statement:
+        shape = structure(
+            sql={"type": "string", "maxLength": SQL}, why={"type": "string", "maxLength": 300}
+        )
+        return await self._models.chat("plan").json(prompt, shape, Statement, "search", say)
+
+    def _tables(self) -> str:
+        return "Tables:\n" + fenced("schema", self._schema())
+
+    def _shown_examples(self, question: str) -> str:
+        pairs = [f"{asked}\n{sql}" for asked, sql in self._examples(question)]
+        return (
+            "Questions with statements that were right:\n" + fenced("examples", "\n\n".join(pairs))
+            if pairs
+            else ""
+        )
+
+
+def shown(rows: _Rows, most: int = ROWS, cell: int = CELL) -> str:
+    """Rows as lines of JSON, cells shortened: data, whatever they say."""
+    lines = []
+    for row in rows.rows[:most]:
+        values = {name: _short(value, cell) for name, value in zip(rows.names, row, strict=True)}
+        lines.append(json.dumps(values, ensure_ascii=False, default=str))
+    if len(rows.rows) > most:
+        lines.append(f"({len(rows.rows) - most} more rows)")
+    return "\n".join(lines)
+
+
+def _short(value: object, most: int) -> object:
+    if isinstance(value, str) and len(value) > most:
+        return value[: most - 1] + "…"
+    return value
+
+
+def _question(question: str) -> str:
+    return "Question:\n" + fenced("question", question)
+
+
+def _listed(title: str, name: str, lines: Sequence[str]) -> str:
+    return f"{title}:\n{fenced(name, chr(10).join(lines))}" if lines else ""
+
+
+def _tried(sql: str, problem: str) -> str:
+    return f"A statement of before:\n{fenced('sql', sql)}\nWhat was wrong:\n{fenced('problem', problem)}"
+
+
+def _tongue(question: str) -> str:
+    return {"zh": "Chinese", "en": "English"}[language(question)]
