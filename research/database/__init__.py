@@ -1,0 +1,1 @@
+"""The database that questions are put to in SQL."""
