@@ -141,9 +141,15 @@ def test_areas_of_a_city_lie_near_each_other(database: sqlite3.Connection) -> No
 def test_the_coordinates_of_chinese_maps_are_the_converted_ones(
     database: sqlite3.Connection,
 ) -> None:
-    for row in database.execute("select * from a_sight"):
+    for row in database.execute("select * from a_sight where lng_wgs84 is not null"):
         shown = to_gcj02(Point(row["lng_wgs84"], row["lat_wgs84"]))
         assert (row["lng_gcj02"], row["lat_gcj02"]) == pytest.approx(shown, abs=1e-6)
+
+
+def test_an_area_without_a_point_has_none_in_any_system(database: sqlite3.Connection) -> None:
+    points = "select lng_wgs84, lat_wgs84, lng_gcj02, lat_gcj02 from a_sight"
+    assert rows(database, f"{points} where name = '白沙湖景区'") == [(None,) * 4]
+    assert rows(database, "select count(*) from a_sight where lng_wgs84 is null") == [(1,)]
 
 
 def test_official_sites_are_addresses(database: sqlite3.Connection) -> None:
