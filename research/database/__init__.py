@@ -1,1 +1,1 @@
-"""Questions to a database of scenic areas, or to one of the analyst's own: read-only by construction."""
+"""The database that questions are put to in SQL."""
