@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from research.records import Language
 
-MOST = 200  # rows of a list
+MOST = 500  # rows of a list
 NEAREST = 10  # if nobody says how many
 MILE = 1.609344  # km
 
@@ -153,7 +153,9 @@ def _names(asked: _Asked, words: Vocabulary) -> None:
             continue  # 北京市 is both; as a province it has all of it
         spelt = (name, _short_city(name), CITIES_EN.get(name, ""))
         forms += [(form, 2, name) for form in spelt if form and form not in short]
-    for form, kind, name in sorted(forms, key=lambda item: (-len(item[0]), item[1])):
+    bare = "".join(asked.text.split()).lower()
+    there = [item for item in forms if "".join(item[0].split()).lower() in bare]
+    for form, kind, name in sorted(there, key=lambda item: (-len(item[0]), item[1])):
         if not asked.take(_exactly(form) + (r"(?:\s*province|\s*city)?" if kind else "")):
             continue
         if kind == 0:
