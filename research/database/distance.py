@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import asin, cos, radians, sin, sqrt
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 NAME = "distance_km"
 EARTH_KM = 6371.0088  # the mean radius
@@ -30,7 +30,7 @@ def distance_km(lng1: object, lat1: object, lng2: object, lat2: object) -> float
     return 2 * EARTH_KM * asin(sqrt(min(1.0, half)))
 
 
-def inlined(call: exp.Anonymous) -> exp.Expression:
+def inlined(call: exp.Anonymous) -> exp.Expr:
     """The call as an expression that every PostgreSQL understands; NULL in is NULL out.
 
     `least(1, …)` would not do: PostgreSQL's ignores NULLs, and a missing coordinate would lie on the
@@ -44,8 +44,4 @@ def inlined(call: exp.Anonymous) -> exp.Expression:
         f"POWER(SIN(({lat2} - {lat1}) / 2), 2)"
         f" + COS({lat1}) * COS({lat2}) * POWER(SIN(({lng2} - {lng1}) / 2), 2)"
     )
-    made = exp.maybe_parse(
-        f"({2 * EARTH_KM} * ASIN(SQRT(({half}) * {ALMOST_ONE})))", dialect="postgres"
-    )
-    assert isinstance(made, exp.Expression)
-    return made
+    return parse_one(f"({2 * EARTH_KM} * ASIN(SQRT(({half}) * {ALMOST_ONE})))", read="postgres")

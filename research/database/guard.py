@@ -15,13 +15,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, get_args
 
 import sqlglot
 from rapidfuzz import fuzz, process
-from sqlglot import ErrorLevel, exp, tokens
+from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.errors import OptimizeError, SqlglotError
+from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.generators.sqlite import SQLiteGenerator
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
@@ -135,6 +138,12 @@ def check(
     return Query(text, dialect, limit, ctes, used, columns)
 
 
+class _SQLiteText(SQLiteGenerator):
+    """SQLite's own text, but for one word: a cast to NUMERIC keeps whole numbers, one to REAL does not."""
+
+    TYPE_MAPPING = {**SQLiteGenerator.TYPE_MAPPING, exp.DType.DECIMAL: "NUMERIC"}  # noqa: RUF012
+
+
 class _Guard:
     """The rules for one dialect and one schema."""
 
@@ -151,7 +160,7 @@ class _Guard:
 
     # Names
 
-    def folded(self, name: exp.Expression) -> str:
+    def folded(self, name: exp.Expr) -> str:
         """A name as the engine compares it: SQLite never minds case, PostgreSQL not if unquoted."""
         plain = self._dialect == "sqlite" or not name.args.get("quoted")
         return name.name.lower() if plain else name.name
@@ -171,22 +180,22 @@ class _Guard:
         if "\x00" in sql or any(0xD800 <= ord(c) <= 0xDFFF for c in sql):
             raise Refused("syntax", "The statement has a character in it that is no text.")
         found = self._parser.tokenize(sql)
-        while found and found[-1].token_type is tokens.TokenType.SEMICOLON:
+        while found and found[-1].token_type is TokenType.SEMICOLON:
             found.pop()
         if not found:
             raise Refused("statement", "There is no statement.")
-        if any(token.token_type is tokens.TokenType.SEMICOLON for token in found):
+        if any(token.token_type is TokenType.SEMICOLON for token in found):
             raise Refused("statement", "Only one statement may be given; remove what follows the semicolon.")  # fmt: skip
         self._within("words", len(found), self._bounds.tokens)
         deepest = depth = 0
         for token in found:
-            depth += (token.token_type is tokens.TokenType.L_PAREN) - (
-                token.token_type is tokens.TokenType.R_PAREN
+            depth += (token.token_type is TokenType.L_PAREN) - (
+                token.token_type is TokenType.R_PAREN
             )
             deepest = max(deepest, depth)
         self._within("parentheses in one another", deepest, self._bounds.parentheses)
-        first = next(t for t in found if t.token_type is not tokens.TokenType.L_PAREN) if any(t.token_type is not tokens.TokenType.L_PAREN for t in found) else found[0]  # fmt: skip
-        if first.token_type not in (tokens.TokenType.SELECT, tokens.TokenType.WITH):
+        first = next(t for t in found if t.token_type is not TokenType.L_PAREN) if any(t.token_type is not TokenType.L_PAREN for t in found) else found[0]  # fmt: skip
+        if first.token_type not in (TokenType.SELECT, TokenType.WITH):
             raise Refused("statement", f"Only SELECT and WITH … SELECT may run, not {first.text[:30]!r}.")  # fmt: skip
 
     def _within(self, what: str, number: int, most: int) -> None:
@@ -200,7 +209,7 @@ class _Guard:
         found = [tree for tree in sqlglot.parse(sql, read=self._parser) if tree is not None]
         if len(found) != 1:
             raise Refused("statement", "Only one statement may be given.")
-        tree: exp.Expression = found[0]
+        tree: exp.Expr = found[0]
         while isinstance(tree, exp.Subquery) and not any(
             value for key, value in tree.args.items() if key != "this"
         ):
@@ -215,7 +224,7 @@ class _Guard:
         self._resolve(normalize_identifiers(tree.copy(), dialect=self._parser))
         return tree
 
-    def _allow(self, node: exp.Expression) -> None:
+    def _allow(self, node: exp.Expr) -> None:
         """One node by itself: its class, and what its class leaves open."""
         if node.depth > self._bounds.depth:
             raise Refused("limit", "The statement is nested too deeply. Use WITH, or write a simpler one.")  # fmt: skip
@@ -228,7 +237,7 @@ class _Guard:
         if rule:
             rule(self, node)
 
-    def _unlisted(self, node: exp.Expression) -> Refused:
+    def _unlisted(self, node: exp.Expr) -> Refused:
         if isinstance(node, exp.Func):
             return self._no_function(node.sql_name().lower())
         if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Into)):
@@ -260,7 +269,7 @@ class _Guard:
             if any(part is not node and part.name.lower() == DISTANCE for part in node.find_all(exp.Anonymous)):  # fmt: skip
                 raise Refused("function", "distance_km cannot be given to itself.")
 
-    def _measure_tree(self, tree: exp.Expression) -> None:
+    def _measure_tree(self, tree: exp.Expr) -> None:
         bounds = self._bounds
         for what, classes, most in (
             ("joins", (exp.Join,), bounds.joins),
@@ -278,7 +287,7 @@ class _Guard:
 
     # Tables
 
-    def _strip(self, tree: exp.Expression) -> None:
+    def _strip(self, tree: exp.Expr) -> None:
         """Names qualified with the schema that is read lose the qualifier; others are refused."""
         ctes = {self.folded(cte.args["alias"].this) for cte in tree.find_all(exp.CTE)}
         for name in tree.find_all(exp.Table, exp.Column):
@@ -290,7 +299,7 @@ class _Guard:
             if schema:
                 name.set("db", None)
 
-    def _resolve(self, tree: exp.Expression) -> None:
+    def _resolve(self, tree: exp.Expr) -> None:
         """Every table is a CTE of its own scope, or in the schema; no table is left out."""
         seen: set[int] = set()
         for scope in traverse_scope(tree):
@@ -304,7 +313,7 @@ class _Guard:
             if id(table) not in seen:
                 raise Refused("table", f"What {table.name[:60]!r} stands for here is not clear; write it as FROM or JOIN.")  # fmt: skip
 
-    def real_tables(self, tree: exp.Expression) -> Iterator[exp.Table]:
+    def real_tables(self, tree: exp.Expr) -> Iterator[exp.Table]:
         """The tables of the database that a vetted tree reads."""
         for scope in traverse_scope(normalize_identifiers(tree.copy(), dialect=self._parser)):
             yield from (t for t in scope.tables if t.name not in scope.cte_sources)
@@ -314,7 +323,7 @@ class _Guard:
     def columns(self, tree: exp.Query) -> tuple[tuple[str, str], ...]:
         """The columns of tables that a vetted tree reads, sorted. Unknown ones are refused."""
         schema = MappingSchema(
-            {name: dict(columns) for name, columns in self._tables.items()},  # type: ignore[misc]
+            {name: dict(columns) for name, columns in self._tables.items()},
             dialect=self._parser,
             normalize=False,
         )
@@ -334,7 +343,7 @@ class _Guard:
                     found.add((self.known(source), column.name))
         return tuple(sorted(found))
 
-    def _no_column(self, message: str, tree: exp.Expression) -> Refused:
+    def _no_column(self, message: str, tree: exp.Expr) -> Refused:
         """The refusal for what `qualify` could not resolve."""
         name = next(iter(re.findall(r"(?:Column '|Unknown column: |Unknown table: )([^'\s]+)", message)), "")  # fmt: skip
         if not name:
@@ -385,20 +394,20 @@ class _Guard:
 
     # Text
 
-    def written(self, tree: exp.Expression) -> str:
+    def written(self, tree: exp.Expr) -> str:
         """The text of a tree for its engine; what the engine has no words for is an error."""
-        maker = self._parser.generator(comments=False, unsupported_level=ErrorLevel.IMMEDIATE)
-        if self._dialect == "sqlite":  # a cast to NUMERIC keeps whole numbers, one to REAL does not
-            maker.TYPE_MAPPING = {**maker.TYPE_MAPPING, exp.DataType.Type.DECIMAL: "NUMERIC"}
+        maker = (_SQLiteText if self._dialect == "sqlite" else PostgresGenerator)(
+            dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IMMEDIATE
+        )
         return maker.generate(tree, copy=True)
 
-    def names_called(self, text: str, tree: exp.Expression) -> None:
+    def names_called(self, text: str, tree: exp.Expr) -> None:
         """The words before a parenthesis in the text that the engine will read are all known ones."""
         aliases = {self.folded(alias.this) for alias in tree.find_all(exp.TableAlias) if alias.this}
         allowed = NAMES[self._dialect] | SYNTAX | aliases
         found = self._parser.tokenize(text)
-        for token, following in zip(found, found[1:], strict=False):
-            if following.token_type is not tokens.TokenType.L_PAREN:
+        for token, following in pairwise(found):
+            if following.token_type is not TokenType.L_PAREN:
                 continue
             word = token.text.lower()
             if re.match(r"\w", word) and word not in allowed and not word.isdigit():
@@ -406,57 +415,57 @@ class _Guard:
 
     # What classes leave open
 
-    def _rule_with(self, node: exp.Expression) -> None:
+    def _rule_with(self, node: exp.Expr) -> None:
         if node.args.get("recursive"):
             raise Refused("statement", "WITH RECURSIVE is not allowed.")
 
-    def _rule_table(self, node: exp.Expression) -> None:
+    def _rule_table(self, node: exp.Expr) -> None:
         if extra := [k for k, v in node.args.items() if v and k not in ("this", "alias", "db", "catalog", "joins")]:  # fmt: skip
             raise Refused("syntax", f"{extra[0].upper()} of a table is not allowed.")
 
-    def _rule_join(self, node: exp.Expression) -> None:
+    def _rule_join(self, node: exp.Expr) -> None:
         if (
             node.args.get("method")
-            or node.side not in ("", "LEFT", "RIGHT", "FULL")
-            or node.kind not in ("", "INNER", "OUTER", "CROSS")
+            or node.args.get("side", "") not in ("", "LEFT", "RIGHT", "FULL")
+            or node.args.get("kind", "") not in ("", "INNER", "OUTER", "CROSS")
         ):
             raise Refused("syntax", "Only plain joins are allowed: JOIN … ON or JOIN … USING.")
 
-    def _rule_lateral(self, node: exp.Expression) -> None:
+    def _rule_lateral(self, node: exp.Expr) -> None:
         if not isinstance(node.this, exp.Subquery) or self._dialect == "sqlite":
             raise Refused("table", _NO_TABLE)
 
-    def _rule_in(self, node: exp.Expression) -> None:
+    def _rule_in(self, node: exp.Expr) -> None:
         if node.args.get("field") is not None or node.args.get("unnest") is not None:
             raise Refused("syntax", "Write IN (SELECT … FROM …) or IN (value, value).")
         self._within("values in one IN", len(node.expressions), self._bounds.values)
 
-    def _rule_values(self, node: exp.Expression) -> None:
+    def _rule_values(self, node: exp.Expr) -> None:
         self._within("rows in VALUES", len(node.expressions), self._bounds.values)
 
-    def _rule_select(self, node: exp.Expression) -> None:
+    def _rule_select(self, node: exp.Expr) -> None:
         if not node.expressions:
             raise Refused("statement", "SELECT must name what it selects.")
         if node.args.get("kind") or node.args.get("operation_modifiers"):
             raise Refused("syntax", "This form of SELECT is not allowed.")
 
-    def _rule_star(self, node: exp.Expression) -> None:
+    def _rule_star(self, node: exp.Expr) -> None:
         if any(node.args.values()):
             raise Refused("syntax", "* cannot be changed by EXCEPT or REPLACE; name the columns.")
 
-    def _rule_literal(self, node: exp.Expression) -> None:
+    def _rule_literal(self, node: exp.Expr) -> None:
         if len(node.name) > self._bounds.literal:
             raise Refused("limit", f"A value has {len(node.name)} characters; at most {self._bounds.literal} may be.")  # fmt: skip
         if not node.args.get("is_string") and not _NUMBER.fullmatch(node.name):
             raise Refused("syntax", f"{node.name[:40]!r} is no number.")
 
-    def _rule_var(self, node: exp.Expression) -> None:
+    def _rule_var(self, node: exp.Expr) -> None:
         if not re.fullmatch(r"\w{1,40}", node.name):
             raise Refused("syntax", f"{node.name[:40]!r} is not allowed here.")
 
-    def _rule_type(self, node: exp.Expression) -> None:
+    def _rule_type(self, node: exp.Expr) -> None:
         kind = node.this
-        name = kind.name if isinstance(kind, exp.DataType.Type) else str(kind)
+        name = kind.name if isinstance(kind, exp.DType) else str(kind)
         if name not in TYPES[self._dialect] and not isinstance(kind, exp.Interval):
             near = ("date(…)",) if self._dialect == "sqlite" and name in _DATES else ("TEXT", "INTEGER", "NUMERIC")  # fmt: skip
             raise Refused("type", f"A cast to {node.sql(self._dialect)[:60]} is not allowed.", near)
@@ -464,15 +473,15 @@ class _Guard:
             if self._whole(parameter.this, "The size of a type") > 1_000:
                 raise Refused("type", "The size of a type may be at most 1000.")
 
-    def _rule_collate(self, node: exp.Expression) -> None:
+    def _rule_collate(self, node: exp.Expr) -> None:
         name = node.args["expression"].name
         if name.lower() not in COLLATIONS[self._dialect]:
             raise Refused("operator", f"The collation {name[:40]!r} is not allowed.", sorted(COLLATIONS[self._dialect])[:NEAR])  # fmt: skip
 
-    def _rule_limit(self, node: exp.Expression) -> None:
+    def _rule_limit(self, node: exp.Expr) -> None:
         self._whole(node.args.get("expression"), "LIMIT")
 
-    def _rule_offset(self, node: exp.Expression) -> None:
+    def _rule_offset(self, node: exp.Expr) -> None:
         if self._whole(node.args.get("expression"), "OFFSET") > self._bounds.offset:
             raise Refused("limit", f"OFFSET may be at most {self._bounds.offset}.")
 
@@ -507,7 +516,7 @@ def _growth(call: exp.Replace) -> float:
     return 10.0
 
 
-def _without_distance(tree: exp.Expression) -> exp.Expression:
+def _without_distance(tree: exp.Expr) -> exp.Expr:
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.lower() == DISTANCE:
             call.replace(inlined(call))
