@@ -13,7 +13,8 @@ Knows sqlglot and a schema; knows no connection. What an engine does besides is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
@@ -27,7 +28,7 @@ from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.generators.sqlite import SQLiteGenerator
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.qualify import qualify
-from sqlglot.optimizer.scope import traverse_scope
+from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from research.database.allowed import CLASSES, COLLATIONS, NAMES, SYNTAX, TYPES, Dialect
@@ -41,9 +42,6 @@ NAMESPACES: dict[Dialect, str] = {"sqlite": "main", "postgres": "public"}
 NEAR = 3  # names that a refusal proposes
 ALIKE = 60  # of 100: from here on a name is near
 FUNCTIONS_ALIKE = 72  # names of functions are short
-
-# sqlglot promises SqlglotError; on text that is no SQL it also breaks in these ways.
-_BREAKS = (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError, AssertionError)  # fmt: skip
 
 
 class Refused(ValueError):
@@ -75,6 +73,7 @@ class Bounds:
     outputs: int = 100  # columns of a result
     offset: int = 1_000_000
     growth: int = 1_000  # how many times longer REPLACE may make a text
+    expansion: int = 2_000  # columns and parts, once each WITH part is written out where it is used
 
 
 BOUNDS = Bounds()
@@ -131,8 +130,8 @@ def check(
             text = guard.written(_without_distance(again))
     except Refused:
         raise
-    except _BREAKS as error:
-        raise Refused("syntax", f"The statement cannot be read: {_told(error)}") from None
+    except (SqlglotError, RecursionError) as error:
+        raise _unread(error) from None
     used = tuple(sorted({guard.known(table) for table in guard.real_tables(again)}))
     ctes = frozenset(guard.folded(cte.args["alias"].this) for cte in again.find_all(exp.CTE))
     return Query(text, dialect, limit, ctes, used, columns)
@@ -142,6 +141,17 @@ class _SQLiteText(SQLiteGenerator):
     """SQLite's own text, but for one word: a cast to NUMERIC keeps whole numbers, one to REAL does not."""
 
     TYPE_MAPPING = {**SQLiteGenerator.TYPE_MAPPING, exp.DType.DECIMAL: "NUMERIC"}  # noqa: RUF012
+
+
+@contextmanager
+def _parsing() -> Iterator[None]:
+    """sqlglot promises SqlglotError; on text that is no SQL it also breaks in other ways."""
+    try:
+        yield
+    except Refused:
+        raise
+    except (ValueError, TypeError, AttributeError, LookupError, AssertionError) as error:
+        raise _unread(error) from None
 
 
 class _Guard:
@@ -179,7 +189,8 @@ class _Guard:
             raise Refused("limit", f"The statement has {len(sql)} characters; at most {self._bounds.characters} may be.")  # fmt: skip
         if "\x00" in sql or any(0xD800 <= ord(c) <= 0xDFFF for c in sql):
             raise Refused("syntax", "The statement has a character in it that is no text.")
-        found = self._parser.tokenize(sql)
+        with _parsing():
+            found = self._parser.tokenize(sql)
         while found and found[-1].token_type is TokenType.SEMICOLON:
             found.pop()
         if not found:
@@ -194,7 +205,7 @@ class _Guard:
             )
             deepest = max(deepest, depth)
         self._within("parentheses in one another", deepest, self._bounds.parentheses)
-        first = next(t for t in found if t.token_type is not TokenType.L_PAREN) if any(t.token_type is not TokenType.L_PAREN for t in found) else found[0]  # fmt: skip
+        first = next((t for t in found if t.token_type is not TokenType.L_PAREN), found[0])
         if first.token_type not in (TokenType.SELECT, TokenType.WITH):
             raise Refused("statement", f"Only SELECT and WITH … SELECT may run, not {first.text[:30]!r}.")  # fmt: skip
 
@@ -206,7 +217,8 @@ class _Guard:
 
     def vetted(self, sql: str) -> exp.Query:
         """The tree of a text, all of whose nodes and tables are allowed."""
-        found = [tree for tree in sqlglot.parse(sql, read=self._parser) if tree is not None]
+        with _parsing():
+            found = [tree for tree in sqlglot.parse(sql, read=self._parser) if tree is not None]
         if len(found) != 1:
             raise Refused("statement", "Only one statement may be given.")
         tree: exp.Expr = found[0]
@@ -328,13 +340,15 @@ class _Guard:
             normalize=False,
         )
         try:
-            full = qualify(tree.copy(), schema=schema, dialect=self._parser)
+            with _parsing():
+                full = qualify(tree.copy(), schema=schema, dialect=self._parser)
         except OptimizeError as error:
             raise self._no_column(str(error), tree) from None
         if row := full.find(exp.TableColumn):
             raise Refused("column", f"{row.name[:60]!r} is a table, not a column; name its columns.")  # fmt: skip
         outputs = len(full.selects) if isinstance(full, exp.Query) else 0
         self._within("columns in its result", outputs, self._bounds.outputs)
+        self._within("parts when its WITH parts are written out", expansion(full), self._bounds.expansion)  # fmt: skip
         found = set()
         for scope in traverse_scope(full):
             for column in scope.columns:
@@ -399,7 +413,8 @@ class _Guard:
         maker = (_SQLiteText if self._dialect == "sqlite" else PostgresGenerator)(
             dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IMMEDIATE
         )
-        return maker.generate(tree, copy=True)
+        with _parsing():
+            return maker.generate(tree, copy=True)
 
     def names_called(self, text: str, tree: exp.Expr) -> None:
         """The words before a parenthesis in the text that the engine will read are all known ones."""
@@ -506,6 +521,49 @@ _DATES = {"DATE", "DATETIME", "TIMESTAMP", "TIME"}  # SQLite casts these to the 
 _NUMBER = re.compile(r"(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?")
 
 
+def expansion(tree: exp.Expr) -> int:
+    """How many columns and SELECTs a qualified tree has once its parts are merged.
+
+    Engines write a part out wherever it is used, before they run anything and heedless of any limit:
+    ten parts that each name the column of the one before four times are a million columns.
+    """
+    whole: dict[int, int] = {}  # of a scope
+    outputs: dict[int, dict[str, int]] = {}  # of each of its columns
+    last = 0
+    for scope in traverse_scope(tree):
+        parts = [source for source in scope.sources.values() if isinstance(source, Scope)]
+        branches = scope.set_operation_scopes
+        inner = sum(whole.get(id(part), 1) for part in (*scope.subquery_scopes, *branches))
+        sizes = {
+            (name, column): size
+            for name, source in scope.sources.items()
+            for column, size in outputs.get(id(source), {}).items()
+        }
+
+        def size(columns: Iterable[exp.Expr], sizes: dict[tuple[str, str], int] = sizes) -> int:
+            return sum(sizes.get((_of(column), column.name), 1) for column in columns)
+
+        last = 1 + inner + sum(whole.get(id(part), 1) for part in parts) + size(scope.columns)
+        whole[id(scope)] = last
+        own: dict[str, int] = {}
+        if isinstance(scope.expression, exp.Select):
+            for output in scope.expression.selects:
+                nested = inner if output.find(exp.Select) else 0
+                own[output.alias_or_name] = 1 + nested + size(output.find_all(exp.Column))
+        elif isinstance(scope.expression, exp.SetOperation):
+            sides = [list(outputs.get(id(branch), {}).values()) for branch in branches]
+            names = scope.expression.named_selects
+            own = {name: sum(side[i] for side in sides if i < len(side)) for i, name in enumerate(names)}  # fmt: skip
+        outputs[id(scope)] = own
+    return last
+
+
+def _of(column: exp.Expr) -> str:
+    """The name of the table of a qualified column."""
+    table = column.args.get("table")
+    return table.name if table else ""
+
+
 def _growth(call: exp.Replace) -> float:
     """How many times longer a REPLACE can make its text; ten times where that is not in the text."""
     old, new = call.args.get("expression"), call.args.get("replacement")
@@ -529,7 +587,11 @@ def _first(message: str) -> str:
     return plain.splitlines()[0][:200] if plain else "it is not understood."
 
 
-def _told(error: Exception) -> str:
+def _unread(error: Exception) -> Refused:
+    """The refusal of a statement that the parser could not read."""
+    told = "it is not understood."
     if isinstance(error, RecursionError):
-        return "it is nested too deeply."
-    return _first(str(error)) if isinstance(error, SqlglotError) else "it is not understood."
+        told = "it is nested too deeply."
+    elif isinstance(error, SqlglotError):
+        told = _first(str(error))
+    return Refused("syntax", f"The statement cannot be read: {told}")

@@ -121,7 +121,7 @@ class SQLite:
                 yield connection
         except DBAPIError as error:
             raise self._failed(error.orig or error) from None
-        except sqlite3.Error as error:
+        except (sqlite3.Error, MemoryError, ValueError) as error:  # the last for what is no text
             raise self._failed(error) from None
 
     def _open(self) -> sqlite3.Connection:
@@ -175,13 +175,13 @@ class SQLite:
         text = str(error)
         if "interrupted" in text:
             return Failed("timeout", f"The statement took more than {self._limits.seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
-        if "prohibited" in text or "not authorized" in text:
+        if any(word in text for word in ("prohibited", "not authorized", "authorization denied", "no such function", "one statement")):  # fmt: skip
             return Failed("refused", f"SQLite refused: {text}.")
         if "no such column" in text or "ambiguous column" in text:
             return Failed("column", f"{text}.")
         if "no such table" in text:
             return Failed("table", f"{text}.")
-        if "too big" in text or "out of memory" in text or "too many" in text or isinstance(error, MemoryError) or "user-defined function" in text:  # fmt: skip
+        if isinstance(error, MemoryError) or any(word in text for word in ("too big", "out of memory", "too many", "too large", "overflow", "user-defined function", "too long")):  # fmt: skip
             return Failed("size", f"A value or the statement is too large here: {text}. Choose fewer or shorter columns.")  # fmt: skip
         if "unable to open" in text or "not a database" in text or "malformed" in text:
             return Failed("unreachable", f"{self._path.name} cannot be read as a SQLite database: {text}.")  # fmt: skip
@@ -234,11 +234,14 @@ def _instr(text: Argument, part: Argument) -> int | None:
 
 
 def _replace(text: Argument, old: Argument, new: Argument) -> Argument:
-    if text is None or old is None or new is None:
+    if text is None or old is None:
         return None
-    whole, before, after = _text(text), _text(old), _text(new)
+    whole, before = _text(text), _text(old)
     if not before:
-        return whole
+        return text
+    if new is None:
+        return None
+    after = _text(new)
     if len(whole) + whole.count(before) * (len(after) - len(before)) > LENGTH:
         raise ValueError("too big")
     return whole.replace(before, after)
