@@ -11,8 +11,9 @@ the texts in them cut. What it takes on the server is bounded by time and `work_
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import URL, Connection, NullPool, create_engine, event
@@ -21,18 +22,17 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from research.database.allowed import Dialect
 from research.database.guard import NAMESPACES
 from research.database.results import Failed, Limits, Result, gather
-from research.database.schema import Comments, Schema, read
+from research.database.schema import Comments, Schema, of_postgres
 from research.trouble import conceal
 
 WAIT = 8  # seconds to connect
 LOCK = 500  # milliseconds to wait for somebody else's lock
 BATCH = 2_000_000  # characters that may be on their way at once
-SHORT = 40  # characters of a value whose type is not a text
 WORK_MEMORY, TEMPORARY = "16MB", "256MB"
 
 # Types that are sent as they are, by their number in pg_type; all others are sent as text, and cut.
 _PLAIN = {16, 20, 21, 23, 26, 700, 701}  # so are dates, which may lie beyond what Python has
-_NUMERIC = 1700  # may have 130 000 digits: cut too, unless it is short
+_NUMERIC = 1700  # may have 130 000 digits: a text too, and a number again here
 
 _LIMITS = """
 set local statement_timeout = {milliseconds};
@@ -90,7 +90,7 @@ class PostgreSQL:
             Failed: the server cannot be reached, or refuses.
         """
         with self.reading() as connection:
-            return read(connection, self.dialect, namespace=NAMESPACES[self.dialect], only=only, comments=comments)  # fmt: skip
+            return of_postgres(connection, NAMESPACES[self.dialect], only, comments)
 
     def privileges(self) -> str:
         """What the role of the address may do besides reading; "" if nothing that was looked for.
@@ -114,8 +114,8 @@ class PostgreSQL:
             names, types = self._shape(connection, text)
             if len(names) > self._limits.columns:
                 return gather(names, (), self._limits, started)
-            rows = self._rows(connection, self._cut(text, types), len(names), started)
-            return gather(names, rows, self._limits, started)
+            with closing(self._rows(connection, self._cut(text, types), types, started)) as rows:
+                return gather(names, rows, self._limits, started)
 
     @contextmanager
     def reading(self, _: Collection[str] = ()) -> Iterator[Connection]:
@@ -151,25 +151,33 @@ class PostgreSQL:
         """The statement with its texts cut where they are made, so that none is sent in full."""
         names = [f"c{place}" for place in range(len(types))]
         kept = ", ".join(
-            name if kind in _PLAIN
-            else f"case when octet_length({name}::text) <= {SHORT} then {name} else round({name}::float8::numeric, 12) end"
-            if kind == _NUMERIC
-            else f"left({name}::text, {self._limits.cell + 1})"
+            name if kind in _PLAIN else f"left({name}::text, {self._limits.cell + 1})"
             for name, kind in zip(names, types, strict=True)
         )  # fmt: skip
         return f"select {kept} from ({text}) as asked({', '.join(names)})"  # noqa: S608
 
     def _rows(
-        self, connection: Connection, text: str, columns: int, started: float
-    ) -> Iterator[Sequence[object]]:
+        self, connection: Connection, text: str, types: Sequence[int], started: float
+    ) -> Generator[Sequence[object]]:
         """The rows, in batches that are small even if every text in them is as long as it may be."""
-        batch = max(1, min(self._limits.rows + 1, BATCH // (columns * self._limits.cell)))
+        batch = max(1, min(self._limits.rows + 1, BATCH // (len(types) * self._limits.cell)))
+        numeric = [place for place, kind in enumerate(types) if kind == _NUMERIC]
         streaming = connection.execution_options(stream_results=True, max_row_buffer=batch)
-        found = streaming.exec_driver_sql(_percents(text))
-        while rows := found.fetchmany(batch):
-            yield from rows
-            if time.monotonic() - started > self._limits.seconds:
-                raise self._late()
+        with closing(streaming.exec_driver_sql(_percents(text))) as found:
+            while rows := found.fetchmany(batch):
+                for row in rows:
+                    yield self._numbers(row, numeric) if numeric else row
+                if time.monotonic() - started > self._limits.seconds:
+                    raise self._late()
+
+    def _numbers(self, row: Sequence[object], places: Sequence[int]) -> list[object]:
+        """A row with its numerics as numbers again; one that was too long stays a text."""
+        values = list(row)
+        for place in places:
+            text = values[place]
+            if isinstance(text, str) and len(text) <= self._limits.cell:
+                values[place] = Decimal(text)
+        return values
 
     def _late(self) -> Failed:
         return Failed("timeout", f"The statement took more than {self._limits.seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip

@@ -98,8 +98,9 @@ def plain(value: object) -> Value:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, Decimal):
-        whole = value.is_finite() and value == value.to_integral_value() and abs(value) < _EXACT
-        return int(value) if whole else plain(float(value))
+        if value.is_finite() and abs(value) < _EXACT and value == value.to_integral_value():
+            return int(value)
+        return plain(float(value)) if math.isfinite(float(value)) else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, (datetime, date, clock)):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, column, inspect, select
+from sqlalchemy import Connection, inspect, select
+from sqlalchemy import column as named
 from sqlalchemy import table as source_of
-from sqlalchemy.engine.interfaces import ReflectedColumn
 
 from research.database.allowed import Dialect
 
@@ -69,60 +69,85 @@ def _note(comment: str) -> str:
     return f" -- {' '.join(comment.split())[:200]}" if comment.strip() else ""
 
 
-def read(
-    connection: Connection,
-    dialect: Dialect,
-    *,
-    namespace: str | None = None,
-    only: Collection[str] | None = None,
-    comments: Comments | None = None,
+def of_sqlite(
+    connection: Connection, only: Collection[str] | None, comments: Comments | None
 ) -> Schema:
-    """The tables and views of a database, or of its schema `namespace`; `only` those named, if any are."""
+    """The tables and views of a file; `only` those named, if any are."""
     found: Any = inspect(connection)
-    names = [(name, False) for name in sorted(found.get_table_names(schema=namespace))]
-    names += [(name, True) for name in sorted(found.get_view_names(schema=namespace))]
-    tables: list[Table] = []
-    for name, view in names:
-        if (only is not None and name not in only) or len(tables) == TABLES:
-            continue
-        if dialect == "sqlite" and name.lower().startswith("sqlite_"):
-            continue
-        keys = set(found.get_pk_constraint(name, schema=namespace)["constrained_columns"])
+    rows: list[_Row] = []
+    views = set(found.get_view_names())
+    for name in sorted(found.get_table_names()) + sorted(views):
+        keys = set(found.get_pk_constraint(name)["constrained_columns"])
         refers = {
             here: f"{key['referred_table']}.{there}"
-            for key in found.get_foreign_keys(name, schema=namespace)
+            for key in found.get_foreign_keys(name)
             for here, there in zip(
                 key["constrained_columns"], key["referred_columns"], strict=False
             )
         }
-        own = comments(name, "") if comments else ""
-        if not own and dialect == "postgres":
-            own = found.get_table_comment(name, schema=namespace)["text"] or ""
-        columns = tuple(
-            _column(name, item, keys, refers, comments)
-            for item in found.get_columns(name, schema=namespace)
-        )
-        if columns:
-            tables.append(Table(name, columns, own, view))
-    return Schema(dialect, tuple(tables))
+        for item in found.get_columns(name):
+            own, kind = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
+            rows.append((name, name in views, "", own, kind, "", own in keys, refers.get(own, "")))
+    return _schema("sqlite", rows, only, comments)
 
 
-def _column(
-    table: str,
-    found: ReflectedColumn,
-    keys: Collection[str],
-    refers: Mapping[str, str],
+def of_postgres(
+    connection: Connection, namespace: str, only: Collection[str] | None, comments: Comments | None
+) -> Schema:
+    """The tables and views of a schema that the role of the connection may read, but no extension's."""
+    rows = connection.exec_driver_sql(_CATALOG, {"namespace": namespace}).all()
+    return _schema("postgres", [tuple(row) for row in rows], only, comments)
+
+
+_Row = tuple[str, bool, str, str, str, str, bool, str]
+"""Table, whether it is a view, its comment; column, type, comment, whether it is a key, what it refers to."""
+
+_CATALOG = """
+select c.relname, c.relkind in ('v', 'm'), coalesce(obj_description(c.oid, 'pg_class'), ''),
+       a.attname, format_type(a.atttypid, a.atttypmod), coalesce(col_description(c.oid, a.attnum), ''),
+       exists(select from pg_constraint k
+              where k.conrelid = c.oid and k.contype = 'p' and a.attnum = any(k.conkey)),
+       coalesce((select t.relname || '.' || o.attname
+                 from pg_constraint k join pg_class t on t.oid = k.confrelid
+                 join pg_attribute o on o.attrelid = t.oid
+                      and o.attnum = k.confkey[array_position(k.conkey, a.attnum)]
+                 where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any(k.conkey)
+                 order by k.oid limit 1), '')
+from pg_class c
+join pg_namespace n on n.oid = c.relnamespace
+join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+where n.nspname = %(namespace)s and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition
+  and has_column_privilege(c.oid, a.attnum, 'select')
+  and not exists(select from pg_depend d
+                 where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+order by c.relkind in ('v', 'm'), c.relname, a.attnum
+"""
+
+
+def _schema(
+    dialect: Dialect,
+    rows: Iterable[_Row],
+    only: Collection[str] | None,
     comments: Comments | None,
-) -> Column:
-    name = found["name"]
-    comment = (comments(table, name) if comments else "") or found.get("comment") or ""
-    kind = str(found["type"]).split(" COLLATE", 1)[0]
-    return Column(name, kind, comment, (), name in keys, refers.get(name, ""))
+) -> Schema:
+    """The tables that rows of columns tell of; what is said from outside goes before their own comments."""
+    tables: dict[str, Table] = {}
+    for name, view, about, column, kind, comment, key, refers in rows:
+        if (only is not None and name not in only) or (
+            name not in tables and len(tables) == TABLES
+        ):
+            continue
+        if comments:
+            about, comment = comments(name, "") or about, comments(name, column) or comment
+        known = tables.get(name, Table(name, (), about, view))
+        item = Column(column, kind, comment, (), key, refers)
+        tables[name] = replace(known, columns=(*known.columns, item))
+    return Schema(dialect, tuple(tables.values()))
 
 
 def values(connection: Connection, of: str, name: str, *, few: int = FEW) -> tuple[str, ...]:
     """The different values of a column of text, sorted, if they are few and short; () if not."""
-    source = source_of(of, column(name))
+    source = source_of(of, named(name))
     rows = select(source.c[name]).where(source.c[name].is_not(None)).limit(SCANNED).subquery()
     found = connection.execute(select(rows.c[name]).distinct().limit(few + 1)).scalars().all()
     texts = sorted(" ".join(str(value).split()) for value in found)

@@ -28,7 +28,7 @@ from sqlalchemy.exc import DBAPIError
 from research.database.allowed import NAMES, Dialect
 from research.database.distance import NAME, distance_km
 from research.database.results import Failed, Limits, Result, gather
-from research.database.schema import Comments, Schema, read
+from research.database.schema import Comments, Schema, of_sqlite
 
 LENGTH = 200_000  # bytes of a text or a row, also of one that SQLite makes on its way
 SQL_LENGTH = 16_000
@@ -70,7 +70,7 @@ class SQLite:
             Failed: it cannot be opened.
         """
         with self._connection() as connection:
-            found = read(connection, self.dialect, only=only, comments=comments)
+            found = of_sqlite(connection, only, comments)
             raw: Any = connection.connection.driver_connection
             self._objects = frozenset(
                 str(name).lower() for (name,) in raw.execute("select name from sqlite_master")
