@@ -20,7 +20,7 @@ from sqlalchemy import URL, Connection, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from research.database.allowed import Dialect
-from research.database.guard import NAMESPACES
+from research.database.names import NAMESPACES
 from research.database.results import Failed, Limits, Result, gather
 from research.database.schema import Comments, Schema, of_postgres
 from research.trouble import conceal

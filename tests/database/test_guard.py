@@ -16,7 +16,8 @@ from sqlglot import exp
 from research.database.allowed import CLASSES, Dialect
 from research.database.distance import distance_km
 from research.database.engines import Database, open_database
-from research.database.guard import KINDS, Query, Refused, check
+from research.database.guard import Query, check
+from research.database.refusals import KINDS, Refused
 from research.database.results import Failed, Limits, plain
 from tests.database.scenic import SECRET, cases
 from tests.database.scenic import TABLES as TABLES_READ

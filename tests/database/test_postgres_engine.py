@@ -10,8 +10,8 @@ import pytest
 
 from research.database.distance import distance_km
 from research.database.engines import Database, open_database
-from research.database.guard import Refused
 from research.database.postgres import PostgreSQL
+from research.database.refusals import Refused
 from research.database.results import Failed, Limits, Result, plain
 from tests.database.scenic import SECRET, TABLES, cases
 from tests.servers.postgres import PASSWORD, Cluster

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research.database.engines import Database, open_database
-from research.database.guard import Refused
+from research.database.refusals import Refused
 from research.database.results import Failed, Limits, Result
 from research.database.sqlite import SQLite, _instr, _replace, _trimmer
 from tests.database.scenic import SECRET, TABLES, cases
