@@ -10,9 +10,10 @@ not meet. Knows no settings, no model, no page.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -22,10 +23,14 @@ from sqlalchemy.exc import ArgumentError
 from research.database.allowed import Dialect
 from research.database.guard import Query, check
 from research.database.postgres import PostgreSQL
+from research.database.refusals import alike
 from research.database.results import Failed, Limits, Result
-from research.database.schema import Comments, Schema, Table, is_text, values
+from research.database.schema import Comments, Schema, Table, is_text, tidy, values
 from research.database.sqlite import SQLite
 from research.trouble import conceal
+
+
+SAMPLING = 10  # seconds after which no more values are looked up when a database is opened
 
 
 class Backend(Protocol):
@@ -40,6 +45,16 @@ class Backend(Protocol):
     def run(self, text: str, ctes: Collection[str] = ()) -> Result: ...
 
     def privileges(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A text that a column was asked to equal and never does; `near` are values that are like it."""
+
+    table: str
+    column: str
+    text: str
+    near: tuple[str, ...]
 
 
 class Database:
@@ -83,6 +98,22 @@ class Database:
         """
         return self._backend.run(query.text, query.ctes)
 
+    def missed(self, query: Query) -> tuple[Missed, ...]:
+        """The filters of a statement that can find nothing, since their column has no such value.
+
+        Told only of columns whose values are all known. `= '杭州'` where the column says `杭州市` has
+        no rows and is no error: this is how to tell it from "there are none".
+        """
+        known = {(t.name, c.name): c.values for t in self.schema.tables for c in t.columns}
+        if self.dialect == "sqlite":
+            known = {(table, column.lower()): found for (table, column), found in known.items()}
+        out = []
+        for table, column, text in query.filters:
+            found = known.get((table, column), ())
+            if found and tidy(text) and tidy(text) not in found:
+                out.append(Missed(table, column, text, tuple(alike(text, found, 40))))
+        return tuple(out)
+
     def values(self, table: str, column: str, *, few: int) -> tuple[str, ...]:
         """The different values of a column of the schema, sorted; () if they are more, or long.
 
@@ -116,7 +147,9 @@ def open_database(
     if not schema.tables:
         raise Failed("table", "The database has no table that can be read.")
     if samples:
-        schema = replace(schema, tables=tuple(_sampled(backend, table) for table in schema.tables))
+        end = time.monotonic() + SAMPLING
+        tables = (_sampled(backend, t) if time.monotonic() < end else t for t in schema.tables)
+        schema = replace(schema, tables=tuple(tables))
     return Database(backend, schema, limits)
 
 
@@ -137,11 +170,11 @@ def _backend(address: str | Path, limits: Limits) -> Backend:
 
 
 def _sampled(backend: Backend, table: Table) -> Table:
-    """The table with the values of those columns that have few; those that take too long have none."""
-    columns = []
-    for column in table.columns:
-        if is_text(column.type) and not column.key:
-            with suppress(Failed), backend.reading() as connection:
-                column = replace(column, values=values(connection, table.name, column.name))
-        columns.append(column)
+    """The table with the values of those columns that have few, as far as there is time for them."""
+    columns = list(table.columns)
+    with suppress(Failed), backend.reading() as connection:
+        for place, column in enumerate(columns):
+            if is_text(column.type) and not column.key:
+                found = values(connection, table.name, column.name)
+                columns[place] = replace(column, values=found)
     return replace(table, columns=tuple(columns))

@@ -26,7 +26,7 @@ from sqlglot.generators.sqlite import SQLiteGenerator
 from research.database.allowed import NAMES, SYNTAX, Dialect
 from research.database.distance import NAME as DISTANCE
 from research.database.distance import inlined
-from research.database.names import Names, Tables
+from research.database.names import Filter, Names, Tables
 from research.database.nodes import allow, whole
 from research.database.refusals import BOUNDS, Bounds, Refused, no_function, parsing, unread, within
 
@@ -34,7 +34,8 @@ from research.database.refusals import BOUNDS, Bounds, Refused, no_function, par
 @dataclass(frozen=True, slots=True)
 class Query:
     """A statement that passed. `limit` is in the text: one row more than may be shown, so that it is
-    known whether there are more. `ctes` are the names of its WITH parts."""
+    known whether there are more. `ctes` are the names of its WITH parts, `filters` the texts that
+    columns are compared with."""
 
     text: str
     dialect: Dialect
@@ -42,6 +43,7 @@ class Query:
     ctes: frozenset[str]
     tables: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
+    filters: tuple[Filter, ...] = ()
 
 
 def check(
@@ -84,11 +86,11 @@ class _Guard:
         text = self._written(first)
         tree = self._vetted(text)
         self._only_known_calls(text, tree)
-        columns = self._names.columns(tree, self._bounds)
+        columns, filters = self._names.columns(tree, self._bounds)
         tables = tuple(sorted({self._names.known(table) for table in self._names.tables(tree)}))
         if self._dialect == "postgres":
             text = self._written(_without_distance(tree))
-        return Query(text, self._dialect, limit, self._names.parts(tree), tables, columns)
+        return Query(text, self._dialect, limit, self._names.parts(tree), tables, columns, filters)
 
     def _measure(self, sql: str) -> None:
         """Before anything is parsed: is this one statement of a size that can be parsed?"""
@@ -188,13 +190,13 @@ def _limited(tree: exp.Query, most: int) -> int:
 
 
 def _growth(call: exp.Replace) -> float:
-    """How many times longer a REPLACE can make its text; ten times where that is not in the text."""
+    """How many times longer a REPLACE can make its text; a hundred times where nobody can tell."""
     old, new = call.args.get("expression"), call.args.get("replacement")
     if new is None or (isinstance(new, exp.Literal) and not new.name):
         return 1.0
     if isinstance(old, exp.Literal) and isinstance(new, exp.Literal):
         return max(1.0, len(new.name) / max(1, len(old.name)))
-    return 10.0
+    return 100.0
 
 
 def _without_distance(tree: exp.Expr) -> exp.Expr:

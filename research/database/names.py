@@ -18,6 +18,8 @@ from research.database.nodes import NO_TABLE
 from research.database.refusals import NEAR, Bounds, Refused, alike, first_line, parsing, within
 
 Tables = Mapping[str, Mapping[str, str]]
+Filter = tuple[str, str, str]
+"""A table, its column, and a text that the column is asked to equal."""
 NAMESPACES: dict[Dialect, str] = {"sqlite": "main", "postgres": "public"}
 
 
@@ -89,8 +91,14 @@ class Names:
 
     # Columns
 
-    def columns(self, tree: exp.Query, bounds: Bounds) -> tuple[tuple[str, str], ...]:
-        """The columns of tables that a vetted tree reads, sorted. Unknown ones are refused."""
+    def columns(
+        self, tree: exp.Query, bounds: Bounds
+    ) -> tuple[tuple[tuple[str, str], ...], tuple[Filter, ...]]:
+        """The columns of tables that a vetted tree reads, and the texts they must equal, sorted.
+
+        Raises:
+            Refused: a column is unknown.
+        """
         schema = MappingSchema(
             {name: dict(columns) for name, columns in self._tables.items()},
             dialect=self._parser,
@@ -106,13 +114,16 @@ class Names:
         outputs = len(full.selects) if isinstance(full, exp.Query) else 0
         within("columns in its result", outputs, bounds.outputs)
         within("parts when its WITH parts are written out", expansion(full), bounds.expansion)  # fmt: skip
-        found = set()
+        found: set[tuple[str, str]] = set()
+        filters: set[Filter] = set()
         for scope in traverse_scope(full):
             for column in scope.columns:
                 source = scope.sources.get(column.table)
                 if isinstance(source, exp.Table) and self.folded(source.this) in self._tables:
-                    found.add((self.known(source), column.name))
-        return tuple(sorted(found))
+                    name = (self.known(source), column.name)
+                    found.add(name)
+                    filters.update((*name, text) for text in _compared(column))
+        return tuple(sorted(found)), tuple(sorted(filters))
 
     def _no_column(self, message: str, tree: exp.Expr) -> Refused:
         """The refusal for what `qualify` could not resolve."""
@@ -177,3 +188,16 @@ def _of(column: exp.Expr) -> str:
     """The name of the table of a qualified column."""
     table = column.args.get("table")
     return table.name if table else ""
+
+
+def _compared(column: exp.Column) -> Iterator[str]:
+    """The texts that a column is compared with by = or IN."""
+    parent = column.parent
+    others: list[exp.Expr] = []
+    if isinstance(parent, exp.EQ):
+        others = [parent.expression if parent.this is column else parent.this]
+    elif isinstance(parent, exp.In) and parent.this is column:
+        others = parent.expressions
+    yield from (
+        other.name for other in others if isinstance(other, exp.Literal) and other.is_string
+    )

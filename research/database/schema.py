@@ -17,7 +17,6 @@ Comments = Callable[[str, str], str]
 
 TABLES = 60  # that are read of one database
 FEW = 24  # different values at most that are shown of a column
-SCANNED = 20_000  # rows that are looked at for them
 SHORT = 40  # characters of a value that is shown
 
 
@@ -148,12 +147,17 @@ def _schema(
 def values(connection: Connection, of: str, name: str, *, few: int = FEW) -> tuple[str, ...]:
     """The different values of a column of text, sorted, if they are few and short; () if not."""
     source = source_of(of, named(name))
-    rows = select(source.c[name]).where(source.c[name].is_not(None)).limit(SCANNED).subquery()
-    found = connection.execute(select(rows.c[name]).distinct().limit(few + 1)).scalars().all()
-    texts = sorted(" ".join(str(value).split()) for value in found)
+    asked = select(source.c[name]).where(source.c[name].is_not(None)).distinct().limit(few + 1)
+    found = connection.execute(asked).scalars().all()
+    texts = sorted({tidy(str(value)) for value in found})
     if len(texts) > few or any(len(text) > SHORT for text in texts):
         return ()
     return tuple(text for text in texts if text)
+
+
+def tidy(text: str) -> str:
+    """A value as it is shown: on one line."""
+    return " ".join(text.split())
 
 
 def is_text(kind: str) -> bool:

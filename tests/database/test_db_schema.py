@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from research.database.engines import open_database
+from research.database.engines import Database, open_database
 from tests.database.scenic import TABLES
 
 
@@ -63,3 +63,14 @@ def test_columns_with_many_or_long_values_carry_none(tmp_path: Path) -> None:
     assert database.run(database.check('SELECT "two words", "select" FROM t LIMIT 1')).rows == (
         ("x", "k"),
     )
+
+
+def test_a_filter_that_no_value_meets_is_told_with_what_is_like_it(database: Database) -> None:
+    sql = "SELECT name FROM a_sight a WHERE City = '杭州' AND level IN ('5A', 'AAAAA') AND '浙江省' = a.province AND name = 'x'"
+    query = database.check(sql)
+    assert ("a_sight", "city", "杭州") in query.filters
+    told = {(one.column, one.text): one.near for one in database.missed(query)}
+    assert set(told) == {("city", "杭州"), ("level", "AAAAA")}
+    assert told["city", "杭州"][0] == "杭州市"
+    assert database.missed(database.check("SELECT name FROM a_sight WHERE city = ''")) == ()
+    assert database.missed(database.check("SELECT name FROM a_sight WHERE city = '杭州市'")) == ()

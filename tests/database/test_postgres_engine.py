@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import psycopg
 import pytest
 
 from research.database.distance import distance_km
@@ -16,6 +15,7 @@ from research.database.results import Failed, Limits, Result, plain
 from tests.database.scenic import SECRET, TABLES, cases
 from tests.servers.postgres import PASSWORD, Cluster
 
+psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.postgres
 
 SLACK = 2.0
