@@ -33,14 +33,14 @@ _CALLS = _words("""
     Count Sum Avg Min Max GroupConcat Coalesce Nullif Greatest Least Typeof
     Round Abs Floor Ceil Sign Trunc Sqrt Pow Exp Ln Log Pi Degrees Radians
     Sin Cos Tan Cot Asin Acos Atan Atan2
-    Lower Upper Length Trim Substring Replace StrPosition Concat ConcatWs
+    Lower Upper Length Trim Substring Replace StrPosition
     RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
     CurrentDate CurrentTimestamp
 """)
-_CALLS_SQLITE = _words("TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time Extract")  # fmt: skip
+_CALLS_SQLITE = _words("TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time")  # fmt: skip
 _CALLS_POSTGRES = _words("""
     Extract TimestampTrunc DateTrunc TimeToStr StrToDate StrToTime UnixToTime ToNumber
-    Localtime Localtimestamp Left Right Initcap SplitPart Reverse Translate
+    Localtime Localtimestamp Concat ConcatWs Left Right Initcap SplitPart Reverse Translate
     LogicalAnd LogicalOr Stddev StddevPop StddevSamp Variance VariancePop
     Corr CovarPop CovarSamp PercentileCont PercentileDisc Mode WidthBucket DateFromParts
     MakeInterval Ascii
@@ -55,7 +55,7 @@ CLASSES: dict[Dialect, frozenset[str]] = {
 _BOTH = _words("""
     distance_km count sum avg min max coalesce nullif round abs floor ceil ceiling sign trunc
     sqrt power pow exp ln log pi degrees radians sin cos tan cot asin acos atan atan2
-    lower upper length trim ltrim rtrim substr substring replace concat concat_ws
+    lower upper length trim ltrim rtrim substr substring replace
     row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value
     nth_value
 """)
@@ -70,13 +70,13 @@ NAMES: dict[Dialect, frozenset[str]] = {
     "postgres": _BOTH
     | _words("""
         current_date current_timestamp localtime localtimestamp now age date_part date_trunc
-        extract to_char to_date to_timestamp to_number make_date isfinite date_bin
+        extract concat concat_ws to_char to_date to_timestamp to_number make_date isfinite date_bin
         string_agg bool_and bool_or every stddev stddev_pop stddev_samp
         variance var_pop var_samp corr covar_pop covar_samp regr_slope regr_intercept regr_r2
         percentile_cont percentile_disc mode width_bucket greatest least
         position strpos left right initcap split_part reverse translate btrim char_length
         character_length octet_length starts_with ascii div mod log10 cbrt pg_typeof make_interval
-        grouping row
+        grouping
     """),
 }
 """Functions by the names that the engine has for them, in lower case."""

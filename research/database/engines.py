@@ -29,7 +29,6 @@ from research.database.schema import Comments, Schema, Table, is_text, tidy, val
 from research.database.sqlite import SQLite
 from research.trouble import conceal
 
-
 SAMPLING = 10  # seconds after which no more values are looked up when a database is opened
 
 

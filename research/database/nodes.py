@@ -143,7 +143,16 @@ def _collate(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
         raise Refused("operator", f"The collation {name[:40]!r} is not allowed.", sorted(COLLATIONS[dialect])[:NEAR])  # fmt: skip
 
 
+def _days(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    """SQLite takes a date in a sum for the number of its year."""
+    today = isinstance(node.this, (exp.CurrentDate, exp.CurrentTimestamp))
+    if today and dialect == "sqlite":
+        raise Refused("operator", "A date plus or minus days is date('now', '-30 days') in SQLite.")
+
+
 def _limit(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if any(value for key, value in node.args.items() if key != "expression"):
+        raise Refused("limit", "LIMIT may have a number only.")
     whole(node.args.get("expression"), "LIMIT")
 
 
@@ -167,4 +176,6 @@ _RULES: dict[str, Callable[[exp.Expr, Dialect, Bounds], None]] = {
     "Collate": _collate,
     "Limit": _limit,
     "Offset": _offset,
+    "Add": _days,
+    "Sub": _days,
 }

@@ -24,6 +24,7 @@ _INSTEAD: dict[Dialect, dict[str, str]] = {
         "now": "current_timestamp", "to_char": "strftime", "date_trunc": "strftime",
         "timestamp_trunc": "strftime", "extract": "strftime", "year": "strftime",
         "month": "strftime", "left": "substr", "right": "substr", "datediff": "julianday",
+        "concat": "||", "concat_ws": "||",
         "regexp_like": "LIKE", "printf": "round", "format": "round",
     },
     "postgres": {

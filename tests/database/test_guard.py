@@ -336,6 +336,10 @@ def test_a_function_of_another_engine_is_answered_with_what_this_one_has() -> No
     assert refused("SELECT strftime('%Y', rated) FROM a_sight", "postgres").near == ("to_char",)
     assert refused("SELECT lenght(name) FROM a_sight").near == ("length",)
     assert refused("SELECT DATE '2024-01-01'").near == ("date(…)",)
+    assert refused("SELECT concat(name, city) FROM a_sight").near == ("||",)
+    assert (
+        "date('now'" in refused("SELECT name FROM a_sight WHERE rated > CURRENT_DATE - 365").message
+    )
 
 
 @pytest.mark.parametrize(
@@ -347,6 +351,7 @@ def test_a_function_of_another_engine_is_answered_with_what_this_one_has() -> No
         ("SELECT name FROM a_sight WHERE", "syntax"),
         ("SELECT name FROM a_sight LIMIT 1 + 1", "limit"),
         ("SELECT name FROM a_sight WHERE gid = :x", "syntax"),
+        ("SELECT name FROM a_sight LIMIT 10 PERCENT", "limit"),
         ("SELECT CAST(name AS xml) FROM a_sight", "type"),
         ("SELECT name COLLATE evil FROM a_sight", "operator"),
         ("SELECT hex(name) FROM a_sight", "function"),
