@@ -1,1 +1,1 @@
-"""Questions to a database: which statements may run, on which engine, within which limits."""
+"""The database that questions are put to in SQL."""

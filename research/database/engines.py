@@ -174,6 +174,6 @@ def _sampled(backend: Backend, table: Table) -> Table:
     with suppress(Failed), backend.reading() as connection:
         for place, column in enumerate(columns):
             if is_text(column.type) and not column.key:
-                found = values(connection, table.name, column.name)
+                found = values(connection, table.name, column.name, repeated=True)
                 columns[place] = replace(column, values=found)
     return replace(table, columns=tuple(columns))

@@ -12,6 +12,7 @@ Knows sqlglot and a schema; knows no connection. What an engine does besides is 
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,6 +30,8 @@ from research.database.distance import inlined
 from research.database.names import Filter, Names, Tables
 from research.database.nodes import allow, whole
 from research.database.refusals import BOUNDS, Bounds, Refused, no_function, parsing, unread, within
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is a refusal here
 
 
 @dataclass(frozen=True, slots=True)

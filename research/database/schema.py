@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, func, inspect, select
 from sqlalchemy import column as named
 from sqlalchemy import table as source_of
 
@@ -16,7 +16,8 @@ Comments = Callable[[str, str], str]
 """From a table and one of its columns ("" for the table itself) to what it means, or ""."""
 
 TABLES = 60  # that are read of one database
-FEW = 24  # different values at most that are shown of a column
+FEW = 40  # different values at most that are shown of a column
+HANDFUL = 5  # of values that need not be repeated
 SHORT = 40  # characters of a value that is shown
 
 
@@ -144,14 +145,24 @@ def _schema(
     return Schema(dialect, tuple(tables.values()))
 
 
-def values(connection: Connection, of: str, name: str, *, few: int = FEW) -> tuple[str, ...]:
-    """The different values of a column of text, sorted, if they are few and short; () if not."""
+def values(
+    connection: Connection, of: str, name: str, *, few: int = FEW, repeated: bool = False
+) -> tuple[str, ...]:
+    """The different values of a column of text, sorted, if they are few and short; () if not.
+
+    If they must be `repeated`, more than a handful count only where each is in two rows on average:
+    an address that every row has one of its own of says nothing of the column.
+    """
     source = source_of(of, named(name))
-    asked = select(source.c[name]).where(source.c[name].is_not(None)).distinct().limit(few + 1)
-    found = connection.execute(asked).scalars().all()
+    present = select(source.c[name]).where(source.c[name].is_not(None))
+    found = connection.execute(present.distinct().limit(few + 1)).scalars().all()
     texts = sorted({tidy(str(value)) for value in found})
     if len(texts) > few or any(len(text) > SHORT for text in texts):
         return ()
+    if repeated and len(texts) > HANDFUL:
+        some = present.limit(2 * len(texts)).subquery()
+        if connection.execute(select(func.count()).select_from(some)).scalar_one() < 2 * len(texts):
+            return ()
     return tuple(text for text in texts if text)
 
 

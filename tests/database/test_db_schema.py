@@ -42,6 +42,8 @@ def test_comments_come_from_outside(scenic: Path) -> None:
 def test_columns_with_many_or_long_values_carry_none(tmp_path: Path) -> None:
     path = tmp_path / "many.db"
     with sqlite3.connect(path) as made:
+        made.execute("create table own(address text)")
+        made.executemany("insert into own values (?)", [(f"{n} Main Street",) for n in range(20)])
         made.execute(
             'create table t("two words" text, many text, long text, few text, "select" text)'
         )
@@ -51,7 +53,10 @@ def test_columns_with_many_or_long_values_carry_none(tmp_path: Path) -> None:
             )
     made.close()
     database = open_database(path)
-    values = {column.name: column.values for column in database.schema.tables[0].columns}
+    own, table = database.schema.tables
+    assert own.columns[0].values == ()
+    assert len(database.values("own", "address", few=30)) == 20
+    values = {column.name: column.values for column in table.columns}
     assert values == {
         "two words": ("x",),
         "many": (),

@@ -230,3 +230,16 @@ def test_replaced_functions_are_as_sqlite_has_them(
     trimmed = [_trimmer(side)(a, b) for side in ("", "l", "r")]
     assert list(expected[2:5]) == trimmed
     assert expected[5] == _trimmer("")(a)
+
+
+def test_a_text_that_is_too_long_to_hold_is_told_and_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "long.db"
+    with sqlite3.connect(path) as made:
+        made.execute("create table page(id integer, body text)")
+        made.execute("insert into page values (1, ?)", ("x" * 300_000,))
+    made.close()
+    database = open_database(path)
+    assert run(database, "SELECT id FROM page").rows == ((1,),)
+    with pytest.raises(Failed, match="fewer or shorter columns") as caught:
+        run(database, "SELECT body FROM page")
+    assert caught.value.cause == "size"
