@@ -1,0 +1,107 @@
+"""The words of SQL that a statement may use. What is not listed here is refused.
+
+Two lists hold one another: the classes of the parsed tree, and the names that the engine itself is
+going to read in the text made from that tree. The second also serves SQLite's authorizer.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Dialect = Literal["sqlite", "postgres"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NODES = _words("""
+    Select Union Intersect Except Subquery With CTE Values TableAlias From Join Lateral Table Where
+    Group Having Order Ordered Limit Offset Fetch LimitOptions Distinct
+    Column Identifier Star Literal Null Boolean Var Alias Aliases Paren Tuple
+    Between In Is Not And Or Neg EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Exists Any All
+    Like ILike Glob Escape Collate Add Sub Mul Div IntDiv Mod DPipe
+    BitwiseAnd BitwiseOr BitwiseNot
+    Case If Cast DataType DataTypeParam
+    Window WindowSpec Filter WithinGroup IgnoreNulls RespectNulls
+""")
+"""Classes of nodes that are no call of a function, on both engines."""
+
+_NODES_POSTGRES = _words("Interval AtTimeZone Array Cube Rollup GroupingSets")
+
+_CALLS = _words("""
+    Count Sum Avg Min Max GroupConcat Coalesce Nullif Greatest Least Typeof
+    Round Abs Floor Ceil Sign Trunc Sqrt Pow Exp Ln Log Pi Degrees Radians
+    Sin Cos Tan Cot Asin Acos Atan Atan2
+    Lower Upper Length Trim Substring Replace StrPosition
+    RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
+    CurrentDate CurrentTimestamp
+""")
+_CALLS_SQLITE = _words("TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time")  # fmt: skip
+_CALLS_POSTGRES = _words("""
+    Extract TimestampTrunc DateTrunc TimeToStr StrToDate StrToTime UnixToTime ToNumber
+    Localtime Localtimestamp Concat ConcatWs Left Right Initcap SplitPart Reverse Translate
+    LogicalAnd LogicalOr Stddev StddevPop StddevSamp Variance VariancePop
+    Corr CovarPop CovarSamp PercentileCont PercentileDisc Mode WidthBucket DateFromParts
+    MakeInterval Ascii
+""")
+
+CLASSES: dict[Dialect, frozenset[str]] = {
+    "sqlite": NODES | _CALLS | _CALLS_SQLITE,
+    "postgres": NODES | _NODES_POSTGRES | _CALLS | _CALLS_POSTGRES,
+}
+"""Every class that a node of the tree may have. Functions unknown to the parser: see `NAMES`."""
+
+_BOTH = _words("""
+    distance_km count sum avg min max coalesce nullif round abs floor ceil ceiling sign trunc
+    sqrt power pow exp ln log pi degrees radians sin cos tan cot asin acos atan atan2
+    lower upper length trim ltrim rtrim substr substring replace
+    row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value
+    nth_value
+""")
+
+NAMES: dict[Dialect, frozenset[str]] = {
+    "sqlite": _BOTH
+    | _words("""
+        date datetime time julianday strftime unixepoch total group_concat string_agg ifnull iif
+        instr glob like likely unlikely typeof unicode log10 log2 mod
+        current_date current_time current_timestamp
+    """),
+    "postgres": _BOTH
+    | _words("""
+        current_date current_timestamp localtime localtimestamp now age date_part date_trunc
+        extract concat concat_ws to_char to_date to_timestamp to_number make_date isfinite date_bin
+        string_agg bool_and bool_or every stddev stddev_pop stddev_samp
+        variance var_pop var_samp corr covar_pop covar_samp regr_slope regr_intercept regr_r2
+        percentile_cont percentile_disc mode width_bucket greatest least
+        position strpos left right initcap split_part reverse translate btrim char_length
+        character_length octet_length starts_with ascii div mod log10 cbrt pg_typeof make_interval
+        grouping
+    """),
+}
+"""Functions by the names that the engine has for them, in lower case."""
+
+SYNTAX = _words("""
+    as in exists and or not on using over partition by order where having when then else case from
+    select union all any some distinct values filter group within limit offset between is like
+    ilike glob escape collate cast interval lateral join with array rollup cube sets materialized
+    numeric decimal varchar char character window except intersect except row rows range groups
+    float time timestamp timestamptz timetz end
+""")
+"""Words after which a parenthesis may stand without a function being called."""
+
+TYPES: dict[Dialect, frozenset[str]] = {
+    "sqlite": _words(
+        "INT BIGINT SMALLINT TINYINT DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR NCHAR NVARCHAR BOOLEAN"
+    ),
+    "postgres": _words("""
+        INT BIGINT SMALLINT DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR BOOLEAN DATE TIME TIMETZ
+        TIMESTAMP TIMESTAMPTZ INTERVAL
+    """),
+}
+"""Types that a value may be cast to."""
+
+COLLATIONS: dict[Dialect, frozenset[str]] = {
+    "sqlite": _words("binary nocase rtrim"),
+    "postgres": _words("c posix ucs_basic default"),
+}

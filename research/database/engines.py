@@ -1,0 +1,179 @@
+"""A database that can be asked: one way in for SQLite and PostgreSQL, and the same SQL on both.
+
+Four layers stand between a statement and the data, each made as if the others were not there: the
+guard's lists, the text written anew from the tree, the engine's own refusals, and limits on time,
+rows and memory. `Database.run` takes only what `Database.check` gave.
+
+Everything here blocks: ask from a thread. Connections are made for each statement, so threads do
+not meet. Knows no settings, no model, no page.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy import Connection, make_url
+from sqlalchemy.exc import ArgumentError
+
+from research.database.allowed import Dialect
+from research.database.guard import Query, check
+from research.database.postgres import PostgreSQL
+from research.database.refusals import alike
+from research.database.results import Failed, Limits, Result
+from research.database.schema import Comments, Schema, Table, is_text, tidy, values
+from research.database.sqlite import SQLite
+from research.trouble import conceal
+
+SAMPLING = 10  # seconds after which no more values are looked up when a database is opened
+
+
+class Backend(Protocol):
+    """What an engine does for a database. Each of these raises `Failed`."""
+
+    dialect: Dialect
+
+    def schema(self, only: Collection[str] | None, comments: Comments | None) -> Schema: ...
+
+    def reading(self, ctes: Collection[str] = ()) -> AbstractContextManager[Connection]: ...
+
+    def run(self, text: str, ctes: Collection[str] = ()) -> Result: ...
+
+    def privileges(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A text that a column was asked to equal and never does; `near` are values that are like it."""
+
+    table: str
+    column: str
+    text: str
+    near: tuple[str, ...]
+
+
+class Database:
+    """A database, with its schema as it was when it was opened.
+
+    `privileges` is "" if the address gives no more than reading, "write" or "superuser" if it does:
+    then only the guard and a read-only transaction stand before the data.
+    """
+
+    def __init__(self, backend: Backend, schema: Schema, limits: Limits) -> None:
+        self._backend = backend
+        self._names = schema.names()
+        self.limits = limits
+        self.schema = schema
+        self.dialect = schema.dialect
+        self.privileges = backend.privileges()
+
+    def check(self, sql: str) -> Query:
+        """The statement as it may run.
+
+        Raises:
+            Refused: it may not.
+        """
+        return check(sql, self.dialect, self._names, rows=self.limits.rows)
+
+    def plan(self, query: Query) -> None:
+        """Has the engine read a statement without running it.
+
+        Raises:
+            Failed: the engine does not take it.
+        """
+        with self._backend.reading(query.ctes) as connection:
+            text = query.text.replace("%", "%%") if self.dialect == "postgres" else query.text
+            connection.exec_driver_sql(f"explain {text}").close()
+
+    def run(self, query: Query) -> Result:
+        """The rows of a statement.
+
+        Raises:
+            Failed: the engine refused it, or took too long, or cannot be reached.
+        """
+        return self._backend.run(query.text, query.ctes)
+
+    def missed(self, query: Query) -> tuple[Missed, ...]:
+        """The filters of a statement that can find nothing, since their column has no such value.
+
+        Told only of columns whose values are all known. `= '杭州'` where the column says `杭州市` has
+        no rows and is no error: this is how to tell it from "there are none".
+        """
+        known = {(t.name, c.name): c.values for t in self.schema.tables for c in t.columns}
+        if self.dialect == "sqlite":
+            known = {(table, column.lower()): found for (table, column), found in known.items()}
+        out = []
+        for table, column, text in query.filters:
+            found = known.get((table, column), ())
+            if found and tidy(text) and tidy(text) not in found:
+                out.append(Missed(table, column, text, tuple(alike(text, found, 40))))
+        return tuple(out)
+
+    def values(self, table: str, column: str, *, few: int) -> tuple[str, ...]:
+        """The different values of a column of the schema, sorted; () if they are more, or long.
+
+        Raises:
+            Failed: they cannot be read in time.
+        """
+        with self._backend.reading() as connection:
+            return values(connection, table, column, few=few)
+
+
+def open_database(
+    address: str | Path,
+    *,
+    only: Collection[str] | None = None,
+    comments: Comments | None = None,
+    samples: bool = True,
+    limits: Limits | None = None,
+) -> Database:
+    """The database at an address: the path of a SQLite file, `sqlite:///…` or `postgresql://…`.
+
+    Its schema is read now: all tables and views, or `only` some; what `comments` says of them goes
+    before the database's own comments. With `samples` the columns that have few different values
+    carry them.
+
+    Raises:
+        Failed: it cannot be read.
+    """
+    limits = limits or Limits()
+    backend = _backend(address, limits)
+    schema = backend.schema(only, comments)
+    if not schema.tables:
+        raise Failed("table", "The database has no table that can be read.")
+    if samples:
+        end = time.monotonic() + SAMPLING
+        tables = (_sampled(backend, t) if time.monotonic() < end else t for t in schema.tables)
+        schema = replace(schema, tables=tuple(tables))
+    return Database(backend, schema, limits)
+
+
+def _backend(address: str | Path, limits: Limits) -> Backend:
+    if isinstance(address, Path) or "://" not in address:
+        return SQLite(Path(address), limits)
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise Failed("address", "The address of the database is not understood; write sqlite:///path or postgresql://user:password@host/name.") from None  # fmt: skip
+    conceal([url.password] if url.password else [])
+    kind = url.drivername.split("+")[0]
+    if kind == "sqlite" and url.database:
+        return SQLite(Path(url.database), limits)
+    if kind in ("postgres", "postgresql"):
+        return PostgreSQL(url, limits)
+    raise Failed("address", f"{kind[:40]} is no kind of database that can be asked; SQLite and PostgreSQL are.")  # fmt: skip
+
+
+def _sampled(backend: Backend, table: Table) -> Table:
+    """The table with the values of those columns that have few, as far as there is time for them."""
+    columns = list(table.columns)
+    with suppress(Failed), backend.reading() as connection:
+        for place, column in enumerate(columns):
+            if is_text(column.type) and not column.key:
+                found = values(connection, table.name, column.name, repeated=True)
+                columns[place] = replace(column, values=found)
+    return replace(table, columns=tuple(columns))

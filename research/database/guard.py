@@ -1,0 +1,209 @@
+"""Which statements may run: one SELECT, of words that are listed, over tables that are known.
+
+What comes out is never the text that went in. The text is parsed, every node of the tree is looked
+up in the lists of `allowed`, every table and column in the schema; then the statement is written
+anew from the tree, without comments and with a limit on its rows, and that text goes through the
+same checks once more. So a difference between how the parser and how an engine reads a text cannot
+matter: engines only ever read what the parser wrote.
+
+Knows sqlglot and a schema; knows no connection. What an engine does besides is in `sqlite` and
+`postgres`: this is the first layer, and it is assumed to fail.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+import sqlglot
+from sqlglot import ErrorLevel, TokenType, exp
+from sqlglot.dialects.dialect import Dialect as Parser
+from sqlglot.errors import SqlglotError
+from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.generators.sqlite import SQLiteGenerator
+
+from research.database.allowed import NAMES, SYNTAX, Dialect
+from research.database.distance import NAME as DISTANCE
+from research.database.distance import inlined
+from research.database.names import Filter, Names, Tables
+from research.database.nodes import allow, whole
+from research.database.refusals import BOUNDS, Bounds, Refused, no_function, parsing, unread, within
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is a refusal here
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement that passed. `limit` is in the text: one row more than may be shown, so that it is
+    known whether there are more. `ctes` are the names of its WITH parts, `filters` the texts that
+    columns are compared with."""
+
+    text: str
+    dialect: Dialect
+    limit: int
+    ctes: frozenset[str]
+    tables: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    filters: tuple[Filter, ...] = ()
+
+
+def check(
+    sql: str, dialect: Dialect, tables: Tables, *, rows: int = 200, bounds: Bounds = BOUNDS
+) -> Query:
+    """The statement as it may run.
+
+    `tables` are the columns and their types of every table that may be read, by the names that the
+    database has for them. `rows` is how many a result has at most; the text asks for one more.
+
+    Raises:
+        Refused: it may not run. Nothing else is raised, whatever the text is.
+    """
+    guard = _Guard(dialect, Names(dialect, tables), bounds)
+    try:
+        return guard.query(sql, rows)
+    except (SqlglotError, RecursionError) as error:
+        raise unread(error) from None
+
+
+class _SQLiteText(SQLiteGenerator):
+    """SQLite's own text, but for one word: a cast to NUMERIC keeps whole numbers, one to REAL does not."""
+
+    TYPE_MAPPING = {**SQLiteGenerator.TYPE_MAPPING, exp.DType.DECIMAL: "NUMERIC"}  # noqa: RUF012
+
+
+class _Guard:
+    """The rules for one dialect and one schema."""
+
+    def __init__(self, dialect: Dialect, names: Names, bounds: Bounds) -> None:
+        self._dialect = dialect
+        self._names = names
+        self._bounds = bounds
+        self._parser = Parser.get_or_raise(dialect)
+
+    def query(self, sql: str, rows: int) -> Query:
+        self._measure(sql)
+        first = self._vetted(sql)
+        limit = _limited(first, rows + 1)
+        text = self._written(first)
+        tree = self._vetted(text)
+        self._only_known_calls(text, tree)
+        columns, filters = self._names.columns(tree, self._bounds)
+        tables = tuple(sorted({self._names.known(table) for table in self._names.tables(tree)}))
+        if self._dialect == "postgres":
+            text = self._written(_without_distance(tree))
+        return Query(text, self._dialect, limit, self._names.parts(tree), tables, columns, filters)
+
+    def _measure(self, sql: str) -> None:
+        """Before anything is parsed: is this one statement of a size that can be parsed?"""
+        if len(sql) > self._bounds.characters:
+            raise Refused("limit", f"The statement has {len(sql)} characters; at most {self._bounds.characters} may be.")  # fmt: skip
+        if "\x00" in sql or any(0xD800 <= ord(character) <= 0xDFFF for character in sql):
+            raise Refused("syntax", "The statement has a character in it that is no text.")
+        with parsing():
+            found = [token.token_type for token in self._parser.tokenize(sql)]
+        while found and found[-1] is TokenType.SEMICOLON:
+            found.pop()
+        if TokenType.SEMICOLON in found:
+            raise Refused("statement", "Only one statement may be given; remove what follows the semicolon.")  # fmt: skip
+        first = next((kind for kind in found if kind is not TokenType.L_PAREN), None)
+        if first not in (TokenType.SELECT, TokenType.WITH):
+            raise Refused("statement", "Only SELECT and WITH … SELECT may run.")
+        within("words", len(found), self._bounds.tokens)
+        deepest = depth = 0
+        for kind in found:
+            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+            deepest = max(deepest, depth)
+        within("parentheses in one another", deepest, self._bounds.parentheses)
+
+    def _vetted(self, sql: str) -> exp.Query:
+        """The tree of a text, all of whose nodes and tables are allowed."""
+        with parsing():
+            found = [tree for tree in sqlglot.parse(sql, read=self._parser) if tree is not None]
+        if len(found) != 1:
+            raise Refused("statement", "Only one statement may be given.")
+        tree = _bare(found[0])
+        if not isinstance(tree, (exp.Select, exp.SetOperation)):
+            raise Refused("statement", f"Only SELECT and WITH … SELECT may run, not {tree.key.upper()}.")  # fmt: skip
+        for node in tree.walk():
+            allow(node, self._dialect, self._bounds)
+        self._count(tree)
+        self._names.strip(tree)
+        self._names.resolve(tree)
+        return tree
+
+    def _count(self, tree: exp.Expr) -> None:
+        """Is there not too much of anything?"""
+        bounds = self._bounds
+        for what, kind, most in (
+            ("joins", exp.Join, bounds.joins),
+            ("SELECTs", exp.Select, bounds.selects),
+            ("WITH parts", exp.CTE, bounds.ctes),
+            ("parts of a UNION", exp.SetOperation, bounds.branches - 1),
+            ("values", exp.Literal, bounds.literals),
+            ("functions", exp.Func, bounds.calls),
+        ):
+            within(what, sum(1 for _ in tree.find_all(kind)), most)
+        growth = 1.0
+        for call in tree.find_all(exp.Replace):
+            growth *= _growth(call)
+        within("times longer texts by REPLACE", int(growth), bounds.growth)
+
+    def _written(self, tree: exp.Expr) -> str:
+        """The text of a tree for its engine; what the engine has no words for is an error."""
+        maker = (_SQLiteText if self._dialect == "sqlite" else PostgresGenerator)(
+            dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IMMEDIATE
+        )
+        with parsing():
+            return maker.generate(tree, copy=True)
+
+    def _only_known_calls(self, text: str, tree: exp.Expr) -> None:
+        """The words before a parenthesis, in the text that the engine will read, are all known ones."""
+        known = NAMES[self._dialect] | SYNTAX | self._names.aliases(tree)
+        for token, following in pairwise(self._parser.tokenize(text)):
+            word = token.text.lower()
+            called = following.token_type is TokenType.L_PAREN and re.match(r"\w", word)
+            if called and word not in known and not word.isdigit():
+                raise no_function(word, self._dialect)
+
+
+def _bare(tree: exp.Expr) -> exp.Expr:
+    """A statement without the parentheses around the whole of it."""
+    while isinstance(tree, exp.Subquery) and not any(
+        value for key, value in tree.args.items() if key != "this"
+    ):
+        tree = tree.this
+    tree.parent = None
+    return tree
+
+
+def _limited(tree: exp.Query, most: int) -> int:
+    """Sets the limit of a statement, which is the smaller of its own and `most`."""
+    own, number = tree.args.get("limit"), most
+    if isinstance(own, exp.Fetch):
+        options = own.args.get("limit_options")
+        if options and (options.args.get("percent") or options.args.get("with_ties")):
+            raise Refused("limit", "FETCH may ask for a number of rows only; write LIMIT.")
+        number = min(whole(own.args.get("count"), "FETCH"), most)
+    elif own:
+        number = min(whole(own.args.get("expression"), "LIMIT"), most)
+    tree.set("limit", exp.Limit(expression=exp.Literal.number(number)))
+    return number
+
+
+def _growth(call: exp.Replace) -> float:
+    """How many times longer a REPLACE can make its text; a hundred times where nobody can tell."""
+    old, new = call.args.get("expression"), call.args.get("replacement")
+    if new is None or (isinstance(new, exp.Literal) and not new.name):
+        return 1.0
+    if isinstance(old, exp.Literal) and isinstance(new, exp.Literal):
+        return max(1.0, len(new.name) / max(1, len(old.name)))
+    return 100.0
+
+
+def _without_distance(tree: exp.Expr) -> exp.Expr:
+    for call in list(tree.find_all(exp.Anonymous)):
+        if call.name.lower() == DISTANCE:
+            call.replace(inlined(call))
+    return tree

@@ -1,0 +1,181 @@
+"""Whether one node of a tree is allowed: its class, and what its class leaves open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from research.database.allowed import CLASSES, COLLATIONS, NAMES, TYPES, Dialect
+from research.database.distance import NAME as DISTANCE
+from research.database.refusals import NEAR, Bounds, Refused, no_function, within
+
+NO_TABLE = "A function cannot stand for a table; read from a table of the schema."
+_DATES = {"DATE", "DATETIME", "TIMESTAMP", "TIME"}  # SQLite casts these to the number of the year
+_NUMBER = re.compile(r"(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?")
+
+
+def allow(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    """Passes over a node that is allowed.
+
+    Raises:
+        Refused: it is not.
+    """
+    if node.depth > bounds.depth:
+        raise Refused("limit", "The statement is nested too deeply. Use WITH, or write a simpler one.")  # fmt: skip
+    name = type(node).__name__
+    if isinstance(node, exp.Anonymous):
+        _named(node, dialect)
+    elif name not in CLASSES[dialect]:
+        raise _unlisted(node, dialect)
+    if rule := _RULES.get(name):
+        rule(node, dialect, bounds)
+
+
+def _unlisted(node: exp.Expr, dialect: Dialect) -> Refused:
+    if isinstance(node, exp.Func):
+        return no_function(node.sql_name().lower(), dialect)
+    if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Into)):
+        return Refused("statement", "Only reading is allowed: the statement writes.")
+    if isinstance(node, (exp.Placeholder, exp.Parameter)):
+        return Refused("syntax", "The statement has a placeholder in it; write the value itself.")  # fmt: skip
+    if isinstance(node, exp.ObjectIdentifier):
+        return Refused("type", f"A cast to {node.name.lower()} is not allowed.")
+    if isinstance(node, (exp.Binary, exp.Operator)):
+        return Refused("operator", f"The operator {node.key.upper()} is not allowed; LIKE, =, <, IN and arithmetic are.")  # fmt: skip
+    return Refused("syntax", f"{node.key.upper()} is not allowed in a statement here.")
+
+
+def _named(node: exp.Anonymous, dialect: Dialect) -> None:
+    """A function that the parser has no class for."""
+    name = node.this if isinstance(node.this, str) else node.name
+    if isinstance(node.this, exp.Identifier) and node.this.args.get("quoted"):
+        raise no_function(name, dialect)
+    if name.lower() not in NAMES[dialect]:
+        raise no_function(name.lower(), dialect)
+    if name.lower() == DISTANCE:
+        if len(node.expressions) != 4:
+            raise Refused("function", "distance_km takes four values: longitude, latitude, longitude, latitude.")  # fmt: skip
+        if any(part is not node and part.name.lower() == DISTANCE for part in node.find_all(exp.Anonymous)):  # fmt: skip
+            raise Refused("function", "distance_km cannot be given to itself.")
+
+
+def whole(node: object, what: str) -> int:
+    """The number of a node that is a whole number."""
+    if not (isinstance(node, exp.Literal) and node.is_int):
+        raise Refused("limit", f"{what} must be a whole number.")
+    return int(node.name)
+
+
+def _with(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if node.args.get("recursive"):
+        raise Refused("statement", "WITH RECURSIVE is not allowed.")
+
+
+def _table(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if extra := [k for k, v in node.args.items() if v and k not in ("this", "alias", "db", "catalog", "joins")]:  # fmt: skip
+        raise Refused("syntax", f"{extra[0].upper()} of a table is not allowed.")
+
+
+def _join(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if (
+        node.args.get("method")
+        or node.args.get("side", "") not in ("", "LEFT", "RIGHT", "FULL")
+        or node.args.get("kind", "") not in ("", "INNER", "OUTER", "CROSS")
+    ):
+        raise Refused("syntax", "Only plain joins are allowed: JOIN … ON or JOIN … USING.")
+
+
+def _lateral(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if not isinstance(node.this, exp.Subquery) or dialect == "sqlite":
+        raise Refused("table", NO_TABLE)
+
+
+def _in(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if node.args.get("field") is not None or node.args.get("unnest") is not None:
+        raise Refused("syntax", "Write IN (SELECT … FROM …) or IN (value, value).")
+    within("values in one IN", len(node.expressions), bounds.values)
+
+
+def _values(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    within("rows in VALUES", len(node.expressions), bounds.values)
+
+
+def _select(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if not node.expressions:
+        raise Refused("statement", "SELECT must name what it selects.")
+    if node.args.get("kind") or node.args.get("operation_modifiers"):
+        raise Refused("syntax", "This form of SELECT is not allowed.")
+
+
+def _star(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if any(node.args.values()):
+        raise Refused("syntax", "* cannot be changed by EXCEPT or REPLACE; name the columns.")
+
+
+def _literal(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if len(node.name) > bounds.literal:
+        raise Refused("limit", f"A value has {len(node.name)} characters; at most {bounds.literal} may be.")  # fmt: skip
+    if not node.args.get("is_string") and not _NUMBER.fullmatch(node.name):
+        raise Refused("syntax", f"{node.name[:40]!r} is no number.")
+
+
+def _var(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if not re.fullmatch(r"\w{1,40}", node.name):
+        raise Refused("syntax", f"{node.name[:40]!r} is not allowed here.")
+
+
+def _type(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    kind = node.this
+    name = kind.name if isinstance(kind, exp.DType) else str(kind)
+    if name not in TYPES[dialect] and not isinstance(kind, exp.Interval):
+        near = ("date(…)",) if dialect == "sqlite" and name in _DATES else ("TEXT", "INTEGER", "NUMERIC")  # fmt: skip
+        raise Refused("type", f"A cast to {node.sql(dialect)[:60]} is not allowed.", near)
+    for parameter in node.expressions:
+        if whole(parameter.this, "The size of a type") > 1_000:
+            raise Refused("type", "The size of a type may be at most 1000.")
+
+
+def _collate(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    name = node.args["expression"].name
+    if name.lower() not in COLLATIONS[dialect]:
+        raise Refused("operator", f"The collation {name[:40]!r} is not allowed.", sorted(COLLATIONS[dialect])[:NEAR])  # fmt: skip
+
+
+def _days(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    """SQLite takes a date in a sum for the number of its year."""
+    today = isinstance(node.this, (exp.CurrentDate, exp.CurrentTimestamp))
+    if today and dialect == "sqlite":
+        raise Refused("operator", "A date plus or minus days is date('now', '-30 days') in SQLite.")
+
+
+def _limit(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if any(value for key, value in node.args.items() if key != "expression"):
+        raise Refused("limit", "LIMIT may have a number only.")
+    whole(node.args.get("expression"), "LIMIT")
+
+
+def _offset(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if whole(node.args.get("expression"), "OFFSET") > bounds.offset:
+        raise Refused("limit", f"OFFSET may be at most {bounds.offset}.")
+
+
+_RULES: dict[str, Callable[[exp.Expr, Dialect, Bounds], None]] = {
+    "With": _with,
+    "Table": _table,
+    "Join": _join,
+    "Lateral": _lateral,
+    "In": _in,
+    "Values": _values,
+    "Select": _select,
+    "Star": _star,
+    "Literal": _literal,
+    "Var": _var,
+    "DataType": _type,
+    "Collate": _collate,
+    "Limit": _limit,
+    "Offset": _offset,
+    "Add": _days,
+    "Sub": _days,
+}

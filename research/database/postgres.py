@@ -1,0 +1,209 @@
+"""PostgreSQL: transactions that read and are rolled back, with limits that the server keeps.
+
+The limits are set within the transaction, so they hold behind a pooler too and leave nothing behind.
+They are no wall: whoever can run `SET` can lift them, and only the guard keeps `SET` out. A role that
+may do nothing but SELECT is the wall; `privileges` says when the address has another one.
+
+What a statement takes here is bounded: the server sends the rows of a cursor in small batches, and
+the texts in them cut. What it takes on the server is bounded by time and `work_mem`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import URL, Connection, NullPool, create_engine, event
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from research.database.allowed import Dialect
+from research.database.names import NAMESPACES
+from research.database.results import Failed, Limits, Result, gather
+from research.database.schema import Comments, Schema, of_postgres
+from research.trouble import conceal
+
+WAIT = 8  # seconds to connect
+LOCK = 500  # milliseconds to wait for somebody else's lock
+BATCH = 2_000_000  # characters that may be on their way at once
+WORK_MEMORY, TEMPORARY = "16MB", "256MB"
+
+# Types that are sent as they are, by their number in pg_type; all others are sent as text, and cut.
+_PLAIN = {16, 20, 21, 23, 26, 700, 701}  # so are dates, which may lie beyond what Python has
+_NUMERIC = 1700  # may have 130 000 digits: a text too, and a number again here
+
+_LIMITS = """
+set local statement_timeout = {milliseconds};
+set local lock_timeout = {lock};
+set local idle_in_transaction_session_timeout = {idle};
+set local work_mem = '{memory}';
+set local search_path = {namespace};
+set local standard_conforming_strings = on;
+set local max_parallel_workers_per_gather = 0;
+set local cursor_tuple_fraction = 1.0;
+set local jit = off;
+set local timezone = 'UTC';
+set local datestyle = 'ISO, YMD'
+"""
+_BY_SUPERUSERS = "select case when current_setting('is_superuser') = 'on' then set_config('temp_file_limit', '{limit}', true) end"
+_PRIVILEGES = """
+select r.rolsuper,
+       exists(select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+              where n.nspname = '{namespace}' and c.relkind in ('r', 'p')
+                and pg_catalog.has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE'))
+from pg_catalog.pg_roles r where r.rolname = current_user
+"""
+
+
+class PostgreSQL:
+    """The tables of one schema of a database on a server."""
+
+    dialect: Dialect = "postgres"
+
+    def __init__(self, url: URL, limits: Limits) -> None:
+        """`url` is any that PostgreSQL's own tools take; its password is in no message.
+
+        Raises:
+            Failed: the driver is not installed.
+        """
+        conceal([url.password] if url.password else [])
+        self._limits = limits
+        self._where = f"{url.host or 'the local server'}/{url.database or ''}"
+        try:
+            self._engine = create_engine(
+                url.set(drivername="postgresql+psycopg"),
+                poolclass=NullPool,
+                connect_args={"connect_timeout": WAIT, "application_name": "sightline"},
+            )
+        except ImportError as error:
+            raise Failed("address", f"The driver for PostgreSQL is not installed: {error}.") from None  # fmt: skip
+        except (SQLAlchemyError, ValueError) as error:
+            raise Failed("address", f"The address of the database is not understood: {error}.") from None  # fmt: skip
+        event.listen(self._engine, "connect", _read_only)
+
+    def schema(self, only: Collection[str] | None, comments: Comments | None) -> Schema:
+        """What the schema holds, with the comments that the database itself has.
+
+        Raises:
+            Failed: the server cannot be reached, or refuses.
+        """
+        with self.reading() as connection:
+            return of_postgres(connection, NAMESPACES[self.dialect], only, comments)
+
+    def privileges(self) -> str:
+        """What the role of the address may do besides reading; "" if nothing that was looked for.
+
+        Raises:
+            Failed: the server cannot be reached, or refuses.
+        """
+        with self.reading() as connection:
+            asked = _PRIVILEGES.format(namespace=NAMESPACES[self.dialect])
+            row = connection.exec_driver_sql(asked).one()
+        return "superuser" if row[0] else "write" if row[1] else ""
+
+    def run(self, text: str, ctes: Collection[str] = ()) -> Result:
+        """Runs a SELECT and takes as many rows of it as a result may have.
+
+        Raises:
+            Failed: it has no result.
+        """
+        started = time.monotonic()
+        with self.reading() as connection:
+            names, types = self._shape(connection, text)
+            if len(names) > self._limits.columns:
+                return gather(names, (), self._limits, started)
+            with closing(self._rows(connection, self._cut(text, types), types, started)) as rows:
+                return gather(names, rows, self._limits, started)
+
+    @contextmanager
+    def reading(self, _: Collection[str] = ()) -> Iterator[Connection]:
+        """A transaction that only reads, within the limits, and is rolled back.
+
+        Raises:
+            Failed: what is done with it fails.
+        """
+        milliseconds = max(1, int(self._limits.seconds * 1000))
+        limits = _LIMITS.format(
+            milliseconds=milliseconds, lock=min(LOCK, milliseconds), idle=milliseconds + 10_000,
+            memory=WORK_MEMORY, namespace=NAMESPACES[self.dialect],
+        )  # fmt: skip
+        try:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql(limits)
+                connection.exec_driver_sql(_BY_SUPERUSERS.format(limit=TEMPORARY))
+                yield connection
+        except DBAPIError as error:
+            raise self._failed(error) from None
+
+    def _shape(self, connection: Connection, text: str) -> tuple[list[str], list[int]]:
+        """The names and types of the columns, which the server tells without running the statement."""
+        found = connection.exec_driver_sql(_percents(f"select * from ({text}) as asked limit 0"))  # noqa: S608
+        cursor: Any = found.cursor
+        shape = [(item.name, item.type_code) for item in cursor.description or ()]
+        found.close()
+        if not shape:
+            raise Failed("refused", "The statement has no columns.")
+        return [name for name, _ in shape], [kind for _, kind in shape]
+
+    def _cut(self, text: str, types: Sequence[int]) -> str:
+        """The statement with its texts cut where they are made, so that none is sent in full."""
+        names = [f"c{place}" for place in range(len(types))]
+        kept = ", ".join(
+            name if kind in _PLAIN else f"left({name}::text, {self._limits.cell + 1})"
+            for name, kind in zip(names, types, strict=True)
+        )  # fmt: skip
+        return f"select {kept} from ({text}) as asked({', '.join(names)})"  # noqa: S608
+
+    def _rows(
+        self, connection: Connection, text: str, types: Sequence[int], started: float
+    ) -> Generator[Sequence[object]]:
+        """The rows, in batches that are small even if every text in them is as long as it may be."""
+        batch = max(1, min(self._limits.rows + 1, BATCH // (len(types) * self._limits.cell)))
+        numeric = [place for place, kind in enumerate(types) if kind == _NUMERIC]
+        streaming = connection.execution_options(stream_results=True, max_row_buffer=batch)
+        with closing(streaming.exec_driver_sql(_percents(text))) as found:
+            while rows := found.fetchmany(batch):
+                for row in rows:
+                    yield self._numbers(row, numeric) if numeric else row
+                if time.monotonic() - started > self._limits.seconds:
+                    raise self._late()
+
+    def _numbers(self, row: Sequence[object], places: Sequence[int]) -> list[object]:
+        """A row with its numerics as numbers again; one that was too long stays a text."""
+        values = list(row)
+        for place in places:
+            text = values[place]
+            if isinstance(text, str) and len(text) <= self._limits.cell:
+                values[place] = Decimal(text)
+        return values
+
+    def _late(self) -> Failed:
+        return Failed("timeout", f"The statement took more than {self._limits.seconds:g} seconds. Ask for less, or filter first.")  # fmt: skip
+
+    def _failed(self, error: DBAPIError) -> Failed:
+        state = str(getattr(error.orig, "sqlstate", None) or "")
+        text = str(error.orig).split("\nLINE ", 1)[0].strip().rstrip(".")
+        if state == "57014":
+            return self._late()
+        if state in ("42703", "42702"):
+            return Failed("column", f"{text}.")
+        if state == "42P01":
+            return Failed("table", f"{text}.")
+        if state in ("25006", "42501"):
+            return Failed("refused", f"PostgreSQL refused: {text}.")
+        if state[:2] in ("53", "54") or state == "22023":
+            return Failed("size", f"The statement needs too much of the server: {text}. Ask for less.")  # fmt: skip
+        if not state or state[:2] in ("08", "28", "3D", "57"):
+            return Failed("unreachable", f"{self._where} cannot be used: {text}.")
+        return Failed("other", f"PostgreSQL says: {text}.")
+
+
+def _read_only(connection: Any, _: object) -> None:
+    connection.read_only = True
+
+
+def _percents(text: str) -> str:
+    """The driver reads a single % as the mark of a value that is still to come."""
+    return text.replace("%", "%%")

@@ -1,0 +1,129 @@
+"""What comes back from an engine, and how much of it may: rows that are bounded on every side."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from datetime import time as clock
+from decimal import Decimal
+from typing import Literal
+
+from research.trouble import concealed
+
+Value = None | bool | int | float | str
+Type = Literal["integer", "number", "text", "boolean", "date", "datetime", "bytes", "empty"]
+Cause = Literal["timeout", "refused", "table", "column", "size", "address", "unreachable", "other"]
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?")  # fmt: skip
+_EXACT = 2**53  # whole numbers up to here survive a float
+MESSAGE = 300  # characters of what an engine says
+
+
+class Failed(Exception):
+    """A statement that passed the guard and yet has no result. `cause` says of what kind the reason is."""
+
+    def __init__(self, cause: Cause, message: str) -> None:
+        self.cause = cause
+        self.message = concealed(" ".join(message.split()))[:MESSAGE]
+        super().__init__(f"{cause}: {self.message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one statement may take. The defaults keep it well below 200 MB of this process."""
+
+    seconds: float = 5.0
+    rows: int = 200
+    columns: int = 100
+    cell: int = 2_000  # characters that are kept of one
+    total: int = 2_000_000  # characters of all cells
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The rows. `truncated` says that there are more; `cut` how many cells were shortened."""
+
+    columns: tuple[str, ...]
+    types: tuple[Type, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    seconds: float
+    truncated: bool
+    cut: int = 0
+
+
+def gather(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], limits: Limits, started: float
+) -> Result:
+    """The result of rows that are taken one by one, until there are enough or they are too long.
+
+    Raises:
+        Failed: there are too many columns.
+    """
+    if len(columns) > limits.columns:
+        raise Failed("size", f"The result has {len(columns)} columns; at most {limits.columns} may be. Name those you need.")  # fmt: skip
+    kept: list[tuple[Value, ...]] = []
+    length = cut = 0
+    truncated = False
+    binary: set[int] = set()
+    for row in rows:
+        if len(kept) == limits.rows:
+            truncated = True
+            break
+        values = [plain(value) for value in row]
+        for place, value in enumerate(values):
+            if isinstance(row[place], (bytes, bytearray, memoryview)):
+                binary.add(place)
+            if isinstance(value, str) and len(value) > limits.cell:
+                values[place] = value[: limits.cell] + "…"
+                cut += 1
+        length += sum(len(value) if isinstance(value, str) else 8 for value in values)
+        if length > limits.total and kept:
+            truncated = True
+            break
+        kept.append(tuple(values))
+    types = tuple(
+        "bytes" if place in binary else of_type([row[place] for row in kept])
+        for place in range(len(columns))
+    )
+    return Result(tuple(columns), types, tuple(kept), time.monotonic() - started, truncated, cut)
+
+
+def plain(value: object) -> Value:
+    """A value of an engine as one that JSON knows: dates as ISO text, decimals as numbers."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, Decimal):
+        if value.is_finite() and abs(value) < _EXACT and value == value.to_integral_value():
+            return int(value)
+        return plain(float(value)) if math.isfinite(float(value)) else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (datetime, date, clock)):
+        return value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f"({len(value)} bytes)"
+    return str(value)
+
+
+def of_type(values: Sequence[Value]) -> Type:
+    """The type of a column by its values, which is the same on every engine."""
+    found = [value for value in values if value is not None]
+    if not found:
+        return "empty"
+    if all(isinstance(value, bool) for value in found):
+        return "boolean"
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in found):
+        return "integer"
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in found):
+        return "number"
+    texts = [value if isinstance(value, str) else "" for value in found]
+    if all(_DAY.fullmatch(text) for text in texts):
+        return "date"
+    if all(_MOMENT.fullmatch(text) for text in texts):
+        return "datetime"
+    return "text"

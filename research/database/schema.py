@@ -1,0 +1,176 @@
+"""What a database holds: its tables and columns, their types, what they mean, some of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, func, inspect, select
+from sqlalchemy import column as named
+from sqlalchemy import table as source_of
+
+from research.database.allowed import Dialect
+
+Comments = Callable[[str, str], str]
+"""From a table and one of its columns ("" for the table itself) to what it means, or ""."""
+
+TABLES = 60  # that are read of one database
+FEW = 40  # different values at most that are shown of a column
+HANDFUL = 5  # of values that need not be repeated
+SHORT = 40  # characters of a value that is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`values` are all its different values, if they are few and short: data, never instructions."""
+
+    name: str
+    type: str
+    comment: str = ""
+    values: tuple[str, ...] = ()
+    key: bool = False
+    refers: str = ""  # "table.column" that a foreign key points to
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    columns: tuple[Column, ...]
+    comment: str = ""
+    view: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    dialect: Dialect
+    tables: tuple[Table, ...]
+
+    def names(self) -> dict[str, dict[str, str]]:
+        """For the guard: the columns of each table and their types."""
+        return {t.name: {c.name: c.type for c in t.columns} for t in self.tables}
+
+    def described(self, *, values: bool = True) -> str:
+        """The schema for a reader: one line a table, one a column, with what is known of each."""
+        lines = []
+        for table in self.tables:
+            lines.append(f"{table.name}{_note(table.comment)}")
+            for item in table.columns:
+                line = f"  {item.name} {item.type}{' primary key' * item.key}"
+                line += f" -> {item.refers}" if item.refers else ""
+                line += _note(item.comment)
+                if values and item.values:
+                    line += f" [{' | '.join(item.values)}]"
+                lines.append(line)
+        return "\n".join(lines)
+
+
+def _note(comment: str) -> str:
+    return f" -- {' '.join(comment.split())[:200]}" if comment.strip() else ""
+
+
+def of_sqlite(
+    connection: Connection, only: Collection[str] | None, comments: Comments | None
+) -> Schema:
+    """The tables and views of a file; `only` those named, if any are."""
+    found: Any = inspect(connection)
+    rows: list[_Row] = []
+    views = set(found.get_view_names())
+    for name in sorted(found.get_table_names()) + sorted(views):
+        keys = set(found.get_pk_constraint(name)["constrained_columns"])
+        refers = {
+            here: f"{key['referred_table']}.{there}"
+            for key in found.get_foreign_keys(name)
+            for here, there in zip(
+                key["constrained_columns"], key["referred_columns"], strict=False
+            )
+        }
+        for item in found.get_columns(name):
+            own, kind = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
+            rows.append((name, name in views, "", own, kind, "", own in keys, refers.get(own, "")))
+    return _schema("sqlite", rows, only, comments)
+
+
+def of_postgres(
+    connection: Connection, namespace: str, only: Collection[str] | None, comments: Comments | None
+) -> Schema:
+    """The tables and views of a schema that the role of the connection may read, but no extension's."""
+    rows = connection.exec_driver_sql(_CATALOG, {"namespace": namespace}).all()
+    return _schema("postgres", [tuple(row) for row in rows], only, comments)
+
+
+_Row = tuple[str, bool, str, str, str, str, bool, str]
+"""Table, whether it is a view, its comment; column, type, comment, whether it is a key, what it refers to."""
+
+_CATALOG = """
+select c.relname, c.relkind in ('v', 'm'), coalesce(obj_description(c.oid, 'pg_class'), ''),
+       a.attname, format_type(a.atttypid, a.atttypmod), coalesce(col_description(c.oid, a.attnum), ''),
+       exists(select from pg_constraint k
+              where k.conrelid = c.oid and k.contype = 'p' and a.attnum = any(k.conkey)),
+       coalesce((select t.relname || '.' || o.attname
+                 from pg_constraint k join pg_class t on t.oid = k.confrelid
+                 join pg_attribute o on o.attrelid = t.oid
+                      and o.attnum = k.confkey[array_position(k.conkey, a.attnum)]
+                 where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any(k.conkey)
+                 order by k.oid limit 1), '')
+from pg_class c
+join pg_namespace n on n.oid = c.relnamespace
+join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+where n.nspname = %(namespace)s and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition
+  and has_column_privilege(c.oid, a.attnum, 'select')
+  and not exists(select from pg_depend d
+                 where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+order by c.relkind in ('v', 'm'), c.relname, a.attnum
+"""
+
+
+def _schema(
+    dialect: Dialect,
+    rows: Iterable[_Row],
+    only: Collection[str] | None,
+    comments: Comments | None,
+) -> Schema:
+    """The tables that rows of columns tell of; what is said from outside goes before their own comments."""
+    tables: dict[str, Table] = {}
+    for name, view, about, column, kind, comment, key, refers in rows:
+        if (only is not None and name not in only) or (
+            name not in tables and len(tables) == TABLES
+        ):
+            continue
+        if comments:
+            about, comment = comments(name, "") or about, comments(name, column) or comment
+        known = tables.get(name, Table(name, (), about, view))
+        item = Column(column, kind, comment, (), key, refers)
+        tables[name] = replace(known, columns=(*known.columns, item))
+    return Schema(dialect, tuple(tables.values()))
+
+
+def values(
+    connection: Connection, of: str, name: str, *, few: int = FEW, repeated: bool = False
+) -> tuple[str, ...]:
+    """The different values of a column of text, sorted, if they are few and short; () if not.
+
+    If they must be `repeated`, more than a handful count only where each is in two rows on average:
+    an address that every row has one of its own of says nothing of the column.
+    """
+    source = source_of(of, named(name))
+    present = select(source.c[name]).where(source.c[name].is_not(None))
+    found = connection.execute(present.distinct().limit(few + 1)).scalars().all()
+    texts = sorted({tidy(str(value)) for value in found})
+    if len(texts) > few or any(len(text) > SHORT for text in texts):
+        return ()
+    if repeated and len(texts) > HANDFUL:
+        some = present.limit(2 * len(texts)).subquery()
+        if connection.execute(select(func.count()).select_from(some)).scalar_one() < 2 * len(texts):
+            return ()
+    return tuple(text for text in texts if text)
+
+
+def tidy(text: str) -> str:
+    """A value as it is shown: on one line."""
+    return " ".join(text.split())
+
+
+def is_text(kind: str) -> bool:
+    """Whether a column of this type may be one of a few words: a level, a province."""
+    return any(word in kind.upper() for word in ("CHAR", "TEXT", "CLOB", "ENUM"))

@@ -1,0 +1,401 @@
+"""Which statements pass, which are refused, and with what word to whoever wrote them."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from research.database.allowed import CLASSES, Dialect
+from research.database.distance import distance_km
+from research.database.engines import Database, open_database
+from research.database.guard import Query, check
+from research.database.refusals import KINDS, Refused
+from research.database.results import Failed, Limits, plain
+from tests.database.scenic import SECRET, cases
+from tests.database.scenic import TABLES as TABLES_READ
+
+TABLES = {
+    "a_sight": {
+        "gid": "INTEGER", "name": "TEXT", "level": "TEXT", "province": "TEXT", "city": "TEXT",
+        "lng": "REAL", "lat": "REAL", "rated": "DATE", "score": "REAL",
+    },
+    "visit": {"id": "INTEGER", "gid": "INTEGER", "year": "INTEGER", "visitors": "INTEGER", "n": "INTEGER"},
+    "tourist_spot": {
+        "id": "INTEGER", "gid": "INTEGER", "名称": "TEXT", "城市": "TEXT", "评分": "REAL",
+        "门票": "TEXT", "开放时间": "TEXT", "建议季节": "TEXT", "ticket_cny": "INTEGER",
+    },
+    "best": {"name": "TEXT", "score": "REAL"},
+}  # fmt: skip
+DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres")
+ATTACKS = [(d, case) for d in DIALECTS for case in cases("attacks.json", d)]
+LEGITIMATE = [(d, case["sql"]) for d in DIALECTS for case in cases("legitimate.json", d)]
+
+
+def passed(sql: str, dialect: Dialect = "sqlite", rows: int = 200) -> Query:
+    return check(sql, dialect, TABLES, rows=rows)
+
+
+def refused(sql: str, dialect: Dialect = "sqlite") -> Refused:
+    with pytest.raises(Refused) as caught:
+        passed(sql, dialect)
+    return caught.value
+
+
+def test_the_attacks_are_of_every_class_and_many() -> None:
+    assert len({case["sql"] for _, case in ATTACKS}) >= 300
+    assert len({case["class"] for _, case in ATTACKS}) >= 29
+
+
+@cache
+def outcomes() -> list[tuple[Dialect, dict[str, str], Query | Refused, float]]:
+    """What the guard says to each attack, and the seconds it thinks about it."""
+    found = []
+    for dialect, case in ATTACKS:
+        before = time.process_time()
+        said: Query | Refused
+        try:
+            said = passed(case["sql"], dialect)
+        except Refused as error:
+            said = error
+        found.append((dialect, case, said, time.process_time() - before))
+    return found
+
+
+def test_every_attack_is_refused_or_known_to_be_harmless() -> None:
+    through = [
+        (dialect, case["class"], case["sql"][:120], said.text[:120])
+        for dialect, case, said, _ in outcomes()
+        if isinstance(said, Query) and not ("harmless" in case and set(said.tables) <= set(TABLES))
+    ]
+    assert through == []
+
+
+def test_no_attack_keeps_the_guard_busy() -> None:
+    assert [case["sql"][:80] for _, case, _, seconds in outcomes() if seconds > 2] == []
+
+
+def test_what_passes_of_the_attacks_does_no_harm_on_sqlite(scenic: Path) -> None:
+    database = open_database(scenic, only=TABLES_READ, limits=Limits(seconds=0.5))
+    before = scenic.read_bytes()
+    for dialect, case in ATTACKS:
+        if dialect != "sqlite" or "harmless" not in case:
+            continue
+        started = time.monotonic()
+        try:
+            rows = database.run(database.check(case["sql"])).rows
+        except (Refused, Failed):
+            continue
+        finally:
+            assert time.monotonic() - started < database.limits.seconds + 2
+        assert SECRET not in repr(rows)
+    assert scenic.read_bytes() == before
+
+
+def test_of_legitimate_statements_at_most_two_in_a_hundred_are_refused() -> None:
+    assert len({sql for _, sql in LEGITIMATE}) >= 190
+    wrong = []
+    for dialect, sql in LEGITIMATE:
+        try:
+            passed(sql, dialect)
+        except Refused as error:
+            wrong.append((dialect, sql, str(error)))
+    assert len(wrong) <= len(LEGITIMATE) // 50, wrong
+
+
+def test_legitimate_statements_have_the_same_rows_written_anew(
+    database: Database, scenic: Path
+) -> None:
+    raw = sqlite3.connect(scenic)
+    raw.create_function("distance_km", 4, distance_km)
+    for dialect, sql in LEGITIMATE:
+        if dialect == "sqlite":
+            expected = [tuple(plain(value) for value in row) for row in raw.execute(sql)]
+            found = database.run(database.check(sql))
+            assert sorted(map(repr, found.rows)) == sorted(map(repr, expected)), sql
+            assert not found.truncated
+    raw.close()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(text=st.text(max_size=200))
+@settings(max_examples=150, deadline=None)
+def test_no_text_raises_anything_but_a_refusal(dialect: Dialect, text: str) -> None:
+    try:
+        passed(text, dialect)
+    except Refused as error:
+        assert error.kind in KINDS
+        assert error.message
+
+
+PIECES = [
+    r"SELECT",
+    r"FROM",
+    r"WHERE",
+    r"WITH",
+    r"AS",
+    r"(",
+    r")",
+    r",",
+    r".",
+    r"*",
+    r";",
+    r"'",
+    r'"',
+    r"`",
+    r"[",
+    r"]",
+    r"--",
+    r"/*",
+    r"*/",
+    r"$$",
+    r"E'",
+    r'U&"',
+    r"::",
+    r":",
+    r"?",
+    r"$1",
+    r"@x",
+    r"a_sight",
+    r"gid",
+    r"name",
+    r"secret",
+    r"t",
+    r"JOIN",
+    r"ON",
+    r"USING",
+    r"LATERAL",
+    r"NATURAL",
+    r"UNION",
+    r"ALL",
+    r"EXCEPT",
+    r"VALUES",
+    r"CASE",
+    r"WHEN",
+    r"THEN",
+    r"END",
+    r"IN",
+    r"NOT",
+    r"EXISTS",
+    r"LIKE",
+    r"BETWEEN",
+    r"AND",
+    r"OR",
+    r"CAST",
+    r"INTERVAL",
+    r"DATE",
+    r"'1'",
+    r"1",
+    r"1.5",
+    r"1e9",
+    r"0x1F",
+    r"NULL",
+    r"TRUE",
+    r"count(*)",
+    r"max(",
+    r"lower(",
+    r"pg_sleep(",
+    r"distance_km(",
+    r"OVER",
+    r"PARTITION",
+    r"BY",
+    r"ORDER",
+    r"LIMIT",
+    r"OFFSET",
+    r"FETCH",
+    r"FIRST",
+    r"ROWS",
+    r"ONLY",
+    r"GROUP",
+    r"HAVING",
+    r"FILTER",
+    r"RECURSIVE",
+    r"MATERIALIZED",
+    r"INTO",
+    r"FOR",
+    r"UPDATE",
+    r"DISTINCT",
+    r"ANY",
+    r"ARRAY",
+    r"[",
+    r"||",
+    r"~",
+    r"<>",
+    r"=",
+    r"<",
+    r"COLLATE",
+    r"AT",
+    r"TIME",
+    r"ZONE",
+    r"EXTRACT",
+    r"year",
+    r"名称",
+    r",",
+    r"(",
+    r")",
+]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(words=st.lists(st.sampled_from(PIECES), max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_no_heap_of_words_raises_anything_but_a_refusal(dialect: Dialect, words: list[str]) -> None:
+    try:
+        query = passed("SELECT " + " ".join(words), dialect)
+    except Refused:
+        return
+    assert set(query.tables) <= set(TABLES)
+    assert passed(query.text.replace("secret", "a_sight"), dialect).limit == query.limit
+
+
+@given(words=st.lists(st.sampled_from(LEGITIMATE), min_size=1, max_size=1), data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_legitimate_statement_that_lost_or_gained_a_piece_raises_nothing_else(
+    words: list[tuple[Dialect, str]], data: st.DataObject
+) -> None:
+    dialect, sql = words[0]
+    place = data.draw(st.integers(0, len(sql)))
+    gained = data.draw(st.sampled_from(PIECES))
+    lost = data.draw(st.integers(0, 12))
+    try:
+        query = passed(f"{sql[:place]} {gained} {sql[place + lost :]}", dialect)
+    except Refused:
+        return
+    assert set(query.tables) <= set(TABLES)
+
+
+# What a record says
+
+
+def test_a_query_tells_its_tables_its_columns_and_its_parts() -> None:
+    query = passed(
+        "WITH T AS (SELECT gid, count(*) AS n FROM visit GROUP BY gid) "
+        "SELECT a.Name, t.n FROM A_sight a JOIN t ON t.gid = a.gid"
+    )
+    assert query.tables == ("a_sight", "visit")
+    assert query.columns == (("a_sight", "gid"), ("a_sight", "name"), ("visit", "gid"))
+    assert query.ctes == {"t"}
+    assert query.dialect == "sqlite"
+
+
+@pytest.mark.parametrize(
+    ("written", "limit"),
+    [("", 11), (" LIMIT 5", 5), (" LIMIT 500", 11), (" FETCH FIRST 3 ROWS ONLY", 3), (" LIMIT 4 OFFSET 2", 4)],
+)  # fmt: skip
+def test_one_row_more_is_asked_for_than_may_be_shown(written: str, limit: int) -> None:
+    query = passed(f"SELECT name FROM a_sight ORDER BY gid{written}", rows=10)
+    assert query.limit == limit
+    assert f"LIMIT {limit}" in query.text
+
+
+def test_a_limit_within_a_part_is_kept_beside_that_of_the_whole() -> None:
+    query = passed("SELECT * FROM (SELECT name FROM a_sight LIMIT 3) x")
+    assert "LIMIT 3" in query.text
+    assert "LIMIT 201" in query.text
+
+
+def test_comments_and_hints_do_not_come_through() -> None:
+    assert "evil" not in passed("SELECT name /* evil */ FROM a_sight -- evil").text
+
+
+def test_the_schema_of_the_database_may_be_named_and_is_left_out() -> None:
+    assert "main" not in passed("SELECT main.a_sight.name FROM main.a_sight").text
+    assert "public" not in passed("SELECT name FROM public.a_sight", "postgres").text
+
+
+# What a refusal says
+
+
+def test_an_unknown_column_is_answered_with_those_that_are_like_it() -> None:
+    error = refused("SELECT nam FROM a_sight")
+    assert (error.kind, error.near) == ("column", ("a_sight.name",))
+    assert "'nam'" in error.message
+    assert refused("SELECT a.provinc FROM a_sight a").near == ("a.province",)
+
+
+def test_a_column_of_several_tables_is_answered_with_its_full_names() -> None:
+    error = refused("SELECT gid FROM a_sight a JOIN visit v ON v.gid = a.gid")
+    assert (error.kind, error.near) == ("column", ("a.gid", "v.gid"))
+
+
+def test_an_unknown_table_is_answered_with_those_that_are_like_it() -> None:
+    error = refused("SELECT * FROM a_sights")
+    assert (error.kind, error.near) == ("table", ("a_sight",))
+    assert refused("SELECT * FROM secret").kind == "table"
+
+
+def test_a_function_of_another_engine_is_answered_with_what_this_one_has() -> None:
+    assert refused("SELECT to_char(rated, 'YYYY') FROM a_sight").near == ("strftime",)
+    assert refused("SELECT strftime('%Y', rated) FROM a_sight", "postgres").near == ("to_char",)
+    assert refused("SELECT lenght(name) FROM a_sight").near == ("length",)
+    assert refused("SELECT DATE '2024-01-01'").near == ("date(…)",)
+    assert refused("SELECT concat(name, city) FROM a_sight").near == ("||",)
+    assert (
+        "date('now'" in refused("SELECT name FROM a_sight WHERE rated > CURRENT_DATE - 365").message
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("", "statement"),
+        ("DELETE FROM a_sight", "statement"),
+        ("SELECT 1; SELECT 2", "statement"),
+        ("SELECT name FROM a_sight WHERE", "syntax"),
+        ("SELECT name FROM a_sight LIMIT 1 + 1", "limit"),
+        ("SELECT name FROM a_sight WHERE gid = :x", "syntax"),
+        ("SELECT name FROM a_sight LIMIT 10 PERCENT", "limit"),
+        ("SELECT CAST(name AS xml) FROM a_sight", "type"),
+        ("SELECT name COLLATE evil FROM a_sight", "operator"),
+        ("SELECT hex(name) FROM a_sight", "function"),
+        ("SELECT '" + "x" * 600 + "'", "limit"),
+        ("WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r", "statement"),
+    ],
+)
+def test_a_refusal_is_of_a_kind(sql: str, kind: str) -> None:
+    assert refused(sql).kind == kind
+
+
+def test_a_refusal_has_no_colours_and_no_long_text_in_it() -> None:
+    for _, _, said, _ in outcomes():
+        if isinstance(said, Refused):
+            assert "\x1b" not in said.message
+            assert len(said.message) < 500
+
+
+# Distances
+
+
+def test_a_distance_is_plain_sql_on_postgresql_and_a_function_on_sqlite() -> None:
+    sql = "SELECT distance_km(lng, lat, 120.15, 30.25) AS km FROM a_sight"
+    assert "DISTANCE_KM(" in passed(sql).text
+    text = passed(sql, "postgres").text
+    assert "distance" not in text.lower()
+    assert "ASIN" in text
+
+
+def test_a_distance_takes_four_values_and_no_distance() -> None:
+    assert refused("SELECT distance_km(lng, lat) FROM a_sight").kind == "function"
+    inner = "distance_km(1, 2, 3, 4)"
+    assert refused(f"SELECT distance_km({inner}, 2, 3, 4)").kind == "function"
+
+
+def test_distances_are_those_of_the_world() -> None:
+    found = distance_km(121.4737, 31.2304, 116.4074, 39.9042)  # Shanghai, Beijing
+    assert found is not None
+    assert math.isclose(found, 1067, abs_tol=3)
+    assert distance_km(0, 0, 180, 0) == pytest.approx(math.pi * 6371.0088)
+    assert distance_km(None, 0, 1, 1) is None
+    assert distance_km("x", 0, 1, 1) is None
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_class_that_is_listed_is_one_of_the_parser(dialect: Dialect) -> None:
+    assert [name for name in sorted(CLASSES[dialect]) if not hasattr(exp, name)] == []
