@@ -11,12 +11,12 @@ Knows no prompt and no engine: both are given to it.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from research.database.refusals import Refused
 from research.database.rules import NotUnderstood, Reading, Vocabulary, read
 from research.records import Record, Say
 from research.trouble import Trouble
@@ -53,8 +53,11 @@ class Rows(Record):
     sql: str  # as it was run
     names: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    types: tuple[str, ...] = ()  # of the columns: integer, number, text, date, ...
     truncated: bool = False  # there were more
+    cut: int = 0  # cells that were shortened
     seconds: float = 0.0
+    missed: tuple[str, ...] = ()  # filters that can find nothing, and what is there instead
 
 
 class Outcome(Record):
@@ -68,10 +71,6 @@ class Outcome(Record):
     missing: tuple[tuple[str, int], ...] = ()
     problem: str = ""  # why there are no rows, for a person
     author: str = ""  # who has written the statement: a model, or "" for rules
-
-
-class Refused(Exception):
-    """A statement that may not be run, or cannot; the message helps whoever wrote it to do better."""
 
 
 class Engine(Protocol):
@@ -231,18 +230,15 @@ class Agent:
                 problem = str(refused)
                 trail.add("refused", problem, sql=statement.sql)
             else:
-                if found.rows and found.rows != ((0,),):
+                if found.rows and (found.rows != ((0,),) or not found.missed):
                     return found
-                near = await self._link(_literals(statement.sql))
-                problem = "it finds nothing" + (
-                    f"; in the database: {'; '.join(near)}" if near else ""
-                )
-                if not near:
+                if not found.missed:
                     return found  # what it names is there: that there is nothing is the answer
+                problem = f"it finds nothing: {'; '.join(found.missed)}"
                 trail.add("judge", problem)
             tries.append((statement.sql.strip(), problem))
         if found is None:
-            raise Refused(problem)
+            raise Refused("statement", problem)
         return found
 
     async def _supplemented(
@@ -331,8 +327,3 @@ def merged(rows: Rows, more: Rows, key: str) -> tuple[Rows, int]:
             cells.append(value)
         out.append(tuple(cells))
     return rows.model_copy(update={"rows": tuple(out)}), gained
-
-
-def _literals(sql: str) -> list[str]:
-    """The texts that a statement compares with."""
-    return [text.replace("''", "'").strip("%") for text in re.findall(r"'((?:[^']|'')*)'", sql)]

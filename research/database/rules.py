@@ -527,7 +527,12 @@ def _around(asked: _Asked, where: Sequence[tuple[str, str]]) -> Reading:
         raise NotUnderstood("、".join(name for name, _ in asked.areas))
     name, gid = asked.areas[0]
     km = "distance_km(s.lng_wgs84, s.lat_wgs84, c.lng_wgs84, c.lat_wgs84)"
-    known = [(f"c.gid = {gid}", ""), ("s.gid <> c.gid", ""), *where]
+    known = [
+        (f"c.gid = {gid}", ""),
+        ("s.gid <> c.gid", ""),
+        ("s.lng_wgs84 IS NOT NULL", ""),
+        *where,
+    ]
     meant: dict[Language, str]
     if asked.centre == "within":
         known.append((f"{km} <= {asked.radius:g}", ""))
