@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from research.database.agent import Agent, Outcome, Rows, Writer
@@ -30,8 +30,11 @@ _REASONS: dict[str, Reason] = {
 class DatabaseDesk:
     """The scenic areas that ship with the program, or a database of the analyst's own."""
 
-    def __init__(self, address: str, folder: Path, writer: Writer | None = None) -> None:
-        """`address` is that of a database, "" for the one that ships; `folder` is the data folder."""
+    def __init__(
+        self, address: str, folder: Path, writer: Callable[[str, str], Writer] | None = None
+    ) -> None:
+        """`address` is that of a database, "" for the one that ships; `folder` is the data folder.
+        `writer` makes what writes SQL, of a dialect and the description of the tables."""
         self._address, self._folder = address, folder
         self._writer = writer
         self._database: Database | None = None
@@ -45,8 +48,11 @@ class DatabaseDesk:
         Raises:
             Trouble: the database cannot be used.
         """
-        await self._opened()
-        agent = Agent(self, words=self._vocabulary, link=self._link, writer=self._writer)
+        database = await self._opened()
+        writer = (
+            self._writer(database.dialect, database.schema.described()) if self._writer else None
+        )
+        agent = Agent(self, words=self._vocabulary, link=self._link, writer=writer)
         return await agent.ask(question, say)
 
     async def run(self, sql: str) -> Rows:

@@ -73,7 +73,7 @@ class SQLWriter:
         self,
         models: _Models,
         dialect: str,
-        schema: Callable[[], str],
+        schema: str,
         examples: Callable[[str], Sequence[tuple[str, str]]] = lambda question: (),
     ) -> None:
         """`schema` describes the tables; `examples` are pairs of questions and statements that an
@@ -180,7 +180,7 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
         return await self._models.chat("plan").json(prompt, shape, Statement, "search", say)
 
     def _tables(self) -> str:
-        return "Tables:\n" + fenced("schema", self._schema())
+        return "Tables:\n" + fenced("schema", self._schema)
 
     def _shown_examples(self, question: str) -> str:
         pairs = [f"{asked}\n{sql}" for asked, sql in self._examples(question)]

@@ -54,7 +54,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def asked(folder: Path, writer: Scripted | None, question: str = QUESTION) -> Outcome:
-    return await DatabaseDesk("", folder, writer).ask(question, silent)
+    given = (lambda dialect, schema: writer) if writer else None
+    return await DatabaseDesk("", folder, given).ask(question, silent)
 
 
 def kinds(outcome: Outcome) -> list[str]:

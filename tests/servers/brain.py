@@ -23,7 +23,7 @@ Grounded = tuple[list[str], dict[str, Any] | None]
 REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 _STAGES = {
     "follow_ups": "reconsider", "is_sufficient": "reflect", "sections": "outline", "route": "plan",
-    "tones": "tones",
+    "tones": "tones", "answerable": "analyse", "sql": "sql",
     "colour": "check",
 }  # fmt: skip
 TEXTS = frozenset({"fenced", "wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"})
@@ -122,6 +122,7 @@ class Brain:
     what makes it of the prompt; `grounded` makes text and metadata of a search query. `values`
     replaces fields of a stage's JSON, as in `brain.values["plan"] = {"route": "direct"}`. `caller`
     says which tools are called instead of the usual ones; without any, the reply is a text.
+    `statements` are the SQL that it writes for a question, one after the other.
     `chapters` are the titles of an outline, `tools` the fields with which its searches are made;
     `section` is what is written of a section instead of the usual, or what makes it of the prompt.
     """
@@ -135,6 +136,7 @@ class Brain:
         self.chapters: list[str] = []
         self.tools: list[dict[str, str]] = []
         self.section: str | Callable[[str], str | None] | None = None
+        self.statements: list[str] = []
         self.caller: Callable[[Ask], Sequence[ToolCall]] | None = None
         self._reflected: dict[str, list[str]] = {}
 
@@ -190,6 +192,7 @@ class Brain:
         told = {
             "plan": self._plan, "reflect": self._reflect,
             "outline": self._outline, "reconsider": self._reconsider, "tones": _tones,
+            "analyse": _analysis, "sql": self._sql,
         }  # fmt: skip
         values = told.get(stage, _check)(ask, schema)
         return json.dumps(
@@ -267,6 +270,16 @@ class Brain:
         ]
         return {"is_sufficient": False, "knowledge_gap": f"{title}?", "follow_ups": queries}
 
+    def _sql(self, ask: Ask, schema: Schema) -> dict[str, Any]:
+        """The statement after those that the prompt shows as tried."""
+        tried = len(re.findall(r"<<<sql \w+\n", ask.user))
+        if not self.statements:
+            return {"sql": "SELECT COUNT(*) AS n FROM a_sight", "why": "all of them"}
+        return {
+            "sql": self.statements[min(tried, len(self.statements) - 1)],
+            "why": f"try {tried + 1}",
+        }
+
     def _round(self, ask: Ask) -> int:
         """Which reflection of its run this is.
 
@@ -286,6 +299,12 @@ class Brain:
     def _write(self, ask: Ask) -> str:
         said = self.answer(ask.prompt) if callable(self.answer) else self.answer
         return _answer(ask) if said is None else said
+
+
+def _analysis(ask: Ask, schema: Schema) -> dict[str, Any]:
+    """What a question wants of a database: whatever it says, and its names in Chinese."""
+    names = re.findall(r"浙江|江苏|北京|杭州|颐和园", ask.question)
+    return {"answerable": True, "meant": ask.question, "names": names, "clarify": ""}
 
 
 def _tones(ask: Ask, schema: Schema) -> dict[str, Any]:
