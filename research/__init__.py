@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         Usage,
         Watch,
     )
+    from research.runs.database import DatabaseAnswer, ask_database, query_database
     from research.runs.reports import load_report, news_report
     from research.runs.states import StateError
     from research.runs.watching import Unwatchable
@@ -85,6 +86,7 @@ __all__ = [
     "Conflict",
     "Conversation",
     "Coverage",
+    "DatabaseAnswer",
     "Entry",
     "Estimate",
     "Event",
@@ -122,6 +124,7 @@ __all__ = [
     "Usage",
     "Watch",
     "answer_tree",
+    "ask_database",
     "cited",
     "drafted",
     "edited_plan",
@@ -133,6 +136,7 @@ __all__ = [
     "news_report",
     "places_csv",
     "prices_as_of",
+    "query_database",
     "report_json",
     "report_markdown",
     "runs",
@@ -160,7 +164,10 @@ _HOMES = {
     "StoreError": "storage",
     "UnreadableItems": "news.command",
     "Unwatchable": "runs.watching",
+    "DatabaseAnswer": "runs.database",
     "answer_tree": "evidence.markup",
+    "ask_database": "runs.database",
+    "query_database": "runs.database",
     "cited": "evidence.citations",
     "drafted": "evidence.drafts",
     "edited_plan": "stages.plan",

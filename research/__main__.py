@@ -24,6 +24,7 @@ from rich.text import Text
 
 from research import (
     SUFFIXES,
+    DatabaseAnswer,
     Estimate,
     Event,
     Options,
@@ -36,7 +37,9 @@ from research import (
     Task,
     UnreadableItems,
     Watch,
+    ask_database,
     cited,
+    query_database,
     report_json,
     report_markdown,
     runs,
@@ -44,7 +47,7 @@ from research import (
 )
 
 ANSWERED, FAILED, UNUSABLE, NOTHING, UNCHANGED, STOPPED = 0, 1, 2, 3, 4, 130
-COMMANDS = ("ask", "news", "load", "plan", "library", "runs", "resume", "check", "stories")
+COMMANDS = ("ask", "news", "load", "plan", "library", "runs", "resume", "check", "stories", "db")
 PROG = "python -m research"
 
 DESCRIPTION = """\
@@ -70,6 +73,8 @@ commands:
                              plan waits for approval; with
                              --write it searches no more; --more: another round, if it is done
   check                      ask every model and every web search for something small
+  db QUESTION                ask the database of scenic areas, or that of DATABASE_URL; --sql
+                             "SELECT …" runs a statement of your own, read-only
   stories FILE.json          group items of news into stories: a JSON list of objects with title,
                              outlet, published, text, url
   COMMAND --help             the options of a command
@@ -264,6 +269,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     resume.add_argument("run", metavar="RUN", help="its id, or the first characters of it")
 
+    asking = command(_db, "db", "Asks the database.", [as_json, shared])
+    asking.add_argument("question", nargs="*", metavar="QUESTION")
+    asking.add_argument("--sql", metavar="SELECT", help="a statement instead of a question")
     news = command(_stories, "stories", "Groups items of news into stories, as JSON.", [shared])
     news.add_argument("file", type=Path, metavar="FILE", help="a JSON list; - is standard input")
 
@@ -824,6 +832,35 @@ def _stories(args: argparse.Namespace) -> int:
     except UnreadableItems as error:
         raise Quit(UNUSABLE, f"{args.file}: {error}") from error
     return ANSWERED
+
+
+def _db(args: argparse.Namespace) -> int:
+    """Asks the database, or runs a statement; what is refused ends with 2."""
+    question = " ".join(args.question).strip()
+    if bool(question) == bool(args.sql):
+        raise Quit(UNUSABLE, "db takes a question, or --sql with a statement.")
+    found = query_database(args.sql) if args.sql else ask_database(question)
+    if args.json:
+        _put(_json(found.model_dump_json()))
+    elif found.status in ("answered", "partial", "empty"):
+        _put(_rows_of(found))
+    if found.status in ("answered", "partial"):
+        return ANSWERED
+    if found.status == "empty":
+        return _complain(NOTHING, found.answer) if args.sql is None else ANSWERED
+    return _complain(FAILED if found.status == "failed" else UNUSABLE, found.answer)
+
+
+def _rows_of(found: DatabaseAnswer) -> str:
+    """An answer of the database as text: what it says, its rows, its statement."""
+    lines = [found.answer, ""] if found.question != found.sql and found.answer else []
+    lines.append("\t".join(found.columns))
+    lines += ["\t".join(_cell(value) for value in row.values()) for row in found.rows]
+    return "\n".join([*lines, "", found.sql]) + "\n"
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else " ".join(str(value).split())
 
 
 def _sample(args: argparse.Namespace) -> int:

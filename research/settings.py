@@ -57,6 +57,7 @@ class Settings(BaseModel):
 
     data_dir: Path
     store_url: SecretStr = _NO_KEY
+    database_url: SecretStr = _NO_KEY  # of the database that questions are put to
     queries: int = 3
     loops: int = 2
     sections: int = 5
@@ -178,7 +179,8 @@ class Settings(BaseModel):
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
         found += [_password(url) for url in urls]
-        found += _passwords(self.store_url.get_secret_value())
+        for url in (self.store_url, self.database_url):
+            found += _passwords(url.get_secret_value())
         return tuple(filter(None, found))
 
     def shown(self) -> list[tuple[str, str]]:
@@ -226,6 +228,7 @@ class Settings(BaseModel):
             ("MAP_TILES", self.map_tiles),
             ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
             ("STORE_URL", _bare(self.store_url.get_secret_value())),
+            ("DATABASE_URL", _bare(self.database_url.get_secret_value())),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
             ("SIGHTLINE_SEARCH_DELAY", f"{self.search_delay:g} s"),
             ("SIGHTLINE_CACHE_HOURS", f"{self.cache_hours:g}"),
@@ -498,6 +501,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
     return Settings(
         data_dir=folder.expanduser().absolute(),
         store_url=_database(env),
+        database_url=_key(env, "DATABASE_URL"),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
         sections=_whole(env, "SIGHTLINE_REPORT_SECTIONS", 5, 1, 12),

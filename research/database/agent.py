@@ -86,19 +86,26 @@ class Engine(Protocol):
 
 
 class Intent(Protocol):
-    """What a model has understood: whether the database can tell it, and which names are in it."""
+    """What a model has understood: whether the database can tell it, which names are in the
+    question, and what has to be said more exactly."""
 
-    answerable: bool
-    meant: str
-    names: Sequence[str]
-    clarify: str
+    @property
+    def answerable(self) -> bool: ...
+    @property
+    def meant(self) -> str: ...
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def clarify(self) -> str: ...
 
 
 class Statement(Protocol):
-    """What a model has written."""
+    """What a model has written, and why."""
 
-    sql: str
-    why: str
+    @property
+    def sql(self) -> str: ...
+    @property
+    def why(self) -> str: ...
 
 
 class Writer(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from research.database.desk import DatabaseDesk
 from research.library.index import Library
 from research.models.clients import Clients
 from research.models.roles import available
@@ -18,6 +19,7 @@ from research.reasoners.digest import Digest
 from research.reasoners.llm import LLM
 from research.reasoners.places import wanted
 from research.reasoners.split import Split
+from research.reasoners.sql import SQLWriter
 from research.records import Check, Options
 from research.runs.check import connections
 from research.runs.live import Means
@@ -75,6 +77,7 @@ class Kit:
         self.news = self._news_source()
         self.store = Store(settings.store)
         self.map = Service(settings, self.store, now)
+        self.database = self._database()
         self.places = self._places_source()
         library = LibrarySource(self.library, settings.passages_per_search)
         self.sources: dict[str, Source] = {
@@ -162,6 +165,12 @@ class Kit:
             deadline=settings.search_timeout,
             clock=now,
         )
+
+    def _database(self) -> DatabaseDesk:
+        models = self.models
+        writer = (lambda dialect, schema: SQLWriter(models, dialect, schema)) if models else None
+        address = self.settings.database_url.get_secret_value()
+        return DatabaseDesk(address, self.settings.data_dir, writer)
 
     def _places_source(self) -> PlacesSource:
         settings, models = self.settings, self.models

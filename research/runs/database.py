@@ -1,0 +1,92 @@
+"""Questions to the database for programs: one call, and all that it has come to."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from research import runs as engine
+from research.database.agent import Outcome, Status, Step
+from research.database.answer import told
+from research.records import Record, silent
+from research.trouble import Trouble
+
+
+class DatabaseAnswer(Record):
+    """What the database says to a question.
+
+    `status` is answered, partial (something is NULL; `missing` names the columns and how many rows
+    lack them), empty, unclear (`answer` asks back), refused or failed (`answer` says why). `rows` are
+    objects by the names of the columns, `count` how many there are, `truncated` whether there were
+    more. `sql` is the text that was run, `thought_chain` every step on the way.
+    """
+
+    status: Status
+    question: str
+    answer: str
+    rows: tuple[dict[str, Any], ...] = ()
+    columns: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    count: int = 0
+    truncated: bool = False
+    sql: str = ""
+    missing: dict[str, int] = Field(default_factory=dict)
+    author: str = ""  # the model that wrote the statement, "" for rules
+    thought_chain: tuple[Step, ...] = ()
+
+
+def ask_database(question: str) -> DatabaseAnswer:
+    """Puts a question to the database, in Chinese or English, and returns what it says.
+
+    The database is the one of scenic areas that ships, or that of `DATABASE_URL`; nothing is ever
+    written to it. Rules answer the common shapes at once; a model, where there is one, the rest.
+
+    Raises:
+        ValueError: there is no question.
+        SettingError: a setting is not usable.
+    """
+    if not question.strip():
+        raise ValueError("There is no question.")
+    here = engine.desk()
+    try:
+        outcome = here.runs.do(here.kit.database.ask(question.strip(), silent))
+    except Trouble as trouble:
+        outcome = Outcome(status="failed", question=question, problem=trouble.message)
+    return answered(outcome)
+
+
+def answered(outcome: Outcome) -> DatabaseAnswer:
+    """An outcome as programs read it."""
+    rows = outcome.rows
+    return DatabaseAnswer(
+        status=outcome.status,
+        question=outcome.question,
+        answer=told(outcome),
+        rows=tuple(dict(zip(rows.names, row, strict=True)) for row in rows.rows) if rows else (),
+        columns=rows.names if rows else (),
+        types=rows.types if rows else (),
+        count=len(rows.rows) if rows else 0,
+        truncated=bool(rows and rows.truncated),
+        sql=rows.sql if rows else "",
+        missing=dict(outcome.missing),
+        author=outcome.author,
+        thought_chain=outcome.steps,
+    )
+
+
+def query_database(sql: str) -> DatabaseAnswer:
+    """Runs a statement of one's own through the same guard and engine. A refusal and a failure are
+    answers with that status."""
+    kind: Literal["refused", "failed"]
+    here = engine.desk()
+    try:
+        rows = here.runs.do(here.kit.database.run(sql))
+    except ValueError as refused:
+        kind, problem = "refused", str(refused)
+    except Trouble as trouble:
+        kind, problem = "failed", trouble.message
+    else:
+        status: Status = "answered" if rows.rows else "empty"
+        return answered(Outcome(status=status, question=sql, rows=rows))
+    return answered(Outcome(status=kind, question=sql, problem=problem))
