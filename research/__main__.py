@@ -457,6 +457,13 @@ def _news(args: argparse.Namespace) -> int:
     watch = runs.watched(topic) if args.changed else None
     if watch:
         return _again(watch, args)
+    if not args.sources and "news" not in chosen.sources:
+        needed = runs.readiness()["news"].detail
+        _complain(
+            ANSWERED,
+            f"No news can be searched: that needs one of {needed}. "
+            "The report looks in the library instead.",
+        )
     run = runs.report_on(topic, options=chosen, save=_folder(args))
     code = _to_the_end(run, 0, args)
     if args.changed and (done := runs.get(run.id)) and done.status == "done":

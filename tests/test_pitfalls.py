@@ -825,11 +825,11 @@ def test_whatever_hangs_ends_at_its_deadline_and_is_named(
     desks: Desks, gemini: FakeGemini, stage: str, fault: str
 ) -> None:
     gemini.fail(stage, fault)
-    desk = desks.open(model_timeout=0.7, search_timeout=3)
+    desk = desks.open(model_timeout=1.5, search_timeout=3)
     report = asked(desk, loops=2, queries=1)
     assert (stage, "timeout") in failures(report)
     message = next(f.message for f in numbered(report).answer.failures if f.stage == stage)
-    assert "0.7 s" in message
+    assert "1.5 s" in message
 
 
 @pytest.mark.parametrize("fault", ["hang", "midhang"])
@@ -837,7 +837,7 @@ def test_an_answer_that_hangs_ends_at_its_deadline_and_the_evidence_is_shown(
     desks: Desks, gemini: FakeGemini, fault: str
 ) -> None:
     gemini.fail("write", fault)
-    report = asked(desks.open(model_timeout=0.7), status="failed")
+    report = asked(desks.open(model_timeout=1.5), status="failed")
     assert report.answer is not None and report.answer.unwritten
     assert ("write", "timeout") in failures(report)
     assert "timeout" in report.run.error

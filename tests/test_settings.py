@@ -547,13 +547,13 @@ def test_the_seconds_of_a_run_end_a_search_that_hangs(start: Start) -> None:
 
 def test_the_search_timeout_ends_a_search_that_hangs(start: Start) -> None:
     source = ScriptedSource(outcomes={"stuck": HANGS})
-    runs, run = start(ScriptedReasoner(["stuck", "quick"]), source, search_timeout=0.1, loops=1)
+    runs, run = start(ScriptedReasoner(["stuck", "quick"]), source, search_timeout=0.6, loops=1)
     assert over(runs, run).status == "done"
     report = runs.report(run.id)
     assert report is not None
     assert {f.task.query: f.reason for f in report.findings} == {"stuck": "timeout", "quick": None}
     stuck = next(f for f in report.findings if f.reason)
-    assert stuck.message == "no answer within 0.1 s"
+    assert stuck.message == "no answer within 0.6 s"
 
 
 def test_the_search_delay_lies_between_announcing_a_search_and_doing_it(start: Start) -> None:

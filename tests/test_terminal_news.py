@@ -251,3 +251,14 @@ def test_a_model_of_reports_that_is_set_in_part_ends_with_2_and_says_what_is_mis
     out, err = capsys.readouterr()
     assert out == "" and "cannot be used without QUERY_ENGINE_MODEL_NAME" in err
     assert KEY not in err
+
+
+def test_without_a_source_of_news_it_says_what_is_missing_and_looks_in_the_library(
+    env: dict[str, str],
+) -> None:
+    keyless = {k: v for k, v in env.items() if not k.startswith(("TAVILY", "QUERY_ENGINE"))}
+    found = done(keyless, "news", "西湖")
+    assert found.returncode == ANSWERED
+    assert "No news can be searched" in found.stderr and "TAVILY_API_KEY" in found.stderr
+    assert "NEWS_FEEDS" in found.stderr
+    assert found.stdout.startswith("# 西湖\n")

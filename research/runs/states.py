@@ -42,7 +42,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _STEPS: tuple[tuple[re.Pattern[str], type[Record]], ...] = (
     (re.compile(r"\S+ text \d+( \w+)?"), Section),
     (re.compile(r"\S+ judgement \d+( \w+)?"), Reflection),
-    (re.compile("tones"), Tones),
+    (re.compile(r"tones( \w+)?"), Tones),
     (re.compile(r"preface \w+"), Draft),
 )
 

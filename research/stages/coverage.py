@@ -11,12 +11,21 @@ from research.evidence.registry import gather
 from research.news.coverage import compared, cover, rated
 from research.news.coverage import read_ahead as prepare
 from research.reasoners import Reasoner
-from research.records import Coverage, Finding, Options, Plan, Question, Say, Tone, Tones
+from research.records import (
+    Coverage,
+    Finding,
+    Options,
+    Plan,
+    Question,
+    Say,
+    Tone,
+    Tones,
+    fingerprint,
+)
 from research.stages.budget import Ended, Meter
 from research.stages.section import Notes
 from research.stages.update import Earlier, expected
 
-STEP = "tones"
 Begin = Callable[[Sequence[Finding]], Coroutine[Any, Any, Coverage | None]]
 LATER = 0.03  # seconds until what was found is read ahead: whoever waits for it goes first
 PAUSE = 0.002  # seconds between two pieces
@@ -103,10 +112,9 @@ async def covered(
     headlines = [story.headline for story in coverage.stories if story.headline not in told]
     if not headlines:
         return coverage
-    if (known := notes.noted(STEP)) is not None:
-        tones = Tones.model_validate_json(known)
-        if len(tones.tones) == len(headlines):
-            return _rated(coverage, headlines, tones)
+    step = f"tones {fingerprint(*headlines)}"  # of these headlines and no others
+    if (known := notes.noted(step)) is not None:
+        return _rated(coverage, headlines, Tones.model_validate_json(known))
     try:
         async with meter.searching.open():
             tones = await reasoner.tones(question, headlines, options, say)
@@ -114,7 +122,7 @@ async def covered(
         meter.lack(ended.why)
         return coverage
     if tones.author and not tones.failures:
-        await notes.note(STEP, tones.model_dump_json())
+        await notes.note(step, tones.model_dump_json())
     return _rated(coverage, headlines, tones)
 
 

@@ -62,6 +62,7 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("watch", "run_id"): lambda key: refused(lambda: runs.watch(key, owner=BOB)),
     ("unwatch", "watch_id"): lambda key: runs.unwatch(key, owner=BOB),
     ("look_again", "watch_id"): lambda key: refused(lambda: runs.look_again(key, owner=BOB)),
+    ("saved", "run_id"): lambda key: runs.saved(key, owner=BOB),
     ("turns", "conversation"): lambda key: runs.turns(key, owner=BOB),
     ("label", "conversation"): lambda key: runs.label(key, title="Bob's", pinned=True, owner=BOB),
     ("forget", "conversation"): lambda key: runs.forget(key, owner=BOB),
@@ -185,7 +186,7 @@ def test_every_public_function_that_names_a_run_or_a_conversation_is_tried_here(
 def test_every_public_function_takes_an_owner_or_has_nothing_of_anybody_s() -> None:
     without = {name for name, signature in public().items() if "owner" not in signature.parameters}
     assert without == NOBODYS
-    tried = {name for name, _ in WAYS} | set(LISTS) | {"nearby"}
+    tried = {name for name, _ in WAYS} | set(LISTS) | {"nearby", "load"}
     assert set(public()) - without == tried
 
 

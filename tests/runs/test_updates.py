@@ -9,11 +9,24 @@ import pytest
 
 from research.evidence.citations import cited
 from research.evidence.registry import evidence_id
-from research.records import Answer, Change, Coverage, Evidence, Finding, Options, Passage, Task
+from research.records import (
+    Answer,
+    Change,
+    Coverage,
+    Evidence,
+    Finding,
+    Options,
+    Passage,
+    Question,
+    Task,
+    silent,
+)
 from research.records import fingerprint as mark
 from research.runs import watching
 from research.runs.base import Runs
 from research.runs.watching import Unwatchable
+from research.stages.budget import Meter
+from research.stages.coverage import covered
 from tests.fakes import RETRIEVED, ScriptedReasoner, ScriptedSource
 from tests.runs.conftest import Bench, over, report
 
@@ -260,3 +273,24 @@ def test_changes_survive_the_store(bench: Bench) -> None:
     change = Change(kind="new", story="s", headline="A", evidence=("e",))
     told = Coverage(as_of=DAY, changes=(change,), compared="r")
     assert Coverage.model_validate_json(told.model_dump_json()) == told
+
+
+async def test_tones_belong_to_the_headlines_that_they_were_given_for(wire: Wire) -> None:
+    class Kept:
+        def __init__(self) -> None:
+            self.steps: dict[str, str] = {}
+
+        def noted(self, step: str) -> str | None:
+            return self.steps.get(step)
+
+        async def note(self, step: str, text: str) -> None:
+            self.steps[step] = text
+
+    reasoner, notes = ScriptedReasoner(), Kept()
+    question = Question(text=TOPIC, language="en")
+    for query in ("a", "b", "a"):
+        finding = await wire.search(Task(id="1", source="news", query=query), silent)
+        await covered(
+            question, [finding], reasoner, REPORT, Meter(REPORT), notes, RETRIEVED, silent
+        )
+    assert reasoner.rated == [(BRIDGE[1],), (TRAMS[1],)]  # as many, but others; then as before
