@@ -36,6 +36,16 @@ RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrup
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
 Tone = Literal["positive", "neutral", "negative"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
+StepKind = Literal[
+    "understand",  # what is asked for, and who has understood it
+    "link",  # names of the question as the database has them
+    "write",  # a statement and why it is written so
+    "refused",  # by the guard or the engine; the reason goes back to whoever wrote it
+    "run",  # rows
+    "judge",  # whether they are what was asked for
+    "supplement",  # cells that were NULL and are not any more
+    "missing",  # what stays NULL
+]
 Hint = Literal[
     "",
     "key",  # the key is wrong or missing
@@ -330,6 +340,33 @@ class Picture(Record):
     page: str = ""
 
 
+class Step(Record):
+    """A step on the way from a question to rows of a database; `sql` is the text that was run, if one
+    was, `rows` how many it found, `seconds` how long that took."""
+
+    kind: StepKind
+    text: str = ""
+    sql: str = ""
+    rows: int | None = None
+    seconds: float = 0.0
+
+
+class Rows(Record):
+    """What a statement has found: `names` of the columns, values as JSON knows them.
+
+    `types` are told by the values: integer, number, text, boolean, date, datetime, bytes, empty.
+    """
+
+    sql: str  # as it was run
+    names: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    types: tuple[str, ...] = ()
+    truncated: bool = False  # there were more
+    cut: int = 0  # cells that were shortened
+    seconds: float = 0.0
+    missed: tuple[str, ...] = ()  # filters that can find nothing, and what is there instead
+
+
 class Finding(Record):
     """What one task brought back, or the reason why it brought back nothing.
 
@@ -358,6 +395,9 @@ class Finding(Record):
     pictures: tuple[Picture, ...] = ()
     outside: tuple[str, ...] = ()  # ids
     undated: tuple[str, ...] = ()  # ids
+    meant: str = ""  # what a database was asked for, as it was understood
+    rows: Rows | None = None  # of a database
+    steps: tuple[Step, ...] = ()  # on the way to them
     failures: tuple[Failure, ...] = ()  # what failed beside it: another provider, a page, a summary
 
     @property

@@ -58,6 +58,8 @@ class Settings(BaseModel):
     data_dir: Path
     store_url: SecretStr = _NO_KEY
     database_url: SecretStr = _NO_KEY  # of the database that questions are put to
+    database_samples: str = "on"  # values of its cells are read beforehand
+    database_timeout: float = 5.0  # seconds of a statement
     queries: int = 3
     loops: int = 2
     sections: int = 5
@@ -229,6 +231,8 @@ class Settings(BaseModel):
             ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
             ("STORE_URL", _bare(self.store_url.get_secret_value())),
             ("DATABASE_URL", _bare(self.database_url.get_secret_value())),
+            ("DATABASE_SAMPLES", self.database_samples),
+            ("DATABASE_TIMEOUT", f"{self.database_timeout:g} s"),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
             ("SIGHTLINE_SEARCH_DELAY", f"{self.search_delay:g} s"),
             ("SIGHTLINE_CACHE_HOURS", f"{self.cache_hours:g}"),
@@ -294,9 +298,10 @@ def _bare(url: str) -> str:
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}" if url else ""
 
 
-def _database(env: Mapping[str, str]) -> SecretStr:
-    """The address of a database. What is wrong is said without repeating it: it may be a password."""
-    value = env.get("STORE_URL", "").strip()
+def _database(env: Mapping[str, str], name: str, instead: str) -> SecretStr:
+    """The address of a database; `instead` is what is used without it. What is wrong is said without
+    repeating it: it may be a password."""
+    value = _text(env, name)
     scheme, _, rest = value.partition("://")
     scheme = scheme.lower()
     if scheme == "sqlite" and re.fullmatch(r"/[^?]*[^?/]", rest) and rest != "/:memory:":
@@ -305,9 +310,9 @@ def _database(env: Mapping[str, str]) -> SecretStr:
         return SecretStr(f"postgresql+psycopg://{rest}")
     if value:
         raise SettingError(
-            "STORE_URL must be an address such as postgresql://user:password@host/database or "
-            "sqlite:////folder/runs.db; in a user or password write %40 for @, %2F for /, %3A for :, "
-            "%23 for # and %3F for ?. Correct it or remove it to use a file in SIGHTLINE_DATA_DIR."
+            f"{name} must be an address such as postgresql://user:password@host/database or "
+            "sqlite:////folder/file.db; in a user or password write %40 for @, %2F for /, %3A for :, "
+            f"%23 for # and %3F for ?. Correct it or remove it to use {instead}."
         )
     return _NO_KEY
 
@@ -500,8 +505,10 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
     )
     return Settings(
         data_dir=folder.expanduser().absolute(),
-        store_url=_database(env),
-        database_url=_key(env, "DATABASE_URL"),
+        store_url=_database(env, "STORE_URL", "a file in SIGHTLINE_DATA_DIR"),
+        database_url=_database(env, "DATABASE_URL", "the scenic areas that ship with Sightline"),
+        database_samples=_switch(env, "DATABASE_SAMPLES", "on"),
+        database_timeout=_number(env, "DATABASE_TIMEOUT", 5, 0.05, 60),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
         sections=_whole(env, "SIGHTLINE_REPORT_SECTIONS", 5, 1, 12),

@@ -79,6 +79,7 @@ class ScriptedSource:
         self.name = name
         self.node = f"{name}_research"
         self.kind = kind
+        self.turns = 1
         self.usual = usual or Outcome()
         self.outcomes = dict(outcomes or {})
         self.calls: list[Task] = []

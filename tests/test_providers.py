@@ -497,7 +497,9 @@ def test_the_check_tells_what_is_wrong_in_words(
     gemini: Offer, check: Checked, fault: str, words: str
 ) -> None:
     gemini.server.fail("check", fault)
-    code, printed = check(gemini.env | {"SIGHTLINE_MODEL_TIMEOUT": "0.3" if fault == "hang" else "30"})
+    code, printed = check(
+        gemini.env | {"SIGHTLINE_MODEL_TIMEOUT": "0.3" if fault == "hang" else "30"}
+    )
     assert code == FAILED
     assert words in printed
 

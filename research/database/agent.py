@@ -18,46 +18,14 @@ from typing import Any, Literal, Protocol
 
 from research.database.refusals import Refused
 from research.database.rules import NotUnderstood, Reading, Vocabulary, read
-from research.records import Record, Say
+from research.records import Failure, Hint, Reason, Record, Rows, Say, Step, StepKind
+from research.text import language
 from research.trouble import Trouble
 
 STEPS = 4  # statements: the first, and three to put it right or to supplement it
-SHOWN = 20  # rows that a model is shown
+CONFIRMED = "confirmed"  # why a statement is used: somebody has found it right for this question
 
-Kind = Literal[
-    "understand",  # what is asked for, and who has understood it
-    "link",  # names of the question as the database has them
-    "write",  # a statement and why it is written so
-    "refused",  # by the guard or the engine; the reason goes back to whoever wrote it
-    "run",  # rows
-    "judge",  # whether they are what was asked for
-    "supplement",  # cells that were NULL and are not any more
-    "missing",  # what stays NULL
-]
 Status = Literal["answered", "partial", "empty", "unclear", "refused", "failed"]
-
-
-class Step(Record):
-    """A step on the way to the rows; `sql` is the text that was run, if one was."""
-
-    kind: Kind
-    text: str = ""
-    sql: str = ""
-    rows: int | None = None
-    seconds: float = 0.0
-
-
-class Rows(Record):
-    """What a statement has found: `names` of the columns, values as JSON knows them."""
-
-    sql: str  # as it was run
-    names: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    types: tuple[str, ...] = ()  # of the columns: integer, number, text, date, ...
-    truncated: bool = False  # there were more
-    cut: int = 0  # cells that were shortened
-    seconds: float = 0.0
-    missed: tuple[str, ...] = ()  # filters that can find nothing, and what is there instead
 
 
 class Outcome(Record):
@@ -70,6 +38,9 @@ class Outcome(Record):
     steps: tuple[Step, ...] = ()
     missing: tuple[tuple[str, int], ...] = ()
     problem: str = ""  # why there are no rows, for a person
+    reason: Reason | None = None  # of what kind that is, where it is a failure
+    hint: Hint = ""
+    failures: tuple[Failure, ...] = ()  # what failed beside rows that were found
     author: str = ""  # who has written the statement: a model, or "" for rules
 
 
@@ -128,6 +99,7 @@ class Writer(Protocol):
         """A statement that finds what is NULL in columns of rows, by their key. Raises Trouble."""
 
 
+Known = Callable[[str], str]  # from a question to a statement that was found right for it, or ""
 Link = Callable[[Sequence[str]], Awaitable[Sequence[str]]]  # names to what the database calls them
 
 
@@ -138,7 +110,7 @@ class _Trail:
     say: Say
     steps: list[Step] = field(default_factory=list)
 
-    def add(self, kind: Kind, text: str = "", **more: Any) -> None:
+    def add(self, kind: StepKind, text: str = "", **more: Any) -> None:
         step = Step(kind=kind, text=text, **more)
         self.steps.append(step)
         self.say("tool", name=kind, text=text, sql=step.sql, rows=step.rows, seconds=step.seconds)
@@ -154,16 +126,22 @@ class Agent:
         words: Callable[[], Awaitable[Vocabulary | None]],
         link: Link,
         writer: Writer | None = None,
+        known: Known = lambda question: "",
         key: str = "gid",
     ) -> None:
-        """`words` are those of the rules, None for a database that they do not know; `key` is the
-        column by which rows are the same."""
+        """`words` are those of the rules, None for a database that they do not know; `known` tells
+        the statement that an analyst has found right for the same question; `key` is the column by
+        which rows are the same."""
         self._engine, self._words, self._link = engine, words, link
-        self._writer, self._key = writer, key
+        self._writer, self._known, self._key = writer, known, key
 
     async def ask(self, question: str, say: Say) -> Outcome:
         """What the database says to a question. A failure that is to be expected is an outcome."""
         trail = _Trail(say)
+        if sql := self._known(question):
+            trail.add("understand", question)
+            trail.add("write", CONFIRMED, sql=sql)
+            return await self._read(question, Reading(sql, question, language(question)), trail)
         try:
             reading = await self._by_rules(question, trail)
         except NotUnderstood as lost:
@@ -191,14 +169,16 @@ class Agent:
         except Refused as refused:
             return self._without_rows("refused", question, reading.meant, str(refused), trail)
         except Trouble as trouble:
-            return self._without_rows("failed", question, reading.meant, trouble.message, trail)
+            return self._failed(question, reading.meant, trouble, trail)
         return self._with_rows(question, reading.meant, rows, trail, "")
 
     # By a model
 
     async def _by_model(self, question: str, writer: Writer, trail: _Trail) -> Outcome:
+        meant, failures = "", []
         try:
             intent = await writer.analyse(question, trail.say)
+            meant = intent.meant
             trail.add("understand", intent.meant)
             if not intent.answerable:
                 return self._without_rows("unclear", question, intent.meant, intent.clarify, trail)
@@ -207,12 +187,13 @@ class Agent:
                 trail.add("link", "; ".join(hints))
             rows = await self._written(question, writer, hints, trail)
             if rows.rows:
-                rows = await self._supplemented(question, writer, rows, hints, trail)
+                rows, failure = await self._supplemented(question, writer, rows, hints, trail)
+                failures += [failure] if failure else []
         except Refused as refused:
-            return self._without_rows("refused", question, "", str(refused), trail)
+            return self._without_rows("refused", question, meant, str(refused), trail)
         except Trouble as trouble:
-            return self._without_rows("failed", question, "", trouble.message, trail)
-        return self._with_rows(question, intent.meant, rows, trail, writer.author)
+            return self._failed(question, meant, trouble, trail)
+        return self._with_rows(question, meant, rows, trail, writer.author, failures)
 
     async def _written(
         self, question: str, writer: Writer, hints: Sequence[str], trail: _Trail
@@ -250,27 +231,30 @@ class Agent:
 
     async def _supplemented(
         self, question: str, writer: Writer, rows: Rows, hints: Sequence[str], trail: _Trail
-    ) -> Rows:
+    ) -> tuple[Rows, Failure | None]:
         """The rows with cells that were NULL filled by further statements, matched by the key, as
-        long as one gains a cell."""
+        long as one gains a cell; and what kept them from it, if something did. What was found before
+        a model or the database failed is kept."""
         for _ in range(STEPS - sum(step.kind == "write" for step in trail.steps)):
             lacking = [name for name, _ in lacks(rows)]
             if not lacking or self._key not in rows.names:
                 break
-            statement = await writer.supplement(question, rows, lacking, hints, trail.say)
-            if not statement.sql.strip():
-                break
-            trail.add("write", statement.why, sql=statement.sql)
             try:
+                statement = await writer.supplement(question, rows, lacking, hints, trail.say)
+                if not statement.sql.strip():
+                    break
+                trail.add("write", statement.why, sql=statement.sql)
                 more = await self._run(statement.sql, trail)
             except Refused as refused:
                 trail.add("refused", str(refused), sql=statement.sql)
                 break
+            except Trouble as trouble:
+                return rows, trouble.failure("search", "database")
             rows, gained = merged(rows, more, self._key)
             trail.add("supplement", rows=gained)
             if not gained:
                 break
-        return rows
+        return rows, None
 
     # Both
 
@@ -282,7 +266,13 @@ class Agent:
         return rows
 
     def _with_rows(
-        self, question: str, meant: str, rows: Rows, trail: _Trail, author: str
+        self,
+        question: str,
+        meant: str,
+        rows: Rows,
+        trail: _Trail,
+        author: str,
+        failures: Sequence[Failure] = (),
     ) -> Outcome:
         missing = lacks(rows)
         if missing:
@@ -296,7 +286,13 @@ class Agent:
             steps=tuple(trail.steps),
             missing=tuple(missing),
             author=author,
+            failures=tuple(failures),
         )
+
+    def _failed(self, question: str, meant: str, trouble: Trouble, trail: _Trail) -> Outcome:
+        """What was paid for on the way to a failure stays in its steps."""
+        outcome = self._without_rows("failed", question, meant, trouble.message, trail)
+        return outcome.model_copy(update={"reason": trouble.reason, "hint": trouble.hint})
 
     def _without_rows(
         self, status: Status, question: str, meant: str, problem: str, trail: _Trail

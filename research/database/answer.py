@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from research.database.agent import Outcome, Rows
-from research.records import Language
+from research.database.agent import Outcome
+from research.records import Language, Rows
 from research.text import language
 
 NAMES = 10  # things that are named

@@ -6,18 +6,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from research.database.agent import Agent, Outcome, Rows, Writer
+from sqlalchemy import make_url
+
+from research.database.agent import Agent, Outcome, Status, Writer
 from research.database.build import shipped
 from research.database.columns import comments
 from research.database.engines import Database, Missed, open_database
+from research.database.examples import Pair, like, same
 from research.database.link import Values
 from research.database.refusals import Refused
-from research.database.results import Failed
+from research.database.results import SECONDS, Failed, Limits
 from research.database.rules import Vocabulary
-from research.records import Reason, Say
+from research.database.schema import Schema
+from research.records import Reason, Rows, Say, Step, fingerprint
 from research.trouble import Trouble
 
 FEW = 2_000  # different values of a column in which names are looked up
+Make = Callable[[str, str, Callable[[str], Sequence[Pair]]], Writer]
 _REASONS: dict[str, Reason] = {
     "timeout": "timeout",
     "unreachable": "unreachable",
@@ -31,29 +36,77 @@ class DatabaseDesk:
     """The scenic areas that ship with the program, or a database of the analyst's own."""
 
     def __init__(
-        self, address: str, folder: Path, writer: Callable[[str, str], Writer] | None = None
+        self,
+        address: str,
+        folder: Path,
+        writer: Make | None = None,
+        *,
+        pairs: Callable[[str, str], Sequence[Pair]] = lambda owner, base: (),
+        samples: bool = True,
+        seconds: float = SECONDS,
     ) -> None:
         """`address` is that of a database, "" for the one that ships; `folder` is the data folder.
-        `writer` makes what writes SQL, of a dialect and the description of the tables."""
+
+        `writer` makes what writes SQL, of a dialect, the description of the tables and what tells
+        examples. `pairs` tells the questions whose statements an owner has found right in a
+        database. Of an attached database that is asked without `samples`, no value of a cell is
+        read before a statement is run. A statement may take `seconds`.
+        """
         self._address, self._folder = address, folder
-        self._writer = writer
+        self._writer, self._pairs = writer, pairs
+        self._samples, self._limits = samples or not address, Limits(seconds=seconds)
+        self.base = fingerprint(address) if address else "sights"
         self._database: Database | None = None
         self._values: Values | None = None
         self._words: Vocabulary | None = None
         self._opening = asyncio.Lock()
 
-    async def ask(self, question: str, say: Say) -> Outcome:
-        """What the database says to a question.
+    async def ask(self, question: str, say: Say, owner: str = "") -> Outcome:
+        """What the database says to a question of an owner.
 
         Raises:
             Trouble: the database cannot be used.
         """
         database = await self._opened()
-        writer = (
-            self._writer(database.dialect, database.schema.described()) if self._writer else None
+        pairs = await asyncio.to_thread(self._pairs, owner, self.base)
+        writer = None
+        if self._writer:
+            writer = self._writer(
+                database.dialect, database.schema.described(), lambda asked: like(asked, pairs)
+            )
+        agent = Agent(
+            self,
+            words=self._vocabulary,
+            link=self._link,
+            writer=writer,
+            known=lambda asked: same(asked, pairs),
         )
-        agent = Agent(self, words=self._vocabulary, link=self._link, writer=writer)
         return await agent.ask(question, say)
+
+    async def query(self, sql: str, say: Say, owner: str = "") -> Outcome:
+        """What a statement finds, or why it is refused.
+
+        Raises:
+            Trouble: the database cannot be used, or took too long.
+        """
+        try:
+            rows = await self.run(sql)
+        except Refused as refused:
+            step = Step(kind="refused", text=str(refused), sql=sql)
+            outcome = Outcome(status="refused", question=sql, steps=(step,), problem=str(refused))
+        else:
+            step = Step(kind="run", sql=rows.sql, rows=len(rows.rows), seconds=rows.seconds)
+            status: Status = "answered" if rows.rows else "empty"
+            outcome = Outcome(status=status, question=sql, meant="SQL", rows=rows, steps=(step,))
+        say(
+            "tool",
+            name=step.kind,
+            text=step.text,
+            sql=step.sql,
+            rows=step.rows,
+            seconds=step.seconds,
+        )
+        return outcome
 
     async def run(self, sql: str) -> Rows:
         """The rows of a statement, guarded.
@@ -69,6 +122,14 @@ class DatabaseDesk:
         """The tables as a model is told of them."""
         return (await self._opened()).schema.described()
 
+    async def tables(self) -> Schema:
+        """The tables, their columns and what is known of them. Raises Trouble."""
+        return (await self._opened()).schema
+
+    async def privileges(self) -> str:
+        """What the address may do besides reading, "" if nothing. Raises Trouble."""
+        return (await self._opened()).privileges
+
     async def _opened(self) -> Database:
         async with self._opening:
             if self._database is None:
@@ -80,13 +141,13 @@ class DatabaseDesk:
 
     def _open(self) -> Database:
         if self._address:
-            return open_database(self._address)
+            return open_database(self._address, samples=self._samples, limits=self._limits)
         texts = comments()
 
         def told(table: str, column: str) -> str:
             return " / ".join(filter(None, texts.get(table, {}).get(column, ("", ""))))
 
-        return open_database(shipped(self._folder), comments=told)
+        return open_database(shipped(self._folder), comments=told, limits=self._limits)
 
     async def _vocabulary(self) -> Vocabulary | None:
         if self._address:
@@ -96,9 +157,19 @@ class DatabaseDesk:
         return self._words
 
     async def _link(self, names: Sequence[str]) -> Sequence[str]:
+        if not self._samples:
+            return []
         if self._values is None:
             self._values = await asyncio.to_thread(_values, await self._opened())
         return [hint.text for hint in self._values.hints(names)]
+
+
+def named(address: str) -> str:
+    """What an attached database is called; "" for the one that ships."""
+    if not address:
+        return ""
+    name = make_url(address).database or ""
+    return Path(name).stem if address.startswith("sqlite") else name
 
 
 def _run(database: Database, sql: str) -> Rows:
@@ -117,7 +188,7 @@ def _run(database: Database, sql: str) -> Rows:
         truncated=result.truncated,
         cut=result.cut,
         seconds=result.seconds,
-        missed=tuple(map(_missed, database.missed(query))),
+        missed=tuple(map(_missed, database.missed(query, look=result.rows in ((), ((0,),))))),
     )
 
 

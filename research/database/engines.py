@@ -25,7 +25,7 @@ from research.database.guard import Query, check
 from research.database.postgres import PostgreSQL
 from research.database.refusals import alike
 from research.database.results import Failed, Limits, Result
-from research.database.schema import Comments, Schema, Table, is_text, tidy, values
+from research.database.schema import Comments, Schema, Table, has, is_text, tidy, values
 from research.database.sqlite import SQLite
 from research.trouble import conceal
 
@@ -97,11 +97,12 @@ class Database:
         """
         return self._backend.run(query.text, query.ctes)
 
-    def missed(self, query: Query) -> tuple[Missed, ...]:
+    def missed(self, query: Query, *, look: bool = False) -> tuple[Missed, ...]:
         """The filters of a statement that can find nothing, since their column has no such value.
 
-        Told only of columns whose values are all known. `= '杭州'` where the column says `杭州市` has
-        no rows and is no error: this is how to tell it from "there are none".
+        Told of columns whose values are all known; with `look`, the others are asked whether they
+        have it. `= '杭州'` where the column says `杭州市` has no rows and is no error: this is how to
+        tell it from "there are none".
         """
         known = {(t.name, c.name): c.values for t in self.schema.tables for c in t.columns}
         if self.dialect == "sqlite":
@@ -109,9 +110,19 @@ class Database:
         out = []
         for table, column, text in query.filters:
             found = known.get((table, column), ())
-            if found and tidy(text) and tidy(text) not in found:
+            if not tidy(text) or tidy(text) in found:
+                continue
+            if found or (look and (table, column) in known and self._lacks(table, column, text)):
                 out.append(Missed(table, column, text, tuple(alike(text, found, 40))))
         return tuple(out)
+
+    def _lacks(self, table: str, column: str, text: str) -> bool:
+        """Whether a column certainly has no such value."""
+        try:
+            with self._backend.reading() as connection:
+                return not has(connection, table, column, text)
+        except Failed:
+            return False
 
     def values(self, table: str, column: str, *, few: int) -> tuple[str, ...]:
         """The different values of a column of the schema, sorted; () if they are more, or long.

@@ -21,6 +21,7 @@ Cause = Literal["timeout", "refused", "table", "column", "size", "address", "unr
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?")  # fmt: skip
 _EXACT = 2**53  # whole numbers up to here survive a float
+SECONDS = 5.0  # of a statement
 MESSAGE = 300  # characters of what an engine says
 
 
@@ -37,7 +38,7 @@ class Failed(Exception):
 class Limits:
     """What one statement may take. The defaults keep it well below 200 MB of this process."""
 
-    seconds: float = 5.0
+    seconds: float = SECONDS
     rows: int = 200
     columns: int = 100
     cell: int = 2_000  # characters that are kept of one

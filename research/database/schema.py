@@ -166,6 +166,13 @@ def values(
     return tuple(text for text in texts if text)
 
 
+def has(connection: Connection, of: str, name: str, text: str) -> bool:
+    """Whether a column has a value."""
+    source = source_of(of, named(name))
+    found = select(source.c[name]).where(source.c[name] == text).limit(1)
+    return connection.execute(found).first() is not None
+
+
 def tidy(text: str) -> str:
     """A value as it is shown: on one line."""
     return " ".join(text.split())

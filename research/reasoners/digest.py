@@ -37,6 +37,7 @@ from research.records import (
 from research.text import has_han
 
 MAP = "places"  # the source that is asked for places, and for nothing else
+DATABASE = "database"  # the source that is asked whole questions
 PLACES = 10  # in the answer; a map shows all
 ATTEMPTS = 2  # new tasks a part and round
 _TITLE = 60  # characters of the title of a section
@@ -120,9 +121,12 @@ class Digest:
         if MAP in options.sources:
             parts = _one_wish(question, parts)
         tasks = list(_on_a_map(question, parts, options))
+        if DATABASE in options.sources:
+            number, part = f"1.{len(tasks) + 1}", parts[0].id
+            tasks.append(Task(id=number, source=DATABASE, query=question.text, part=part))
         for group in _groups(parts, options.queries):
             for source in options.sources:
-                if source != MAP:
+                if source not in (MAP, DATABASE):
                     tasks.append(self._task(question, group, source, len(tasks) + 1))
         return Plan(question=rewritten, parts=tuple(parts), tasks=tuple(tasks))
 
@@ -171,7 +175,9 @@ class Digest:
         missing = [
             part
             for part in plan.parts
-            if not self._quotes(question, part, findings) and not _on_map(part, findings)
+            if not self._quotes(question, part, findings)
+            and not _of(MAP, part, findings)
+            and not _of(DATABASE, part, findings)
         ]
         if not missing:
             note = _COVERED[question.language]
@@ -206,7 +212,9 @@ class Digest:
         for variant in self._variants(question, part):
             if tried and not variant.why:
                 continue
-            for source in dict.fromkeys(task.source for task in plan.tasks if task.source != MAP):
+            for source in dict.fromkeys(task.source for task in plan.tasks):
+                if source in (MAP, DATABASE):
+                    continue
                 task = variant.model_copy(update={"source": source})
                 if task.key not in known:
                     yield task
@@ -327,16 +335,17 @@ class Digest:
         self, question: Question, part: Part, findings: Sequence[Finding]
     ) -> Iterator[Span]:
         """What there is on a part: places, quotes, what has to be asked back, or that there is none."""
+        yield from (rows := list(_told(part, findings)))
         yield from (places := list(_listed(part, findings)))
         quotes = self._quotes(question, part, findings)
         yield from (_span(quote, part) for quote in quotes)
-        back = [f.message for f in findings if f.task.part == part.id and f.reason == "unclear"]
+        back = [f.message for f in findings if f.task.part == part.id and _asks_back(f)]
         for text in dict.fromkeys(back):
             yield Span(kind="missing", text=text, part=part.id)
         own = [f for f in findings if f.task.part == part.id and f.task.source == MAP]
         if any(f.reason not in (None, "empty", "unclear", "left out") for f in own) and not places:
             yield Span(kind="missing", text=_NO_MAP[question.language], part=part.id)
-        elif not (places or quotes or back):
+        elif not (rows or places or quotes or back):
             offline = any(_unknown_offline(f) for f in own)
             words = _NOT_OFFLINE if offline else self._lacking(question, part, findings)
             yield Span(kind="missing", text=words[question.language], part=part.id)
@@ -356,7 +365,7 @@ class Digest:
     ) -> tuple[Quote, ...]:
         names = self._names(part.subject, question.text)
         text = "" if part.text in _GENERAL.values() else part.text
-        documents = [finding for finding in findings if finding.task.source != MAP]
+        documents = [f for f in findings if f.task.source not in (MAP, DATABASE)]
         return select(text, names or (part.subject,), bool(names), documents, self._corpus)
 
 
@@ -406,10 +415,16 @@ def _wish(part: Part, question: Question) -> str:
     return question.text if wish else ""
 
 
-def _on_map(part: Part, findings: Sequence[Finding]) -> list[Finding]:
-    """The searches of the map for a part that have found something."""
-    own = (f for f in findings if f.task.source == MAP and f.task.part == part.id)
+def _of(source: str, part: Part, findings: Sequence[Finding]) -> list[Finding]:
+    """The searches of a source for a part that have found something."""
+    own = (f for f in findings if f.task.source == source and f.task.part == part.id)
     return [finding for finding in own if finding.evidence]
+
+
+def _asks_back(finding: Finding) -> bool:
+    """Whether a search came to nothing because of how it was asked, which its message tells."""
+    refused = finding.task.source == DATABASE and finding.reason == "blocked"
+    return finding.reason == "unclear" or refused
 
 
 def _unknown_offline(finding: Finding) -> bool:
@@ -419,11 +434,23 @@ def _unknown_offline(finding: Finding) -> bool:
 
 def _listed(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
     """The best places for a part, each as the map service describes it."""
-    items = [item for finding in _on_map(part, findings) for item in finding.evidence]
+    items = [item for finding in _of(MAP, part, findings) for item in finding.evidence]
     for item in items[:PLACES]:
         passage = item.passages[0]
         cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
         yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id)
+
+
+def _told(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
+    """What a database says of a part: how much it found, and the first rows of it."""
+    for finding in _of(DATABASE, part, findings):
+        for span in finding.summary:
+            yield span.model_copy(update={"part": part.id})
+        statement, *spots = finding.evidence
+        own = [(statement, p) for p in statement.passages if p.heading.startswith("row ")]
+        for item, passage in [*((i, i.passages[0]) for i in spots), *own][:PLACES]:
+            cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
+            yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id)
 
 
 def _failed(part: Part, findings: Sequence[Finding]) -> bool:

@@ -350,7 +350,7 @@ def _on_a_map(question: Question, options: Options) -> tuple[Task, ...]:
         return ()
     return tuple(
         Task(id=f"1.{n}", source=source, query=question.text)
-        for n, source in enumerate(options.sources, 1)
+        for n, source in enumerate((s for s in options.sources if s != "database"), 1)
     )
 
 

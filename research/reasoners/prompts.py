@@ -45,7 +45,9 @@ _SOURCES = {
     "is near or in a place, opening hours, ratings, the way between two places, the weather; one "
     "sentence that names the place and what is looked for, in Chinese; empty unless the question "
     "wants such places",
-    "database": "a database",
+    "database": "a database, of China's 5A scenic areas (where they are, when they were rated, tickets, "
+    "opening hours, distances) or of the analyst's own; one whole question in plain words that names "
+    "what is counted, listed, compared or near; empty unless such rows help",
 }
 
 

@@ -25,6 +25,7 @@ from research.records import (
     Event,
     Finding,
     Options,
+    Part,
     Place,
     Plan,
     Readiness,
@@ -46,6 +47,7 @@ from research.runs.kit import Kit, now
 from research.runs.local import LocalRuns
 from research.runs.states import read, restored
 from research.settings import Settings
+from research.stages.answer import STATEMENT
 from research.stages.search import failed
 from research.text import language
 from research.trouble import Trouble
@@ -193,6 +195,49 @@ def report_on(
     if save:
         desk().runs.means.files.into(run_id, save)
     return desk().runs.start(topic, options=chosen, owner=owner, follows=follows, run_id=run_id)
+
+
+def ask_database(
+    question: str, *, statement: bool = False, owner: str = "local", run_id: str = ""
+) -> Run:
+    """Puts a question to the database and returns at once: a run that looks nowhere else. With
+    `statement`, what is asked is SQL, which is run as it is if the guard lets it pass.
+
+    Raises:
+        QuestionError: there is no question, or it is too long.
+        StoreError: the run could not be stored.
+    """
+    here, text = desk(), question.strip()
+    update = {"sources": ("database",), "queries": 1, "loops": 1, "approve": False}
+    task = Task(
+        id="1.1", source="database", query=text, part="p1", tool=STATEMENT if statement else ""
+    )
+    return here.runs.start(
+        question,
+        options=here.usual().model_copy(update=update),
+        owner=owner,
+        plan=Plan(parts=(Part(id="p1", subject="", text=text),), tasks=(task,)),
+        run_id=run_id,
+    )
+
+
+def confirm(question: str, sql: str, *, owner: str = "local") -> None:
+    """Notes that a statement is right for a question to the database: it answers the same question
+    from now on, and is an example for those like it."""
+    here = desk()
+    here.runs.store.confirm(owner, here.kit.database.base, question, sql)
+
+
+def confirmed(*, owner: str = "local") -> Sequence[tuple[str, str]]:
+    """The owner's questions to the database with the statements that are right, the latest first."""
+    here = desk()
+    return here.runs.store.confirmed(owner, here.kit.database.base)
+
+
+def unconfirm(question: str, *, owner: str = "local") -> None:
+    """Takes back that the statement of a question is right."""
+    here = desk()
+    here.runs.store.unconfirm(owner, here.kit.database.base, question)
 
 
 def load(path: Path, *, owner: str = "local", save: Path | None = None) -> Run:

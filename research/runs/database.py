@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
 from research import runs as engine
-from research.database.agent import Outcome, Status, Step
+from research.database.agent import Outcome, Status
 from research.database.answer import told
-from research.records import Record, silent
+from research.database.desk import named
+from research.records import Failure, Record, Step, silent
 from research.trouble import Trouble
 
 
@@ -50,10 +51,75 @@ def ask_database(question: str) -> DatabaseAnswer:
         raise ValueError("There is no question.")
     here = engine.desk()
     try:
-        outcome = here.runs.do(here.kit.database.ask(question.strip(), silent))
+        outcome = here.runs.do(here.kit.database.ask(question.strip(), silent, "local"))
     except Trouble as trouble:
         outcome = Outcome(status="failed", question=question, problem=trouble.message)
     return answered(outcome)
+
+
+class DatabaseColumn(Record):
+    """A column: its type as the database names it, what it means, and its values where they are few."""
+
+    name: str
+    type: str
+    comment: str = ""
+    key: bool = False
+    refers: str = ""  # "table.column"
+    values: tuple[str, ...] = ()
+
+
+class DatabaseTable(Record):
+    """A table or a view that can be asked."""
+
+    name: str
+    columns: tuple[DatabaseColumn, ...]
+    comment: str = ""
+    view: bool = False
+
+
+class DatabaseSchema(Record):
+    """What can be asked: `title` is "" for the database that ships. `privileges` is "" where the
+    address allows no more than reading, else write or superuser. `failure` says why nothing can be
+    told."""
+
+    title: str = ""
+    dialect: str = ""
+    tables: tuple[DatabaseTable, ...] = ()
+    privileges: str = ""
+    failure: Failure | None = None
+
+
+def database_schema() -> DatabaseSchema:
+    """The tables of the database that questions are put to. A database that cannot be used is a
+    schema with a failure."""
+    here = engine.desk()
+    title = named(here.settings.database_url.get_secret_value())
+    database = here.kit.database
+    try:
+        schema = here.runs.do(database.tables())
+        privileges = here.runs.do(database.privileges())
+    except Trouble as trouble:
+        return DatabaseSchema(title=title, failure=trouble.failure("search", "database"))
+    tables = tuple(
+        DatabaseTable(
+            name=table.name,
+            comment=table.comment,
+            view=table.view,
+            columns=tuple(
+                DatabaseColumn(
+                    name=column.name,
+                    type=column.type,
+                    comment=column.comment,
+                    key=column.key,
+                    refers=column.refers,
+                    values=column.values,
+                )
+                for column in table.columns
+            ),
+        )
+        for table in schema.tables
+    )
+    return DatabaseSchema(title=title, dialect=schema.dialect, tables=tables, privileges=privileges)
 
 
 def answered(outcome: Outcome) -> DatabaseAnswer:
@@ -78,15 +144,9 @@ def answered(outcome: Outcome) -> DatabaseAnswer:
 def query_database(sql: str) -> DatabaseAnswer:
     """Runs a statement of one's own through the same guard and engine. A refusal and a failure are
     answers with that status."""
-    kind: Literal["refused", "failed"]
     here = engine.desk()
     try:
-        rows = here.runs.do(here.kit.database.run(sql))
-    except ValueError as refused:
-        kind, problem = "refused", str(refused)
+        outcome = here.runs.do(here.kit.database.query(sql, silent))
     except Trouble as trouble:
-        kind, problem = "failed", trouble.message
-    else:
-        status: Status = "answered" if rows.rows else "empty"
-        return answered(Outcome(status=status, question=sql, rows=rows))
-    return answered(Outcome(status=kind, question=sql, problem=problem))
+        outcome = Outcome(status="failed", question=sql, problem=trouble.message)
+    return answered(outcome)

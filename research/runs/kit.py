@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
-from research.database.desk import DatabaseDesk
+from research.database.desk import DatabaseDesk, named
 from research.library.index import Library
 from research.models.clients import Clients
 from research.models.roles import available
@@ -26,6 +27,7 @@ from research.runs.live import Means
 from research.runs.store import Store
 from research.settings import Settings, forget_old_tracing
 from research.sources import Source
+from research.sources.database import DatabaseSource
 from research.sources.library import LibrarySource
 from research.sources.news import NewsSource
 from research.sources.places import PlacesSource
@@ -42,7 +44,7 @@ from research.trouble import conceal
 if TYPE_CHECKING:
     from research.sources.web.pages import PageReader
 
-SOURCES = (WebSource, NewsSource, PlacesSource, LibrarySource)
+SOURCES = (WebSource, NewsSource, PlacesSource, DatabaseSource, LibrarySource)
 
 
 def now() -> datetime:
@@ -81,7 +83,8 @@ class Kit:
         self.places = self._places_source()
         library = LibrarySource(self.library, settings.passages_per_search)
         self.sources: dict[str, Source] = {
-            source.name: source for source in (self.web, self.news, self.places, library)
+            source.name: source
+            for source in (self.web, self.news, self.places, self._database_source(), library)
         }
         self.reasoner = self._reasoner()
 
@@ -168,9 +171,19 @@ class Kit:
 
     def _database(self) -> DatabaseDesk:
         models = self.models
-        writer = (lambda dialect, schema: SQLWriter(models, dialect, schema)) if models else None
-        address = self.settings.database_url.get_secret_value()
-        return DatabaseDesk(address, self.settings.data_dir, writer)
+        settings = self.settings
+        return DatabaseDesk(
+            settings.database_url.get_secret_value(),
+            settings.data_dir,
+            partial(SQLWriter, models) if models else None,
+            pairs=self.store.confirmed,
+            samples=settings.database_samples == "on",
+            seconds=settings.database_timeout,
+        )
+
+    def _database_source(self) -> DatabaseSource:
+        title = named(self.settings.database_url.get_secret_value())
+        return DatabaseSource(self.database, title=title, clock=now)
 
     def _places_source(self) -> PlacesSource:
         settings, models = self.settings, self.models

@@ -19,7 +19,7 @@ from research.runs.memory import before
 from research.runs.store import Lost, Store
 from research.runs.together import Together
 from research.settings import Settings
-from research.sources import Source
+from research.sources import Owned, Source
 from research.stages.answer import Unwritten
 from research.stages.budget import Meter, worked
 from research.stages.update import Earlier
@@ -50,6 +50,13 @@ class Means:
     def __post_init__(self) -> None:
         object.__setattr__(self, "files", Files(self.settings, self.store))
         object.__setattr__(self, "together", Together(self.store.database))
+
+    def sources_of(self, owner: str) -> dict[str, Source]:
+        """The sources for the runs of an owner."""
+        return {
+            name: source.of(owner) if isinstance(source, Owned) else source
+            for name, source in self.sources.items()
+        }
 
     def told(self, error: BaseException) -> str:
         """What is said of the failure of a run."""
@@ -135,7 +142,7 @@ class Live:
         earlier = self._updated()
         return Context(
             reasoner=means.reasoner,
-            sources=means.sources,
+            sources=means.sources_of(run.owner),
             options=run.options,
             ledger=ledger,
             notes=ledger,

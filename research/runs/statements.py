@@ -18,6 +18,7 @@ from research.runs.tables import (
     evidence,
     lookup,
     note,
+    pair,
     run,
     search,
     watch,
@@ -180,6 +181,17 @@ WATCHES = (
 UNWATCH = delete(watch).where(
     watch.c.run == _("watched"),
     watch.c.run.in_(select(run.c.id).where(run.c.owner == _("owner"))),
+)
+
+ADD_PAIR = Upsert(pair)
+PAIRS = (
+    select(pair.c.question, pair.c.sql)
+    .where(pair.c.owner == _("owner"), pair.c.base == _("base"))
+    .order_by(pair.c.made.desc(), pair.c.question)
+    .limit(_("most"))
+)
+FORGET_PAIR = delete(pair).where(
+    pair.c.owner == _("owner"), pair.c.base == _("base"), pair.c.question == _("asked")
 )
 
 KEEP_ANSWER = Upsert(answer)

@@ -42,6 +42,7 @@ from research.runs.server import Server
 log = logging.getLogger(__name__)
 
 STOP, WRITE = 1, 2  # what may be asked of a run under way
+PAIRS = 200  # confirmed statements that are looked at, the latest
 LOOKUPS = timedelta(days=31)  # that answers of services are kept, at the longest
 _T = TypeVar("_T")
 _REFLECTIONS = TypeAdapter(tuple[Reflection, ...])
@@ -466,6 +467,27 @@ class Store:
         """A run is watched no more."""
         with self.database.write() as work:
             work.do(sql.UNWATCH, watched=run_id, owner=owner)
+
+    # Questions to a database whose statements are right
+
+    def confirm(self, owner: str, base: str, question: str, text: str) -> None:
+        """Notes that a statement, `text`, is right for an owner's question to a database."""
+        made = datetime.now(UTC).isoformat()
+        with self.database.write() as work:
+            work.do(
+                sql.ADD_PAIR,
+                owner=owner, base=base, question=question, sql=text, made=made,
+            )  # fmt: skip
+
+    def confirmed(self, owner: str, base: str) -> list[tuple[str, str]]:
+        """An owner's questions to a database with the statements that are right, the latest first."""
+        rows = self.database.read(sql.PAIRS, owner=owner, base=base, most=PAIRS)
+        return [(row[0], row[1]) for row in rows]
+
+    def unconfirm(self, owner: str, base: str, question: str) -> None:
+        """Takes back what was noted of a question."""
+        with self.database.write() as work:
+            work.do(sql.FORGET_PAIR, owner=owner, base=base, asked=question)
 
     def forget(self, conversation: str, owner: str) -> list[str]:
         """Deletes a conversation with its runs and its evidence; returns the runs' ids."""

@@ -104,6 +104,15 @@ account = Table(
     Column("day", Text, primary_key=True),
     Column("n", Integer, nullable=False),
 )
+pair = Table(
+    "pair",
+    tables,
+    Column("owner", Text, primary_key=True),
+    Column("base", Text, primary_key=True),
+    Column("question", Text, primary_key=True),
+    Column("sql", Text, nullable=False),
+    Column("made", Text, nullable=False),
+)
 
 SQLITE = (
     """
@@ -154,6 +163,11 @@ SQLITE = (
         run text primary key references run on delete cascade, created text not null)
         without rowid;
     """,
+    """
+    create table pair(
+        owner text not null, base text not null, question text not null, sql text not null,
+        made text not null, primary key(owner, base, question)) without rowid;
+    """,
 )
 
 # Text is compared byte by byte, as SQLite does: times as text have no other order.
@@ -202,5 +216,10 @@ POSTGRESQL = (
         text {_TEXT} not null, primary key(run, step));
     create table watch(
         run {_TEXT} primary key references run on delete cascade, created {_TEXT} not null);
+    """,
+    f"""
+    create table pair(
+        owner {_TEXT} not null, base {_TEXT} not null, question {_TEXT} not null,
+        sql {_TEXT} not null, made {_TEXT} not null, primary key(owner, base, question));
     """,
 )

@@ -5,9 +5,17 @@ To add one: a module here with a class that follows `Source`, and one line in `r
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from research.records import EvidenceKind, Finding, Readiness, Say, Task
+
+
+@runtime_checkable
+class Owned(Protocol):
+    """A source that knows things of whoever asks."""
+
+    def of(self, owner: str) -> Source:
+        """The source for the runs of an owner."""
 
 
 class Source(Protocol):
@@ -28,6 +36,10 @@ class Source(Protocol):
     @property
     def kind(self) -> EvidenceKind:
         """The kind of evidence it brings."""
+
+    @property
+    def turns(self) -> int:
+        """How often in turn a search may ask somebody; each time may take the time of a search."""
 
     def ready(self) -> Readiness:
         """What it can do now. Quick: no network."""

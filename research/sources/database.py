@@ -1,7 +1,9 @@
 """A database as a source: a question becomes rows, and the rows with their statement are evidence.
 
-Each row is a passage that can be cited by itself. What a cell says is data like any other text from
-outside. Knows no engine and no prompt: the desk of the database is given to it.
+The statement is one piece of evidence, and each of its rows a passage that can be cited by itself. A
+row that has a point on the map is a piece of evidence of its own, so that the map, its list and the
+citations mean the same thing. What a cell says is data like any other text from outside. Knows no
+engine and no prompt: the desk of the database is given to it.
 """
 
 from __future__ import annotations
@@ -9,32 +11,43 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
-from research.database.agent import Outcome, Rows
+from research.database.agent import STEPS, Outcome
+from research.database.answer import told
+from research.database.points import Points
 from research.evidence.registry import evidence_id
 from research.records import (
+    Cite,
     Evidence,
     EvidenceKind,
     Finding,
     Passage,
+    Place,
     Readiness,
+    Rows,
     Say,
+    Span,
     Task,
     fingerprint,
 )
-from research.trouble import Trouble
 
 KIND: EvidenceKind = "database"
-SHOWN = 100  # rows that are passages; the others are in the table alone
+STATEMENT = "sql"  # the way of searching whose query is a statement, not a question
+SHOWN = 100  # rows that can be cited; the others are in the table alone
 PROVIDER = "scenic areas"  # of the database that ships
+_NAMES = ("name", "title", "名称", "景区名称")
+_REASONS = {"unclear": "unclear", "refused": "blocked", "failed": "unavailable"}
 
 
 class Desk(Protocol):
     """What answers questions."""
 
-    async def ask(self, question: str, say: Say) -> Outcome:
+    async def ask(self, question: str, say: Say, owner: str) -> Outcome:
         """The rows, or why there are none. Raises Trouble."""
+
+    async def query(self, sql: str, say: Say, owner: str) -> Outcome:
+        """The rows of a statement, or why it was refused. Raises Trouble."""
 
 
 class DatabaseSource:
@@ -43,16 +56,23 @@ class DatabaseSource:
     name = "database"
     node = "database_research"
     kind: EvidenceKind = KIND
+    turns = STEPS + 1  # a model that understands, and statements that are put right
 
     def __init__(
         self,
         desk: Desk,
         *,
         title: str = "",
+        owner: str = "",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`title` names an attached database; "" is the one that ships."""
-        self._desk, self._title, self._clock = desk, title, clock
+        """`title` names an attached database; "" is the one that ships. `owner` is whose confirmed
+        statements serve as examples."""
+        self._desk, self._title, self._owner, self._clock = desk, title, owner, clock
+
+    def of(self, owner: str) -> DatabaseSource:
+        """The same for the runs of an owner."""
+        return DatabaseSource(self._desk, title=self._title, owner=owner, clock=self._clock)
 
     def ready(self) -> Readiness:
         if self._title:
@@ -61,27 +81,63 @@ class DatabaseSource:
 
     async def search(self, task: Task, say: Say) -> Finding:
         started, begun = self._clock(), time.monotonic()
-        outcome = await self._desk.ask(task.query, say)
-        if outcome.status == "failed":
-            raise Trouble("unavailable", outcome.problem)
-        if outcome.status in ("unclear", "refused"):
-            raise Trouble("unclear" if outcome.status == "unclear" else "blocked", outcome.problem)
+        desk = self._desk
+        asked = desk.query if task.tool == STATEMENT else desk.ask
+        outcome = await asked(task.query, say, self._owner)
         rows = outcome.rows
-        found = (self._evidence(outcome, rows, started),) if rows and rows.rows else ()
-        lacking = "; ".join(f"{name}: {n}" for name, n in outcome.missing)
+        evidence = tuple(self._evidence(outcome, rows, started)) if rows and rows.rows else ()
         return Finding(
             task=task,
-            evidence=found,
-            reason=None if found else "empty",
-            message=f"NULL in {lacking}" if lacking else "",
+            evidence=evidence,
+            reason=_reason(outcome, found=bool(evidence)),
+            hint=outcome.hint,
+            message=_message(outcome),
             started=started,
             seconds=round(time.monotonic() - begun, 4),
             provider=outcome.author,
+            summary=_summary(outcome, evidence),
             asked=(rows.sql,) if rows else (),
+            meant=outcome.meant,
+            rows=rows,
+            steps=outcome.steps,
+            failures=outcome.failures,
         )
 
-    def _evidence(self, outcome: Outcome, rows: Rows, retrieved: datetime) -> Evidence:
-        return Evidence(
+    def _evidence(self, outcome: Outcome, rows: Rows, retrieved: datetime) -> Iterator[Evidence]:
+        """The statement with its rows, and those of them that lie somewhere."""
+        points = Points.of(rows.names)
+        spots: list[Evidence] = []
+        own: list[Passage] = []
+        for n, row in enumerate(rows.rows[:SHOWN], 1):
+            passage = _passage(rows, row, n)
+            point = points.point(row) if points else None
+            if point is None:
+                own.append(passage)
+                continue
+            cells = dict(zip(rows.names, row, strict=True))
+            name = next((str(cells[key]) for key in _NAMES if cells.get(key)), f"row {n}")
+            known = f"gid {cells['gid']}" if cells.get("gid") is not None else f"{rows.sql} · {n}"
+            locator = f"{self._title or PROVIDER} · {name} · {known}"
+            spots.append(
+                Evidence(
+                    id=evidence_id(KIND, "", locator),
+                    kind=KIND,
+                    title=name,
+                    publisher=self._title or PROVIDER,
+                    locator=locator,
+                    retrieved=retrieved,
+                    opening=passage.text[:200],
+                    passages=(passage,),
+                    place=_place(cells, name, point, fingerprint("row", locator)),
+                )
+            )
+        more = "+" if rows.truncated else ""
+        count = f"rows: {len(rows.rows)}{more}"
+        first = Passage(id=fingerprint(rows.sql, count), text=count, end=len(count))
+        statement = Passage(
+            id=fingerprint(rows.sql), text=rows.sql, end=len(rows.sql), heading="SQL"
+        )
+        yield Evidence(
             id=evidence_id(KIND, "", rows.sql),
             kind=KIND,
             title=outcome.meant or outcome.question,
@@ -89,22 +145,63 @@ class DatabaseSource:
             locator=rows.sql,
             retrieved=retrieved,
             opening=outcome.question,
-            passages=tuple(_passages(rows)),
+            passages=(first, *own, statement),
         )
+        yield from spots
 
 
-def _passages(rows: Rows) -> Iterator[Passage]:
-    """A passage for each row, and one that says how many there are."""
-    more = "+" if rows.truncated else ""
-    count = f"rows: {len(rows.rows)}{more}"
-    yield Passage(id=fingerprint(rows.sql, count), text=count, end=len(count))
-    for n, row in enumerate(rows.rows[:SHOWN], 1):
-        text = "; ".join(
-            f"{name}: {value}"
-            for name, value in zip(rows.names, row, strict=True)
-            if value is not None
-        )
-        if text:
-            yield Passage(
-                id=fingerprint(rows.sql, str(n), text), text=text, end=len(text), heading=f"row {n}"
-            )
+def _reason(outcome: Outcome, *, found: bool) -> Any:
+    return outcome.reason or _REASONS.get(outcome.status) or (None if found else "empty")
+
+
+def _message(outcome: Outcome) -> str:
+    if outcome.rows is None:
+        return told(outcome)
+    lacking = "; ".join(f"{name}: {n}" for name, n in outcome.missing)
+    return f"NULL: {lacking}" if lacking else ""
+
+
+def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ...]:
+    """What was found, in words that no model has written; it cites the only row, else their number."""
+    if not evidence:
+        return ()
+    statement = evidence[0]
+    single = outcome.rows is not None and len(outcome.rows.rows) == 1
+    if single:
+        item = evidence[1] if len(evidence) > 1 else statement
+        passage = item.passages[0 if item is not statement else 1]
+    else:
+        item, passage = statement, statement.passages[0]
+    cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
+    return (Span(kind="text", text=told(outcome), cites=(cite,)),)
+
+
+def _passage(rows: Rows, row: tuple[Any, ...], n: int) -> Passage:
+    text = "; ".join(
+        f"{name}: {value}"
+        for name, value in zip(rows.names, row, strict=True)
+        if value is not None and value != ""
+    )
+    text = text or "NULL"
+    return Passage(
+        id=fingerprint(rows.sql, str(n), text), text=text, end=len(text), heading=f"row {n}"
+    )
+
+
+def _place(cells: dict[str, Any], name: str, point: tuple[float, float], key: str) -> Place:
+    def text(*names: str) -> str:
+        return next((str(cells[n]) for n in names if cells.get(n) not in (None, "")), "")
+
+    return Place(
+        id=key,
+        name=name,
+        lng=point[0],
+        lat=point[1],
+        provider=KIND,
+        category="sight" if "level" in cells or "gid" in cells else "other",
+        type=text("level", "type"),
+        address=text("address"),
+        district=text("district"),
+        city=text("city", "province"),
+        hours=text("opening_hours"),
+    )

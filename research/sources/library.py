@@ -31,6 +31,7 @@ class LibrarySource:
     name = "library"
     node = "library_research"
     kind = KIND
+    turns = 1
 
     def __init__(
         self,

@@ -40,6 +40,7 @@ class NewsSource:
     name = "news"
     node = "news_research"
     kind: EvidenceKind = KIND
+    turns = 1
 
     def __init__(
         self,

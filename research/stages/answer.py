@@ -25,6 +25,7 @@ from research.stages.budget import Ended, Meter, Why
 from research.stages.section import Notes, Unnoted, bound, once
 from research.stages.update import Earlier
 
+STATEMENT = "sql"  # the way of searching that is a statement of the analyst's own
 SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
 
 
@@ -73,6 +74,8 @@ async def compose(
                         notes or Unnoted(),
                     )
                 draft = bound(plan, head, sections, question.language, findings)
+            elif findings and all(finding.task.tool == STATEMENT for finding in findings):
+                draft = reasoner.stand_in(question, plan, material)  # the rows are the answer
             else:
                 draft = await reasoner.write(question, plan, material, reflections, options, say)
     except Ended as ended:

@@ -11,6 +11,7 @@ from research.reasoners import Reasoner
 from research.records import Draft, Options, Part, Plan, Question, Report, Say, Task
 from research.stages.question import understand
 
+PARTICULAR = ("places", "database")  # sources that are asked what they can tell, and nothing else
 _CUT = {
     "zh": "有 {n} 个查询超出上限，已略去",
     "en": "{n} tasks beyond the limits were left out",
@@ -101,8 +102,8 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
     if len(tasks) < len(plan.tasks):
         notes.append(_CUT[question.language].format(n=len(plan.tasks) - len(tasks)))
     if not tasks:
-        # A map knows nothing of most questions: whoever plans has to want it.
-        sources = [name for name in options.sources if name != "places"] or options.sources
+        # A map and a database know nothing of most questions: whoever plans has to want them.
+        sources = [n for n in options.sources if n not in PARTICULAR] or options.sources
         tasks = tuple(
             Task(id=f"1.{n}", source=source, query=question.text)
             for n, source in enumerate(sources, 1)

@@ -41,7 +41,8 @@ async def look_up(
     delay: float = 0.0,
     meter: Meter | None = None,
 ) -> Finding:
-    """What the ledger knows, else a search: after `delay` seconds and for at most `deadline` seconds.
+    """What the ledger knows, else a search: after `delay` seconds and for at most `deadline` seconds
+    for each of the turns that the source may take.
 
     What the search waits for its own turn does not count. Whatever goes wrong in the source costs
     this task only: it becomes a finding with a reason. So does a search for which the meter has no
@@ -57,7 +58,7 @@ async def look_up(
                 await asyncio.sleep(delay)
             meter.take(task)
             search = await ledger.begin(task)
-            finding = await _searched(task, source, say, deadline)
+            finding = await _searched(task, source, say, deadline * source.turns)
     except Ended as ended:
         meter.lack(ended.why)
         why = "" if ended.why == "stopped" else meter.words(ended.why, language(task.query))

@@ -60,6 +60,7 @@ class PlacesSource:
     name = "places"
     node = "amap_research"
     kind = KIND
+    turns = 1
 
     def __init__(
         self,

@@ -52,6 +52,7 @@ class WebSource:
     name = "web"
     node = "web_research"
     kind: EvidenceKind = "web"
+    turns = 1
 
     def __init__(
         self,
