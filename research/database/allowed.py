@@ -43,7 +43,7 @@ _CALLS_POSTGRES = _words("""
     Localtime Localtimestamp Concat ConcatWs Left Right Initcap SplitPart Reverse Translate
     LogicalAnd LogicalOr Stddev StddevPop StddevSamp Variance VariancePop
     Corr CovarPop CovarSamp PercentileCont PercentileDisc Mode WidthBucket DateFromParts
-    MakeInterval Ascii
+    MakeInterval Ascii Grouping
 """)
 
 CLASSES: dict[Dialect, frozenset[str]] = {

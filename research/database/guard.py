@@ -30,7 +30,9 @@ from research.database.distance import inlined
 from research.database.names import Filter, Names, Tables
 from research.database.nodes import allow, whole
 from research.database.refusals import BOUNDS, Bounds, Refused, no_function, parsing, unread, within
+from research.database.rewrites import plainer, shorter
 
+_FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\s*```\s*", re.DOTALL)  # models write SQL between these
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is a refusal here
 
 
@@ -73,6 +75,17 @@ class _SQLiteText(SQLiteGenerator):
     TYPE_MAPPING = {**SQLiteGenerator.TYPE_MAPPING, exp.DType.DECIMAL: "NUMERIC"}  # noqa: RUF012
 
 
+class _PostgresText(PostgresGenerator):
+    """PostgreSQL's own text, but for SUBSTRING: given a text, it is a regular expression."""
+
+    TRANSFORMS = {  # noqa: RUF012
+        **PostgresGenerator.TRANSFORMS,
+        exp.Substring: lambda self, node: self.func(
+            "SUBSTR", node.this, node.args.get("start"), node.args.get("length")
+        ),
+    }
+
+
 class _Guard:
     """The rules for one dialect and one schema."""
 
@@ -83,6 +96,8 @@ class _Guard:
         self._parser = Parser.get_or_raise(dialect)
 
     def query(self, sql: str, rows: int) -> Query:
+        if fenced := _FENCE.fullmatch(sql):
+            sql = fenced[1]
         self._measure(sql)
         first = self._vetted(sql)
         limit = _limited(first, rows + 1)
@@ -92,7 +107,7 @@ class _Guard:
         columns, filters = self._names.columns(tree, self._bounds)
         tables = tuple(sorted({self._names.known(table) for table in self._names.tables(tree)}))
         if self._dialect == "postgres":
-            text = self._written(_without_distance(tree))
+            text = self._written(shorter(_without_distance(tree)))
         return Query(text, self._dialect, limit, self._names.parts(tree), tables, columns, filters)
 
     def _measure(self, sql: str) -> None:
@@ -126,6 +141,7 @@ class _Guard:
         tree = _bare(found[0])
         if not isinstance(tree, (exp.Select, exp.SetOperation)):
             raise Refused("statement", f"Only SELECT and WITH … SELECT may run, not {tree.key.upper()}.")  # fmt: skip
+        plainer(tree, self._names.columns_of, self._bounds)
         for node in tree.walk():
             allow(node, self._dialect, self._bounds)
         self._count(tree)
@@ -143,8 +159,16 @@ class _Guard:
             ("parts of a UNION", exp.SetOperation, bounds.branches - 1),
             ("values", exp.Literal, bounds.literals),
             ("functions", exp.Func, bounds.calls),
+            (
+                "DISTINCTs and sorted aggregates",
+                (exp.Distinct, exp.WithinGroup, exp.GroupConcat),
+                bounds.sorts,
+            ),
+            ("windows", exp.Window, bounds.windows),
+            ("CUBEs, ROLLUPs and GROUPING SETS", (exp.Cube, exp.Rollup, exp.GroupingSets), 2),
         ):
-            within(what, sum(1 for _ in tree.find_all(kind)), most)
+            kinds = kind if isinstance(kind, tuple) else (kind,)
+            within(what, sum(1 for _ in tree.find_all(*kinds)), most)
         growth = 1.0
         for call in tree.find_all(exp.Replace):
             growth *= _growth(call)
@@ -152,7 +176,7 @@ class _Guard:
 
     def _written(self, tree: exp.Expr) -> str:
         """The text of a tree for its engine; what the engine has no words for is an error."""
-        maker = (_SQLiteText if self._dialect == "sqlite" else PostgresGenerator)(
+        maker = (_SQLiteText if self._dialect == "sqlite" else _PostgresText)(
             dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IMMEDIATE
         )
         with parsing():
@@ -162,7 +186,7 @@ class _Guard:
         """The words before a parenthesis, in the text that the engine will read, are all known ones."""
         known = NAMES[self._dialect] | SYNTAX | self._names.aliases(tree)
         for token, following in pairwise(self._parser.tokenize(text)):
-            word = token.text.lower()
+            word = token.text.lower().split(" ")[-1]  # as of GROUPING SETS
             called = following.token_type is TokenType.L_PAREN and re.match(r"\w", word)
             if called and word not in known and not word.isdigit():
                 raise no_function(word, self._dialect)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as Parser
@@ -44,6 +44,12 @@ class Names:
     def known(self, table: exp.Table) -> str:
         """The name of a table as the database spells it."""
         return self._spelled[self.folded(table.this)]
+
+    def columns_of(self, table: exp.Table) -> Collection[str] | None:
+        """The columns of a table of the schema; None for a WITH part or a table that is unknown."""
+        found = self._tables.get(self.folded(table.this))
+        parts = self.parts(table.root())
+        return None if found is None or self.folded(table.this) in parts else tuple(found)
 
     def parts(self, tree: exp.Expr) -> frozenset[str]:
         """The names of the WITH parts of a statement."""
@@ -143,6 +149,9 @@ class Names:
             return Refused("column", f"The column {name[:60]!r} is in more than one table.", ways)
         if homes:
             return Refused("column", f"The column {name[:60]!r} cannot be reached here; it is one of {homes[0]}.")  # fmt: skip
+        if re.fullmatch(r"column\d+", name) and tree.find(exp.Values):
+            told = "Name the columns of VALUES, such as (VALUES (1), (2)) AS v(n)."
+            return Refused("column", told)
         near = [f"{own[column][0]}.{column}" for column in alike(name, sorted(own))]
         return Refused("column", f"There is no column {name[:60]!r} in the tables of this statement.", near)  # fmt: skip
 

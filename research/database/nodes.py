@@ -11,6 +11,7 @@ from research.database.allowed import CLASSES, COLLATIONS, NAMES, TYPES, Dialect
 from research.database.distance import NAME as DISTANCE
 from research.database.refusals import NEAR, Bounds, Refused, no_function, within
 
+_LIST = "A series stands in FROM, of values: (VALUES (2007), (2008)) AS series(year)."
 NO_TABLE = "A function cannot stand for a table; read from a table of the schema."
 _DATES = {"DATE", "DATETIME", "TIMESTAMP", "TIME"}  # SQLite casts these to the number of the year
 _NUMBER = re.compile(r"(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?")
@@ -34,6 +35,8 @@ def allow(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
 
 
 def _unlisted(node: exp.Expr, dialect: Dialect) -> Refused:
+    if isinstance(node, (exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.Unnest, exp.Explode)):
+        return Refused("function", _LIST)
     if isinstance(node, exp.Func):
         return no_function(node.sql_name().lower(), dialect)
     if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Into)):
@@ -70,7 +73,7 @@ def whole(node: object, what: str) -> int:
 
 def _with(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
     if node.args.get("recursive"):
-        raise Refused("statement", "WITH RECURSIVE is not allowed.")
+        raise Refused("statement", f"WITH RECURSIVE is not allowed. {_LIST}")
 
 
 def _table(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
@@ -107,6 +110,24 @@ def _select(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
         raise Refused("statement", "SELECT must name what it selects.")
     if node.args.get("kind") or node.args.get("operation_modifiers"):
         raise Refused("syntax", "This form of SELECT is not allowed.")
+
+
+def _array(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if any(isinstance(value, exp.Query) for value in node.expressions):
+        raise Refused("syntax", "ARRAY may hold values only; write = ANY (SELECT …), or string_agg.")  # fmt: skip
+    within("values in one ARRAY", len(node.expressions), bounds.values)
+
+
+def _sets(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    most = 5 if isinstance(node, exp.Cube) else bounds.sets
+    within(f"parts in one {node.key.upper()}", len(node.expressions), most)
+
+
+def _digits(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if (number := node.args.get("decimals")) is not None:
+        bare = number.this if isinstance(number, exp.Neg) else number
+        if whole(bare, "The number of decimals") > 30:
+            raise Refused("limit", "At most 30 decimals may be.")
 
 
 def _star(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
@@ -169,6 +190,12 @@ _RULES: dict[str, Callable[[exp.Expr, Dialect, Bounds], None]] = {
     "In": _in,
     "Values": _values,
     "Select": _select,
+    "Array": _array,
+    "Cube": _sets,
+    "Rollup": _sets,
+    "GroupingSets": _sets,
+    "Round": _digits,
+    "Trunc": _digits,
     "Star": _star,
     "Literal": _literal,
     "Var": _var,

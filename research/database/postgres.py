@@ -5,14 +5,20 @@ They are no wall: whoever can run `SET` can lift them, and only the guard keeps 
 may do nothing but SELECT is the wall; `privileges` says when the address has another one.
 
 What a statement takes here is bounded: the server sends the rows of a cursor in small batches, and
-the texts in them cut. What it takes on the server is bounded by time and `work_mem`.
+the texts in them cut. What it takes on the server is bounded by time and `work_mem`, which a text
+that is gathered from rows does not heed; the guard cuts those (`rewrites.shorter`). The server looks
+at its clock between rows, not within one call of a function, so there is a clock here too: when it
+has run out, nobody waits for the server any longer.
 """
 
 from __future__ import annotations
 
+import os
+import socket
+import threading
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any
 
@@ -26,9 +32,10 @@ from research.database.schema import Comments, Schema, of_postgres
 from research.trouble import conceal
 
 WAIT = 8  # seconds to connect
+GRACE = 0.5  # seconds beyond its time after which a statement is given up
 LOCK = 500  # milliseconds to wait for somebody else's lock
 BATCH = 2_000_000  # characters that may be on their way at once
-WORK_MEMORY, TEMPORARY = "16MB", "256MB"
+WORK_MEMORY, TEMPORARY = "8MB", "256MB"
 
 # Types that are sent as they are, by their number in pg_type; all others are sent as text, and cut.
 _PLAIN = {16, 20, 21, 23, 26, 700, 701}  # so are dates, which may lie beyond what Python has
@@ -110,7 +117,7 @@ class PostgreSQL:
             Failed: it has no result.
         """
         started = time.monotonic()
-        with self.reading() as connection:
+        with self.reading() as connection, self._clock(connection):
             names, types = self._shape(connection, text)
             if len(names) > self._limits.columns:
                 return gather(names, (), self._limits, started)
@@ -136,6 +143,36 @@ class PostgreSQL:
                 yield connection
         except DBAPIError as error:
             raise self._failed(error) from None
+
+    @contextmanager
+    def _clock(self, connection: Connection) -> Iterator[None]:
+        """Hangs up when a statement is later than the server allows it to be.
+
+        Raises:
+            Failed: it was.
+        """
+        raw: Any = connection.connection.driver_connection
+        line = socket.socket(fileno=os.dup(raw.fileno()))
+        late = threading.Event()
+
+        def hang_up() -> None:
+            late.set()
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+
+        clock = threading.Timer(self._limits.seconds + GRACE, hang_up)
+        clock.daemon = True
+        clock.start()
+        try:
+            yield
+        except DBAPIError:
+            if late.is_set():
+                raise self._late() from None
+            raise
+        finally:
+            clock.cancel()
+            clock.join()
+            line.close()
 
     def _shape(self, connection: Connection, text: str) -> tuple[list[str], list[int]]:
         """The names and types of the columns, which the server tells without running the statement."""

@@ -30,6 +30,7 @@ _INSTEAD: dict[Dialect, dict[str, str]] = {
     "postgres": {
         "strftime": "to_char", "julianday": "age", "date": "date_trunc", "datetime": "date_trunc",
         "instr": "position", "ifnull": "coalesce", "regexp_like": "LIKE",
+        "array_agg": "string_agg", "json_agg": "string_agg", "group_concat": "string_agg",
         "regexp_i_like": "ILIKE", "year": "extract", "month": "extract", "format": "to_char",
     },
 }  # fmt: skip
@@ -61,6 +62,9 @@ class Bounds:
     literals: int = 400
     literal: int = 500  # characters of one
     calls: int = 120
+    sorts: int = 16  # DISTINCTs and aggregates that sort: each keeps what it has seen
+    windows: int = 12
+    sets: int = 16  # of one CUBE, ROLLUP or GROUPING SETS
     outputs: int = 100  # columns of a result
     offset: int = 1_000_000
     growth: int = 1_000  # how many times longer REPLACE may make a text

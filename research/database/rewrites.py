@@ -1,0 +1,202 @@
+"""Trees rewritten before and after they are vetted: other words for the same rows, and texts kept short.
+
+`plainer` runs before the lists are asked: what analysts write and what can be said in listed words
+(NATURAL joins, series of whole numbers, lists that are unnested) is said in them.
+
+`shorter` runs last, for PostgreSQL alone, which has no bound on the length of a text and looks at no
+clock within one call of a function. A text gathered from rows is cut, and so is what a function reads
+whose time grows with the square of its length. Cells are shown up to 2,000 characters, so what is cut
+is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import traverse_scope
+
+from research.database.refusals import Bounds, Refused, within
+
+MEMBER = 2_000  # characters of one text that is gathered: as many as are shown of a cell
+CROSSED = 300  # the same, where the rows of two tables are gathered
+TEXT = 10_000  # characters of a text that is made
+FEW = 10_000  # rows: a part with a LIMIT up to here counts for one table
+_SLOW = (exp.Replace, exp.Translate, exp.Trim, exp.Initcap, exp.Lower, exp.Upper, exp.Reverse)
+_SLOW_NAMES = ("btrim", "ltrim", "rtrim")
+_SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)
+
+Columns = Callable[[exp.Table], Collection[str] | None]
+"""The columns of a table of the schema; None for anything else."""
+
+
+def plainer(tree: exp.Expr, columns: Columns, bounds: Bounds) -> None:
+    """Says in listed words what can be.
+
+    Raises:
+        Refused: a NATURAL join or a series is of a kind that cannot.
+    """
+    for select in list(tree.find_all(exp.Select)):
+        _joined(select, columns)
+        if not select.expressions and isinstance(select.parent, exp.Exists):
+            select.set("expressions", [exp.Literal.number(1)])
+        _alone(select)
+    for table in list(tree.find_all(exp.Table)):
+        if isinstance(table.this, _SERIES):
+            table.replace(_values(_series(table.this, bounds), table.args.get("alias"), "generate_series"))  # fmt: skip
+    for unnested in list(tree.find_all(exp.Unnest)):
+        if isinstance(unnested.parent, (exp.From, exp.Join)):
+            unnested.replace(_values(_listed(unnested), unnested.args.get("alias"), "unnest"))
+
+
+def _joined(select: exp.Select, columns: Columns) -> None:
+    """NATURAL between two tables becomes USING, of the columns that they share."""
+    joins = select.args.get("joins") or []
+    if not any(join.args.get("method") == "NATURAL" for join in joins):
+        return
+    source = select.args.get("from_")
+    ends = [source.this if source else None, joins[0].this]
+    known = [columns(end) if isinstance(end, exp.Table) else None for end in ends]
+    shared = [name for name in known[0] or () if name in (known[1] or ())]
+    if len(joins) > 1 or not shared:
+        raise Refused("syntax", "NATURAL JOIN is allowed between two tables that share columns; write JOIN … USING (column).")  # fmt: skip
+    joins[0].set("method", None)
+    joins[0].set("using", [exp.to_identifier(name) for name in shared])
+
+
+def _alone(select: exp.Select) -> None:
+    """A series that is all that is selected goes to FROM."""
+    only = select.expressions[0] if len(select.expressions) == 1 else None
+    made = only.this if isinstance(only, exp.Alias) else only
+    if select.args.get("from_") or not isinstance(made, (*_SERIES, exp.Explode)):
+        return
+    series = isinstance(made, _SERIES)
+    name = only.alias if isinstance(only, exp.Alias) else "generate_series" if series else "unnest"
+    called = exp.TableAlias(this=exp.to_identifier(name))
+    source = exp.Table(this=made.copy(), alias=called) if series else exp.Unnest(expressions=[made.this.copy()], alias=called)  # fmt: skip
+    select.set("expressions", [exp.column(name)])
+    select.set("from_", exp.From(this=source))
+
+
+def _series(series: exp.Expr, bounds: Bounds) -> list[exp.Expr]:
+    ends = [series.args.get("start"), series.args.get("end"), series.args.get("step")]
+    numbers = [int(str(end)) for end in ends if isinstance(end, exp.Literal) and end.is_int]
+    if len(numbers) != sum(end is not None for end in ends) or len(numbers) < 2 or 0 in numbers[2:]:
+        raise Refused("table", "generate_series takes whole numbers here, such as generate_series(2007, 2024).")  # fmt: skip
+    first, last, step = (*numbers, 1)[:3]
+    whole = range(first, last + 1, step)
+    within("rows in a series", len(whole), bounds.values)
+    return [exp.Literal.number(number) for number in whole] or [exp.Null()]
+
+
+def _listed(unnested: exp.Unnest) -> list[exp.Expr]:
+    (array, *more) = unnested.expressions
+    values = array.expressions if isinstance(array, exp.Array) else []
+    if more or unnested.args.get("offset") or not values or not all(isinstance(v, exp.Literal) for v in values):  # fmt: skip
+        raise Refused("table", "unnest takes one list of values here, such as unnest(ARRAY['a', 'b']) AS t(x).")  # fmt: skip
+    return [value.copy() for value in values]
+
+
+def _values(values: list[exp.Expr], alias: exp.Expr | None, name: str) -> exp.Values:
+    """A list as a table of one column, called as the function's result would be."""
+    called = alias.this.copy() if alias and alias.this else exp.to_identifier(name)
+    own = (alias.args.get("columns") if alias else None) or [called]
+    return exp.Values(
+        expressions=[exp.Tuple(expressions=[value]) for value in values],
+        alias=exp.TableAlias(this=called, columns=[column.copy() for column in own]),
+    )
+
+
+def shorter(tree: exp.Expr) -> exp.Expr:
+    """A tree for PostgreSQL whose texts and numbers stay short.
+
+    Raises:
+        Refused: texts are gathered from the rows of too many tables.
+    """
+    for power in list(tree.find_all(exp.Pow, exp.Exp)):
+        _as_double(power)
+    gathered = list(tree.find_all(exp.GroupConcat))
+    if not gathered and not any(_grows(call) for call in tree.find_all(exp.Replace)):
+        return tree
+    read = _tables(tree)
+    for call in reversed(gathered):  # what is within another comes first
+        select = call.find_ancestor(exp.Select)
+        tables = read.get(id(select), 1)
+        if tables > 2:
+            raise Refused("limit", f"string_agg gathers from {tables} tables; at most 2 may be. Join them in a WITH part that ends in LIMIT {FEW}.")  # fmt: skip
+        _gather(call, MEMBER if tables < 2 else max(1, CROSSED // len(gathered)))
+    for slow in reversed(list(tree.find_all(*_SLOW, exp.Anonymous))):
+        if isinstance(slow, exp.Anonymous):
+            if slow.name.lower() in _SLOW_NAMES:
+                slow.set("expressions", [_short(value) for value in slow.expressions])
+            continue
+        for key in ("this", "expression", "replacement", "from_", "to"):
+            if isinstance(value := slow.args.get(key), exp.Expr):
+                slow.set(key, _short(value))
+        if isinstance(slow, exp.Replace):
+            _replaced(slow, "replace")
+    return tree
+
+
+def _tables(tree: exp.Expr) -> dict[int, int]:
+    """How many tables each SELECT reads, those of its parts included."""
+    own: dict[int, int] = {}  # of a scope
+    out: dict[int, int] = {}
+    for scope in traverse_scope(tree):
+        sources = [source for _, source in scope.selected_sources.values()]
+        branches = scope.set_operation_scopes
+        found = sum(own.get(id(source), 1) for source in sources)
+        found = max([found, *(own.get(id(branch), 1) for branch in branches)])
+        out[id(scope.expression)] = found
+        limit = scope.expression.args.get("limit")
+        few = isinstance(limit, exp.Limit) and int(limit.expression.name) <= FEW
+        own[id(scope)] = 1 if few else found
+    return out
+
+
+def _gather(call: exp.GroupConcat, most: int) -> None:
+    """Cuts the texts that are gathered, and the text that they become."""
+    order = call.this if isinstance(call.this, exp.Order) else None
+    member = (order or call).this
+    if isinstance(member, exp.Distinct):
+        member = member.expressions[0]
+        for same in order.expressions if order else ():  # PostgreSQL wants them equal
+            if same.this == member:
+                same.set("this", _left(same.this.copy(), most))
+    member.replace(_left(member.copy(), most))
+    if isinstance(separator := call.args.get("separator"), exp.Expr):
+        call.set("separator", _short(separator))
+    whole: exp.Expr = call
+    while isinstance(whole.parent, (exp.Filter, exp.Window)) and whole.arg_key == "this":
+        whole = whole.parent
+    _replaced(whole, "string_agg")
+
+
+def _replaced(call: exp.Expr, name: str) -> None:
+    """Cuts what a call gives; a column that was called after the function stays so."""
+    cut: exp.Expr = _left(call.copy(), TEXT)
+    if isinstance(call.parent, exp.Select) and call.arg_key == "expressions":
+        cut = exp.alias_(cut, name)
+    call.replace(cut)
+
+
+def _short(value: exp.Expr) -> exp.Expr:
+    return value if isinstance(value, exp.Literal) else _left(value.copy(), TEXT)
+
+
+def _left(value: exp.Expr, most: int) -> exp.Left:
+    text = exp.Cast(this=value, to=exp.DataType.build("text"))
+    return exp.Left(this=text, expression=exp.Literal.number(most))
+
+
+def _grows(call: exp.Replace) -> bool:
+    new = call.args.get("replacement")
+    return new is not None and not (isinstance(new, exp.Literal) and len(new.name) <= 10)
+
+
+def _as_double(made: exp.Expr) -> None:
+    """A power of an exact number can have a hundred thousand digits; that of a double has sixteen."""
+    power = made.args.get("expression")
+    small = isinstance(power, exp.Literal) and power.is_int and int(power.name) <= 3
+    if not small or made.find_ancestor(exp.Pow, exp.Exp) or made.this.find(exp.Pow, exp.Exp):
+        made.set("this", exp.Cast(this=made.this.copy(), to=exp.DataType.build("double")))
