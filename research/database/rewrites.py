@@ -20,8 +20,8 @@ from research.database.refusals import Bounds, Refused, within
 
 MEMBER = 2_000  # characters of one text that is gathered: as many as are shown of a cell
 CROSSED = 300  # the same, where the rows of two tables are gathered
-TEXT = 10_000  # characters of a text that is made
-FEW = 10_000  # rows: a part with a LIMIT up to here counts for one table
+TEXT = 5_000  # characters of a text that is made
+FEW = 500  # rows: a part with a LIMIT up to here counts for one table
 _SLOW = (exp.Replace, exp.Translate, exp.Trim, exp.Initcap, exp.Lower, exp.Upper, exp.Reverse)
 _SLOW_NAMES = ("btrim", "ltrim", "rtrim")
 _SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)

@@ -18,6 +18,7 @@ Comments = Callable[[str, str], str]
 TABLES = 60  # that are read of one database
 FEW = 40  # different values at most that are shown of a column
 HANDFUL = 5  # of values that need not be repeated
+NAME = 100  # characters of a name that is shown
 SHORT = 40  # characters of a value that is shown
 
 
@@ -54,15 +55,20 @@ class Schema:
         """The schema for a reader: one line a table, one a column, with what is known of each."""
         lines = []
         for table in self.tables:
-            lines.append(f"{table.name}{_note(table.comment)}")
+            lines.append(f"{_name(table.name)}{_note(table.comment)}")
             for item in table.columns:
-                line = f"  {item.name} {item.type}{' primary key' * item.key}"
-                line += f" -> {item.refers}" if item.refers else ""
+                line = f"  {_name(item.name)} {_name(item.type)}{' primary key' * item.key}"
+                line += f" -> {_name(item.refers)}" if item.refers else ""
                 line += _note(item.comment)
                 if values and item.values:
                     line += f" [{' | '.join(item.values)}]"
                 lines.append(line)
         return "\n".join(lines)
+
+
+def _name(text: str) -> str:
+    """A name on one line and not endless: whoever made the database could call things anything."""
+    return tidy(text)[:NAME]
 
 
 def _note(comment: str) -> str:

@@ -20,6 +20,9 @@ from research.text import language
 
 SQL = 4_000  # characters of a statement
 NAMES = 12
+ASKED = 500  # characters of a question that is shown as an example
+HINT = 300  # characters of what a name may be called
+PROBLEM = 600  # characters of what was wrong with a statement
 CELL = 120  # characters of a cell that a model is shown
 ROWS = 20
 _DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
@@ -167,7 +170,9 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
             [
                 self._tables(),
                 _question(question),
-                f"Columns that are NULL in some rows: {json.dumps(list(lacking), ensure_ascii=False)}",
+                _listed(
+                    "Columns that are NULL in some rows", "columns", [_name(n) for n in lacking]
+                ),
                 "Rows found so far:\n" + fenced("rows", shown(rows)),
             ]
         )
@@ -183,7 +188,9 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
         return "Tables:\n" + fenced("schema", self._schema)
 
     def _shown_examples(self, question: str) -> str:
-        pairs = [f"{asked}\n{sql}" for asked, sql in self._examples(question)]
+        pairs = [
+            f"{_short(asked, ASKED)}\n{_short(sql, SQL)}" for asked, sql in self._examples(question)
+        ]
         return (
             "Questions with statements that were right:\n" + fenced("examples", "\n\n".join(pairs))
             if pairs
@@ -195,11 +202,18 @@ def shown(rows: _Rows, most: int = ROWS, cell: int = CELL) -> str:
     """Rows as lines of JSON, cells shortened: data, whatever they say."""
     lines = []
     for row in rows.rows[:most]:
-        values = {name: _short(value, cell) for name, value in zip(rows.names, row, strict=True)}
+        values = {
+            _name(name): _short(value, cell) for name, value in zip(rows.names, row, strict=True)
+        }
         lines.append(json.dumps(values, ensure_ascii=False, default=str))
     if len(rows.rows) > most:
         lines.append(f"({len(rows.rows) - most} more rows)")
     return "\n".join(lines)
+
+
+def _name(name: str) -> str:
+    """The name of a column on one line: a result may be called anything."""
+    return str(_short(" ".join(name.split()), CELL))
 
 
 def _short(value: object, most: int) -> object:
@@ -213,11 +227,13 @@ def _question(question: str) -> str:
 
 
 def _listed(title: str, name: str, lines: Sequence[str]) -> str:
-    return f"{title}:\n{fenced(name, chr(10).join(lines))}" if lines else ""
+    shown = [str(_short(" ".join(line.split()), HINT)) for line in lines]
+    return f"{title}:\n{fenced(name, chr(10).join(shown))}" if lines else ""
 
 
 def _tried(sql: str, problem: str) -> str:
-    return f"A statement of before:\n{fenced('sql', sql)}\nWhat was wrong:\n{fenced('problem', problem)}"
+    wrong = fenced("problem", str(_short(problem, PROBLEM)))
+    return f"A statement of before:\n{fenced('sql', sql)}\nWhat was wrong:\n{wrong}"
 
 
 def _tongue(question: str) -> str:

@@ -34,6 +34,7 @@ from research.records import (
 
 KIND: EvidenceKind = "database"
 STATEMENT = "sql"  # the way of searching whose query is a statement, not a question
+CELL = 500  # characters of a cell in a passage; the table has it in full
 SHOWN = 100  # rows that can be cited; the others are in the table alone
 PROVIDER = "scenic areas"  # of the database that ships
 _NAMES = ("name", "title", "名称", "景区名称")
@@ -176,9 +177,15 @@ def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ..
     return (Span(kind="text", text=told(outcome), cites=(cite,)),)
 
 
+def _line(value: object) -> str:
+    """A cell on one line and shortened: in a passage it cannot look like another row."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+
+
 def _passage(rows: Rows, row: tuple[Any, ...], n: int) -> Passage:
     text = "; ".join(
-        f"{name}: {value}"
+        f"{_line(name)}: {_line(value)}"
         for name, value in zip(rows.names, row, strict=True)
         if value is not None and value != ""
     )

@@ -82,7 +82,11 @@ def fill(connection: Any) -> None:
         connection.execute(f"insert into {table} values ({','.join(['%s'] * len(values))})", values)
 
 
-def cases(name: str, dialect: str) -> list[dict[str, str]]:
-    """The statements of a file that are for a dialect."""
+def cases(name: str, dialect: str, tables: str = "scenic") -> list[dict[str, str]]:
+    """The statements of a file that are for a dialect, and for these tables or those that ship."""
     found = json.loads((HERE / name).read_text(encoding="utf-8"))
-    return [case for case in found if case["dialect"] in (dialect, "both")]
+    return [
+        case
+        for case in found
+        if case["dialect"] in (dialect, "both") and case.get("tables", "scenic") == tables
+    ]

@@ -399,3 +399,70 @@ def test_distances_are_those_of_the_world() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_class_that_is_listed_is_one_of_the_parser(dialect: Dialect) -> None:
     assert [name for name in sorted(CLASSES[dialect]) if not hasattr(exp, name)] == []
+
+
+# What is said in other words, and what is kept short
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_fence_around_a_statement_is_taken_off(dialect: Dialect) -> None:
+    assert passed("```sql\nSELECT name FROM a_sight;\n```", dialect).tables == ("a_sight",)
+    assert refused("```sql\nSELECT 1; DROP TABLE a_sight\n```", dialect).kind == "statement"
+    assert refused("```sql\nSELECT k FROM secret\n```", dialect).kind == "table"
+
+
+def test_a_natural_join_of_two_tables_names_the_columns_that_they_share() -> None:
+    assert "USING (gid)" in passed("SELECT level, year FROM a_sight NATURAL JOIN visit").text
+    assert refused("SELECT 1 FROM a_sight NATURAL JOIN secret").kind == "syntax"
+    part = "WITH visit AS (SELECT 1 AS gid) SELECT 1 FROM a_sight NATURAL JOIN visit"
+    assert "USING" in refused(part).message
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT y FROM generate_series(2007, 2009) AS y",
+        "SELECT s.y FROM generate_series(2007, 2009, 1) AS s(y)",
+        "SELECT generate_series(2007, 2009) AS y",
+        "SELECT y FROM unnest(ARRAY[2007, 2008, 2009]) AS s(y)",
+    ],
+)
+def test_a_short_series_is_a_list_of_values(sql: str) -> None:
+    assert "VALUES (2007), (2008), (2009)" in passed(sql, "postgres").text
+
+
+def test_a_long_series_and_a_series_of_rows_are_refused() -> None:
+    assert refused("SELECT * FROM generate_series(1, 100000)", "postgres").kind == "limit"
+    assert "VALUES" in refused("SELECT generate_series(1, 9), 1", "postgres").message
+    assert "VALUES" in refused("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r").message  # fmt: skip
+    assert refused("SELECT x FROM unnest(ARRAY(SELECT k FROM secret)) AS t(x)", "postgres")
+
+
+def test_texts_that_postgresql_gathers_are_cut_and_keep_their_name() -> None:
+    text = passed(
+        "SELECT string_agg(DISTINCT name, ',' ORDER BY name) FROM a_sight", "postgres"
+    ).text
+    member = "LEFT(CAST(name AS TEXT), 2000)"
+    assert f"STRING_AGG(DISTINCT {member}, ',' ORDER BY {member})" in text
+    assert "AS string_agg" in text
+    crossed = "SELECT string_agg(a.name, '') FROM a_sight a, visit b"
+    assert "300)" in passed(crossed, "postgres").text
+    assert refused(f"{crossed}, visit c", "postgres").kind == "limit"
+    gathered = passed("SELECT trim(t, t) FROM (SELECT string_agg(name, '') AS t FROM a_sight) x", "postgres")  # fmt: skip
+    assert "TRIM(LEFT(CAST(t AS TEXT), 5000) FROM LEFT(CAST(t AS TEXT), 5000))" in gathered.text
+    assert "LEFT" not in passed("SELECT lower(name) FROM a_sight", "postgres").text
+
+
+def test_substring_on_postgresql_takes_numbers_and_no_pattern() -> None:
+    text = passed(
+        "SELECT substring(name FROM 1 FOR 2), substr(name, 2) FROM a_sight", "postgres"
+    ).text
+    assert "SUBSTR(name, 1, 2), SUBSTR(name, 2)" in text
+    assert (
+        "FROM '" not in passed("SELECT substring(name FROM '(a+)+$') FROM a_sight", "postgres").text
+    )
+
+
+def test_powers_are_of_doubles_unless_they_are_small() -> None:
+    text = passed("SELECT power(n, 2), power(n, 9000), exp(n) FROM visit", "postgres").text
+    assert "POWER(n, 2), POWER(CAST(n AS DOUBLE PRECISION), 9000), EXP(CAST(n AS" in text

@@ -136,6 +136,25 @@ def test_past_the_guard_the_server_refuses_and_stops(
     assert owner.execute("select count(*) from a_sight").fetchone() == (60,)
 
 
+def test_nobody_waits_for_a_function_that_looks_at_no_clock(
+    scenic_address: str, owner: Any
+) -> None:
+    database = open_database(scenic_address, only=TABLES, limits=Limits(seconds=0.3))
+    started = time.monotonic()
+    with pytest.raises(Failed) as caught:
+        backend(database).run(
+            "select length(translate(repeat('湖', 200000), repeat('海', 4000), '')) as n"
+        )
+    assert caught.value.cause == "timeout"
+    assert time.monotonic() - started < 1.0 + SLACK
+    assert run(database, "SELECT count(*) FROM a_sight").rows == ((60,),)
+    left = "select count(*) from pg_stat_activity where query like '%translate(%' and pid <> pg_backend_pid()"
+    deadline = time.monotonic() + 60
+    while owner.execute(left).fetchone() != (0,):  # the server comes to its clock in the end
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 def test_long_texts_are_cut_on_the_server(scenic_address: str) -> None:
     database = open_database(scenic_address, only=TABLES, limits=Limits(cell=50, rows=3))
     found = backend(database).run(

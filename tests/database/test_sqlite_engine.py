@@ -243,3 +243,14 @@ def test_a_text_that_is_too_long_to_hold_is_told_and_not_read(tmp_path: Path) ->
     with pytest.raises(Failed, match="fewer or shorter columns") as caught:
         run(database, "SELECT body FROM page")
     assert caught.value.cause == "size"
+
+
+def test_parts_that_are_written_out_without_end_are_refused_past_the_guard(scenic: Path) -> None:
+    parts = [f"c{n} as (select a.x from c{n - 1} a, c{n - 1} b, c{n - 1} c)" for n in range(1, 16)]
+    backend = SQLite(scenic, Limits(seconds=1.0))
+    backend.schema(TABLES, None)
+    started = time.monotonic()
+    with pytest.raises(Failed) as caught:
+        backend.run(f"with c0 as (select n as x from visit), {', '.join(parts)} select x from c15")
+    assert caught.value.cause in ("refused", "size", "timeout")
+    assert time.monotonic() - started < SECONDS + SLACK
