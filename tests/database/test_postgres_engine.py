@@ -143,7 +143,7 @@ def test_nobody_waits_for_a_function_that_looks_at_no_clock(
     started = time.monotonic()
     with pytest.raises(Failed) as caught:
         backend(database).run(
-            "select length(translate(repeat('湖', 200000), repeat('海', 4000), '')) as n"
+            "select length(translate(repeat('湖', 120000), repeat('海', 4000), '')) as n"
         )
     assert caught.value.cause == "timeout"
     assert time.monotonic() - started < 1.0 + SLACK
