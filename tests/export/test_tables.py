@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -49,7 +50,7 @@ def test_cells_are_shown_as_they_are_and_do_nothing() -> None:
     tokens = (
         MarkdownIt("commonmark").enable("table").parse(report_markdown(report((HOSTILE, 1)), None))
     )
-    cells = [token for row, token in zip(tokens, tokens[1:], strict=False) if row.type == "td_open"]
+    cells = [token for row, token in itertools.pairwise(tokens) if row.type == "td_open"]
     assert cells[0].content and cells[0].children is not None
     assert {child.type for child in cells[0].children} <= {"text", "text_special"}
     assert "".join(child.content for child in cells[0].children) == HOSTILE
