@@ -69,7 +69,7 @@ def check(
         raise unread(error) from None
 
 
-class _SQLiteText(SQLiteGenerator):
+class SQLiteText(SQLiteGenerator):
     """SQLite's own text, but for one word: a cast to NUMERIC keeps whole numbers, one to REAL does not."""
 
     TYPE_MAPPING = {**SQLiteGenerator.TYPE_MAPPING, exp.DType.DECIMAL: "NUMERIC"}  # noqa: RUF012
@@ -173,7 +173,7 @@ class _Guard:
 
     def _written(self, tree: exp.Expr) -> str:
         """The text of a tree for its engine; what the engine has no words for is an error."""
-        maker = (_SQLiteText if self._dialect == "sqlite" else PostgresGenerator)(
+        maker = (SQLiteText if self._dialect == "sqlite" else PostgresGenerator)(
             dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IMMEDIATE
         )
         with parsing():

@@ -254,6 +254,14 @@ def test_distances_are_those_of_postgis(cluster: Cluster, address: str, large: D
         assert km == (pytest.approx(expected[gid], rel=1e-7) if gid in expected else None)
 
 
+def test_impossible_points_are_at_no_distance_on_both_engines(
+    small: Database, large: Database
+) -> None:
+    for point in ("0, 90.5", "0, -91", "NULL, 1", "1, NULL", "0, 90", "240, 30", "-120, 30"):
+        sql = f"SELECT distance_km({point}, 120, 30) AS a, distance_km(120, 30, {point}) AS b"
+        assert difference(sql, small, large) == "", point
+
+
 def test_the_role_of_the_readme_may_do_nothing_but_read(large: Database) -> None:
     assert large.privileges == ""
     assert {table.name for table in large.schema.tables} == set(TABLES)
