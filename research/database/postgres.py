@@ -78,7 +78,7 @@ class PostgreSQL:
                 connect_args={"connect_timeout": WAIT, "application_name": "sightline"},
             )
         except ImportError as error:
-            raise Failed("address", f"The driver for PostgreSQL is not installed: {error}.") from None  # fmt: skip
+            raise Failed("address", f"The driver for PostgreSQL is not installed ({error}); python -m pip install 'psycopg[binary]>=3.2' installs it.") from None  # fmt: skip
         except (SQLAlchemyError, ValueError) as error:
             raise Failed("address", f"The address of the database is not understood: {error}.") from None  # fmt: skip
         event.listen(self._engine, "connect", _read_only)
@@ -186,7 +186,7 @@ class PostgreSQL:
 
     def _failed(self, error: DBAPIError) -> Failed:
         state = str(getattr(error.orig, "sqlstate", None) or "")
-        text = str(error.orig).split("\nLINE ", 1)[0].strip().rstrip(".")
+        text = str(error.orig).split("\nLINE ", 1)[0].strip().rstrip(".?")
         if state == "57014":
             return self._late()
         if state in ("42703", "42702"):
