@@ -52,6 +52,7 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "AMAP_DAILY_SEARCHES": ("amap_daily", 100, "5000", 5_000),
     "AMAP_DETAIL_CALLS": ("amap_details", 10, "3", 3),
     "AMAP_TOOL_CALLS": ("amap_calls", 8, "12", 12),
+    "DATABASE_TIMEOUT": ("database_timeout", 5.0, "2.5", 2.5),
     "AMAP_TIMEOUT": ("amap_timeout", 15.0, "2.5", 2.5),
     "AMAP_CACHE_HOURS": ("amap_cache", 24.0, "1.5", 1.5),
     "SIGHTLINE_PAGES_PER_SEARCH": ("pages_per_search", 0, "3", 3),
@@ -102,6 +103,8 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "OTEL_TRACES_EXPORTER": ("traces_exporter", "otlp", " None", "none"),
     "OTEL_SDK_DISABLED": ("otel_disabled", "false", " True", "true"),
     "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
+    "DATABASE_SAMPLES": ("database_samples", "on", " False", "off"),
+    "DATABASE_URL": ("database_url", SecretStr(""), "sqlite:////some where/shop.db", SecretStr("sqlite:////some where/shop.db")),
     "STORE_URL": ("store_url", SecretStr(""), "postgres://host:5/runs", SecretStr("postgresql+psycopg://host:5/runs")),
     **{name: (field, SecretStr(""), "k-0123", SecretStr("k-0123")) for name, field in KEYS.items()},
 }  # fmt: skip
@@ -185,18 +188,23 @@ def test_runs_are_kept_in_a_file_or_where_an_address_says(
 )
 def test_what_is_no_address_of_a_database_is_refused_and_not_repeated(raw: str) -> None:
     """It may be a password with a character that takes the address apart."""
-    with pytest.raises(SettingError) as caught:
-        load({"STORE_URL": raw})
-    message = str(caught.value)
-    assert message.startswith("STORE_URL must be an address such as postgresql://")
-    assert message.endswith("Correct it or remove it to use a file in SIGHTLINE_DATA_DIR.")
-    assert "sentinel" not in message + repr(caught.value.__dict__)
+    for name, instead in (
+        ("STORE_URL", "a file in SIGHTLINE_DATA_DIR"),
+        ("DATABASE_URL", "the scenic areas that ship with Sightline"),
+    ):
+        with pytest.raises(SettingError) as caught:
+            load({name: raw})
+        message = str(caught.value)
+        assert message.startswith(f"{name} must be an address such as postgresql://")
+        assert message.endswith(f"Correct it or remove it to use {instead}.")
+        assert "sentinel" not in message + repr(caught.value.__dict__)
 
 
-def test_the_passwords_of_the_database_are_kept_secret(tmp_path: Path) -> None:
+@pytest.mark.parametrize("setting", ["STORE_URL", "DATABASE_URL"])
+def test_the_passwords_of_a_database_are_kept_secret(tmp_path: Path, setting: str) -> None:
     url = "postgresql://ann:first%20sentinel@host:5/runs?sslpassword=second%2Fsentinel&sslmode=require"
-    settings = load({"STORE_URL": url}, data_dir=tmp_path)
-    assert dict(settings.shown())["STORE_URL"] == "postgresql+psycopg://host:5/runs"
+    settings = load({setting: url}, data_dir=tmp_path)
+    assert dict(settings.shown())[setting] == "postgresql+psycopg://host:5/runs"
     told = f"{settings!r} {settings} {settings.shown()} {settings.model_dump()} {settings.model_dump_json()}"
     assert "sentinel" not in told
     assert set(settings.secrets) == {

@@ -237,7 +237,10 @@ def test_a_source_that_there_is_not_ends_with_2_and_names_those_that_there_are(
 ) -> None:
     done = terminal(folder, CHINESE, "--sources", names)
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
-    assert done.stderr == f"--sources {names!r}: there are only web, news, places, library.\n"
+    assert (
+        done.stderr
+        == f"--sources {names!r}: there are only web, news, places, database, library.\n"
+    )
 
 
 def test_the_data_folder_of_the_command_line_beats_the_environment(

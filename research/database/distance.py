@@ -7,27 +7,29 @@ nothing has to be installed in the analyst's database.
 
 from __future__ import annotations
 
-from math import asin, cos, radians, sin, sqrt
+from math import asin, cos, pi, sin, sqrt
 
 from sqlglot import exp, parse_one
 
 NAME = "distance_km"
 EARTH_KM = 6371.0088  # the mean radius
+RADIAN = pi / 180
+QUARTER = 90 * RADIAN
 ALMOST_ONE = 0.99999999999999  # keeps rounding from asking for the arc of more than a quarter
 
 
 def distance_km(lng1: object, lat1: object, lng2: object, lat2: object) -> float | None:
-    """Kilometres; None if a coordinate is missing or is no number, as SQL has it."""
+    """Kilometres; None if a coordinate is missing or is no number, as SQL has it, or a latitude lies
+    beyond a pole. A longitude may go around more than once."""
     try:
-        east1, north1, east2, north2 = (
-            radians(float(value))  # type: ignore[arg-type]
-            for value in (lng1, lat1, lng2, lat2)
-        )
+        north1, north2 = float(lat1) * RADIAN, float(lat2) * RADIAN  # type: ignore[arg-type]
+        if not (-QUARTER <= north1 <= QUARTER and -QUARTER <= north2 <= QUARTER):
+            return None
+        east = (float(lng2) - float(lng1)) * RADIAN  # type: ignore[arg-type]
+        half = sin((north2 - north1) / 2) ** 2 + cos(north1) * cos(north2) * sin(east / 2) ** 2
     except (TypeError, ValueError):
         return None
-    half = sin((north2 - north1) / 2) ** 2
-    half += cos(north1) * cos(north2) * sin((east2 - east1) / 2) ** 2
-    return 2 * EARTH_KM * asin(sqrt(min(1.0, half)))
+    return 2 * EARTH_KM * asin(sqrt(half if half < 1 else 1.0))
 
 
 def inlined(call: exp.Anonymous) -> exp.Expr:
@@ -36,12 +38,14 @@ def inlined(call: exp.Anonymous) -> exp.Expr:
     `least(1, …)` would not do: PostgreSQL's ignores NULLs, and a missing coordinate would lie on the
     other side of the Earth.
     """
-    lng1, lat1, lng2, lat2 = (
-        f"RADIANS(CAST(({argument.sql('postgres')}) AS DOUBLE PRECISION))"
-        for argument in call.expressions
-    )
+    given = [
+        f"CAST(({argument.sql('postgres')}) AS DOUBLE PRECISION)" for argument in call.expressions
+    ]
+    lng1, lat1, lng2, lat2 = (f"RADIANS({degrees})" for degrees in given)
     half = (
         f"POWER(SIN(({lat2} - {lat1}) / 2), 2)"
         f" + COS({lat1}) * COS({lat2}) * POWER(SIN(({lng2} - {lng1}) / 2), 2)"
     )
-    return parse_one(f"({2 * EARTH_KM} * ASIN(SQRT(({half}) * {ALMOST_ONE})))", read="postgres")
+    far = f"{2 * EARTH_KM} * ASIN(SQRT(({half}) * {ALMOST_ONE}))"
+    known = " AND ".join(f"{given[n]} BETWEEN -90 AND 90" for n in (1, 3))
+    return parse_one(f"(CASE WHEN {known} THEN {far} END)", read="postgres")

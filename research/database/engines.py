@@ -173,7 +173,7 @@ def _backend(address: str | Path, limits: Limits) -> Backend:
     conceal([url.password] if url.password else [])
     kind = url.drivername.split("+")[0]
     if kind == "sqlite" and url.database:
-        return SQLite(Path(url.database), limits)
+        return SQLite(Path(url.database).expanduser(), limits)
     if kind in ("postgres", "postgresql"):
         return PostgreSQL(url, limits)
     raise Failed("address", f"{kind[:40]} is no kind of database that can be asked; SQLite and PostgreSQL are.")  # fmt: skip

@@ -20,6 +20,8 @@ from itertools import pairwise
 import sqlglot
 from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.dialects.dialect import Dialect as Parser
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import SqlglotError
 from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.generators.sqlite import SQLiteGenerator
@@ -69,7 +71,7 @@ def check(
         raise unread(error) from None
 
 
-class _SQLiteText(SQLiteGenerator):
+class SQLiteText(SQLiteGenerator):
     """SQLite's own text, but for one word: a cast to NUMERIC keeps whole numbers, one to REAL does not."""
 
     TYPE_MAPPING = {**SQLiteGenerator.TYPE_MAPPING, exp.DType.DECIMAL: "NUMERIC"}  # noqa: RUF012
@@ -86,6 +88,24 @@ class _PostgresText(PostgresGenerator):
     }
 
 
+class _SQLiteGiven(SQLite):
+    """SQLite as it is read from outside: see `_UNKNOWN_LAST`."""
+
+    NULL_ORDERING = "nulls_are_last"
+
+
+class _PostgresGiven(Postgres):
+    """PostgreSQL as it is read from outside: see `_UNKNOWN_LAST`."""
+
+    NULL_ORDERING = "nulls_are_last"
+
+
+_UNKNOWN_LAST: dict[Dialect, type[Parser]] = {"sqlite": _SQLiteGiven, "postgres": _PostgresGiven}
+"""Where a statement does not say otherwise, NULLs are the last rows, up or down: of the nearest, the
+cheapest and the highest none is unknown. SQLite has them first going up, PostgreSQL going down, so
+the text that is written anew says it."""
+
+
 class _Guard:
     """The rules for one dialect and one schema."""
 
@@ -94,20 +114,21 @@ class _Guard:
         self._names = names
         self._bounds = bounds
         self._parser = Parser.get_or_raise(dialect)
+        self._given = _UNKNOWN_LAST[dialect]()
 
     def query(self, sql: str, rows: int) -> Query:
         if fenced := _FENCE.fullmatch(sql):
             sql = fenced[1]
         self._measure(sql)
-        first = self._vetted(sql)
+        first = self._vetted(sql, self._given)
         limit = _limited(first, rows + 1)
         text = self._written(first)
-        tree = self._vetted(text)
+        tree = self._vetted(text, self._parser)
         self._only_known_calls(text, tree)
         columns, filters = self._names.columns(tree, self._bounds)
         tables = tuple(sorted({self._names.known(table) for table in self._names.tables(tree)}))
         if self._dialect == "postgres":
-            text = self._written(shorter(_without_distance(tree)))
+            text = self._written(shorter(_rounded(_without_distance(tree))))
         return Query(text, self._dialect, limit, self._names.parts(tree), tables, columns, filters)
 
     def _measure(self, sql: str) -> None:
@@ -132,10 +153,10 @@ class _Guard:
             deepest = max(deepest, depth)
         within("parentheses in one another", deepest, self._bounds.parentheses)
 
-    def _vetted(self, sql: str) -> exp.Query:
+    def _vetted(self, sql: str, parser: Parser) -> exp.Query:
         """The tree of a text, all of whose nodes and tables are allowed."""
         with parsing():
-            found = [tree for tree in sqlglot.parse(sql, read=self._parser) if tree is not None]
+            found = [tree for tree in sqlglot.parse(sql, read=parser) if tree is not None]
         if len(found) != 1:
             raise Refused("statement", "Only one statement may be given.")
         tree = _bare(found[0])
@@ -176,7 +197,7 @@ class _Guard:
 
     def _written(self, tree: exp.Expr) -> str:
         """The text of a tree for its engine; what the engine has no words for is an error."""
-        maker = (_SQLiteText if self._dialect == "sqlite" else _PostgresText)(
+        maker = (SQLiteText if self._dialect == "sqlite" else _PostgresText)(
             dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IMMEDIATE
         )
         with parsing():
@@ -230,4 +251,13 @@ def _without_distance(tree: exp.Expr) -> exp.Expr:
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.lower() == DISTANCE:
             call.replace(inlined(call))
+    return tree
+
+
+def _rounded(tree: exp.Expr) -> exp.Expr:
+    """PostgreSQL rounds a float to the even neighbour and to no digits but whole ones; a numeric it
+    rounds as SQLite does all numbers, so every number is one when it is rounded."""
+    for call in tree.find_all(exp.Round):
+        if not (isinstance(call.this, exp.Cast) and call.this.is_type(exp.DType.DECIMAL)):
+            call.set("this", exp.cast(call.this, exp.DType.DECIMAL))
     return tree

@@ -54,7 +54,7 @@ set local jit = off;
 set local timezone = 'UTC';
 set local datestyle = 'ISO, YMD'
 """
-_BY_SUPERUSERS = "select case when current_setting('is_superuser') = 'on' then set_config('temp_file_limit', '{limit}', true) end"
+_BY_SUPERUSERS = "set local temp_file_limit = '{limit}'"
 _PRIVILEGES = """
 select r.rolsuper,
        exists(select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -85,7 +85,7 @@ class PostgreSQL:
                 connect_args={"connect_timeout": WAIT, "application_name": "sightline"},
             )
         except ImportError as error:
-            raise Failed("address", f"The driver for PostgreSQL is not installed: {error}.") from None  # fmt: skip
+            raise Failed("address", f"The driver for PostgreSQL is not installed ({error}); python -m pip install 'psycopg[binary]>=3.2' installs it.") from None  # fmt: skip
         except (SQLAlchemyError, ValueError) as error:
             raise Failed("address", f"The address of the database is not understood: {error}.") from None  # fmt: skip
         event.listen(self._engine, "connect", _read_only)
@@ -139,7 +139,9 @@ class PostgreSQL:
         try:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql(limits)
-                connection.exec_driver_sql(_BY_SUPERUSERS.format(limit=TEMPORARY))
+                # SHOW is no function, so a role without `set_config` may ask too.
+                if connection.exec_driver_sql("show is_superuser").scalar_one() == "on":
+                    connection.exec_driver_sql(_BY_SUPERUSERS.format(limit=TEMPORARY))
                 yield connection
         except DBAPIError as error:
             raise self._failed(error) from None
@@ -221,7 +223,7 @@ class PostgreSQL:
 
     def _failed(self, error: DBAPIError) -> Failed:
         state = str(getattr(error.orig, "sqlstate", None) or "")
-        text = str(error.orig).split("\nLINE ", 1)[0].strip().rstrip(".")
+        text = str(error.orig).split("\nLINE ", 1)[0].strip().rstrip(".?")
         if state == "57014":
             return self._late()
         if state in ("42703", "42702"):

@@ -31,9 +31,11 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
+from sqlglot.errors import SqlglotError
 
 from research.database.allowed import NAMES, Dialect
 from research.database.distance import NAME, distance_km
+from research.database.nearest import narrowed
 from research.database.results import Failed, Limits, Result, gather
 from research.database.schema import Comments, Schema, of_sqlite
 
@@ -68,6 +70,7 @@ class SQLite:
         self._limits = limits
         self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
         self._reads: frozenset[tuple[str, str]] = frozenset()
+        self._types: dict[str, dict[str, str]] = {}
         self._views: frozenset[tuple[str, str, str]] = frozenset()
         self._objects: frozenset[str] = frozenset()
 
@@ -85,6 +88,11 @@ class SQLite:
             )
             views = [table.name for table in found.tables if table.view]
             self._views = frozenset().union(*(_beneath(raw, view) for view in views))
+        self._types = {
+            table.name.lower(): {column.name.lower(): column.type for column in table.columns}
+            for table in found.tables
+            if not table.view
+        }
         self._reads = frozenset(
             (table.name.lower(), name)
             for table in found.tables
@@ -100,10 +108,19 @@ class SQLite:
         """
         started = time.monotonic()
         with self.reading(ctes) as connection:
-            found = connection.exec_driver_sql(text)
+            found = connection.exec_driver_sql(self._narrowed(connection, text))
             if not found.returns_rows:
                 raise Failed("refused", "The statement has no rows.")
             return gather(list(found.keys()), found, self._limits, started)
+
+    def _narrowed(self, connection: Connection, text: str) -> str:
+        """The statement with what keeps far rows from being measured, if anything does."""
+        try:
+            return narrowed(
+                text, self._types, lambda sql: connection.exec_driver_sql(sql).fetchall()
+            )
+        except (SqlglotError, RecursionError):  # a text that is not the guard's
+            return text
 
     def privileges(self) -> str:
         """Nothing but reading: the file is opened so."""

@@ -1,6 +1,6 @@
 """A report as JSON for programs: enough to judge the run by, with the numbers of the Markdown.
 
-The schema `sightline-report/4`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
+The schema `sightline-report/5`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
 field without a value is "", [], 0, false or null.
 
 - `schema`, `language` (zh or en: of the answer, else of the question)
@@ -39,7 +39,10 @@ field without a value is "", [], 0, false or null.
   message, started, seconds, reused, cached, `passages` (how many), `evidence` (ids), `summary` (pieces as in
   `blocks`, whose citations have no numbers), `lead` (what the search service wrote itself), `pictures` (url,
   caption, page), `outside` and `undated` (ids of evidence of other days than asked for, and of unknown ones), `centre` (what was searched around for places: name,
-  lng and lat in degrees of WGS-84, `radius` in metres, 0 for an area as a whole; or null) and failures
+  lng and lat in degrees of WGS-84, `radius` in metres, 0 for an area as a whole; or null), `meant` (what a
+  database was asked for), `rows` of a database (sql, names, types and rows; `truncated`: there were more, `cut`:
+  cells that were shortened, seconds, `missed`: filters that can find nothing; or null), `steps` on the way to
+  them (kind, text, sql, rows, seconds) and failures
 - `failures`: what failed at any stage: stage, source, query, reason, hint, message
 - `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, task) and their `total`, with
   `complete`: whether the price of every call is known. Costs are estimates in US dollars
@@ -71,20 +74,20 @@ from research.export.markdown import (
 from research.records import Cite, Coverage, Evidence, Finding, Report, Span
 from research.urls import canonical_url
 
-SCHEMA = "sightline-report/4"
+SCHEMA = "sightline-report/5"
 _EVIDENCE = (
     "id", "kind", "title", "publisher", "url", "locator", "published", "moment", "retrieved", "sample",
     "expires", "place", "passages",
 )  # fmt: skip
 _FINDING = {
     "task", "provider", "asked", "reason", "hint", "message", "started", "seconds", "reused",
-    "cached", "lead", "pictures", "outside", "undated",
+    "cached", "lead", "pictures", "outside", "undated", "meant", "rows", "steps",
     "failures",
 }  # fmt: skip
 
 
 def report_json(report: Report, cited: CitedAnswer | None) -> str:
-    """The report as JSON (schema `sightline-report/4`), with the same numbers as the Markdown.
+    """The report as JSON (schema `sightline-report/5`), with the same numbers as the Markdown.
 
     It leaves out who asked and in which conversation: the file may travel.
     """

@@ -21,6 +21,7 @@ from research.evidence.registry import Registry, gather
 from research.export import coverage
 from research.export.inline import BREAKS, bullets, escape, joined, link
 from research.export.prose import markdown
+from research.export.tables import tables
 from research.export.words import WORDS, Say, speaker
 from research.records import (
     Centre,
@@ -65,6 +66,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
         *coverage.coverage(report, registry, cited, say),
         *(_sources(cited, say) if cited else ()),
         *_places(report, cited, say),
+        *tables(report, say),
         *_failures(report, cited, say),
         *_plan(report, say, with_evidence=cited is None),
         *_usage(report, say),

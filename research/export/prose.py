@@ -55,7 +55,7 @@ class _Writer:
             title = re.sub(r"(?<= )#+$", backslashed, self._flow(content).strip())
             return [f"{'#' * node['level']} {at_start(title)}"] if title else []
         if kind == "pre":
-            return [_fenced(str(content[0]))]
+            return [fenced(str(content[0]))]
         if kind == "table":
             return [self._table(content)]
         if kind == "blockquote":
@@ -165,6 +165,7 @@ def _code(content: str, *, cell: bool) -> str:
     return ticks + (content.replace("|", "\\|") if cell else content) + ticks
 
 
-def _fenced(content: str) -> str:
+def fenced(content: str, language: str = "") -> str:
+    """Text as a block of code that it cannot end; `language` is a word of ours."""
     ticks = "`" * max(3, max(map(len, re.findall("`+", content)), default=0) + 1)
-    return f"{ticks}\n{encodable(content).rstrip()}\n{ticks}"
+    return f"{ticks}{language}\n{encodable(content).rstrip()}\n{ticks}"

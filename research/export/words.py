@@ -69,6 +69,24 @@ WORDS: dict[str, tuple[str, str]] = {
     "category.transport": ("交通", "transport"),
     "category.culture": ("文化", "culture"),
     "category.other": ("其他", "other"),
+    # rows of a database
+    "rows": ("数据库查询结果", "Rows from the database"),
+    "no rows": ("没有符合条件的行。", "No row fits."),
+    "rows left out": ("另有 {count} 行未列出。", "Not listed: {count} more rows."),
+    "rows truncated": (
+        "数据库里还有更多行，未取出。",
+        "The database has more rows, which were not taken.",
+    ),
+    "cells cut": (
+        "有 {count} 个单元格过长，已截短。",
+        "Cells that were too long and are shortened: {count}.",
+    ),
+    "cells gained": ("补上 {count} 个单元格", "cells filled: {count}"),
+    "step.link": ("名称对应", "Names as the database has them"),
+    "step.refused": ("未能执行", "Not run"),
+    "step.judge": ("判断", "Judged"),
+    "step.supplement": ("补充查询", "Supplemented"),
+    "step.missing": ("仍缺（列：行数）", "Still missing (column: rows)"),
     # what the news come to
     "aside": ("（{what}）", " ({what})"),
     "changes": ("自上次报告以来的变化", "What has changed since the last report"),

@@ -12,8 +12,8 @@ from research.database.engines import Database, open_database
 from research.database.postgres import PostgreSQL
 from research.database.refusals import Refused
 from research.database.results import Failed, Limits, Result, plain
-from tests.database.scenic import SECRET, TABLES, cases
-from tests.servers.postgres import PASSWORD, Cluster
+from tests.database.scenic import SECRET, TABLES, cases, fill
+from tests.servers.postgres import ESCAPED, PASSWORD, USER, Cluster, lacking
 
 psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.postgres
@@ -220,21 +220,66 @@ def _role(owner: Any, name: str) -> bool:
     return bool(owner.execute("select 1 from pg_roles where rolname = %s", [name]).fetchone())
 
 
-@pytest.mark.parametrize("change", ["password", "port", "database"])
-def test_no_message_tells_the_password(
-    scenic_address: str, database_server: Cluster, change: str
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("password", "password authentication failed"),
+        ("no password", "no password supplied"),
+        ("role", 'authentication failed for user "nobody"'),
+        ("port", "refused"),
+        ("database", 'database "nosuch" does not exist'),
+        ("encryption", "SSL"),
+        ("option", "invalid connection option"),
+    ],
+)
+def test_each_reason_has_its_own_message_and_none_tells_the_password(
+    scenic_address: str, database_server: Cluster, change: str, said: str
 ) -> None:
     address = {
         "password": scenic_address.replace("sentinel%20", "sentinel%20wrong-"),
+        "no password": scenic_address.replace(f":{ESCAPED}@", "@"),
+        "role": scenic_address.replace(f"{USER}:", "nobody:", 1),
         "port": scenic_address.replace(f":{database_server.port}/", ":1/"),
         "database": scenic_address.rpartition("/")[0] + "/nosuch",
+        "encryption": f"{scenic_address}?sslmode=require",
+        "option": f"{scenic_address}?nosuch=1",
     }[change]
+    assert address != scenic_address
     with pytest.raises(Failed) as caught:
         open_database(address)
     assert caught.value.cause == "unreachable"
+    assert said in caught.value.message
     told = f"{caught.value} {caught.value.__cause__} {caught.value.__context__}"
     assert "sentinel" not in str(caught.value)
     assert PASSWORD not in told
+
+
+def test_a_statement_that_takes_too_long_says_how_long_it_may(scenic_address: str) -> None:
+    database = open_database(scenic_address, only=TABLES, limits=Limits(seconds=0.3))
+    sql = "SELECT count(*) FROM visit a, visit b, visit c, visit d, visit e"
+    started = time.monotonic()
+    with pytest.raises(Failed) as caught:
+        run(database, sql)
+    assert caught.value.cause == "timeout" and "more than 0.3 seconds" in caught.value.message
+    assert time.monotonic() - started < 0.3 + SLACK
+
+
+def test_a_server_that_goes_away_and_comes_back_is_asked_again() -> None:
+    if reason := lacking():
+        pytest.skip(reason)
+    cluster = Cluster()
+    try:
+        with cluster.connect() as owner:
+            fill(owner)
+        database = open_database(cluster.address("postgres"), only=TABLES)
+        cluster.stop()
+        with pytest.raises(Failed) as caught:
+            run(database, "SELECT count(*) FROM a_sight")
+        assert caught.value.cause == "unreachable" and "sentinel" not in str(caught.value)
+        cluster.start()
+        assert run(database, "SELECT count(*) FROM a_sight").rows == ((60,),)
+    finally:
+        cluster.close()
 
 
 def test_the_connection_leaves_nothing_behind(server_database: Database, owner: Any) -> None:

@@ -146,6 +146,24 @@ def test_the_coordinates_of_chinese_maps_are_the_converted_ones(
         assert (row["lng_gcj02"], row["lat_gcj02"]) == pytest.approx(shown, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "lng", "lat"),
+    [
+        ("殷墟景区", 114.314, 36.127),
+        ("三清山风景名胜区", 118.064, 28.916),
+        ("布达拉宫景区", 91.117, 29.658),
+        ("黄河壶口瀑布旅游区", 110.442, 36.138),
+        ("尧山·中原大佛景区", 112.451, 33.775),
+        ("阿斯哈图石阵旅游区", 117.55, 43.95),
+    ],
+)
+def test_a_point_is_the_area_and_not_the_city_that_it_belongs_to(
+    database: sqlite3.Connection, name: str, lng: float, lat: float
+) -> None:
+    (found,) = database.execute("select * from a_sight where name = ?", [name])
+    assert metres(Point(found["lng_wgs84"], found["lat_wgs84"]), Point(lng, lat)) < 8_000
+
+
 def test_an_area_without_a_point_has_none_in_any_system(database: sqlite3.Connection) -> None:
     points = "select lng_wgs84, lat_wgs84, lng_gcj02, lat_gcj02 from a_sight"
     assert rows(database, f"{points} where name = '白沙湖景区'") == [(None,) * 4]

@@ -708,7 +708,7 @@ def test_the_json_has_what_the_report_has_and_no_owner() -> None:
     assert "secret" not in exported_json
     assert "suggested" not in exported_json
     data = json.loads(exported_json)
-    assert data["schema"] == "sightline-report/4"
+    assert data["schema"] == "sightline-report/5"
     assert list(data) == FIELDS
     assert [item["id"] for item in data["evidence"]] == [item["id"] for item in data["sources"]]
     assert list(data["evidence"][0]) == EVIDENCE

@@ -28,7 +28,7 @@ NAMED = (
     "follows",
     "watch_id",
 )  # parameters that say whose something is
-TABLES = ("run", "event", "search", "evidence", "answer", "conversation", "watch")
+TABLES = ("run", "event", "search", "evidence", "answer", "conversation", "watch", "pair")
 
 # Every way to name a run or a conversation, as Bob takes it; what comes back is what he learns.
 WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
@@ -67,15 +67,17 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("label", "conversation"): lambda key: runs.label(key, title="Bob's", pinned=True, owner=BOB),
     ("forget", "conversation"): lambda key: runs.forget(key, owner=BOB),
 }
-TAKEN = ("start", "run_id")  # the one that names an id to be made
+TAKEN = {("start", "run_id"), ("ask_database", "run_id")}  # those that name an id to be made
 LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
     "list": lambda owner: runs.list(owner=owner),
     "conversations": lambda owner: runs.conversations(owner=owner),
     "watches": lambda owner: runs.watches(owner=owner),
     "watched": lambda owner: runs.watched("Ann's secret?", owner=owner) or (),
     "places": lambda owner: runs.places(owner=owner),
+    "confirmed": lambda owner: runs.confirmed(owner=owner),
     "estimate": lambda owner: runs.estimate(LIBRARY, owner=owner).runs,
 }
+OWN = {"nearby", "load", "ask_database", "confirm", "unconfirm"}  # what one does for oneself
 NOBODYS = {  # the desk's own, and what is the same for all
     "desk", "close", "readiness", "day", "quota", "settle", "warm", "check",
 }  # fmt: skip
@@ -113,6 +115,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for status in ("done", "stopped", "failed", "waiting"):
         add(status)
     runs.desk().runs.store.watch("ann-done")
+    runs.confirm("Ann's secret?", "SELECT 1", owner=ANN)
     yield tmp_path
     runs.close()
 
@@ -164,6 +167,7 @@ def rows(folder: Path, owner: str = ANN) -> dict[str, list[tuple[Any, ...]]]:
             "evidence": (f"conversation in ({more})", talks),
             "conversation": (f"id in ({more})", talks),
             "watch": (f"run in ({marks})", ids),
+            "pair": ("owner=?", [owner]),
         }
         return {
             table: db.execute(
@@ -180,13 +184,13 @@ def test_every_public_function_that_names_a_run_or_a_conversation_is_tried_here(
         for parameter in signature.parameters
         if parameter in NAMED
     }
-    assert named == {*WAYS, TAKEN}
+    assert named == {*WAYS, *TAKEN}
 
 
 def test_every_public_function_takes_an_owner_or_has_nothing_of_anybody_s() -> None:
     without = {name for name, signature in public().items() if "owner" not in signature.parameters}
     assert without == NOBODYS
-    tried = {name for name, _ in WAYS} | set(LISTS) | {"nearby", "load"}
+    tried = {name for name, _ in WAYS} | set(LISTS) | OWN
     assert set(public()) - without == tried
 
 
@@ -242,6 +246,30 @@ def test_what_is_looked_up_on_the_map_is_its_owner_s(folder: Path) -> None:
     runs.nearby("王府井", "公园", 2_000, owner=ANN)
     assert len(runs.places(owner=ANN)) > 4
     assert runs.places(owner=BOB) == []
+
+
+def test_a_statement_that_somebody_has_confirmed_answers_nobody_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.close()
+    monkeypatch.delenv("SIGHTLINE_SEARCH_DELAY")
+    question = "Which area is the dearest of all by far?"
+    runs.confirm(question, "SELECT 42 AS n", owner=ANN)
+
+    def asked(owner: str) -> str | None:
+        run = runs.ask_database(question, owner=owner)
+        assert [*runs.follow(run.id, owner=owner)]
+        report = runs.report(run.id, owner=owner)
+        assert report is not None
+        (finding,) = report.findings
+        return finding.rows.sql if finding.rows else None
+
+    assert asked(ANN) == "SELECT 42 AS n LIMIT 201"
+    assert asked(BOB) is None
+    runs.unconfirm(question, owner=BOB)
+    assert (question, "SELECT 42 AS n") in runs.confirmed(owner=ANN)
+    runs.unconfirm(question, owner=ANN)
+    assert (question, "SELECT 42 AS n") not in runs.confirmed(owner=ANN)
 
 
 def test_the_local_user_is_nobody_who_signs_in(folder: Path) -> None:

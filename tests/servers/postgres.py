@@ -42,6 +42,20 @@ def absent() -> str:
     return "" if _programs() else "PostgreSQL is not installed"
 
 
+def lacks_postgis() -> str:
+    """Why the newest server here cannot have `create extension postgis`; "" if it can."""
+    programs = _programs()
+    if not programs:
+        return "PostgreSQL is not installed"
+    if programs.is_relative_to("/usr/lib/postgresql"):  # Debian's layout
+        shared = Path("/usr/share/postgresql") / programs.parent.name
+    else:
+        asked = [str(programs / "pg_config"), "--sharedir"]
+        shared = Path(subprocess.run(asked, capture_output=True, text=True).stdout.strip())
+    control = shared / "extension" / "postgis.control"
+    return "" if control.is_file() else f"PostGIS is not installed: there is no {control}"
+
+
 def _installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
