@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def asked(folder: Path, writer: Scripted | None, question: str = QUESTION) -> Outcome:
-    given = (lambda dialect, schema: writer) if writer else None
+    given = (lambda dialect, schema, examples: writer) if writer else None
     return await DatabaseDesk("", folder, given).ask(question, silent)
 
 

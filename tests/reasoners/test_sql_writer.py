@@ -49,7 +49,7 @@ async def llm(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[LLM]:
 
 
 async def asked(llm: LLM, folder: Path, question: str = QUESTION) -> Outcome:
-    desk = DatabaseDesk("", folder, lambda dialect, schema: SQLWriter(llm, dialect, schema))
+    desk = DatabaseDesk("", folder, lambda dialect, schema, examples: SQLWriter(llm, dialect, schema, examples))
     return await desk.ask(question, silent)
 
 
