@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from research.database.refusals import Refused
-from research.database.rules import NotUnderstood, Reading, Vocabulary, read
+from research.database.rules import NotUnderstood, Reading, Shape, Vocabulary, read
 from research.records import Failure, Hint, Reason, Record, Rows, Say, Step, StepKind
 from research.text import language
 from research.trouble import Trouble
@@ -42,6 +42,8 @@ class Outcome(Record):
     hint: Hint = ""
     failures: tuple[Failure, ...] = ()  # what failed beside rows that were found
     author: str = ""  # who has written the statement: a model, or "" for rules
+    shape: Shape = ""  # what kind of answer the rules have read out of the question
+    things: str = ""  # the areas that it is about, as a sentence has them
 
 
 class Engine(Protocol):
@@ -170,7 +172,8 @@ class Agent:
             return self._without_rows("refused", question, reading.meant, str(refused), trail)
         except Trouble as trouble:
             return self._failed(question, reading.meant, trouble, trail)
-        return self._with_rows(question, reading.meant, rows, trail, "")
+        outcome = self._with_rows(question, reading.meant, rows, trail, "")
+        return outcome.model_copy(update={"shape": reading.shape, "things": reading.things})
 
     # By a model
 

@@ -204,18 +204,7 @@ def _trouble(failed: Failed) -> Trouble:
 
 def _vocabulary(database: Database) -> Vocabulary:
     """What the rules have to know of the areas, from the database itself."""
-    rows = _all(database, "SELECT gid, name, name_en, province, city FROM a_sight")
-    areas: dict[str, int] = {}
-    double: set[str] = set()
-    for gid, name, english, _, _ in rows:
-        for told in filter(None, (name, english)):
-            text = str(told)
-            double |= {text} & areas.keys()
-            areas[text] = int(str(gid))
-    known = {name: gid for name, gid in areas.items() if name not in double}
-    provinces = dict.fromkeys(str(row[3]) for row in rows if row[3])
-    cities = dict.fromkeys(str(row[4]) for row in rows if row[4])
-    return Vocabulary(known, list(provinces), list(cities))
+    return Vocabulary.of(_all(database, "SELECT gid, name, name_en, province, city FROM a_sight"))
 
 
 def _values(database: Database) -> Values:

@@ -23,7 +23,6 @@ LOST = """
 评分最高的景区
 适合带孩子的景区有哪些
 除了浙江还有哪些省
-不在浙江的景区
 浙江的景区有山的吗
 浙江和杭州有多少景区
 浙江有多少个省
@@ -34,18 +33,126 @@ LOST = """
 北京和上海哪个景区多
 北京的景区比上海多吗
 过去五年评定的景区
-门票100到200元的景区
 没有门票的景区
 最大的景区
 前10个景区
 每个省最早评定的景区
-How many areas are not in Zhejiang?
 Which areas are near 颐和园?
 How many museums in Beijing
 How many provinces have 5A areas?
 half of the areas in Zhejiang
 top 10 areas in Zhejiang
 show me everything
+什么是5A级景区
+what is a 5A scenic area?
+浙江A级景区有多少个
+A-level scenic areas in Zhejiang
+浙江2015年有多少个5A景区
+2024年门票低于50元的景区
+2024年故宫门票多少钱
+How many 5A areas were there in 2015?
+沈阳故宫周边50公里的景区
+5A areas in Taizhou
+5A areas in Fuzhou, Jiangxi
+浙江，南京的5A景区
+nearest city to West Lake
+5A areas in Jilin City
+how long is the Li River
+oldest 5A area in China
+北京景区最晚几点关门
+各省门票价格
+门票最贵的10个景区中有几个在浙江
+within 100 km of West Lake and Hangzhou
+国家级风景名胜区有多少个
+list areas in Beijing by ticket price
+areas from Hangzhou to Suzhou
+免费的景区和2015年以后评的景区
+5A areas in Beijing and areas rated after 2020
+故宫是2007年评上的吗
+2015年前后评定的景区
+top 5 areas in Beijing
+areas in Beijing not free
+不免费的北京景区
+北京不是免费的景区
+学生票低于50元的景区
+西湖周边50公里外的景区
+离西湖第二近的景区
+门票不是最贵的景区
+天台山在哪
+哪个省最贵的景区最多
+哪个省5A景区第二多
+每个城市最多的景区
+浙江省前5名的城市
+门票超过100元的景区有几个省
+名字里有四个字的景区
+名字里带山或湖的景区
+名字不带山的景区
+without a known ticket price
+areas with no ticket
+从西湖到千岛湖开车多远
+北京到上海多远
+故宫到上海多远
+Which areas in Zhejiang are more than 100 km from West Lake
+areas within 1000 feet of West Lake
+5A景区总数的平均数
+浙江5A景区平均评定年份
+平均每个省有多少个5A
+平均每省有几个5A景区
+average number of 5A areas per province
+average opening hours
+Is Mount Hua in Shaanxi?
+Is West Lake rated before 2010?
+areas rated before or in 2010
+areas not rated in 2007
+门票1千元以下
+门票1,000元以下的景区
+more than half of areas in Beijing
+five areas in Beijing
+5 areas in Beijing
+give me 3 free areas in Zhejiang
+推荐3个浙江的5A景区
+随便列出5个5A景区
+浙江第3个5A景区
+上海市内的5A景区之外还有哪些
+长城门票
+八达岭长城门票多少钱
+华山论剑
+泰山北斗
+千山万水
+大西湖有哪些景区
+湖北省和湖南省哪个5A更多
+哪些城市有5A景区
+哪些省没有5A景区
+全国有多少个城市有5A景区
+有多少景区是2020年评的，有多少是2021年评的
+2020年和2021年评定的景区
+2020、2021年评的5A
+北京2007年评的和上海2007年评的
+评定时间最长的景区
+海南州有哪些5A
+中山陵门票
+5A areas near the sea in Shandong
+how many areas charge nothing in Beijing
+Zhejiang areas open all year
+cheapest area to fly to
+where can I find free wifi in Beijing
+show the 2nd most expensive area
+什么时候去西湖最好
+西湖什么时候最美
+西湖最早几点开门
+浙江5A景区数量全国第几
+浙江5A景区数量增长了多少
+how much has ticket price increased at West Lake
+ticket price of West Lake in 2019
+不在北京也不在上海的景区有多少
+江苏省苏州市不免费的景区
+0元门票的景区
+门票为0元的景区有多少
+门票100元的景区
+门票正好100元的景区
+吉林市有哪些5A
+Mount Lu rating
+为什么江苏有5A景区
 DROP TABLE a_sight
 '; SELECT 1 --
 """
@@ -70,15 +177,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]
 
 @pytest.fixture(scope="module")
 def words(db: sqlite3.Connection) -> Vocabulary:
-    areas = {
-        name: gid
-        for gid, *names in db.execute("select gid, name, name_en from a_sight")
-        for name in names
-        if name
-    }
-    cities = [row[0] for row in db.execute("select distinct city from a_sight where city <> ''")]
-    provinces = [row[0] for row in db.execute("select distinct province from a_sight")]
-    return Vocabulary(areas, provinces, cities)
+    return Vocabulary.of(db.execute("select gid, name, name_en, province, city from a_sight"))
 
 
 def found(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
@@ -142,12 +241,10 @@ def test_what_has_more_in_it_is_not_answered(words: Vocabulary, question: str) -
 
 
 def test_what_is_meant_is_said_in_the_language_of_the_question(words: Vocabulary) -> None:
-    assert (
-        read("2015年以后评定的江苏景区有哪些？", words).meant == "景区列表：江苏省，评定年份 > 2015"
-    )
-    assert read("Areas in Zhejiang with tickets under 100 yuan", words).meant == (
-        "list of areas: 浙江省, ticket < 100 yuan"
-    )
+    zh = read("2015年以后评定的江苏景区有哪些？", words)
+    assert zh.meant == "江苏省 2015 年之后评定的 5A 级景区"
+    en = read("Areas in Zhejiang with tickets under 100 yuan", words)
+    assert en.meant == "5A areas in Zhejiang with tickets under 100 yuan"
 
 
 @pytest.mark.parametrize(
