@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import make_url
@@ -116,7 +117,14 @@ class DatabaseDesk:
             Trouble: the database cannot be used, or took too long.
         """
         database = await self._opened()
-        return await asyncio.to_thread(_run, database, sql)
+        rows, missed = await asyncio.to_thread(_run, database, sql)
+        if missed and self._samples and not all(each.near for each in missed):
+            values = await self._known()
+            missed = [
+                each if each.near else replace(each, near=tuple(values.like(*_place(each))))
+                for each in missed
+            ]
+        return rows.model_copy(update={"missed": tuple(map(_missed, missed))})
 
     async def schema(self) -> str:
         """The tables as a model is told of them."""
@@ -159,9 +167,13 @@ class DatabaseDesk:
     async def _link(self, names: Sequence[str]) -> Sequence[str]:
         if not self._samples:
             return []
+        return [hint.text for hint in (await self._known()).hints(names)]
+
+    async def _known(self) -> Values:
+        """The values in which names are looked up, read once."""
         if self._values is None:
             self._values = await asyncio.to_thread(_values, await self._opened())
-        return [hint.text for hint in self._values.hints(names)]
+        return self._values
 
 
 def named(address: str) -> str:
@@ -172,7 +184,7 @@ def named(address: str) -> str:
     return Path(name).stem if address.startswith("sqlite") else name
 
 
-def _run(database: Database, sql: str) -> Rows:
+def _run(database: Database, sql: str) -> tuple[Rows, Sequence[Missed]]:
     query = database.check(sql)
     try:
         result = database.run(query)
@@ -180,7 +192,7 @@ def _run(database: Database, sql: str) -> Rows:
         if failed.cause in ("table", "column", "refused", "size"):
             raise Refused("statement", failed.message) from None
         raise _trouble(failed) from None
-    return Rows(
+    rows = Rows(
         sql=query.text,
         names=result.columns,
         types=result.types,
@@ -188,8 +200,12 @@ def _run(database: Database, sql: str) -> Rows:
         truncated=result.truncated,
         cut=result.cut,
         seconds=result.seconds,
-        missed=tuple(map(_missed, database.missed(query, look=result.rows in ((), ((0,),))))),
     )
+    return rows, database.missed(query, look=result.rows in ((), ((0,),)))
+
+
+def _place(missed: Missed) -> tuple[str, str, str]:
+    return missed.table, missed.column, missed.text
 
 
 def _missed(missed: Missed) -> str:

@@ -184,6 +184,8 @@ def _digits(match: re.Match[str]) -> str:
 
 def _never(asked: _Asked) -> None:
     """What the tables cannot tell, though its words mean nothing by themselves."""
+    if re.search(r"[?？]\s*\S", asked.text):
+        raise NotUnderstood(asked.whole)  # two questions
     other = (
         r"为什么|为何|怎么|怎样|如何|(?<![a-z])why(?![a-z])|什么是|是什么|(?<![a-z])what(?:'s| is| are) an? |"
         r"国家(?:级|重点)+风景名胜区"
@@ -615,7 +617,9 @@ def _most(asked: _Asked) -> bool:
             asked.take(rf"(?<![a-z])(top|bottom)\s+({_N_EN})\s+{en}(?:\s+(?:by|with|in)\s+(?:the\s+)?(?:most\s+)?(?:5A\s+)?(?:number|count|numbers)?)?(?![a-z])")
             or asked.take(rf"(?:which\s+|the\s+)?()({_N_EN})?\s*{en}\s+(?:that\s+)?(?:has|have|had|with)\s+(?:the\s+)?(most|fewest|least)(?:\s+number of)?(?![a-z]|\s+expensive)")
         )  # fmt: skip
-        if found:
+        if named := asked.take(rf"(最[多少])的?\s*前?\s*({_NUMBER})\s*(?:个|名)?\s*{zh}"):
+            word, asked.limit = named[1], int(_value(named[2]))
+        elif found:
             word = next(text for text in found.groups() if text and text.lower() in _MOST)
             asked.limit = int(_value(found[2])) if found[2] else 0
         else:
@@ -669,9 +673,9 @@ def _orders(asked: _Asked) -> None:
     _sorted(asked)
     ticket = "t.ticket_cny"
     rules = (
-        (r"(?:门票|票价)?最[贵高]的?(?!点)", ticket, "DESC", "门票最贵", "with the most expensive tickets",
+        (r"(?:(?:门票|票价|价格)最高|(?:门票|票价|价格)?最贵)的?(?!点)", ticket, "DESC", "门票最贵", "with the most expensive tickets",
          r"(?:the\s+)?(?:most expensive|dearest|highest(?= tickets?| price))"),
-        (r"(?:门票|票价)?最(?:便宜|低)的?", ticket, "", "门票最便宜", "with the cheapest tickets",
+        (r"(?:(?:门票|票价|价格)最低|(?:门票|票价|价格)?最便宜)的?", ticket, "", "门票最便宜", "with the cheapest tickets",
          r"(?:the\s+)?(?:cheapest|least expensive|lowest(?= tickets?| price))"),
         (r"最新(?:评定|评为|评上|获评|一批)?的?|最[近晚](?:一批)?(?:新?评定|评为|评上|获评|新增|入选)的?|最近一批",
          "s.year_rated", "DESC", "最近评定", "rated most recently",
