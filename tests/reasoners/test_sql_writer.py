@@ -96,7 +96,7 @@ async def test_the_model_sees_the_tables_and_what_names_are_called(
         ("sql", "hang", "timeout"),
         ("sql", "prose", "malformed"),
         ("sql", "badjson", "malformed"),
-        ("understand", "429bare", "quota"),
+        ("analyse", "429bare", "quota"),
     ],
 )
 async def test_a_model_that_gives_no_statement_is_a_failure_with_its_reason_and_steps(
