@@ -18,8 +18,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from research.database.asking import NotUnderstood, Reading, Shape, Vocabulary
 from research.database.refusals import Refused
-from research.database.rules import NotUnderstood, Reading, Shape, Vocabulary, read
+from research.database.rules import read
 from research.records import Failure, Hint, Reason, Record, Rows, Say, Step, StepKind
 from research.text import language
 from research.trouble import Trouble

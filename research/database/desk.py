@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from research.database.agent import Agent, Outcome, Status, Writer
+from research.database.asking import Vocabulary
 from research.database.build import shipped
 from research.database.columns import comments
 from research.database.engines import Database, Missed, open_database
@@ -17,7 +18,6 @@ from research.database.examples import Pair, like, same
 from research.database.link import Values
 from research.database.refusals import Refused
 from research.database.results import SECONDS, Failed, Limits
-from research.database.rules import Vocabulary
 from research.database.schema import Schema
 from research.records import Reason, Rows, Say, Step, fingerprint
 from research.trouble import Trouble

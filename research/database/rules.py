@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable
 
+from research.database.asking import FIRST, SIGN, Asked, NotUnderstood, Reading, Vocabulary
 from research.database.gazetteer import (
     CITIES_EN,
     MUNICIPALITIES,
     PROVINCES_EN,
     REGIONS,
-    aliases,
-    english,
     short_city,
     short_province,
     simplified,
 )
-from research.records import Language
+from research.database.statements import built
 from research.text import language
 
-MOST = 500  # rows of a list
 NEAREST = 10  # if nobody says how many
 _UNITS = {
     "公里": 1.0, "千米": 1.0, "km": 1.0, "里": 0.5, "华里": 0.5, "米": 0.001, "m": 0.001, "英里": 1.609344,
@@ -42,113 +38,7 @@ _COUNT_EN = {
     )
 }
 _N_EN = rf"(?:\d+|{'|'.join(_COUNT_EN)})"
-# A name that was read stands in the text as one sign, so that rules see what is around it.
-_FIRST = 0xE000
-_P = "[\ue000-\uefff]"
 _AREA_NOUN = r"(?:5A级?|AAAAA级?|旅游|风景|的|名胜|景区|景点)"
-
-Shape = Literal[
-    "", "count", "list", "best", "group", "most", "nearest", "within", "distance", "average", "detail"
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """What the rows of the database are called: areas by their ids, provinces and cities.
-
-    `shorter` are other names of areas; `where` tells the province and the city of each id, and
-    `called` its Chinese and its English name.
-    """
-
-    areas: Mapping[str, int]  # names in both languages to gid; those that several have are left out
-    provinces: Sequence[str]
-    cities: Sequence[str]
-    shorter: Mapping[str, int] = field(default_factory=dict)
-    where: Mapping[int, tuple[str, str]] = field(default_factory=dict)
-    called: Mapping[int, tuple[str, str]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, rows: Iterable[Sequence[object]]) -> Vocabulary:
-        """The words of rows (gid, name, name_en, province, city)."""
-        areas: dict[str, int] = {}
-        double: set[str] = set()
-        where, called = {}, {}
-        for number, name, other, province, city in rows:
-            gid = int(str(number))
-            where[gid] = (str(province or ""), str(city or ""))
-            called[gid] = (str(name or ""), str(other or name or ""))
-            for text in {str(told) for told in (name, other) if told}:
-                double |= {text} & areas.keys()
-                areas[text] = gid
-        known = {name: gid for name, gid in areas.items() if name not in double}
-        provinces = list(dict.fromkeys(province for province, _ in where.values() if province))
-        cities = list(dict.fromkeys(city for _, city in where.values() if city))
-        forms = {form for name in provinces for form in (name, short_province(name))}
-        forms |= {form for name in cities for form in (name, short_city(name))}
-        forms |= {english(name) for name in (*provinces, *cities)}
-        return cls(known, provinces, cities, aliases(known, forms), where, called)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A question as the rules have understood it. `sql` has named columns; `meant` says in the
-    question's language what is looked for, of which `things` are the areas it is about."""
-
-    sql: str
-    meant: str
-    language: Language
-    shape: Shape = ""
-    things: str = ""
-
-
-class NotUnderstood(ValueError):
-    """The rules do not know this shape; `rest` are the words that they could not place."""
-
-    def __init__(self, rest: str) -> None:
-        self.rest = rest
-        super().__init__(rest)
-
-
-@dataclass
-class _Asked:
-    """What was found in a question so far."""
-
-    whole: str
-    text: str
-    language: Language
-    names: list[str] = field(default_factory=list)  # as they stood in the text, by their sign
-    kinds: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
-    provinces: list[str] = field(default_factory=list)
-    cities: list[str] = field(default_factory=list)
-    areas: list[tuple[str, int]] = field(default_factory=list)
-    without: list[tuple[str, str, str]] = field(default_factory=list)  # column, value, in words
-    conditions: list[tuple[str, str]] = field(default_factory=list)  # SQL, and in words
-    wants: set[str] = field(default_factory=set)  # count, list, columns, average, distance
-    columns: list[str] = field(default_factory=list)
-    group: str = ""
-    having: tuple[str, str] | None = None
-    order: tuple[str, str, str] | None = None  # how, by what, in words
-    sorted: bool = False  # all of them in an order, not those that are most so
-    limit: int = 0
-    centre: str = ""  # how the area that was named is meant: nearest, within
-    radius: float = 0.0
-    year: str = ""  # a year alone, of which nobody says that something was rated in it
-    details: bool = False  # a condition or a column is of tourist_spot
-
-    def take(self, pattern: str, flags: int = re.I) -> re.Match[str] | None:
-        """Takes the first match out of what is left."""
-        match = re.search(pattern, self.text, flags)
-        if match:
-            self.text = f"{self.text[: match.start()]} {self.text[match.end() :]}"
-        return match
-
-    def say(self, zh: str, en: str) -> str:
-        return zh if self.language == "zh" else en
-
-    def lost(self, text: str) -> NotUnderstood:
-        """With the names back in a text that was not understood."""
-        back = re.sub(_P, lambda sign: f" {self.names[ord(sign[0]) - _FIRST]} ", text)
-        return NotUnderstood(" ".join(back.split()))
 
 
 def read(question: str, words: Vocabulary) -> Reading:
@@ -158,11 +48,11 @@ def read(question: str, words: Vocabulary) -> Reading:
         NotUnderstood: it is none of the known shapes, or has more in it than these.
     """
     text = simplified(unicodedata.normalize("NFKC", question))
-    if re.search(_P, text):
+    if re.search(SIGN, text):
         raise NotUnderstood(question)
     text = " ".join(text.split()).strip(" ?？。.!！")
     text = re.sub(r"[零〇一二三四五六七八九]{4}(?=\s*年)", _digits, text)
-    asked = _Asked(text, f" {text} ", language(text))
+    asked = Asked(text, f" {text} ", language(text))
     _never(asked)
     _named(asked)
     _names(asked, words)
@@ -175,14 +65,14 @@ def read(question: str, words: Vocabulary) -> Reading:
         rule(asked)
     if rest := _rest(asked):
         raise asked.lost(rest)
-    return _built(asked, words)
+    return built(asked, words)
 
 
 def _digits(match: re.Match[str]) -> str:
     return "".join(str(_DIGITS[sign]) for sign in match[0])
 
 
-def _never(asked: _Asked) -> None:
+def _never(asked: Asked) -> None:
     """What the tables cannot tell, though its words mean nothing by themselves."""
     if re.search(r"[?？]\s*\S", asked.text):
         raise NotUnderstood(asked.whole)  # two questions
@@ -202,7 +92,7 @@ def _never(asked: _Asked) -> None:
 # What is named
 
 
-def _named(asked: _Asked) -> None:
+def _named(asked: Asked) -> None:
     """Areas with a word in their names. Before names are looked for, which the word may be one of."""
     word = r"[“\"「『'‘]?([\u4e00-\u9fff]{1,6}?)[”\"」』'’]?"
     match = re.search(rf"(?:景区)?名(?:字|称)?(?:里面|里|中)?(?:带有?|含有?|包含|包括|有)\s*{word}\s*字?(?=的|\s|$)", asked.text)  # fmt: skip
@@ -231,7 +121,7 @@ def _named(asked: _Asked) -> None:
     asked.text = f"{asked.text[: match.start()]} {asked.text[match.end() :]}"
 
 
-def _names(asked: _Asked, words: Vocabulary) -> None:
+def _names(asked: Asked, words: Vocabulary) -> None:
     """Areas, cities and provinces, the longest names before the others: 黄山市 is no 黄山. Each
     becomes a sign in the text."""
     forms: list[tuple[str, int, tuple[str, ...]]] = []
@@ -260,7 +150,7 @@ def _names(asked: _Asked, words: Vocabulary) -> None:
             if kind == 2 and len(of) > 1:
                 raise NotUnderstood(form)  # two cities are written so
             asked.text = (
-                f"{asked.text[: match.start()]}{chr(_FIRST + len(asked.names))}"
+                f"{asked.text[: match.start()]}{chr(FIRST + len(asked.names))}"
                 f"{asked.text[match.end() :]}"
             )
             asked.names.append(match[0])
@@ -268,13 +158,13 @@ def _names(asked: _Asked, words: Vocabulary) -> None:
     _mountains(asked, words)
 
 
-def _mountains(asked: _Asked, words: Vocabulary) -> None:
+def _mountains(asked: Asked, words: Vocabulary) -> None:
     """黄山 is a city and a mountain: the mountain, where distances and tickets are asked for."""
     for number, (kind, _of) in enumerate(asked.kinds):
         area = words.areas.get(f"{asked.names[number]}风景区")
         if kind != 2 or area is None:
             continue
-        sign = chr(_FIRST + number)
+        sign = chr(FIRST + number)
         near = rf"(?:离|距离?|到)\s*{sign}|{sign}\s*(?:附近|周边|周围|方圆|门票|票价|几点|开放时间)"
         if re.search(near, asked.text):
             asked.kinds[number] = (0, (str(area),))
@@ -286,18 +176,18 @@ def _exactly(name: str) -> str:
     return rf"(?<![A-Za-z]){form}(?![A-Za-z])" if not re.search(r"[\u4e00-\u9fff]", name) else form
 
 
-def _places(asked: _Asked) -> None:
+def _places(asked: Asked) -> None:
     """What the names are for: places to look in, those to leave out, and areas."""
-    some = rf"({_P}(?:\s*(?:和|与|及|以及|、|,|and|or)?\s*{_P})*)"
+    some = rf"({SIGN}(?:\s*(?:和|与|及|以及|、|,|and|or)?\s*{SIGN})*)"
     out = asked.take(
         rf"除(?:了|去)?\s*{some}\s*(?:市|省)?\s*(?:以外|之外|外)|(?:不在|不是|不属于|不包括|不含|非)\s*{some}\s*(?:的|境内)?"
     ) or asked.take(
         rf"{some}\s*(?:以外|之外)|(?<![a-z])(?:(?:but |that are |which are )*not (?:in|from)|except(?: for| in)?|excluding|outside(?: of)?|other than)\s+{some}"
     )
     left = next((text for text in out.groups() if text), "") if out else ""
-    told = [chr(_FIRST + number) for number in range(len(asked.kinds))]
+    told = [chr(FIRST + number) for number in range(len(asked.kinds))]
     for sign in sorted(told, key=f"{asked.text}{left}".find):
-        number = ord(sign) - _FIRST
+        number = ord(sign) - FIRST
         kind, of = asked.kinds[number]
         if sign in left:
             column = ("s.gid", "s.province", "s.city")[kind]
@@ -307,13 +197,13 @@ def _places(asked: _Asked) -> None:
         else:
             found = asked.provinces if kind == 1 else asked.cities
             found += [name for name in of if name not in found]
-    way = rf"(?:从|(?<![a-z])from)\s*{_P}\s*(?:到|至|to(?![a-z]))\s*{_P}"
+    way = rf"(?:从|(?<![a-z])from)\s*{SIGN}\s*(?:到|至|to(?![a-z]))\s*{SIGN}"
     if len(asked.areas) != 2 and re.search(way, asked.text, re.I):
         raise asked.lost(asked.text)  # a way, not two places
-    asked.text = re.sub(rf"({_P})\s*(?:or|或者?)\s*(?={_P})", r"\1、", asked.text)
+    asked.text = re.sub(rf"({SIGN})\s*(?:or|或者?)\s*(?={SIGN})", r"\1、", asked.text)
 
 
-def _joined(asked: _Asked, words: Vocabulary) -> None:
+def _joined(asked: Asked, words: Vocabulary) -> None:
     """Several places: alternatives, or one in the other. What could be both is not understood."""
     if not (asked.provinces and asked.cities):
         return
@@ -324,24 +214,24 @@ def _joined(asked: _Asked, words: Vocabulary) -> None:
         return
     of = {city: province for province, city in words.where.values()}
     inside = all(of.get(city, asked.provinces[0]) == asked.provinces[0] for city in asked.cities)
-    between = rf"{_P}\s*(?:和|与|及|以及|、|,|(?<![a-z])and(?![a-z]))\s*{_P}"
+    between = rf"{SIGN}\s*(?:和|与|及|以及|、|,|(?<![a-z])and(?![a-z]))\s*{SIGN}"
     many = re.search(between, asked.text, re.I) and not re.search(
-        rf"{_P}\s*,\s*{_P}\s*$", asked.text
+        rf"{SIGN}\s*,\s*{SIGN}\s*$", asked.text
     )
     if len(asked.provinces) > 1 or not inside or (many and len(asked.cities) == 1):
         raise NotUnderstood(names)  # both, or one in the other?
-    if len(asked.cities) > 1 and many and not re.match(_P, asked.text.strip()):
+    if len(asked.cities) > 1 and many and not re.match(SIGN, asked.text.strip()):
         raise NotUnderstood(names)
 
 
-def _prefixes(asked: _Asked, words: Vocabulary) -> None:
+def _prefixes(asked: Asked, words: Vocabulary) -> None:
     """杭州西湖 is 西湖, and 沈阳故宫 is not the one in Beijing."""
     for number, (kind, of) in enumerate(asked.kinds):
-        before = chr(_FIRST + number)
+        before = chr(FIRST + number)
         for other, (also, gids) in enumerate(asked.kinds):
             if not kind or also:
                 continue
-            area = chr(_FIRST + other)
+            area = chr(FIRST + other)
             if re.search(rf"{area}\s*(?:,|in|of)?\s*{before}", asked.text):
                 raise asked.lost(asked.text)  # near it, in the city? or it, which is in the city?
             if not re.search(rf"{before}\s*(?:市|省|的)?\s*{area}", asked.text):
@@ -356,7 +246,7 @@ def _prefixes(asked: _Asked, words: Vocabulary) -> None:
 # Conditions
 
 
-def _distance(asked: _Asked) -> None:
+def _distance(asked: Asked) -> None:
     """Within a distance of an area, the nearest to one, or how far two are from each other."""
     if not asked.areas:
         return
@@ -407,7 +297,7 @@ def _distance(asked: _Asked) -> None:
             asked.limit = 1
     if asked.centre:
         asked.take(r"(?:还)?有?(?:别的|其他|其它|另外的?)|(?<![a-z])other(?![a-z])")
-        joined = rf"{_P}\s*(?:和|与|及|、|,|(?<![a-z])and(?![a-z]))\s*{_P}"
+        joined = rf"{SIGN}\s*(?:和|与|及|、|,|(?<![a-z])and(?![a-z]))\s*{SIGN}"
         if (asked.provinces or asked.cities) and re.search(joined, asked.text):
             raise asked.lost(asked.text)
 
@@ -420,7 +310,7 @@ def _unit(said: str) -> float:
     return _UNITS["英里"] if said.startswith("mi") else 0.001 if said.startswith("met") else 1.0
 
 
-def _years(asked: _Asked) -> None:
+def _years(asked: Asked) -> None:
     year = r"((?:19|20)\d\d)"
     verb = r"(?:被)?(?:评定|评为|评上|评选|获评|列为|成为|晋级|晋升|批准|入选|新增|新评|评)(?:为|成|了|上)?的?"
     said = rf"(?:\s*{verb})?"
@@ -491,7 +381,7 @@ def _in(match: re.Match[str]) -> tuple[str, str, str]:
     return f"= {match[1]}", f"{match[1]} 年评定", f"rated in {match[1]}"
 
 
-def _tickets(asked: _Asked) -> None:
+def _tickets(asked: Asked) -> None:
     unit = r"(?:元|块钱?|人民币|yuan|cny|rmb)(?:钱)?"
     ticket = r"(?:with\s+(?:a\s+)?)?(?:门票|票价|tickets?(?: prices?)?)?(?:价格|费用)?\s*(?:is|are|cost(?:s|ing)?|在|为|是)?\s*"
     rules = (
@@ -532,7 +422,7 @@ def _tickets(asked: _Asked) -> None:
         _spent(asked, "> 0", "收费", "that charge for entry")
 
 
-def _spent(asked: _Asked, test: str, zh: str, en: str) -> None:
+def _spent(asked: Asked, test: str, zh: str, en: str) -> None:
     if not (test == "= 0" and asked.areas and not asked.centre):  # 故宫免费吗: the price tells
         asked.conditions.append((f"t.ticket_cny {test}", asked.say(zh, en)))
     asked.details = True
@@ -555,7 +445,7 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def _groups(asked: _Asked) -> None:
+def _groups(asked: Asked) -> None:
     if asked.areas and not asked.centre:
         return  # 故宫是哪一年评的: a column of one area
     if _having(asked) or _most(asked) or _each(asked):
@@ -583,7 +473,7 @@ def _groups(asked: _Asked) -> None:
             return
 
 
-def _having(asked: _Asked) -> bool:
+def _having(asked: Asked) -> bool:
     """哪些省超过 15 个: the groups that have so many."""
     zh, en = [f"(?:{'|'.join(kinds)})" for kinds in zip(*list(_KINDS.values())[:2], strict=True)]
     signs = sorted(_SIGNS, key=len, reverse=True)
@@ -610,7 +500,7 @@ def _having(asked: _Asked) -> bool:
     return True
 
 
-def _most(asked: _Asked) -> bool:
+def _most(asked: Asked) -> bool:
     """The groups with the most or the fewest areas, and so many of them."""
     for column, (zh, en) in _KINDS.items():
         found = (
@@ -641,7 +531,7 @@ def _most(asked: _Asked) -> bool:
     return False
 
 
-def _each(asked: _Asked) -> bool:
+def _each(asked: Asked) -> bool:
     """杭州和苏州各有多少: one count for each of the places that were named."""
     places = asked.provinces or asked.cities
     if len(places) < 2 or asked.without or asked.areas:
@@ -667,7 +557,7 @@ def _kind(said: str) -> str:
     )
 
 
-def _orders(asked: _Asked) -> None:
+def _orders(asked: Asked) -> None:
     if asked.centre == "nearest":
         return
     _sorted(asked)
@@ -704,7 +594,7 @@ def _orders(asked: _Asked) -> None:
             asked.take(r"(?<![a-z])lies?(?![a-z])|lying")
 
 
-def _sorted(asked: _Asked) -> None:
+def _sorted(asked: Asked) -> None:
     """All of them, in an order; what has no value goes last."""
     down = r"(?:从|由)?(?:高到低|大到小|晚到早|新到旧|贵到便宜)|降序|倒序"
     up = r"(?:从|由)?(?:低到高|小到大|早到晚|旧到新|便宜到贵)|升序"
@@ -741,7 +631,7 @@ def _sorted(asked: _Asked) -> None:
         asked.columns += ["t.ticket_cny", "t.ticket_year"]
 
 
-def _limits(asked: _Asked) -> None:
+def _limits(asked: Asked) -> None:
     match = (
         asked.take(rf"(?:排名)?前\s*({_NUMBER})\s*(?:个|名|家|处|座|位)?(?:的)?")
         or asked.take(rf"(?<![a-z])(?:top|first)\s+({_N_EN})(?![a-z\d])")
@@ -754,7 +644,7 @@ def _limits(asked: _Asked) -> None:
             raise asked.lost(match[0])  # the first by what?
 
 
-def _intents(asked: _Asked) -> None:
+def _intents(asked: Asked) -> None:
     if asked.areas and not asked.centre:  # 门票多少 asks for a price
         asked.take(r"分别|各自")
         asked.text = re.sub(r"(门票|票价)(?:价格)?\s*(?:是|为)?多少钱?", r"\1", asked.text)
@@ -803,7 +693,7 @@ _COLUMNS = (
 _PRICED = {"t.ticket_cny", "t.ticket_year"}
 
 
-def _columns(asked: _Asked) -> None:
+def _columns(asked: Asked) -> None:
     for pattern, columns in _COLUMNS:
         while asked.take(pattern):
             asked.columns += [column for column in columns if column not in asked.columns]
@@ -822,22 +712,25 @@ def _columns(asked: _Asked) -> None:
 
 _NOISE_ZH = re.compile(
     r"国家5A级?|全国|国内|中国|我国|5A级?(?![a-z])|五A级?|AAAAA级?|旅游区|旅游景区|风景名胜区|风景区|名胜|景区|景点|旅游|"
-    r"请问|请|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|只看|想知道|我|想|知道|"
+    r"请问|请|到底|列出来|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|只看|想知道|我|想|知道|"
     r"评定|评为|评上|被|的|地|得|了|吗|么|呢|啊|呀|吧|有|在|是|为|个|家|处|座|里|内|境内|中|所有|全部|一共|总共|共|"
     r"统计|汇总|分布|都|和|与|及|以及|、|,|，|:|：|;|；|"
     r"其|它们?|这些?|那些?|情况|信息"
 )
 _NOISE_EN = frozenset(
-    ["a", "an", "the", "of", "in", "on", "at", "for", "from", "is", "are", "was", "were", "be", "been", "there", "that", "which", "with", "and", "all", "any", "5a", "5as", "5a-level", "5a-rated", "aaaaa", "level", "rated", "national", "scenic", "tourist", "area", "areas", "spot", "spots", "attraction", "attractions", "sight", "sights", "site", "sites", "place", "places", "china", "chinese", "please", "me", "does", "do", "did", "has", "have", "had", "it", "its", "their", "i", "want", "know", "tell", "located", "what", "you", "can", "ever"]
+    ["a", "an", "the", "of", "in", "on", "at", "for", "from", "is", "are", "was", "were", "be", "been", "there", "that", "which", "with", "and", "all", "any", "5a", "5as", "5a-level", "5a-rated", "aaaaa", "level", "rated", "national", "scenic", "tourist", "area", "areas", "spot", "spots", "attraction", "attractions", "sight", "sights", "site", "sites", "place", "places", "china", "chinese", "please", "me", "does", "do", "did", "has", "have", "had", "it", "its", "their", "i", "want", "know", "tell", "located", "what", "you", "can", "ever", "combined", "altogether"]
 )  # fmt: skip
 
 
-def _rest(asked: _Asked) -> str:
+def _rest(asked: Asked) -> str:
     """What of the question means something and was not understood."""
     text = re.sub(
-        rf"(?:(?<![a-z])(?:to|for|of|in|at|on)\s+)(?=(?:the\s+)?{_P})", " ", asked.text, flags=re.I
+        rf"(?:(?<![a-z])(?:to|for|of|in|at|on)\s+)(?=(?:the\s+)?{SIGN})",
+        " ",
+        asked.text,
+        flags=re.I,
     )
-    text = re.sub(rf"(?<={_P})['’]s(?![a-z])|{_P}\s*(?:境内)?", " ", text, flags=re.I)
+    text = re.sub(rf"(?<={SIGN})['’]s(?![a-z])|{SIGN}\s*(?:境内)?", " ", text, flags=re.I)
     text = _NOISE_ZH.sub(" ", text)
     kept = []
     for word in re.findall(r"[A-Za-z0-9'’-]+|[^\sA-Za-z0-9'’-]+", text):
@@ -852,288 +745,6 @@ def _rest(asked: _Asked) -> str:
     if joined and len(asked.names) < 2 and asked.language == "zh":
         kept.append(joined[0])  # both conditions, or either?
     return " ".join(kept)
-
-
-# The statement
-
-
-def _built(asked: _Asked, words: Vocabulary) -> Reading:
-    where = _where(asked)
-    if asked.wants & {"average", "distance"} and asked.wants & {"count", "list"} - (
-        {"count"} if asked.group else set()
-    ):
-        raise asked.lost(asked.whole)
-    if "distance" in asked.wants:
-        return _apart(asked, words)
-    if asked.centre:
-        return _around(asked, where, words)
-    if asked.areas:
-        return _of_areas(asked, where, words)
-    if "average" in asked.wants:
-        return _average(asked, where)
-    if asked.group:
-        return _grouped(asked, where)
-    if asked.order and not asked.limit and not asked.sorted and "list" not in asked.wants:
-        # the one that is most so, or all that are equally so
-        best = "MAX" if asked.order[0].endswith("DESC") else "MIN"
-        value = f"SELECT {best}({asked.order[1]}) FROM {_tables(asked)}{_filter(where)}"
-        where.append((f"{asked.order[1]} = ({value})", ""))
-    if "count" in asked.wants:
-        if "columns" in asked.wants or asked.limit or asked.sorted or "list" in asked.wants:
-            if "list" not in asked.wants or asked.limit or "columns" in asked.wants:
-                raise NotUnderstood("count")
-        else:
-            sql = f"SELECT COUNT(*) AS n FROM {_tables(asked)}{_filter(where)}"
-            things = _things(asked) + (
-                asked.say("中", " ") + asked.order[2] + asked.say("的", "") if asked.order else ""
-            )
-            return _reading(asked, sql, "count", things, f"{things}数量", f"number of {things}")
-    if not where and not asked.order and "list" not in asked.wants and not asked.columns:
-        raise asked.lost(asked.text.strip() or "?")
-    columns = [
-        "s.gid",
-        "s.name",
-        "s.province",
-        "s.city",
-        "s.year_rated",
-        "s.lng_wgs84",
-        "s.lat_wgs84",
-    ]
-    order = f"{asked.order[0]}, s.gid" if asked.order else "s.province, s.city, s.gid"
-    sql = (
-        f"SELECT {_selected(asked, columns)} FROM {_tables(asked)}{_filter(where)} "
-        f"ORDER BY {order} LIMIT {asked.limit or MOST}"
-    )
-    things = _things(asked)
-    if not asked.order or asked.sorted:
-        return _reading(asked, sql, "list", things, things, things)
-    number = f" {asked.limit} 个" if asked.limit else ""
-    first = f" (first {asked.limit})" if asked.limit else ""
-    told = asked.order[2]
-    return _reading(
-        asked, sql, "best", things, f"{things}中{told}的{number}", f"{things} {told}{first}"
-    )
-
-
-def _where(asked: _Asked) -> list[tuple[str, str]]:
-    """The conditions, of places too; several provinces or cities are alternatives."""
-    found = list(asked.conditions)
-    places = []
-    if asked.provinces:
-        places.append(_among("s.province", asked.provinces))
-    if asked.cities:
-        places.append(_among("s.city", asked.cities))
-    found[:0] = [(test, "") for test in places]
-    for column, value, _ in asked.without:
-        test = f"s.gid <> {int(value)}" if column == "s.gid" else f"{column} <> {_text(value)}"
-        found.append((f"({column} IS NULL OR {test})" if column == "s.city" else test, ""))
-    return found
-
-
-def _among(column: str, values: Sequence[str]) -> str:
-    listed = ", ".join(_text(value) for value in values)
-    return f"{column} IN ({listed})" if len(values) > 1 else f"{column} = {listed}"
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _tables(asked: _Asked) -> str:
-    joined = " LEFT JOIN tourist_spot AS t ON t.gid = s.gid" if asked.details else ""
-    return f"a_sight AS s{joined}"
-
-
-def _filter(where: Sequence[tuple[str, str]]) -> str:
-    return f" WHERE {' AND '.join(sql for sql, _ in where)}" if where else ""
-
-
-def _selected(asked: _Asked, columns: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys([*columns, *asked.columns]))
-
-
-def _things(asked: _Asked) -> str:
-    """The areas that a question is about, as a sentence has them."""
-    said = [words for _, words in asked.conditions if words]
-    without = [words for _, _, words in asked.without]
-    places = asked.cities if asked.cities and len(asked.provinces) < 2 else asked.provinces
-    if asked.language == "zh":
-        place = "、".join(places)
-        told = "、".join([*([f"不含{'、'.join(without)}"] if without else []), *said])
-        gap = " " if place and told[:1].isdigit() else ""
-        return f"{place}{gap}{told}{'的' if place or told else ''} 5A 级景区".strip()
-    names = [english(name) for name in places]
-    place = f" in {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}" if names else ""
-    apart = f" outside {' and '.join(without)}" if without else ""
-    return " ".join([f"5A areas{place}{apart}", *said])
-
-
-def _grouped(asked: _Asked, where: Sequence[tuple[str, str]]) -> Reading:
-    if asked.columns and "columns" in asked.wants:
-        raise asked.lost(asked.whole)
-    known = [*where, (f"{asked.group} IS NOT NULL", "")]
-    counts = f"FROM {_tables(asked)}{_filter(known)} GROUP BY {asked.group}"
-    by_zh, by_en = _BY[asked.group]
-    things = _things(asked)
-    if asked.order and asked.order[1] == "n":
-        most = asked.order[0]
-        zh, en = ("最多", "most") if most == "MAX" else ("最少", "fewest")
-        if not asked.limit:  # all that have as many, should there be several
-            sql = (
-                f"SELECT {asked.group}, COUNT(*) AS n {counts} HAVING COUNT(*) = (SELECT {most}(m.n) FROM "
-                f"(SELECT COUNT(*) AS n {counts}) AS m) ORDER BY {asked.group} LIMIT {MOST}"
-            )
-            return _reading(asked, sql, "most", things, f"{things}{zh}的{by_zh}", f"{by_en} with the {en} {things}")  # fmt: skip
-        sql = f"SELECT {asked.group}, COUNT(*) AS n {counts} ORDER BY n{' DESC' if most == 'MAX' else ''}, {asked.group} LIMIT {asked.limit}"
-        plural = {"province": "provinces", "city": "cities"}.get(by_en, "years of rating")
-        return _reading(asked, sql, "group", things, f"{things}{zh}的 {asked.limit} 个{by_zh}", f"the {asked.limit} {plural} with the {en} {things}")  # fmt: skip
-    if asked.order:
-        raise asked.lost(asked.whole)
-    if asked.having:
-        sign, number = asked.having
-        counts += f" HAVING COUNT(*) {sign} {number}"
-    order = "n DESC, " if asked.group != "s.year_rated" or asked.limit else ""
-    sql = (
-        f"SELECT {asked.group}, COUNT(*) AS n {counts} "
-        f"ORDER BY {order}{asked.group} LIMIT {asked.limit or MOST}"
-    )
-    if asked.having:
-        told = f"{asked.having[0]} {asked.having[1]}"
-        return _reading(asked, sql, "group", things, f"{things}数量 {told} 的{by_zh}", f"number of {things} by {by_en}, {told}")  # fmt: skip
-    return _reading(asked, sql, "group", things, f"{things}数量（按{by_zh}）", f"number of {things} by {by_en}")  # fmt: skip
-
-
-_BY = {
-    "s.province": ("省份", "province"),
-    "s.city": ("城市", "city"),
-    "s.year_rated": ("评定年份", "year of rating"),
-}
-
-
-def _average(asked: _Asked, where: Sequence[tuple[str, str]]) -> Reading:
-    """The mean price of the tickets that are known, with how many they are."""
-    if asked.order or asked.limit or asked.having:
-        raise asked.lost(asked.whole)
-    known = [*where, ("t.ticket_cny IS NOT NULL", "")]
-    value = "ROUND(CAST(AVG(t.ticket_cny) AS NUMERIC), 1) AS average_ticket_cny, COUNT(*) AS n"
-    things = _things(asked)
-    zh, en = f"{things}的平均门票", f"average ticket of {things}"
-    if not asked.group:
-        sql = f"SELECT {value} FROM {_tables(asked)}{_filter(known)}"
-        return _reading(asked, sql, "average", things, zh, en)
-    by_zh, by_en = _BY[asked.group]
-    known.append((f"{asked.group} IS NOT NULL", ""))
-    sql = (
-        f"SELECT {asked.group}, {value} FROM {_tables(asked)}{_filter(known)} "
-        f"GROUP BY {asked.group} ORDER BY average_ticket_cny DESC, {asked.group} LIMIT {MOST}"
-    )
-    return _reading(asked, sql, "group", things, f"{zh}（按{by_zh}）", f"{en} by {by_en}")
-
-
-def _called(asked: _Asked, words: Vocabulary) -> str:
-    """The areas that were named by their full names, so that it can be seen which are meant."""
-    names = [
-        words.called[gid][asked.language == "en"] if gid in words.called else name
-        for name, gid in asked.areas
-    ]
-    return asked.say("、", ", ").join(dict.fromkeys(names))
-
-
-def _of_areas(asked: _Asked, where: Sequence[tuple[str, str]], words: Vocabulary) -> Reading:
-    """What is known of areas that were named."""
-    other = asked.group or asked.order or asked.provinces or asked.cities or asked.conditions
-    if "count" in asked.wants or "average" in asked.wants or other or asked.limit:
-        raise NotUnderstood("、".join(name for name, _ in asked.areas))
-    if "list" in asked.wants and not asked.columns:
-        raise NotUnderstood("、".join(name for name, _ in asked.areas))  # 黄山有哪些: the city?
-    ids = ", ".join(str(gid) for gid in dict.fromkeys(gid for _, gid in asked.areas))
-    if not asked.columns:
-        asked.details = True
-        asked.columns = [
-            "s.address",
-            "t.ticket_cny",
-            "t.ticket_year",
-            "t.opening_hours",
-            "t.introduction",
-        ]
-    base = ["s.gid", "s.name", "s.province", "s.city"]
-    base += [] if "s.year_rated" in asked.columns else ["s.year_rated"]
-    base += ["s.lng_wgs84", "s.lat_wgs84"]
-    known = [(f"s.gid IN ({ids})", ""), *where]
-    sql = (
-        f"SELECT {_selected(asked, base)} FROM {_tables(asked)}{_filter(known)} "
-        f"ORDER BY s.gid LIMIT {MOST}"
-    )
-    names = _called(asked, words)
-    return _reading(asked, sql, "detail", names, names, names)
-
-
-def _apart(asked: _Asked, words: Vocabulary) -> Reading:
-    (one, gid), (_, other) = asked.areas
-    if gid == other or asked.conditions or asked.columns or asked.provinces or asked.cities:
-        raise asked.lost(one)
-    km = "distance_km(a.lng_wgs84, a.lat_wgs84, b.lng_wgs84, b.lat_wgs84)"
-    sql = (
-        f"SELECT a.name AS name_from, b.name AS name_to, ROUND(CAST({km} AS NUMERIC), 1) AS km "
-        f"FROM a_sight AS a CROSS JOIN a_sight AS b WHERE a.gid = {gid} AND b.gid = {other} LIMIT 1"
-    )
-    names = _called(asked, words)
-    pair = names.replace("、", "到").replace(", ", " to ")
-    return _reading(
-        asked, sql, "distance", names, f"{pair}的直线距离", f"straight distance from {pair}"
-    )
-
-
-def _around(asked: _Asked, where: Sequence[tuple[str, str]], words: Vocabulary) -> Reading:
-    if len({gid for _, gid in asked.areas}) != 1 or asked.group or "average" in asked.wants:
-        raise NotUnderstood("、".join(name for name, _ in asked.areas))
-    if asked.order:
-        raise asked.lost(asked.whole)
-    gid, name = asked.areas[0][1], _called(asked, words)
-    km = "distance_km(s.lng_wgs84, s.lat_wgs84, c.lng_wgs84, c.lat_wgs84)"
-    known = [
-        (f"c.gid = {gid}", ""),
-        ("s.gid <> c.gid", ""),
-        ("s.lng_wgs84 IS NOT NULL", ""),
-        *where,
-    ]
-    things = _things(asked)
-    gap = " " if things[0].isdigit() else ""
-    shape: Shape = "nearest"
-    if asked.centre == "within":
-        shape = "within"
-        known.append((f"{km} <= {asked.radius:g}", ""))
-        zh = f"{name}周边 {asked.radius:g} 公里内的{gap}{things}"
-        en = f"{things} within {asked.radius:g} km of {name}"
-    else:
-        zh = f"离{name}最近的 {asked.limit} 个{gap}{things}"
-        nearest = (
-            f"{asked.limit} nearest {things}" if asked.limit > 1 else f"nearest {_one(things)}"
-        )
-        en = f"the {nearest} to {name}"
-        if asked.provinces or asked.cities or asked.conditions or asked.without:
-            en = f"{things}, the {asked.limit} nearest to {name}"
-    tables = f"a_sight AS c CROSS JOIN {_tables(asked)}"
-    if "count" in asked.wants and "list" not in asked.wants:
-        if asked.centre == "nearest" or asked.limit:
-            raise NotUnderstood("count")
-        sql = f"SELECT COUNT(*) AS n FROM {tables}{_filter(known)}"
-        return _reading(asked, sql, "count", asked.say(zh, en), f"{zh}数量", f"number of {en}")
-    base = ["s.gid", "s.name", "s.province", "s.city", "s.lng_wgs84", "s.lat_wgs84"]
-    sql = (
-        f"SELECT {_selected(asked, base)}, ROUND(CAST({km} AS NUMERIC), 1) AS km "
-        f"FROM {tables}{_filter(known)} ORDER BY km, s.gid LIMIT {asked.limit or MOST}"
-    )
-    return _reading(asked, sql, shape, asked.say(zh, en), zh, en)
-
-
-def _one(things: str) -> str:
-    return things.replace("5A areas", "5A area", 1)
-
-
-def _reading(asked: _Asked, sql: str, shape: Shape, things: str, zh: str, en: str) -> Reading:
-    """The statement, with what it looks for in words."""
-    return Reading(sql, " ".join(asked.say(zh, en).split()), asked.language, shape, things)
 
 
 def _value(text: str) -> float:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from research.database.asking import NotUnderstood, Vocabulary
 from research.database.build import shipped
-from research.database.rules import NotUnderstood, Vocabulary, read
+from research.database.rules import read
 
 GOLD: list[dict[str, str]] = json.loads(
     (Path(__file__).parent / "gold.json").read_text(encoding="utf-8")
