@@ -56,6 +56,8 @@ def read(question: str, words: Vocabulary) -> Reading:
     _never(asked)
     _named(asked)
     _names(asked, words)
+    if re.search(rf"{SIGN}.*\?.*{SIGN}|\?.*呢", asked.text):
+        raise NotUnderstood(asked.whole)  # two questions
     _places(asked)
     _prefixes(asked, words)
     _joined(asked, words)
@@ -74,8 +76,6 @@ def _digits(match: re.Match[str]) -> str:
 
 def _never(asked: Asked) -> None:
     """What the tables cannot tell, though its words mean nothing by themselves."""
-    if re.search(r"[?？]\s*\S", asked.text):
-        raise NotUnderstood(asked.whole)  # two questions
     other = (
         r"为什么|为何|怎么|怎样|如何|(?<![a-z])why(?![a-z])|什么是|是什么|(?<![a-z])what(?:'s| is| are) an? |"
         r"国家(?:级|重点)+风景名胜区"
@@ -458,7 +458,7 @@ def _groups(asked: Asked) -> None:
     for column, pattern in single.items():
         if asked.take(pattern):
             listed = re.search(
-                r"名单|清单|列表|列出|列举|有?哪些|(?<![a-z])(?:list|show|which)(?![a-z])",
+                r"名单|清单|列表|列出来?|列举|有?哪些|(?<![a-z])(?:list|show|which)(?![a-z])",
                 asked.text,
                 re.I,
             )
@@ -662,7 +662,7 @@ def _intents(asked: Asked) -> None:
         asked.take(r"数量|多少")
     nouns = r"areas|sights|sites|attractions|spots|places|ones"
     if (
-        asked.take(r"(?:都|具体)?(?:有|是)?哪些|有些?什么|什么(?=\s*(?:5A|景|免费))|列出|列举|列一下|名单|清单|列表|给(?:我)?个?")
+        asked.take(r"(?:都|具体)?(?:有|是)?哪些|有些?什么|什么(?=\s*(?:5A|景|免费))|列出来?|列举|列一下|名单|清单|列表|给(?:我)?个?")
         or asked.take(r"(?<![a-z])(?:list(?: all)?|show(?: me)?|give me|find|name)(?![a-z])(?!\s+(?:of|contain|one))")
         or asked.take(rf"(?<![a-z])(?:which|what)(?=[^?]*(?<![a-z])(?:{nouns})(?![a-z]))")
     ):  # fmt: skip
@@ -712,7 +712,7 @@ def _columns(asked: Asked) -> None:
 
 _NOISE_ZH = re.compile(
     r"国家5A级?|全国|国内|中国|我国|5A级?(?![a-z])|五A级?|AAAAA级?|旅游区|旅游景区|风景名胜区|风景区|名胜|景区|景点|旅游|"
-    r"请问|请|到底|列出来|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|只看|想知道|我|想|知道|"
+    r"请问|请|到底|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|只看|想知道|我|想|知道|"
     r"评定|评为|评上|被|的|地|得|了|吗|么|呢|啊|呀|吧|有|在|是|为|个|家|处|座|里|内|境内|中|所有|全部|一共|总共|共|"
     r"统计|汇总|分布|都|和|与|及|以及|、|,|，|:|：|;|；|"
     r"其|它们?|这些?|那些?|情况|信息"

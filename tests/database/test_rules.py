@@ -153,6 +153,8 @@ ticket price of West Lake in 2019
 门票正好100元的景区
 吉林市有哪些5A
 最高的景区
+北京5A景区几个？上海呢？
+浙江免费的有几个？江苏的呢
 最低的5A景区
 海拔最高的景区
 Mount Lu rating
@@ -317,7 +319,7 @@ SAME = (
     ("杭州和苏州各有几个5A", "SELECT city, COUNT(*) FROM a_sight WHERE city IN ('杭州市','苏州市') GROUP BY 1"),
     ("compare Zhejiang and Jiangsu: number of 5A areas", "SELECT province, COUNT(*) FROM a_sight WHERE province IN ('江苏省','浙江省') GROUP BY 1"),
     ("哪个城市5A景区最多？", "SELECT '重庆市'"),
-    ("哪个城市5A景区最多，前10名", "SELECT city, COUNT(*) FROM a_sight GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10"),
+    ("哪个城市5A景区最多？前10名", "SELECT city, COUNT(*) FROM a_sight GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10"),
     ("5A最多的5个省份", "SELECT province, COUNT(*) FROM a_sight GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5"),
     ("bottom 5 provinces by 5A count", "SELECT province, COUNT(*) FROM a_sight GROUP BY 1 ORDER BY 2, 1 LIMIT 5"),
     ("哪些省的5A景区超过15个", "SELECT province FROM a_sight GROUP BY 1 HAVING COUNT(*) > 15"),
