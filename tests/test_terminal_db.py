@@ -39,7 +39,7 @@ def told(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def test_a_question_is_answered_with_its_rows_and_its_statement(tmp_path: Path) -> None:
     done = terminal(tmp_path, "浙江省有多少个5A级景区？")
     assert done.returncode == ANSWERED
-    assert done.stdout.startswith("景区数量：浙江省：共 ")
+    assert done.stdout.startswith("浙江省有 22 个 5A 级景区。")
     assert "SELECT COUNT(*)" in done.stdout
 
 

@@ -11,13 +11,16 @@ Knows no prompt and no engine: both are given to it.
 
 from __future__ import annotations
 
+import re
 import time
+import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from research.database.asking import NotUnderstood, Reading, Shape, Vocabulary
 from research.database.refusals import Refused
-from research.database.rules import NotUnderstood, Reading, Vocabulary, read
+from research.database.rules import read
 from research.records import Failure, Hint, Reason, Record, Rows, Say, Step, StepKind
 from research.text import language
 from research.trouble import Trouble
@@ -42,6 +45,8 @@ class Outcome(Record):
     hint: Hint = ""
     failures: tuple[Failure, ...] = ()  # what failed beside rows that were found
     author: str = ""  # who has written the statement: a model, or "" for rules
+    shape: Shape = ""  # what kind of answer the rules have read out of the question
+    things: str = ""  # the areas that it is about, as a sentence has them
 
 
 class Engine(Protocol):
@@ -170,7 +175,8 @@ class Agent:
             return self._without_rows("refused", question, reading.meant, str(refused), trail)
         except Trouble as trouble:
             return self._failed(question, reading.meant, trouble, trail)
-        return self._with_rows(question, reading.meant, rows, trail, "")
+        outcome = self._with_rows(question, reading.meant, rows, trail, "")
+        return outcome.model_copy(update={"shape": reading.shape, "things": reading.things})
 
     # By a model
 
@@ -209,20 +215,25 @@ class Agent:
         problem = ""
         for _ in range(STEPS):
             statement = await writer.write(question, hints, tries, trail.say)
-            if any(statement.sql.strip() == sql for sql, _ in tries):
+            if _plain(statement.sql) in {_plain(sql) for sql, _ in tries}:
+                trail.add("judge", "the same statement again", sql=statement.sql)
                 break  # it knows no better
             trail.add("write", statement.why, sql=statement.sql)
             try:
-                found = await self._run(statement.sql, trail)
+                rows = await self._run(statement.sql, trail)
             except Refused as refused:
                 problem = str(refused)
                 trail.add("refused", problem, sql=statement.sql)
+            except Trouble:
+                if found is None or not found.rows:
+                    raise
+                break  # some of what was asked for is better than nothing
             else:
-                if found.rows and (found.rows != ((0,),) or not found.missed):
-                    return found
-                if not found.missed:
-                    return found  # what it names is there: that there is nothing is the answer
-                problem = f"it finds nothing: {'; '.join(found.missed)}"
+                if found is None or len(rows.rows) >= len(found.rows):
+                    found = rows
+                problem = _short_of(question, rows)
+                if not problem:
+                    return rows
                 trail.add("judge", problem)
             tries.append((statement.sql.strip(), problem))
         if found is None:
@@ -241,7 +252,8 @@ class Agent:
                 break
             try:
                 statement = await writer.supplement(question, rows, lacking, hints, trail.say)
-                if not statement.sql.strip():
+                before = {_plain(step.sql) for step in trail.steps if step.kind == "write"}
+                if not statement.sql.strip() or _plain(statement.sql) in before:
                     break
                 trail.add("write", statement.why, sql=statement.sql)
                 more = await self._run(statement.sql, trail)
@@ -300,6 +312,33 @@ class Agent:
         return Outcome(
             status=status, question=question, meant=meant, steps=tuple(trail.steps), problem=problem
         )
+
+
+def _short_of(question: str, rows: Rows) -> str:
+    """Why a statement should be written again although it ran, "" if it need not be."""
+    if rows.missed and (not rows.rows or rows.rows == ((0,),)):
+        return f"it finds nothing: {'; '.join(rows.missed)}"
+    wanted = asked_for(question)
+    limit = re.search(r"\bLIMIT (\d+)\s*$", rows.sql)
+    if limit and 0 < len(rows.rows) == int(limit[1]) < wanted:
+        return f"{wanted} are asked for; it takes no more than {limit[1]}"
+    return ""
+
+
+def asked_for(question: str) -> int:
+    """How many things a question names: 10 of 前10名 and of "top 10", 0 if it names no number."""
+    text = unicodedata.normalize("NFKC", question)
+    number = re.search(r"前\s*(\d{1,3})\s*(?:个|名|位|家|处|座|大|的|$)|最[^\d，。,.]{1,6}?(\d{1,3})\s*(?:个|家|处|座)", text)  # fmt: skip
+    number = number or re.search(
+        r"\btop (\d{1,3})\b|\b(\d{1,3}) (?:nearest|closest|cheapest|(?:most|least) [a-z]+|largest|smallest|highest|lowest)\b",
+        text,
+        re.I,
+    )
+    return int(next((digits for digits in number.groups() if digits), 0)) if number else 0
+
+
+def _plain(sql: str) -> str:
+    return " ".join(sql.strip().rstrip(";").split()).lower()
 
 
 def lacks(rows: Rows) -> list[tuple[str, int]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import make_url
 
 from research.database.agent import Agent, Outcome, Status, Writer
+from research.database.asking import Vocabulary
 from research.database.build import shipped
 from research.database.columns import comments
 from research.database.engines import Database, Missed, open_database
@@ -16,7 +18,6 @@ from research.database.examples import Pair, like, same
 from research.database.link import Values
 from research.database.refusals import Refused
 from research.database.results import SECONDS, Failed, Limits
-from research.database.rules import Vocabulary
 from research.database.schema import Schema
 from research.records import Reason, Rows, Say, Step, fingerprint
 from research.trouble import Trouble
@@ -116,7 +117,14 @@ class DatabaseDesk:
             Trouble: the database cannot be used, or took too long.
         """
         database = await self._opened()
-        return await asyncio.to_thread(_run, database, sql)
+        rows, missed = await asyncio.to_thread(_run, database, sql)
+        if missed and self._samples and not all(each.near for each in missed):
+            values = await self._known()
+            missed = [
+                each if each.near else replace(each, near=tuple(values.like(*_place(each))))
+                for each in missed
+            ]
+        return rows.model_copy(update={"missed": tuple(map(_missed, missed))})
 
     async def schema(self) -> str:
         """The tables as a model is told of them."""
@@ -159,9 +167,13 @@ class DatabaseDesk:
     async def _link(self, names: Sequence[str]) -> Sequence[str]:
         if not self._samples:
             return []
+        return [hint.text for hint in (await self._known()).hints(names)]
+
+    async def _known(self) -> Values:
+        """The values in which names are looked up, read once."""
         if self._values is None:
             self._values = await asyncio.to_thread(_values, await self._opened())
-        return [hint.text for hint in self._values.hints(names)]
+        return self._values
 
 
 def named(address: str) -> str:
@@ -172,7 +184,7 @@ def named(address: str) -> str:
     return Path(name).stem if address.startswith("sqlite") else name
 
 
-def _run(database: Database, sql: str) -> Rows:
+def _run(database: Database, sql: str) -> tuple[Rows, Sequence[Missed]]:
     query = database.check(sql)
     try:
         result = database.run(query)
@@ -180,7 +192,7 @@ def _run(database: Database, sql: str) -> Rows:
         if failed.cause in ("table", "column", "refused", "size"):
             raise Refused("statement", failed.message) from None
         raise _trouble(failed) from None
-    return Rows(
+    rows = Rows(
         sql=query.text,
         names=result.columns,
         types=result.types,
@@ -188,8 +200,12 @@ def _run(database: Database, sql: str) -> Rows:
         truncated=result.truncated,
         cut=result.cut,
         seconds=result.seconds,
-        missed=tuple(map(_missed, database.missed(query, look=result.rows in ((), ((0,),))))),
     )
+    return rows, database.missed(query, look=result.rows in ((), ((0,),)))
+
+
+def _place(missed: Missed) -> tuple[str, str, str]:
+    return missed.table, missed.column, missed.text
 
 
 def _missed(missed: Missed) -> str:
@@ -204,18 +220,7 @@ def _trouble(failed: Failed) -> Trouble:
 
 def _vocabulary(database: Database) -> Vocabulary:
     """What the rules have to know of the areas, from the database itself."""
-    rows = _all(database, "SELECT gid, name, name_en, province, city FROM a_sight")
-    areas: dict[str, int] = {}
-    double: set[str] = set()
-    for gid, name, english, _, _ in rows:
-        for told in filter(None, (name, english)):
-            text = str(told)
-            double |= {text} & areas.keys()
-            areas[text] = int(str(gid))
-    known = {name: gid for name, gid in areas.items() if name not in double}
-    provinces = dict.fromkeys(str(row[3]) for row in rows if row[3])
-    cities = dict.fromkeys(str(row[4]) for row in rows if row[4])
-    return Vocabulary(known, list(provinces), list(cities))
+    return Vocabulary.of(_all(database, "SELECT gid, name, name_en, province, city FROM a_sight"))
 
 
 def _values(database: Database) -> Values:

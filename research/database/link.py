@@ -44,6 +44,17 @@ class Values:
             for key, values in columns.items()
         }
 
+    def like(self, table: str, column: str, text: str) -> list[str]:
+        """The values of one column that are most like a text, the likest first."""
+        wanted = (table.lower(), column.lower())
+        own = Values({})
+        own._columns = {
+            key: values
+            for key, values in self._columns.items()
+            if (key[0].lower(), key[1].lower()) == wanted
+        }
+        return [hint.value for hint in own.near(text)]
+
     def hints(self, names: Sequence[str]) -> list[Hint]:
         """What each name may be called, the likest first; nothing for a name that is like none."""
         out: list[Hint] = []

@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
-from research.records import Language
+from research.database.asking import FIRST, SIGN, Asked, NotUnderstood, Reading, Vocabulary
+from research.database.gazetteer import (
+    CITIES_EN,
+    MUNICIPALITIES,
+    PROVINCES_EN,
+    REGIONS,
+    short_city,
+    short_province,
+    simplified,
+)
+from research.database.statements import built
+from research.text import language
 
-MOST = 500  # rows of a list
 NEAREST = 10  # if nobody says how many
-MILE = 1.609344  # km
+_UNITS = {
+    "公里": 1.0, "千米": 1.0, "km": 1.0, "里": 0.5, "华里": 0.5, "米": 0.001, "m": 0.001, "英里": 1.609344,
+}  # fmt: skip
 
 _DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _NUMBER = r"(?:\d+(?:\.\d+)?|[一二两三四五六七八九十百千]+)"
@@ -27,89 +38,7 @@ _COUNT_EN = {
     )
 }
 _N_EN = rf"(?:\d+|{'|'.join(_COUNT_EN)})"
-
-PROVINCES_EN = {
-    "北京市": "Beijing", "天津市": "Tianjin", "河北省": "Hebei", "山西省": "Shanxi",
-    "内蒙古自治区": "Inner Mongolia", "辽宁省": "Liaoning", "吉林省": "Jilin", "黑龙江省": "Heilongjiang",
-    "上海市": "Shanghai", "江苏省": "Jiangsu", "浙江省": "Zhejiang", "安徽省": "Anhui", "福建省": "Fujian",
-    "江西省": "Jiangxi", "山东省": "Shandong", "河南省": "Henan", "湖北省": "Hubei", "湖南省": "Hunan",
-    "广东省": "Guangdong", "广西壮族自治区": "Guangxi", "海南省": "Hainan", "重庆市": "Chongqing",
-    "四川省": "Sichuan", "贵州省": "Guizhou", "云南省": "Yunnan", "西藏自治区": "Tibet", "陕西省": "Shaanxi",
-    "甘肃省": "Gansu", "青海省": "Qinghai", "宁夏回族自治区": "Ningxia", "新疆维吾尔自治区": "Xinjiang",
-    "香港特别行政区": "Hong Kong", "澳门特别行政区": "Macau", "台湾省": "Taiwan",
-}  # fmt: skip
-CITIES_EN = {
-    "杭州市": "Hangzhou", "宁波市": "Ningbo", "温州市": "Wenzhou", "嘉兴市": "Jiaxing", "湖州市": "Huzhou",
-    "绍兴市": "Shaoxing", "金华市": "Jinhua", "舟山市": "Zhoushan", "台州市": "Taizhou", "南京市": "Nanjing",
-    "苏州市": "Suzhou", "无锡市": "Wuxi", "常州市": "Changzhou", "扬州市": "Yangzhou", "镇江市": "Zhenjiang",
-    "徐州市": "Xuzhou", "南通市": "Nantong", "西安市": "Xi'an", "宝鸡市": "Baoji", "延安市": "Yan'an",
-    "渭南市": "Weinan", "成都市": "Chengdu", "乐山市": "Leshan", "绵阳市": "Mianyang", "桂林市": "Guilin",
-    "广州市": "Guangzhou", "深圳市": "Shenzhen", "韶关市": "Shaoguan", "昆明市": "Kunming", "丽江市": "Lijiang",
-    "黄山市": "Huangshan", "合肥市": "Hefei", "洛阳市": "Luoyang", "郑州市": "Zhengzhou", "开封市": "Kaifeng",
-    "武汉市": "Wuhan", "宜昌市": "Yichang", "十堰市": "Shiyan", "长沙市": "Changsha", "张家界市": "Zhangjiajie",
-    "南昌市": "Nanchang", "九江市": "Jiujiang", "上饶市": "Shangrao", "景德镇市": "Jingdezhen", "厦门市": "Xiamen",
-    "福州市": "Fuzhou", "泉州市": "Quanzhou", "南平市": "Nanping", "三亚市": "Sanya", "济南市": "Jinan",
-    "青岛市": "Qingdao", "泰安市": "Tai'an", "烟台市": "Yantai", "威海市": "Weihai", "济宁市": "Jining",
-    "承德市": "Chengde", "保定市": "Baoding", "秦皇岛市": "Qinhuangdao", "石家庄市": "Shijiazhuang",
-    "大同市": "Datong", "晋中市": "Jinzhong", "忻州市": "Xinzhou", "沈阳市": "Shenyang", "大连市": "Dalian",
-    "长春市": "Changchun", "吉林市": "Jilin City", "哈尔滨市": "Harbin", "贵阳市": "Guiyang",
-    "安顺市": "Anshun", "拉萨市": "Lhasa", "兰州市": "Lanzhou", "敦煌市": "Dunhuang", "西宁市": "Xining",
-    "银川市": "Yinchuan", "乌鲁木齐市": "Urumqi",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """What the rows of the database are called: areas by their ids, provinces and cities."""
-
-    areas: Mapping[str, int]  # names in both languages to gid; those that several have are left out
-    provinces: Sequence[str]
-    cities: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A question as the rules have understood it. `sql` has named columns; `meant` says in the
-    question's language what is looked for."""
-
-    sql: str
-    meant: str
-    language: Language
-
-
-class NotUnderstood(ValueError):
-    """The rules do not know this shape; `rest` are the words that they could not place."""
-
-    def __init__(self, rest: str) -> None:
-        self.rest = rest
-        super().__init__(rest)
-
-
-@dataclass
-class _Asked:
-    """What was found in a question so far."""
-
-    text: str
-    language: Language
-    provinces: list[str] = field(default_factory=list)
-    cities: list[str] = field(default_factory=list)
-    areas: list[tuple[str, int]] = field(default_factory=list)
-    conditions: list[tuple[str, str]] = field(default_factory=list)  # SQL, and in words
-    wants: set[str] = field(default_factory=set)  # count, list, columns
-    columns: list[str] = field(default_factory=list)
-    group: str = ""
-    order: tuple[str, str] | None = None
-    limit: int = 0
-    centre: str = ""  # how the area that was named is meant: nearest, within
-    radius: float = 0.0
-    details: bool = False  # a condition or a column is of tourist_spot
-
-    def take(self, pattern: str, flags: int = re.I) -> re.Match[str] | None:
-        """Takes the first match out of what is left."""
-        match = re.search(pattern, self.text, flags)
-        if match:
-            self.text = f"{self.text[: match.start()]} {self.text[match.end() :]}"
-        return match
+_AREA_NOUN = r"(?:5A级?|AAAAA级?|旅游|风景|的|名胜|景区|景点)"
 
 
 def read(question: str, words: Vocabulary) -> Reading:
@@ -118,452 +47,704 @@ def read(question: str, words: Vocabulary) -> Reading:
     Raises:
         NotUnderstood: it is none of the known shapes, or has more in it than these.
     """
-    text = " ".join(unicodedata.normalize("NFKC", question).split()).strip(" ?？。.!！")
-    chinese = bool(re.search(r"[\u4e00-\u9fff]", text))
-    asked = _Asked(f" {text} ", "zh" if chinese else "en")
+    text = simplified(unicodedata.normalize("NFKC", question))
+    if re.search(SIGN, text):
+        raise NotUnderstood(question)
+    text = " ".join(text.split()).strip(" ?？。.!！")
+    text = re.sub(r"[零〇一二三四五六七八九]{4}(?=\s*年)", _digits, text)
+    asked = Asked(text, f" {text} ", language(text))
+    _never(asked)
+    _named(asked)
     _names(asked, words)
-    for rule in (_distance, _years, _tickets, _groups, _orders, _limits, _intents, _columns):
+    if re.search(rf"{SIGN}.*\?.*{SIGN}|\?.*呢", asked.text):
+        raise NotUnderstood(asked.whole)  # two questions
+    _places(asked)
+    _prefixes(asked, words)
+    _joined(asked, words)
+    for rule in (
+        _distance, _years, _tickets, _groups, _orders, _limits, _intents, _columns,
+    ):  # fmt: skip
         rule(asked)
-    if (
-        asked.provinces
-        and asked.cities
-        and re.search(r"[和与及、]|(?<![a-z])and(?![a-z])", text, re.I)
-    ):
-        raise NotUnderstood(
-            "、".join([*asked.provinces, *asked.cities])
-        )  # both, or one in the other?
-    rest = _rest(asked)
-    if rest:
-        raise NotUnderstood(rest)
-    return _built(asked)
+    if rest := _rest(asked):
+        raise asked.lost(rest)
+    return built(asked, words)
+
+
+def _digits(match: re.Match[str]) -> str:
+    return "".join(str(_DIGITS[sign]) for sign in match[0])
+
+
+def _never(asked: Asked) -> None:
+    """What the tables cannot tell, though its words mean nothing by themselves."""
+    other = (
+        r"为什么|为何|怎么|怎样|如何|(?<![a-z])why(?![a-z])|什么是|是什么|(?<![a-z])what(?:'s| is| are) an? |"
+        r"国家(?:级|重点)+风景名胜区"
+    )
+    if match := re.search(other, asked.text, re.I):
+        raise NotUnderstood(match[0].strip())
+    if re.search(r"(?<![a-z])national(?!\s+5A)", asked.text, re.I):
+        raise NotUnderstood("national")
+    union = rf"(?:和|以及|与|及|或者?|(?<![a-z])(?:and|or|plus)(?![a-z]))\s*(?:the |all |those )?{_AREA_NOUN}*(?:scenic |5A )*(?:景区|景点|areas|sights|sites|attractions|spots)"
+    if match := re.search(union, asked.text, re.I):
+        raise NotUnderstood(match[0].strip())  # these and those: not what is both
 
 
 # What is named
 
 
-def _names(asked: _Asked, words: Vocabulary) -> None:
-    """Areas, cities and provinces, the longest names before the others: 黄山市 is no 黄山."""
-    forms: list[tuple[str, int, str]] = [(name, 0, name) for name in words.areas]
-    short = {_short_province(name) for name in words.provinces}
+def _named(asked: Asked) -> None:
+    """Areas with a word in their names. Before names are looked for, which the word may be one of."""
+    word = r"[“\"「『'‘]?([\u4e00-\u9fff]{1,6}?)[”\"」』'’]?"
+    match = re.search(rf"(?:景区)?名(?:字|称)?(?:里面|里|中)?(?:带有?|含有?|包含|包括|有)\s*{word}\s*字?(?=的|\s|$)", asked.text)  # fmt: skip
+    match = match or re.search(
+        rf"(?:whose|with)?\s*(?:chinese )?names? (?:contains?|containing|includes?|including)\s+(?:the character )?{word}(?=\s|$)",
+        asked.text,
+        re.I,
+    )
+    if match:
+        if re.search(r"[个多少数或和与及没不无又几]", match[1]):
+            raise NotUnderstood(match[0].strip())
+        test = f"s.name LIKE '%{match[1]}%'"
+        asked.conditions.append(
+            (test, asked.say(f"名称含“{match[1]}”", f"with {match[1]} in their names"))
+        )
+    else:
+        match = re.search(
+            r"with (?:the word )?[\"'“‘]?([a-z]{3,20})[\"'”’]? in (?:the|their|its) (?:english )?names?(?![a-z])",
+            asked.text,
+            re.I,
+        )
+        if not match:
+            return
+        test = f"s.name_en LIKE '%{match[1]}%'"
+        asked.conditions.append((test, f"with “{match[1]}” in their English names"))
+    asked.text = f"{asked.text[: match.start()]} {asked.text[match.end() :]}"
+
+
+def _names(asked: Asked, words: Vocabulary) -> None:
+    """Areas, cities and provinces, the longest names before the others: 黄山市 is no 黄山. Each
+    becomes a sign in the text."""
+    forms: list[tuple[str, int, tuple[str, ...]]] = []
+    forms += [(name, 0, (str(gid),)) for name, gid in {**words.shorter, **words.areas}.items()]
+    short = {short_province(name) for name in words.provinces}
     for name in words.provinces:
-        spelt = (name, _short_province(name), PROVINCES_EN.get(name, ""))
-        forms += [(form, 1, name) for form in spelt if form]
+        spelt = (name, short_province(name), PROVINCES_EN.get(name, ""))
+        forms += [(form, 1, (name,)) for form in spelt if form]
+    forms += [(name, 1, of) for name, of in REGIONS.items() if set(of) <= set(words.provinces)]
+    several: dict[str, set[str]] = {}
     for name in words.cities:
         if name in words.provinces:
             continue  # 北京市 is both; as a province it has all of it
-        spelt = (name, _short_city(name), CITIES_EN.get(name, ""))
-        forms += [(form, 2, name) for form in spelt if form and form not in short]
+        spelt = (name, short_city(name), CITIES_EN.get(name, ""))
+        for form in filter(None, spelt):
+            if form not in short:
+                several.setdefault(form, set()).add(name)
+    forms += [(form, 2, tuple(sorted(of))) for form, of in several.items()]
     bare = "".join(asked.text.split()).lower()
     there = [item for item in forms if "".join(item[0].split()).lower() in bare]
-    for form, kind, name in sorted(there, key=lambda item: (-len(item[0]), item[1])):
-        if not asked.take(_exactly(form) + (r"(?:\s*province|\s*city)?" if kind else "")):
+    for form, kind, of in sorted(there, key=lambda item: (-len(item[0]), item[1])):
+        after = {0: "", 1: r"(?:\s+province)?", 2: r"(?:\s+city)?"}[kind]
+        if kind == 1 and of[0] in MUNICIPALITIES:
+            after = r"(?:\s+city|市)?"
+        while match := re.search(_exactly(form) + after, asked.text, re.I):
+            if kind == 2 and len(of) > 1:
+                raise NotUnderstood(form)  # two cities are written so
+            asked.text = (
+                f"{asked.text[: match.start()]}{chr(FIRST + len(asked.names))}"
+                f"{asked.text[match.end() :]}"
+            )
+            asked.names.append(match[0])
+            asked.kinds.append((kind, of))
+    _mountains(asked, words)
+
+
+def _mountains(asked: Asked, words: Vocabulary) -> None:
+    """黄山 is a city and a mountain: the mountain, where distances and tickets are asked for."""
+    for number, (kind, _of) in enumerate(asked.kinds):
+        area = words.areas.get(f"{asked.names[number]}风景区")
+        if kind != 2 or area is None:
             continue
-        if kind == 0:
-            asked.areas.append((name, words.areas[name]))
-        else:
-            found = asked.provinces if kind == 1 else asked.cities
-            if name not in found:
-                found.append(name)
+        sign = chr(FIRST + number)
+        near = rf"(?:离|距离?|到)\s*{sign}|{sign}\s*(?:附近|周边|周围|方圆|门票|票价|几点|开放时间)"
+        if re.search(near, asked.text):
+            asked.kinds[number] = (0, (str(area),))
 
 
 def _exactly(name: str) -> str:
     """A name as it stands in a text: one in Latin letters only as whole words."""
-    form = re.escape(name).replace(r"\ ", r"\s+")
-    return rf"(?<![A-Za-z]){form}(?![A-Za-z])" if name.isascii() else form
+    form = re.escape(name).replace(r"\ ", r"\s+").replace("'", "['’]")
+    return rf"(?<![A-Za-z]){form}(?![A-Za-z])" if not re.search(r"[\u4e00-\u9fff]", name) else form
 
 
-def _short_city(name: str) -> str:
-    short = re.sub(r"(?:市|地区|盟)$", "", name)
-    return short if len(short) > 1 else ""
+def _places(asked: Asked) -> None:
+    """What the names are for: places to look in, those to leave out, and areas."""
+    some = rf"({SIGN}(?:\s*(?:和|与|及|以及|、|,|and|or)?\s*{SIGN})*)"
+    out = asked.take(
+        rf"除(?:了|去)?\s*{some}\s*(?:市|省)?\s*(?:以外|之外|外)|(?:不在|不是|不属于|不包括|不含|非)\s*{some}\s*(?:的|境内)?"
+    ) or asked.take(
+        rf"{some}\s*(?:以外|之外)|(?<![a-z])(?:(?:but |that are |which are )*not (?:in|from)|except(?: for| in)?|excluding|outside(?: of)?|other than)\s+{some}"
+    )
+    left = next((text for text in out.groups() if text), "") if out else ""
+    told = [chr(FIRST + number) for number in range(len(asked.kinds))]
+    for sign in sorted(told, key=f"{asked.text}{left}".find):
+        number = ord(sign) - FIRST
+        kind, of = asked.kinds[number]
+        if sign in left:
+            column = ("s.gid", "s.province", "s.city")[kind]
+            asked.without += [(column, name, asked.names[number]) for name in of]
+        elif kind == 0:
+            asked.areas.append((asked.names[number], int(of[0])))
+        else:
+            found = asked.provinces if kind == 1 else asked.cities
+            found += [name for name in of if name not in found]
+    way = rf"(?:从|(?<![a-z])from)\s*{SIGN}\s*(?:到|至|to(?![a-z]))\s*{SIGN}"
+    if len(asked.areas) != 2 and re.search(way, asked.text, re.I):
+        raise asked.lost(asked.text)  # a way, not two places
+    asked.text = re.sub(rf"({SIGN})\s*(?:or|或者?)\s*(?={SIGN})", r"\1、", asked.text)
 
 
-def _short_province(name: str) -> str:
-    return re.sub(r"(?:省|市|壮族自治区|回族自治区|维吾尔自治区|自治区|特别行政区)$", "", name)
+def _joined(asked: Asked, words: Vocabulary) -> None:
+    """Several places: alternatives, or one in the other. What could be both is not understood."""
+    if not (asked.provinces and asked.cities):
+        return
+    names = "、".join([*asked.provinces, *asked.cities])
+    if set(asked.provinces) <= MUNICIPALITIES:
+        asked.cities = [*asked.provinces, *asked.cities]
+        asked.provinces = []
+        return
+    of = {city: province for province, city in words.where.values()}
+    inside = all(of.get(city, asked.provinces[0]) == asked.provinces[0] for city in asked.cities)
+    between = rf"{SIGN}\s*(?:和|与|及|以及|、|,|(?<![a-z])and(?![a-z]))\s*{SIGN}"
+    many = re.search(between, asked.text, re.I) and not re.search(
+        rf"{SIGN}\s*,\s*{SIGN}\s*$", asked.text
+    )
+    if len(asked.provinces) > 1 or not inside or (many and len(asked.cities) == 1):
+        raise NotUnderstood(names)  # both, or one in the other?
+    if len(asked.cities) > 1 and many and not re.match(SIGN, asked.text.strip()):
+        raise NotUnderstood(names)
+
+
+def _prefixes(asked: Asked, words: Vocabulary) -> None:
+    """杭州西湖 is 西湖, and 沈阳故宫 is not the one in Beijing."""
+    for number, (kind, of) in enumerate(asked.kinds):
+        before = chr(FIRST + number)
+        for other, (also, gids) in enumerate(asked.kinds):
+            if not kind or also:
+                continue
+            area = chr(FIRST + other)
+            if re.search(rf"{area}\s*(?:,|in|of)?\s*{before}", asked.text):
+                raise asked.lost(asked.text)  # near it, in the city? or it, which is in the city?
+            if not re.search(rf"{before}\s*(?:市|省|的)?\s*{area}", asked.text):
+                continue
+            if of[0] not in words.where.get(int(gids[0]), ()):
+                raise NotUnderstood(f"{asked.names[number]}{asked.names[other]}")
+            found = asked.provinces if kind == 1 else asked.cities
+            if of[0] in found:
+                found.remove(of[0])
 
 
 # Conditions
 
 
-def _distance(asked: _Asked) -> None:
-    """Within a distance of an area, or the nearest to one. The area itself is out of the text."""
+def _distance(asked: Asked) -> None:
+    """Within a distance of an area, the nearest to one, or how far two are from each other."""
     if not asked.areas:
         return
-    far = asked.take(
-        rf"(?:within|less than|under)\s+({_NUMBER})\s*(km|kilomet(?:er|re)s?|miles?)\s*(?:of|from|around)?"
-    ) or asked.take(
-        rf"(?:周边|附近|周围|方圆)?\s*({_NUMBER})\s*(公里|千米|km)\s*(?:以内|之内|范围内|范围|内)"
-    )
+    if len(asked.areas) == 2 and asked.take(
+        r"(?:有|相距|之间的?|的)*\s*(?:多远|距离(?:是)?(?:多少(?:公里|千米)?|多远)?|相距(?:多少)?(?:公里|千米)?|多少(?:公里|千米))|"
+        r"how far(?: apart)?(?: away)?|(?<![a-z])distance(?![a-z])"
+    ):
+        asked.take(r"离|距离?|相距|到|至|从")
+        asked.take(
+            r"(?:多少)?(?:公里|千米)|之间|相距|距离|(?<![a-z])(?:between|apart|away)(?![a-z])"
+        )
+        asked.take(r"(?<![a-z])to(?![a-z])|到|至|从|离")
+        asked.wants.add("distance")
+        return
+    unit = r"(公里|千米|华里|里|英里|米|km|m)(?![a-z])"
+    of = r"(?:away\s+)?(?:of|from|around)?"
+    english_unit = r"(km|kms|kilomet(?:er|re)s?|miles?|mi|met(?:er|re)s?|m)(?![a-z])"
+    far = (
+        asked.take(
+            rf"(?:within|less than|under|at most|no more than|up to)\s+(?:a radius of\s+)?({_NUMBER})\s*{english_unit}\s*{of}"
+        )
+        or asked.take(rf"(?:周边|附近|周围|方圆|不超过|小于|少于)?\s*({_NUMBER})\s*{unit}\s*(?:以内|之内|范围之?内|范围|内)")
+        or asked.take(rf"(?:周边|附近|周围|方圆)\s*({_NUMBER})\s*{unit}")
+    )  # fmt: skip
     if far:
         asked.centre = "within"
-        asked.radius = _value(far[1]) * (MILE if far[2].lower().startswith("mile") else 1)
+        asked.radius = _value(far[1]) * _unit(far[2])
         asked.take(r"(?:距离|离|距)")
         asked.take(r"周边|附近|周围|方圆")
-        return
-    near = asked.take(rf"(?:the\s+)?({_N_EN})?\s*(?:nearest|closest)\s*({_N_EN})?") or asked.take(
-        rf"最近的?\s*({_NUMBER})?\s*(?:个|家|处|座)?()"
-    )
+    near = asked.take(
+        rf"(?:the\s+)?({_N_EN})?\s*(?:nearest|closest)\s*({_N_EN})?(?![a-z\d])"
+    ) or asked.take(rf"最近的?\s*({_NUMBER})?\s*(?:个|家|处|座)?()(?!年)")
     if near:
         asked.take(r"(?:距离|离|距)|(?<![a-z])(?:to|from)(?![a-z])")
-        asked.centre, number = "nearest", near[1] or near[2]
-        asked.limit = int(_value(number)) if number else NEAREST
+        number = near[1] or near[2]
+        asked.centre = asked.centre or "nearest"
+        asked.limit = int(_value(number)) if number else 0 if far else NEAREST
+        if number and not asked.limit:
+            raise asked.lost(near[0])
+        single = re.search(
+            r"(?:nearest|closest)\s+(?:5A\s+)?(?:scenic\s+|tourist\s+)?(?:area|sight|site|attraction|spot|place|one)(?![a-z])",
+            asked.whole,
+            re.I,
+        )
+        if not number and (
+            asked.take(r"(?:是)?哪(?:一)?(?:个|家|处|座)|(?:what|which) is") or single
+        ):
+            asked.limit = 1
+    if asked.centre:
+        asked.take(r"(?:还)?有?(?:别的|其他|其它|另外的?)|(?<![a-z])other(?![a-z])")
+        joined = rf"{SIGN}\s*(?:和|与|及|、|,|(?<![a-z])and(?![a-z]))\s*{SIGN}"
+        if (asked.provinces or asked.cities) and re.search(joined, asked.text):
+            raise asked.lost(asked.text)
 
 
-def _years(asked: _Asked) -> None:
+def _unit(said: str) -> float:
+    """Kilometres in a unit of length."""
+    said = said.lower()
+    if said in _UNITS:
+        return _UNITS[said]
+    return _UNITS["英里"] if said.startswith("mi") else 0.001 if said.startswith("met") else 1.0
+
+
+def _years(asked: Asked) -> None:
     year = r"((?:19|20)\d\d)"
-    said = r"(?:\s*(?:被)?(?:评定|评为|评上|评选|获评|列为|成为|晋级|批准|入选)(?:为|成)?)?"
-    rules: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-        (rf"{year}\s*年?\s*(?:到|至|-|~|—)\s*{year}\s*年?(?:之?间|期间)?{said}", _between),
-        (rf"(?:rated\s+)?between\s+{year}\s+and\s+{year}", _between),
-        (rf"(?:rated\s+)?from\s+{year}\s+to\s+{year}", _between),
-        (rf"{year}\s*年?\s*(?:及|或)(?:以后|之后){said}", lambda m: f">= {m[1]}"),
-        (rf"{year}\s*年?\s*(?:及|或)(?:以前|之前){said}", lambda m: f"<= {m[1]}"),
-        (rf"{year}\s*年?\s*(?:以后|之后|后){said}", lambda m: f"> {m[1]}"),
-        (rf"{year}\s*年?\s*(?:以前|之前|前){said}", lambda m: f"< {m[1]}"),
-        (rf"自?{year}\s*年?以来{said}", lambda m: f">= {m[1]}"),
-        (rf"(?:rated\s+)?since\s+{year}", lambda m: f">= {m[1]}"),
-        (rf"(?:rated\s+)?after\s+{year}", lambda m: f"> {m[1]}"),
-        (rf"(?:rated\s+)?before\s+{year}", lambda m: f"< {m[1]}"),
-        (rf"(?:rated\s+)?(?:5A\s+)?in\s+{year}", lambda m: f"= {m[1]}"),
-        (rf"{year}\s*年{said}", lambda m: f"= {m[1]}"),
-    )
+    verb = r"(?:被)?(?:评定|评为|评上|评选|获评|列为|成为|晋级|晋升|批准|入选|新增|新评|评)(?:为|成|了|上)?的?"
+    said = rf"(?:\s*{verb})?"
+    rated = r"(?:(?:were |was |been )?(?:rated|added|awarded|listed|new)\s+)?"
+    rules: tuple[tuple[str, Callable[[re.Match[str]], tuple[str, str, str]]], ...] = (
+        (rf"{year}\s*年?\s*(?:到|至|-|~|—|–)\s*{year}\s*年?(?:之?间|期间)?{said}", _between),
+        (rf"{rated}(?:between|from)\s+{year}\s+(?:and|to|until)\s+{year}", _between),
+        (rf"{rated}(?:from\s+)?{year}\s*(?:-|~|—|–|to)\s*{year}", _between),
+        (rf"{rated}in the {year[:-1]})s", _decade),
+        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以后|之后|以来){said}", _at_least),
+        (rf"{rated}in\s+(?:or\s+(?:after|since)\s+{year}|{year}\s+or\s+(?:later|after))", _at_least),
+        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以前|之前){said}", _at_most),
+        (rf"{rated}(?:in\s+or\s+before|until|by)\s+{year}", _at_most),
+        (rf"{year}\s*年?\s*(?:以后|之后|后(?!半)){said}", _after),
+        (rf"{year}\s*年?\s*(?:以前|之前|前(?![后\d])){said}", _before),
+        (rf"自?从?{year}\s*年?(?:以|至今|起)来?{said}", _at_least),
+        (rf"{rated}since\s+{year}", _at_least),
+        (rf"{rated}after\s+{year}", _after),
+        (rf"{rated}before\s+{year}", _before),
+        (rf"{rated}(?:5A\s+)?(?:in|during)\s+{year}", _in),
+        (rf"{year}\s*年(?:度)?{said}", _in),
+    )  # fmt: skip
     for pattern, sense in rules:
         if match := asked.take(pattern):
-            test = sense(match)
-            words = {"zh": f"评定年份 {test}", "en": f"year of rating {test}"}[asked.language]
-            asked.conditions.append(
-                (f"s.year_rated {test}", words.replace("BETWEEN ", "").replace(" AND ", " - "))
-            )
+            test, zh, en = sense(match)
+            spoken = rf"{verb}|rated|rating|added|awarded|listed|(?<![a-z])new(?![a-z])"
+            if sense is _in and not re.search(spoken, asked.whole, re.I):
+                asked.year = match[0].strip()
+            asked.conditions.append((f"s.year_rated {test}", asked.say(zh, en)))
+            asked.take(rf"{verb}(?![a-z])|(?<![a-z])(?:rated|added|awarded|new)(?![a-z])")
             return
 
 
-def _between(match: re.Match[str]) -> str:
+def _year(match: re.Match[str]) -> str:
+    return next(text for text in match.groups() if text)
+
+
+def _between(match: re.Match[str]) -> tuple[str, str, str]:
     first, last = sorted((match[1], match[2]))
-    return f"BETWEEN {first} AND {last}"
+    told = (f"{first} 至 {last} 年评定", f"rated from {first} to {last}")
+    return f"BETWEEN {first} AND {last}", *told
 
 
-def _tickets(asked: _Asked) -> None:
-    money = rf"({_NUMBER})\s*(?:元|块钱?|人民币|yuan|cny|rmb)"
-    ticket = (
-        r"(?:门票|票价|ticket(?:s| price)?)?(?:价格|费用)?\s*(?:is|are|cost(?:s|ing)?|在|为|是)?\s*"
-    )
+def _decade(match: re.Match[str]) -> tuple[str, str, str]:
+    first = int(match[1]) // 10 * 10
+    return f"BETWEEN {first} AND {first + 9}", f"{first} 年代评定", f"rated in the {first}s"
+
+
+def _at_least(match: re.Match[str]) -> tuple[str, str, str]:
+    year = _year(match)
+    return f">= {year}", f"{year} 年及以后评定", f"rated in or after {year}"
+
+
+def _at_most(match: re.Match[str]) -> tuple[str, str, str]:
+    year = _year(match)
+    return f"<= {year}", f"{year} 年及以前评定", f"rated in or before {year}"
+
+
+def _after(match: re.Match[str]) -> tuple[str, str, str]:
+    return f"> {match[1]}", f"{match[1]} 年之后评定", f"rated after {match[1]}"
+
+
+def _before(match: re.Match[str]) -> tuple[str, str, str]:
+    return f"< {match[1]}", f"{match[1]} 年之前评定", f"rated before {match[1]}"
+
+
+def _in(match: re.Match[str]) -> tuple[str, str, str]:
+    return f"= {match[1]}", f"{match[1]} 年评定", f"rated in {match[1]}"
+
+
+def _tickets(asked: Asked) -> None:
+    unit = r"(?:元|块钱?|人民币|yuan|cny|rmb)(?:钱)?"
+    ticket = r"(?:with\s+(?:a\s+)?)?(?:门票|票价|tickets?(?: prices?)?)?(?:价格|费用)?\s*(?:is|are|cost(?:s|ing)?|在|为|是)?\s*"
     rules = (
-        (rf"{ticket}{money}\s*(?:以下|以内|之内|及以下|or less|or under)", "<="),
-        (rf"{ticket}{money}\s*(?:以上|及以上|or more)", ">="),
-        (rf"{ticket}(?:不超过|不高于|最多|at most|no more than|up to)\s*{money}", "<="),
-        (rf"{ticket}(?:低于|少于|小于|不到|under|below|less than|cheaper than)\s*{money}", "<"),
-        (rf"{ticket}(?:高于|超过|大于|多于|over|above|more than)\s*{money}", ">"),
-        (rf"{ticket}(?:不低于|不少于|至少|at least)\s*{money}", ">="),
+        (rf"{ticket}({_NUMBER})\s*{unit}\s*(?:以下|以内|之内|及以下|or less|or under)", "<="),
+        (rf"{ticket}({_NUMBER})\s*{unit}\s*(?:以上|及以上|or more)", ">="),
+        (rf"{ticket}(?:不超过|不高于|最多|at most|no more than|up to)\s*({_NUMBER})\s*{unit}", "<="),
+        (rf"{ticket}(?:低于|少于|小于|不到|under|below|less than|cheaper than)\s*({_NUMBER})\s*{unit}", "<"),
+        (rf"{ticket}(?:高于|超过|大于|多于|over|above|more than|more expensive than)\s*({_NUMBER})\s*{unit}", ">"),
+        (rf"{ticket}(?:不低于|不少于|至少|at least)\s*({_NUMBER})\s*{unit}", ">="),
+    )  # fmt: skip
+    words = {
+        "<=": ("不超过", "of at most"), ">=": ("不低于", "of at least"),
+        "<": ("低于", "under"), ">": ("高于", "over"),
+    }  # fmt: skip
+    range_ = asked.take(
+        rf"{ticket}(?:between\s+|from\s+)?({_NUMBER})\s*(?:{unit})?\s*(?:到|至|-|~|—|–|and|to)\s*({_NUMBER})\s*{unit}(?:之间|的)?"
     )
+    if range_:
+        least, most = sorted((_value(range_[1]), _value(range_[2])))
+        zh, en = f"门票 {least:g} 至 {most:g} 元", f"with tickets from {least:g} to {most:g} yuan"
+        _spent(asked, f"BETWEEN {least:g} AND {most:g}", zh, en)
+        return
     for pattern, sign in rules:
         if match := asked.take(pattern):
-            _spent(asked, f"{sign} {_value(match[1]):g}")
+            number, (zh, en) = f"{_value(match[1]):g}", words[sign]
+            _spent(asked, f"{sign} {number}", f"门票{zh} {number} 元", f"with tickets {en} {number} yuan")  # fmt: skip
             return
-    if asked.take(r"(?:门票)?(?:免费|免票|不要门票|不收门票)(?:开放|入园|参观)?") or asked.take(
-        r"(?<![a-z])(?:that are |with )?free(?: of charge| admission| entry| to enter| to visit)?(?![a-z])"
+    if asked.take(
+        r"(?:门票)?(?:免费|免票|不要门票|不收门票|不收费)(?:开放|入园|参观)?"
+    ) or asked.take(
+        r"(?<![a-z])(?:that are |with (?:a )?)?free(?: of charge| admission| entry| tickets?| to enter| to visit)?(?![a-z-])"
     ):
-        _spent(asked, "= 0")
+        _spent(asked, "= 0", "免费", "that are free")
+        return
+    if asked.take(r"(?:需)?要(?:买)?门票|(?:要|需要?)?收费|收门票") or asked.take(
+        r"(?<![a-z])(?:paid(?: entry| admission)?|that (?:charge|are not free)|charging)(?![a-z])"
+    ):
+        _spent(asked, "> 0", "收费", "that charge for entry")
 
 
-def _spent(asked: _Asked, test: str) -> None:
-    words = {"zh": f"门票 {test} 元", "en": f"ticket {test} yuan"}[asked.language]
-    asked.conditions.append((f"t.ticket_cny {test}", words))
+def _spent(asked: Asked, test: str, zh: str, en: str) -> None:
+    if not (test == "= 0" and asked.areas and not asked.centre):  # 故宫免费吗: the price tells
+        asked.conditions.append((f"t.ticket_cny {test}", asked.say(zh, en)))
     asked.details = True
     asked.columns += ["t.ticket_cny", "t.ticket_year"]
 
 
 # What is wanted
 
-_GROUPS = {
-    "s.province": r"(?:每个?|各个?|按|分)省(?:份|市|区)*|哪个省(?:份)?|(?:by|per|each|every|which)\s+province",
-    "s.city": r"(?:每个?|各个?|按)(?:城)?市|哪(?:个|座)(?:城)?市|(?:by|per|each|every|which)\s+city",
-    "s.year_rated": r"(?:每一?年|各年|按年份?|逐年)|哪(?:一)?年|(?:by|per|each|every|which)\s+year",
+_KINDS = {
+    "s.province": (r"省(?:份|市|区)*", r"provinces?"),
+    "s.city": (r"(?:城市|地级市|市)", r"cit(?:y|ies)"),
+    "s.year_rated": (r"年(?:份)?", r"years?"),
 }
+_MOST = {"最多": "MAX", "最少": "MIN", "most": "MAX", "fewest": "MIN", "least": "MIN", "top": "MAX", "bottom": "MIN"}  # fmt: skip
+_SIGNS = {
+    "超过": ">", "多于": ">", "大于": ">", "高于": ">", "more than": ">", "over": ">",
+    "不少于": ">=", "至少": ">=", "不低于": ">=", "at least": ">=", "no fewer than": ">=",
+    "少于": "<", "不到": "<", "低于": "<", "小于": "<", "fewer than": "<", "less than": "<", "under": "<",
+    "不超过": "<=", "至多": "<=", "at most": "<=", "no more than": "<=",
+}  # fmt: skip
 
 
-def _groups(asked: _Asked) -> None:
+def _groups(asked: Asked) -> None:
     if asked.areas and not asked.centre:
         return  # 故宫是哪一年评的: a column of one area
-    for column, pattern in _GROUPS.items():
-        if match := asked.take(pattern):
+    if _having(asked) or _most(asked) or _each(asked):
+        return
+    single = {
+        "s.province": r"(?:每个?|各个?|按|分)省(?:份|市|区)*(?:统计|分组)?|(?:by|per|each|every|in each|for each)\s+province",
+        "s.city": r"(?:每个?|各个?|按)(?:城)?市(?:统计|分组)?|(?:by|per|each|every|in each|for each)\s+city",
+        "s.year_rated": r"(?:每一?年|各年|按年份?(?:统计|分组)?|逐年)|(?:by|per|each|every|in each|for each)\s+year",
+    }
+    for column, pattern in single.items():
+        if asked.take(pattern):
+            listed = re.search(
+                r"名单|清单|列表|列出来?|列举|有?哪些|(?<![a-z])(?:list|show|which)(?![a-z])",
+                asked.text,
+                re.I,
+            )
+            counted = re.search(r"数量|多少|几|总数|统计|how many|number|count", asked.whole, re.I)
+            if listed and not counted and column != "s.year_rated":
+                return  # which is how a list is ordered anyhow
             asked.group = column
             asked.wants.add("count")
-            if re.match(r"哪|which", match[0], re.I):
-                if not asked.take(r"(?:has|have|had)?\s*(?:the\s+)?most|最多"):
-                    raise NotUnderstood(match[0].strip())
-                asked.order = ("n DESC", "")
-                asked.take(r"has|have|有")
+            asked.take(r"(?:数量|个数)?的?(?:排名|排行榜?|排序)|(?<![a-z])ranked(?![a-z])")
+            if column == "s.year_rated":
+                asked.take(r"新增(?:了)?|新评|(?<![a-z])(?:added|new)(?![a-z])")
             return
 
 
-def _orders(asked: _Asked) -> None:
-    rules = (
-        (r"(?:门票)?最贵的?|(?:the\s+)?(?:most expensive|dearest)", "t.ticket_cny DESC", "t.ticket_cny"),
-        (r"(?:门票)?最便宜的?|(?:the\s+)?(?:cheapest|least expensive)", "t.ticket_cny", "t.ticket_cny"),
-        (r"最(?:新|晚)(?:评定|评为|评上|获评)?的?|最近(?:评定|评为|评上|获评)的?|(?:the\s+)?(?:newest|latest|most recently rated)",
-         "s.year_rated DESC", "s.year_rated"),
-        (r"最早(?:评定|评为|评上|获评)?的?|(?:the\s+)?(?:earliest|first rated|oldest)",
-         "s.year_rated", "s.year_rated"),
-    )  # fmt: skip
+def _having(asked: Asked) -> bool:
+    """哪些省超过 15 个: the groups that have so many."""
+    zh, en = [f"(?:{'|'.join(kinds)})" for kinds in zip(*list(_KINDS.values())[:2], strict=True)]
+    signs = sorted(_SIGNS, key=len, reverse=True)
+    match = asked.take(
+        rf"(?:which\s+)?({en})\s+(?:with|have|having|that have|has)\s+({'|'.join(s for s in signs if s.isascii())})\s+({_N_EN})(?![a-z\d]|\s*(?:yuan|km|元))"
+    )
+    if match:
+        kind, sign, number = match.groups()
+    else:
+        said = rf"({'|'.join(s for s in signs if not s.isascii())})\s*({_NUMBER})\s*(?:个|家|处|座)(?:以上)?"
+        found = re.search(said, asked.text)
+        where = found and re.search(
+            rf"(?:哪些|哪几个|(?<=的)|有)({zh})(?![a-z])|(?<=\s)({zh})(?=\s*$)", asked.text
+        )
+        if not found or not where:
+            return False
+        asked.take(said)
+        asked.take(rf"(?:哪些|哪几个|(?<=的)|有)({zh})|(?<=\s)({zh})(?=\s*$)")
+        asked.take(r"数量|个数|数")
+        kind, (sign, number) = where[1] or where[2], (found[1], found[2])
+    asked.group = _kind(kind)
+    asked.having = (_SIGNS[sign.lower()], f"{_value(number):g}")
+    asked.wants.add("count")
+    return True
+
+
+def _most(asked: Asked) -> bool:
+    """The groups with the most or the fewest areas, and so many of them."""
+    for column, (zh, en) in _KINDS.items():
+        found = (
+            asked.take(rf"(?<![a-z])(top|bottom)\s+({_N_EN})\s+{en}(?:\s+(?:by|with|in)\s+(?:the\s+)?(?:most\s+)?(?:5A\s+)?(?:number|count|numbers)?)?(?![a-z])")
+            or asked.take(rf"(?:which\s+|the\s+)?()({_N_EN})?\s*{en}\s+(?:that\s+)?(?:has|have|had|with)\s+(?:the\s+)?(most|fewest|least)(?:\s+number of)?(?![a-z]|\s+expensive)")
+        )  # fmt: skip
+        if named := asked.take(rf"(最[多少])的?\s*前?\s*({_NUMBER})\s*(?:个|名)?\s*{zh}"):
+            word, asked.limit = named[1], int(_value(named[2]))
+        elif found:
+            word = next(text for text in found.groups() if text and text.lower() in _MOST)
+            asked.limit = int(_value(found[2])) if found[2] else 0
+        else:
+            which = rf"哪(?:一)?(?:个|座)?{zh}|(?<!每个)(?<!各){zh}(?:是)?哪(?:一|里|些)?个?|(?<=最多的){zh}|(?<=最少的){zh}"
+            said = re.search(r"最[多少](?!\s*\d)", asked.text)
+            if not said or not re.search(which, asked.text):
+                continue
+            asked.take(which)
+            word = said[0]
+            asked.take(rf"{word}的?\s*(?:前\s*)?({_NUMBER})?\s*(?:个|名)?")
+        asked.group = column
+        asked.wants.add("count")
+        order = _MOST[word.lower()]
+        asked.order = (order, "n", "")
+        asked.take(r"数量|个数")
+        return True
+    if match := re.search(rf"(?<![a-z])which\s+(?:{'|'.join(en for _, en in _KINDS.values())})|哪(?:一)?(?:个|座)(?:城?市|省)", asked.text, re.I):  # fmt: skip
+        raise asked.lost(match[0])
+    return False
+
+
+def _each(asked: Asked) -> bool:
+    """杭州和苏州各有多少: one count for each of the places that were named."""
+    places = asked.provinces or asked.cities
+    if len(places) < 2 or asked.without or asked.areas:
+        return False
+    said = asked.take(
+        r"分别有?|各自?(?=有)|对比|比较|(?<![a-z])(?:compare(?:d)?|vs\.?|versus|respectively)(?![a-z])"
+    ) or asked.take(r"(?<=how many)\s+each|(?<![a-z])(?:in\s+)?each(?:\s+of)?(?![a-z])")
+    if not said:
+        return False
+    counted = re.search(r"多少|几|数量|个数|how many|number|count", asked.whole, re.I)
+    if not counted:
+        raise asked.lost(said[0])
+    asked.group = "s.province" if asked.provinces else "s.city"
+    asked.wants.add("count")
+    return True
+
+
+def _kind(said: str) -> str:
+    return next(
+        column
+        for column, (zh, en) in _KINDS.items()
+        if re.fullmatch(zh, said) or re.fullmatch(en, said, re.I)
+    )
+
+
+def _orders(asked: Asked) -> None:
     if asked.centre == "nearest":
         return
-    for pattern, order, column in rules:
-        if match := asked.take(pattern):
-            if asked.order or asked.group:
-                raise NotUnderstood(match[0].strip())  # 每个省最贵的: one of each is another shape
-            asked.order = (order, column)
-            asked.conditions.append((f"{column} IS NOT NULL", match[0].strip()))
-            asked.details = asked.details or column.startswith("t.")
-            if column.startswith("t.") and column not in asked.columns:
+    _sorted(asked)
+    ticket = "t.ticket_cny"
+    rules = (
+        (r"(?:(?:门票|票价|价格)最高|(?:门票|票价|价格)?最贵)的?(?!点)", ticket, "DESC", "门票最贵", "with the most expensive tickets",
+         r"(?:the\s+)?(?:most expensive|dearest|highest(?= tickets?| price))"),
+        (r"(?:(?:门票|票价|价格)最低|(?:门票|票价|价格)?最便宜)的?", ticket, "", "门票最便宜", "with the cheapest tickets",
+         r"(?:the\s+)?(?:cheapest|least expensive|lowest(?= tickets?| price))"),
+        (r"最新(?:评定|评为|评上|获评|一批)?的?|最[近晚](?:一批)?(?:新?评定|评为|评上|获评|新增|入选)的?|最近一批",
+         "s.year_rated", "DESC", "最近评定", "rated most recently",
+         r"(?:the\s+)?(?:newest|latest|most recently (?:rated|added)|most recent)"),
+        (r"最早(?:一批|评定|评为|评上|获评|入选)*的?|第一批(?:评定|评上)?的?|首批(?:评定|评上)?的?",
+         "s.year_rated", "", "最早评定", "rated earliest",
+         r"(?:the\s+)?(?:earliest|first rated)"),
+        (r"最北(?:边|端|面|部|方)?的?", "s.lat_wgs84", "DESC", "最北", "furthest north",
+         r"(?:the\s+)?(?:northernmost|(?:farthest|furthest) (?:to the )?north)"),
+        (r"最南(?:边|端|面|部|方)?的?", "s.lat_wgs84", "", "最南", "furthest south",
+         r"(?:the\s+)?(?:southernmost|(?:farthest|furthest) (?:to the )?south)"),
+        (r"最东(?:边|端|面|部|方)?的?", "s.lng_wgs84", "DESC", "最东", "furthest east",
+         r"(?:the\s+)?(?:easternmost|(?:farthest|furthest) (?:to the )?east)"),
+        (r"最西(?:边|端|面|部|方)?的?", "s.lng_wgs84", "", "最西", "furthest west",
+         r"(?:the\s+)?(?:westernmost|(?:farthest|furthest) (?:to the )?west)"),
+    )  # fmt: skip
+    for zh, column, way, said_zh, said_en, en in rules:
+        if match := asked.take(rf"{zh}|(?<![a-z]){en}(?![a-z])"):
+            if asked.order or asked.group or asked.centre:
+                raise asked.lost(match[0])  # 每个省最贵的: one of each is another shape
+            asked.order = (f"{column} {way}".strip(), column, asked.say(said_zh, said_en))
+            asked.conditions.append((f"{column} IS NOT NULL", ""))
+            asked.details = asked.details or column == ticket
+            if column == ticket:
                 asked.columns += ["t.ticket_cny", "t.ticket_year"]
+            asked.take(r"(?<![a-z])lies?(?![a-z])|lying")
 
 
-def _limits(asked: _Asked) -> None:
+def _sorted(asked: Asked) -> None:
+    """All of them, in an order; what has no value goes last."""
+    down = r"(?:从|由)?(?:高到低|大到小|晚到早|新到旧|贵到便宜)|降序|倒序"
+    up = r"(?:从|由)?(?:低到高|小到大|早到晚|旧到新|便宜到贵)|升序"
+    match = asked.take(
+        rf"按(?:照)?(门票|票价|价格)?(?:价格)?((?:评定)?(?:年份|时间))?的?\s*(?:({down})|{up})?\s*(?:排序|排列|排)?(?=的|列|\s|$|,)"
+    )
+    if match and (match[1] or match[2]) and re.search("排|到|序", match[0]):
+        column, way = "t.ticket_cny" if match[1] else "s.year_rated", " DESC" if match[3] else ""
+    elif match:
+        raise asked.lost(match[0])
+    else:
+        english_ways = {
+            r"newest first|latest first|most recent first": ("s.year_rated", " DESC"),
+            r"oldest first|earliest first": ("s.year_rated", ""),
+            r"cheapest first": ("t.ticket_cny", ""),
+            r"(?:most expensive|dearest) first": ("t.ticket_cny", " DESC"),
+            r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:ticket )?price": ("t.ticket_cny", ""),
+            r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:year|rating year|year of rating)": ("s.year_rated", ""),
+        }  # fmt: skip
+        for pattern, (by, way) in english_ways.items():
+            column = by
+            if asked.take(rf"(?<![a-z])(?:the )?(?:{pattern})(?![a-z])"):
+                if asked.take(r"(?<![a-z])(?:desc|descending)(?![a-z])"):
+                    way = " DESC"
+                asked.take(r"(?<![a-z])(?:asc|ascending)(?![a-z])")
+                break
+        else:
+            return
+    if asked.group or asked.centre:
+        raise asked.lost(asked.text)
+    asked.order, asked.sorted = (f"{column} IS NULL, {column}{way}", column, ""), True
+    asked.details = asked.details or column.startswith("t.")
+    if column.startswith("t."):
+        asked.columns += ["t.ticket_cny", "t.ticket_year"]
+
+
+def _limits(asked: Asked) -> None:
     match = (
-        asked.take(rf"前\s*({_NUMBER})\s*(?:个|名|家|处|座)?")
-        or asked.take(rf"(?<![a-z])(?:top|first)\s+({_N_EN})(?![a-z])")
+        asked.take(rf"(?:排名)?前\s*({_NUMBER})\s*(?:个|名|家|处|座|位)?(?:的)?")
+        or asked.take(rf"(?<![a-z])(?:top|first)\s+({_N_EN})(?![a-z\d])")
         or (asked.order and asked.take(rf"({_NUMBER})\s*(?:个|家|处|座)"))
-        or (asked.order and asked.take(rf"(?<![a-z\d])({_N_EN})(?![a-z\d])"))
+        or (asked.order and asked.take(rf"(?<![a-z\d.])({_N_EN})(?![a-z\d.])"))
     )
     if match:
         asked.limit = int(_value(match[1]))
-        if asked.order is None and not asked.group and not asked.centre:
-            raise NotUnderstood(match[0].strip())  # the first by what?
+        if not asked.limit or (asked.order is None and not asked.group and not asked.centre):
+            raise asked.lost(match[0])  # the first by what?
 
 
-def _intents(asked: _Asked) -> None:
+def _intents(asked: Asked) -> None:
+    if asked.areas and not asked.centre:  # 门票多少 asks for a price
+        asked.take(r"分别|各自")
+        asked.text = re.sub(r"(门票|票价)(?:价格)?\s*(?:是|为)?多少钱?", r"\1", asked.text)
+    if asked.take(r"平均(?:的)?(?:门票|票价)(?:价格?)?|(?:门票|票价)(?:价格?)?的?平均(?:价格?|值|数)?|平均价格?") or asked.take(
+        r"(?:average|mean) (?:ticket )?(?:prices?|tickets?|cost)(?: of (?:a )?tickets?)?"
+    ):  # fmt: skip
+        asked.wants.add("average")
+        asked.details = True
+        asked.take(r"(?:是)?多少钱?|(?<![a-z])what(?:'s| is| are)?(?![a-z])")
+        return
     if asked.take(
-        r"(?:一共|总共|共)?有?(?:多少|几)\s*(?:个|家|处|座)|(?:一共|总共)?有多少|数量|总数"
-    ) or asked.take(r"how many|(?:the\s+)?(?:total\s+)?number of|count(?: of| the)?"):
+        r"(?:一共|总共|共)?有?(?:多少|几)\s*(?:个|家|处|座)(?:以上)?|(?:一共|总共)?有?多少(?!钱)|数量(?:是多少)?|总数|个数"
+    ) or asked.take(r"how many|(?:the\s+)?(?:total\s+)?number of|counts?(?: of| the)?(?![a-z])"):
         asked.wants.add("count")
-    if asked.take(
-        r"(?:都|分别|具体)?(?:有|是)?哪些|(?:有什么|什么)|列出|列举|列一下"
-    ) or asked.take(r"(?<![a-z])(?:which|list|show(?: me)?|what|give me|find)(?![a-z])"):
+        asked.take(r"数量|多少")
+    nouns = r"areas|sights|sites|attractions|spots|places|ones"
+    if (
+        asked.take(r"(?:都|具体)?(?:有|是)?哪些|有些?什么|什么(?=\s*(?:5A|景|免费))|列出来?|列举|列一下|名单|清单|列表|给(?:我)?个?")
+        or asked.take(r"(?<![a-z])(?:list(?: all)?|show(?: me)?|give me|find|name)(?![a-z])(?!\s+(?:of|contain|one))")
+        or asked.take(rf"(?<![a-z])(?:which|what)(?=[^?]*(?<![a-z])(?:{nouns})(?![a-z]))")
+    ):  # fmt: skip
         asked.wants.add("list")
+        asked.take(r"名单|清单|列表|(?<![a-z])list(?![a-z])")
+    asked.take(r"(?:是)?哪(?:一)?(?:个|家|处|座)(?!\s*(?:省|市|城|县|区))")
 
 
 _COLUMNS = (
-    (r"门票(?:价格)?(?:是)?(?:多少钱?)?|票价|多少钱|ticket prices?|tickets?|price|how much(?: does| is| do)?|cost",
+    (r"门票(?:价格)?(?:是)?(?:多少钱?)?|票价|多少钱|(?:entry|entrance|admission) (?:fees?|prices?)|"
+     r"ticket prices?|tickets?(?![a-z])|prices?(?![a-z])|how much(?: does| is| do| are)?|costs?(?: to (?:enter|visit))?(?![a-z])",
      ["t.ticket_cny", "t.ticket_year", "t.ticket_text"]),
-    (r"开放时间|营业时间|几点(?:开门|关门|开放)|opening (?:hours|times?)|when is|open(?:ing)?(?![a-z])",
+    (r"开放时间|营业时间|(?:什么时候|几点)(?:开门|关门|开放)|opening (?:hours|times?)|when (?:is|are|does)(?=.* open)|(?<![a-z])opens?(?![a-z])",
      ["t.opening_hours"]),
-    (r"(?:建议)?(?:游玩|游览)(?:时间|时长|多久)|要玩多久|how long", ["t.suggested_visit"]),
-    (r"最佳(?:季节|时间)|什么(?:季节|时候)去|best (?:season|time)(?: to (?:visit|go))?", ["t.season"]),
-    (r"官网|官方网站|网址|(?:official\s+)?(?:web ?site|site)", ["t.official_site"]),
-    (r"简介|介绍|introduction|about", ["t.introduction"]),
+    (r"(?:建议)?(?:游玩|游览)(?:时间|时长|多久)|要玩多久|how long (?:does (?:a visit|it) take|should (?:i|we|one) (?:spend|stay)|to (?:spend|stay|visit)|is a visit)|(?:suggested |recommended )?(?:visit|visiting) time",
+     ["t.suggested_visit"]),
+    (r"最佳(?:季节|时间)|(?:什么|哪个)季节去?|什么时候去|best (?:season|time)(?: of (?:the )?year)?(?: to (?:visit|go))?", ["t.season"]),
+    (r"官网|官方网站|网址|official (?:web ?)?site|web ?site", ["t.official_site"]),
+    (r"简介|介绍|introduction|(?<![a-z])about(?![a-z])", ["t.introduction"]),
     (r"坐标|经纬度|coordinates", ["s.lng_wgs84", "s.lat_wgs84"]),
-    (r"在哪(?:里|儿|个省|个市)?|哪里|地址|位于|位置|where(?: is)?|address|located",
+    (r"(?:位于|在|属于)?哪(?:个|一个)?(?:省份?|城市|市|县|区)|(?:in\s+)?(?:which|what) (?:city|province|county|district)|"
+     r"在哪(?:里|儿)?|哪里|地址|位于|位置|where(?: is| are)?|address(?:es)?|(?<![a-z])located(?! in)",
      ["s.province", "s.city", "s.district", "s.address"]),
-    (r"(?:是)?(?:哪|什么|何)(?:一)?(?:年|时候?)(?:被)?(?:评定|评为|评上|获评|成为)?|评定(?:时间|年份)|"
-     r"(?:(?:in\s+)?(?:which|what)\s+year|when)(?:\s+(?:was|were))?(?:\s+rated)?", ["s.year_rated"]),
+    (r"(?:是)?(?:哪|什么|何)(?:一)?(?:年|时候?)(?:被)?(?:评定|评为|评上|获评|成为|评)?|评定(?:时间|年份)|"
+     r"(?:(?:in\s+)?(?:which|what)\s+year|when)(?:\s+(?:was|were|did|is))?(?=.*(?:rated|rating|5A))|year of rating|rating year|when (?:was|were)",
+     ["s.year_rated"]),
 )  # fmt: skip
+_PRICED = {"t.ticket_cny", "t.ticket_year"}
 
 
-def _columns(asked: _Asked) -> None:
+def _columns(asked: Asked) -> None:
     for pattern, columns in _COLUMNS:
         while asked.take(pattern):
             asked.columns += [column for column in columns if column not in asked.columns]
             asked.details = asked.details or any(column.startswith("t.") for column in columns)
             asked.wants.add("columns")
+    if "s.year_rated" in asked.columns:
+        asked.take(r"(?<![a-z])(?:get|got|receive|awarded|become|5A rating|rating)(?![a-z])")
+        asked.take(r"(?<![a-z])(?:5A rating|rating)(?![a-z])")
+    if len(asked.areas) > 1:
+        asked.take(r"分别|各自?|respectively")
+    if asked.year and ("count" in asked.wants or asked.details or asked.areas or asked.columns):
+        raise NotUnderstood(asked.year)  # how many there were then, or how many were rated then?
 
 
 # What may be left
 
 _NOISE_ZH = re.compile(
-    r"国家|全国|中国|我国|5A级?|AAAAA级?|A级|级|旅游区|旅游景区|风景名胜区|风景区|名胜|景区|景点|景点?名?称?|"
-    r"请问|请|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|想知道|我|想|知道|"
-    r"评定|评为|评上|被|的|地|得|了|吗|呢|啊|呀|吧|有|在|是|为|个|家|处|座|里|内|境内|中|所有|全部|一共|总共|共|"
-    r"分别|统计|汇总|分布|各|都|和|与|及|以及|、|,|，|:|：|;|；|"
-    r"其|它们?|这些?|那些?|名单|情况|信息"
+    r"国家5A级?|全国|国内|中国|我国|5A级?(?![a-z])|五A级?|AAAAA级?|旅游区|旅游景区|风景名胜区|风景区|名胜|景区|景点|旅游|"
+    r"请问|请|到底|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|只看|想知道|我|想|知道|"
+    r"评定|评为|评上|被|的|地|得|了|吗|么|呢|啊|呀|吧|有|在|是|为|个|家|处|座|里|内|境内|中|所有|全部|一共|总共|共|"
+    r"统计|汇总|分布|都|和|与|及|以及|、|,|，|:|：|;|；|"
+    r"其|它们?|这些?|那些?|情况|信息"
 )
 _NOISE_EN = frozenset(
-    ["a", "an", "the", "of", "in", "on", "at", "to", "for", "from", "is", "are", "was", "were", "be", "been", "there", "that", "which", "who", "with", "and", "all", "any", "5a", "aaaaa", "a-level", "level", "rated", "rating", "national", "scenic", "area", "areas", "spot", "spots", "attraction", "attractions", "sight", "sights", "site", "sites", "place", "places", "china", "chinese", "please", "me", "does", "do", "did", "has", "have", "had", "it", "its", "their", "they's", "i", "want", "know", "tell", "city", "province", "located", "by", "entry", "fee", "name", "names"]
+    ["a", "an", "the", "of", "in", "on", "at", "for", "from", "is", "are", "was", "were", "be", "been", "there", "that", "which", "with", "and", "all", "any", "5a", "5as", "5a-level", "5a-rated", "aaaaa", "level", "rated", "national", "scenic", "tourist", "area", "areas", "spot", "spots", "attraction", "attractions", "sight", "sights", "site", "sites", "place", "places", "china", "chinese", "please", "me", "does", "do", "did", "has", "have", "had", "it", "its", "their", "i", "want", "know", "tell", "located", "what", "you", "can", "ever", "combined", "altogether"]
 )  # fmt: skip
 
 
-def _rest(asked: _Asked) -> str:
+def _rest(asked: Asked) -> str:
     """What of the question means something and was not understood."""
-    text = _NOISE_ZH.sub(" ", asked.text) if asked.language == "zh" else asked.text
+    text = re.sub(
+        rf"(?:(?<![a-z])(?:to|for|of|in|at|on)\s+)(?=(?:the\s+)?{SIGN})",
+        " ",
+        asked.text,
+        flags=re.I,
+    )
+    text = re.sub(rf"(?<={SIGN})['’]s(?![a-z])|{SIGN}\s*(?:境内)?", " ", text, flags=re.I)
+    text = _NOISE_ZH.sub(" ", text)
     kept = []
     for word in re.findall(r"[A-Za-z0-9'’-]+|[^\sA-Za-z0-9'’-]+", text):
-        bare = word.strip("'’-\"“”()（）《》「」,.;:、?").lower().removesuffix("'s")
+        bare = word.strip("'’-\"“”()（）《》「」,.;:、?!。").lower()
         if bare and bare not in _NOISE_EN:
             kept.append(word)
+    joined = (
+        re.search(r"(?:和|与|以及|(?<![a-z])and(?![a-z]))", asked.text)
+        if len(asked.conditions) > 1
+        else None
+    )
+    if joined and len(asked.names) < 2 and asked.language == "zh":
+        kept.append(joined[0])  # both conditions, or either?
     return " ".join(kept)
-
-
-# The statement
-
-
-def _built(asked: _Asked) -> Reading:
-    where = [*_where(asked)]
-    if asked.centre:
-        return _around(asked, where)
-    if asked.areas:
-        return _of_areas(asked, where)
-    if asked.group:
-        return _grouped(asked, where)
-    if "count" in asked.wants:
-        if asked.columns and "columns" in asked.wants:
-            raise NotUnderstood("count")
-        sql = f"SELECT COUNT(*) AS n FROM {_tables(asked)}{_filter(where)}"
-        return _reading(asked, sql, {"zh": "景区数量", "en": "number of areas"})
-    if not where and not asked.order and "list" not in asked.wants and not asked.columns:
-        raise NotUnderstood(asked.text.strip() or "?")
-    columns = [
-        "s.gid",
-        "s.name",
-        "s.province",
-        "s.city",
-        "s.year_rated",
-        "s.lng_wgs84",
-        "s.lat_wgs84",
-    ]
-    order = f"{asked.order[0]}, s.gid" if asked.order else "s.province, s.city, s.gid"
-    if asked.order and not asked.limit and "list" not in asked.wants:
-        # the one that is most so, or all that are equally so
-        best = "MAX" if asked.order[0].endswith("DESC") else "MIN"
-        value = f"SELECT {best}({asked.order[1]}) FROM {_tables(asked)}{_filter(where)}"
-        where.append((f"{asked.order[1]} = ({value})", ""))
-    limit = asked.limit or MOST
-    sql = (
-        f"SELECT {_selected(asked, columns)} FROM {_tables(asked)}{_filter(where)} "
-        f"ORDER BY {order} LIMIT {limit}"
-    )
-    return _reading(asked, sql, {"zh": "景区列表", "en": "list of areas"})
-
-
-def _where(asked: _Asked) -> list[tuple[str, str]]:
-    """The conditions, of places too; several provinces or cities are alternatives."""
-    found = list(asked.conditions)
-    places = []
-    if asked.provinces:
-        places.append(_among("s.province", asked.provinces))
-    if asked.cities:
-        places.append(_among("s.city", asked.cities))
-    if places:
-        # 浙江杭州 is one place, 浙江和南京 are two: both are asked for as they are
-        joint = " AND " if len(asked.provinces) == 1 and len(asked.cities) == 1 else " OR "
-        names = "、".join([*asked.provinces, *asked.cities])
-        found.insert(0, (f"({joint.join(places)})" if len(places) > 1 else places[0], names))
-    return found
-
-
-def _among(column: str, values: Sequence[str]) -> str:
-    listed = ", ".join(_text(value) for value in values)
-    return f"{column} IN ({listed})" if len(values) > 1 else f"{column} = {listed}"
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _tables(asked: _Asked) -> str:
-    joined = " LEFT JOIN tourist_spot AS t ON t.gid = s.gid" if asked.details else ""
-    return f"a_sight AS s{joined}"
-
-
-def _filter(where: Sequence[tuple[str, str]]) -> str:
-    return f" WHERE {' AND '.join(sql for sql, _ in where)}" if where else ""
-
-
-def _selected(asked: _Asked, columns: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys([*columns, *asked.columns]))
-
-
-def _grouped(asked: _Asked, where: Sequence[tuple[str, str]]) -> Reading:
-    known = [*where, (f"{asked.group} IS NOT NULL", "")]
-    counts = f"FROM {_tables(asked)}{_filter(known)} GROUP BY {asked.group}"
-    if asked.order:  # all that have as many, should there be several
-        sql = (
-            f"SELECT {asked.group}, COUNT(*) AS n {counts} HAVING COUNT(*) = (SELECT MAX(m.n) FROM "
-            f"(SELECT COUNT(*) AS n {counts}) AS m) ORDER BY {asked.group} LIMIT {MOST}"
-        )
-        return _reading(asked, sql, {"zh": "景区最多的", "en": "the most areas"})
-    order = "n DESC, " if asked.group != "s.year_rated" else ""
-    limit = asked.limit or MOST
-    sql = (
-        f"SELECT {asked.group}, COUNT(*) AS n FROM {_tables(asked)}{_filter(known)} "
-        f"GROUP BY {asked.group} ORDER BY {order}{asked.group} LIMIT {limit}"
-    )
-    by = {
-        "s.province": {"zh": "按省份", "en": "by province"}, "s.city": {"zh": "按城市", "en": "by city"},
-        "s.year_rated": {"zh": "按评定年份", "en": "by year of rating"},
-    }[asked.group]  # fmt: skip
-    return _reading(
-        asked, sql, {"zh": f"{by['zh']}统计景区数量", "en": f"number of areas {by['en']}"}
-    )
-
-
-def _of_areas(asked: _Asked, where: Sequence[tuple[str, str]]) -> Reading:
-    """What is known of areas that were named."""
-    if "count" in asked.wants or asked.group or asked.order or asked.provinces or asked.cities:
-        raise NotUnderstood("、".join(name for name, _ in asked.areas))
-    if "list" in asked.wants and not asked.columns:
-        raise NotUnderstood("、".join(name for name, _ in asked.areas))  # 黄山有哪些: the city?
-    ids = ", ".join(str(gid) for gid in dict.fromkeys(gid for _, gid in asked.areas))
-    if not asked.columns:
-        asked.details = True
-        asked.columns = [
-            "s.address",
-            "t.ticket_cny",
-            "t.ticket_year",
-            "t.opening_hours",
-            "t.introduction",
-        ]
-    base = ["s.gid", "s.name", "s.province", "s.city"]
-    base += [] if "s.year_rated" in asked.columns else ["s.year_rated"]
-    base += ["s.lng_wgs84", "s.lat_wgs84"]
-    known = [(f"s.gid IN ({ids})", ""), *where]
-    sql = (
-        f"SELECT {_selected(asked, base)} FROM {_tables(asked)}{_filter(known)} "
-        f"ORDER BY s.gid LIMIT {MOST}"
-    )
-    names = "、".join(name for name, _ in asked.areas)
-    return _reading(asked, sql, {"zh": names, "en": names.replace("、", ", ")})
-
-
-def _around(asked: _Asked, where: Sequence[tuple[str, str]]) -> Reading:
-    if len({gid for _, gid in asked.areas}) != 1 or asked.group:
-        raise NotUnderstood("、".join(name for name, _ in asked.areas))
-    name, gid = asked.areas[0]
-    km = "distance_km(s.lng_wgs84, s.lat_wgs84, c.lng_wgs84, c.lat_wgs84)"
-    known = [
-        (f"c.gid = {gid}", ""),
-        ("s.gid <> c.gid", ""),
-        ("s.lng_wgs84 IS NOT NULL", ""),
-        *where,
-    ]
-    meant: dict[Language, str]
-    if asked.centre == "within":
-        known.append((f"{km} <= {asked.radius:g}", ""))
-        meant = {
-            "zh": f"{name}周边 {asked.radius:g} 公里内",
-            "en": f"within {asked.radius:g} km of {name}",
-        }
-    else:
-        meant = {
-            "zh": f"离{name}最近的 {asked.limit} 个",
-            "en": f"the {asked.limit} nearest to {name}",
-        }
-    tables = f"a_sight AS c CROSS JOIN {_tables(asked)}"
-    if "count" in asked.wants:
-        if asked.centre == "nearest":
-            raise NotUnderstood("count")
-        return _reading(asked, f"SELECT COUNT(*) AS n FROM {tables}{_filter(known)}", meant)
-    base = ["s.gid", "s.name", "s.province", "s.city", "s.lng_wgs84", "s.lat_wgs84"]
-    sql = (
-        f"SELECT {_selected(asked, base)}, ROUND(CAST({km} AS NUMERIC), 1) AS km "
-        f"FROM {tables}{_filter(known)} ORDER BY km, s.gid LIMIT {asked.limit or MOST}"
-    )
-    return _reading(asked, sql, meant)
-
-
-def _reading(asked: _Asked, sql: str, head: Mapping[Language, str]) -> Reading:
-    """The statement, with what it looks for in words."""
-    told = [words for _, words in _where(asked) if words]
-    colon, comma = ("：", "，") if asked.language == "zh" else (": ", ", ")
-    meant = head[asked.language] + (colon + comma.join(told) if told else "")
-    return Reading(sql, meant, asked.language)
 
 
 def _value(text: str) -> float:

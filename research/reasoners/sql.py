@@ -26,6 +26,7 @@ PROBLEM = 600  # characters of what was wrong with a statement
 CELL = 120  # characters of a cell that a model is shown
 ROWS = 20
 _DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+_NULLS_LAST = "\n- PostgreSQL puts NULL first where it is ordered DESC: write NULLS LAST."
 _RULES = """- One SELECT statement (joins, CTEs, window functions and subqueries are fine; no recursion), of the \
 tables and columns below and no others. No comments and no parameters.
 - distance_km(lng1, lat1, lng2, lat2) gives kilometres between two points; there are no other spatial \
@@ -83,6 +84,7 @@ class SQLWriter:
         analyst has found right, those like a question."""
         self._models, self._dialect = models, _DIALECTS.get(dialect, dialect)
         self._schema, self._examples = schema, examples
+        self._rules = _RULES + (_NULLS_LAST if dialect == "postgres" else "")
 
     @property
     def author(self) -> str:
@@ -129,7 +131,7 @@ each as it stands in the question, at most {NAMES}.
 
 Write {self._dialect} SQL that answers the question, and reply with JSON: "sql", and "why" it is written \
 so, in one sentence in {_tongue(question)}.
-{_RULES}
+{self._rules}
 - If a statement of before was refused or found nothing, put right what was wrong with it."""
         user = "\n\n".join(
             filter(
@@ -165,7 +167,7 @@ A statement has found rows in which some columns are NULL. If another table or c
 have what is missing, write {self._dialect} SQL that selects the key and those columns, under the same \
 names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in one sentence in \
 {_tongue(question)}.
-{_RULES}"""
+{self._rules}"""
         user = "\n\n".join(
             [
                 self._tables(),

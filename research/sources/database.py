@@ -36,8 +36,10 @@ KIND: EvidenceKind = "database"
 STATEMENT = "sql"  # the way of searching whose query is a statement, not a question
 CELL = 500  # characters of a cell in a passage; the table has it in full
 SHOWN = 100  # rows that can be cited; the others are in the table alone
+TITLE = 80  # characters of the name of a row
 PROVIDER = "scenic areas"  # of the database that ships
 _NAMES = ("name", "title", "名称", "景区名称")
+_NAME_LIKE = ("name", "title", "名称", "名")  # how the column of a name may end in other tables
 _REASONS = {"unclear": "unclear", "refused": "blocked", "failed": "unavailable"}
 
 
@@ -108,6 +110,7 @@ class DatabaseSource:
         """The statement with its rows, and those of them that lie somewhere."""
         points = Points.of(rows.names)
         spots: list[Evidence] = []
+        seen: set[str] = set()
         own: list[Passage] = []
         for n, row in enumerate(rows.rows[:SHOWN], 1):
             passage = _passage(rows, row, n)
@@ -116,8 +119,12 @@ class DatabaseSource:
                 own.append(passage)
                 continue
             cells = dict(zip(rows.names, row, strict=True))
-            name = next((str(cells[key]) for key in _NAMES if cells.get(key)), f"row {n}")
-            known = f"gid {cells['gid']}" if cells.get("gid") is not None else f"{rows.sql} · {n}"
+            name = _name(cells, n)
+            known = f"gid {cells['gid']}" if cells.get("gid") is not None else ""
+            if self._title or not known or known in seen:
+                # a number means one thing in our tables alone, and a join may tell a thing twice
+                known = f"statement {fingerprint(rows.sql)[:8]}, row {n}"
+            seen.add(known)
             locator = f"{self._title or PROVIDER} · {name} · {known}"
             spots.append(
                 Evidence(
@@ -193,6 +200,18 @@ def _passage(rows: Rows, row: tuple[Any, ...], n: int) -> Passage:
     return Passage(
         id=fingerprint(rows.sql, str(n), text), text=text, end=len(text), heading=f"row {n}"
     )
+
+
+def _name(cells: dict[str, Any], n: int) -> str:
+    """What a row is called: by its column of names, else by its first short text."""
+    texts = {key: " ".join(str(value).split()) for key, value in cells.items() if value}
+    found = next((texts[key] for key in _NAMES if key in texts), "")
+    found = found or next((texts[key] for key in texts if key.lower().endswith(_NAME_LIKE)), "")
+    found = found or next(
+        (texts[key] for key in texts if isinstance(cells[key], str) and len(texts[key]) <= TITLE),
+        "",
+    )
+    return found[:TITLE] or f"row {n}"
 
 
 def _place(cells: dict[str, Any], name: str, point: tuple[float, float], key: str) -> Place:

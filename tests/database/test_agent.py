@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from research.database.agent import STEPS, Outcome, Rows, lacks, merged
+from research.database.agent import CONFIRMED, STEPS, Outcome, Rows, asked_for, lacks, merged
 from research.database.desk import DatabaseDesk
 from research.reasoners.sql import Intent, Statement
 from research.records import Say, silent
@@ -53,8 +53,28 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@dataclass
+class Failing(Scripted):
+    """A model that cannot be asked any more from some request on."""
+
+    at: str = "write"
+    after: int = 0
+
+    async def write(
+        self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: Say
+    ) -> Statement:
+        if self.at == "write" and len(tries) >= self.after:
+            raise Trouble("timeout", "no reply in time", hint="slow")
+        return await super().write(question, hints, tries, say)
+
+    async def supplement(
+        self, question: str, rows: Rows, lacking: Sequence[str], hints: Sequence[str], say: Say
+    ) -> Statement:
+        raise Trouble("quota", "the allowance is used up")
+
+
 async def asked(folder: Path, writer: Scripted | None, question: str = QUESTION) -> Outcome:
-    given = (lambda dialect, schema: writer) if writer else None
+    given = (lambda dialect, schema, examples: writer) if writer else None
     return await DatabaseDesk("", folder, given).ask(question, silent)
 
 
@@ -115,6 +135,142 @@ async def test_what_may_not_be_run_is_not(folder: Path, sql: str) -> None:
     outcome = await asked(folder, Scripted([sql, RIGHT]))
     assert outcome.status == "answered"
     assert "refused" in kinds(outcome)
+
+
+async def test_two_statements_that_are_refused_end_with_the_last_reason(folder: Path) -> None:
+    writer = Scripted(
+        ["DROP TABLE a_sight", "SELECT nome FROM a_sight", "SELECT  nome  FROM a_sight;"]
+    )
+    outcome = await asked(folder, writer)
+    assert outcome.status == "refused" and "nome" in outcome.problem
+    assert kinds(outcome) == ["understand", "write", "refused", "write", "refused", "judge"]
+    assert len(writer.tries) == 3
+
+
+async def test_a_city_without_its_ending_is_told_as_the_column_has_it(folder: Path) -> None:
+    writer = Scripted(
+        ["SELECT gid, name FROM a_sight WHERE city = '杭州'",
+         "SELECT gid, name FROM a_sight WHERE city = '杭州市'"]
+    )  # fmt: skip
+    outcome = await asked(folder, writer)
+    assert outcome.status == "answered"
+    assert (
+        writer.tries[1][0][1] == "it finds nothing: a_sight.city is never '杭州'; there is '杭州市'"
+    )
+    judged = next(step for step in outcome.steps if step.kind == "judge")
+    assert "'杭州市'" in judged.text
+
+
+async def test_fewer_than_the_question_names_is_looked_at_once_more(folder: Path) -> None:
+    few = "SELECT gid, name FROM a_sight ORDER BY gid LIMIT 3"
+    writer = Scripted([few, few.replace("3", "10")])
+    outcome = await asked(folder, writer, "评分前10名的景区")
+    assert outcome.rows is not None and len(outcome.rows.rows) == 10
+    assert writer.tries[1][0][1] == "10 are asked for; it takes no more than 3"
+
+
+async def test_fewer_are_the_answer_where_there_are_no_more(folder: Path) -> None:
+    writer = Scripted(["SELECT gid, name FROM a_sight WHERE province = '天津市' LIMIT 10"])
+    outcome = await asked(folder, writer, "天津评分前10名的景区")
+    assert (outcome.status, len(writer.tries)) == ("answered", 1)
+
+
+async def test_some_rows_are_kept_when_the_model_knows_no_better(folder: Path) -> None:
+    few = "SELECT gid, name FROM a_sight ORDER BY gid LIMIT 3"
+    again = await asked(folder, Scripted([few]), "评分前10名的景区")
+    refused = await asked(folder, Scripted([few, "SELECT no FROM a_sight"]), "评分前10名的景区")
+    for outcome in (again, refused):
+        assert outcome.status == "answered"
+        assert outcome.rows is not None and len(outcome.rows.rows) == 3
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [
+        ("评分前10名的景区", 10),
+        ("评分最高的５个景区", 5),
+        ("top 10 areas by rating", 10),
+        ("the 3 best rated, 7 nearest areas", 7),
+        ("2015年前后评定的景区", 0),
+        ("前2015年", 0),
+        ("top of the list", 0),
+        ("评分最高的景区", 0),
+    ],
+)
+def test_how_many_a_question_names(question: str, number: int) -> None:
+    assert asked_for(question) == number
+
+
+@pytest.mark.parametrize("after", [0, 1])
+async def test_a_model_that_fails_on_the_way_keeps_its_steps(folder: Path, after: int) -> None:
+    writer = Failing(["SELECT nome FROM a_sight", RIGHT], after=after)
+    outcome = await asked(folder, writer)
+    assert (outcome.status, outcome.reason, outcome.hint) == ("failed", "timeout", "slow")
+    assert outcome.meant == "as scripted" and outcome.problem == "no reply in time"
+    assert kinds(outcome) == ["understand"] + ["write", "refused"] * after
+
+
+async def test_a_failure_while_supplementing_keeps_the_rows(folder: Path) -> None:
+    first = "SELECT gid, name, CAST(NULL AS TEXT) AS rating FROM a_sight WHERE gid < 1104"
+    outcome = await asked(folder, Failing([first], at="supplement"))
+    assert outcome.status == "partial" and outcome.missing == (("rating", 3),)
+    assert [failure.reason for failure in outcome.failures] == ["quota"]
+    assert outcome.reason is None
+
+
+async def test_a_supplement_that_was_run_before_is_not_run_again(folder: Path) -> None:
+    first = "SELECT gid, name, CAST(NULL AS TEXT) AS rating FROM a_sight WHERE gid < 1104"
+    outcome = await asked(folder, Scripted([first], [first.lower() + " ;"]))
+    assert kinds(outcome) == ["understand", "write", "run", "missing"]
+
+
+async def test_a_statement_found_right_for_the_question_needs_no_model(folder: Path) -> None:
+    writer, pairs = Scripted([RIGHT]), [("评分最高的景区？", "SELECT COUNT(*) AS n FROM a_sight")]
+    desk = DatabaseDesk(
+        "", folder, lambda dialect, schema, examples: writer, pairs=lambda owner, base: pairs
+    )
+    outcome = await desk.ask(" 评分 最高的景区", silent, "somebody")
+    assert outcome.rows is not None and outcome.rows.rows == ((358,),)
+    assert [step.text for step in outcome.steps if step.kind == "write"] == [CONFIRMED]
+    assert (outcome.author, writer.tries) == ("", [])
+
+
+async def test_a_statement_that_was_right_once_is_guarded_like_any_other(folder: Path) -> None:
+    pairs = [(QUESTION, "SELECT name FROM sqlite_master")]
+    outcome = await DatabaseDesk("", folder, pairs=lambda owner, base: pairs).ask(QUESTION, silent)
+    assert outcome.status == "refused" and outcome.rows is None
+
+
+async def test_the_pairs_of_the_owner_and_the_database_are_examples_by_likeness(
+    folder: Path,
+) -> None:
+    asked_of: list[tuple[str, str]] = []
+    shown: list[tuple[str, str]] = []
+
+    def pairs(owner: str, base: str) -> list[tuple[str, str]]:
+        asked_of.append((owner, base))
+        return [("评分最低的景区", "SELECT 1 AS n"), ("unlike anything", "SELECT 2 AS n")]
+
+    def made(
+        dialect: str, schema: str, examples: Callable[[str], Sequence[tuple[str, str]]]
+    ) -> Scripted:
+        assert dialect == "sqlite" and "tourist_spot" in schema
+        shown.extend(examples(QUESTION))
+        return Scripted([RIGHT])
+
+    await DatabaseDesk("", folder, made, pairs=pairs).ask(QUESTION, silent, "ann")
+    assert asked_of == [("ann", "sights")]
+    assert shown == [("评分最低的景区", "SELECT 1 AS n")]
+
+
+async def test_a_statement_of_one_s_own_is_run_or_refused(folder: Path) -> None:
+    desk = DatabaseDesk("", folder)
+    right = await desk.query(RIGHT, silent)
+    assert right.status == "answered" and kinds(right) == ["run"]
+    none = await desk.query("SELECT gid FROM a_sight WHERE year_rated = 1999", silent)
+    assert none.status == "empty"
+    refused = await desk.query("SELECT 1; DROP TABLE a_sight", silent)
+    assert (refused.status, refused.rows, kinds(refused)) == ("refused", None, ["refused"])
 
 
 async def test_gaps_are_filled_by_key_and_only_gaps(folder: Path) -> None:

@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from research.database.agent import Outcome, lacks
 from research.database.answer import told
 from research.database.desk import DatabaseDesk
-from research.records import silent
+from research.records import Rows, silent
 
 
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        ("浙江省有多少个5A级景区？", "景区数量：浙江省：共 22。"),
-        ("How many 5A scenic areas are there in Zhejiang?", "number of areas: 浙江省: 22."),
-        ("离颐和园最近的3个景区", "离颐和园最近的 3 个：找到 3 行。依次为：圆明园"),
-        ("1999年评定的景区有哪些？", "没有符合条件的行"),
-        ("评分最高的景区", "没有读懂“评分最高”"),
+        ("浙江省有多少个5A级景区？", "浙江省有 22 个 5A 级景区。"),
+        ("How many 5A scenic areas are there in Zhejiang?", "There are 22 5A areas in Zhejiang."),
+        ("how many areas in Beijing rated in 2024", "There is 1 5A area in Beijing rated in 2024."),
+        ("1999年评定的景区有多少个", "没有 1999 年评定的 5A 级景区。"),
+        ("1999年评定的景区有哪些？", "没有 1999 年评定的 5A 级景区。"),
+        ("which areas were rated in 1999", "There are no 5A areas rated in 1999."),
+        ("离颐和园最近的3个景区", "离颐和园最近的 3 个 5A 级景区：圆明园景区（2.5 公里）、"),
+        (
+            "nearest area to the Summer Palace",
+            "The nearest 5A area to Summer Palace: 圆明园景区 (2.5 km).",
+        ),
+        (
+            "5A areas within 50 km of Mount Tai",
+            "There is 1 5A area within 50 km of Mount Tai. It is ",
+        ),
+        ("门票最贵的3个景区", "5A 级景区中门票最贵的 3 个：武陵源—天门山旅游区（225 元）、"),
+        (
+            "the most expensive ticket",
+            "5A areas with the most expensive tickets: 武陵源—天门山旅游区 (225 yuan).",
+        ),
+        ("哪个省5A最多", "5A 级景区最多的省份：江苏省 26 个。"),
+        ("which city has the most 5A areas", "City with the most 5A areas: Chongqing 12."),
+        ("各省5A景区数量", "5A 级景区数量（按省份）共 31 组，前 10 组：江苏省 26 个，"),
+        (
+            "top 3 provinces by number of 5A areas",
+            "The 3 provinces with the most 5A areas: Jiangsu 26, Zhejiang 22, Sichuan 18.",
+        ),
+        ("西湖到千岛湖有多远", "杭州西湖风景名胜区到千岛湖风景名胜区的直线距离约 128.7 公里。"),
+        ("How far is Mount Tai from the Temple of Heaven?", "is about 408.4 km."),
+        ("浙江5A平均票价", "浙江省的 5A 级景区的平均门票为 80.6 元（按票价已知的 8 个计算）。"),
+        ("布达拉宫是哪一年评上5A的", "布达拉宫景区：2013 年评定为 5A。"),
+        ("西湖免费吗", "杭州西湖风景名胜区：门票 免费（"),
+        ("Where is Mount Emei?", "峨眉山景区: in 峨眉山市, Leshan, Sichuan. Address unknown."),
+        ("江苏有哪些5A景区？", "江苏省有 26 个 5A 级景区。前 10 个："),
+        ("评分最多的景区", "没有读懂“评分最多”"),
         ("Which area is the loveliest?", "This needs a model: “loveliest” was not understood."),
-        ("江苏有哪些5A景区？", "前 10 个："),
     ],
 )
 async def test_it_is_said_in_the_language_of_the_question(
@@ -34,4 +65,46 @@ async def test_what_is_missing_is_named_with_how_many_rows_lack_it(tmp_path: Pat
     assert outcome.status == "partial"
     text = told(outcome)
     number = dict(outcome.missing)["opening_hours"]
-    assert f"opening_hours（{number} 行）" in text
+    assert f"开放时间未知：{number} 行。" in text
+    assert "opening_hours" not in text
+    english = told(
+        await DatabaseDesk("", tmp_path).ask("opening hours of sights in Beijing", silent)
+    )
+    assert re.search(r"Opening hours unknown: \d rows\.", english)
+
+
+def answer(question: str, **rows: object) -> str:
+    """What is said of rows that a model's statement has found."""
+    found = Rows(sql="", **rows)  # type: ignore[arg-type]
+    lacking = tuple(lacks(found))
+    return told(
+        Outcome(status="answered", question=question, meant="票价", rows=found, missing=lacking)
+    )
+
+
+def test_rows_of_other_statements_are_told_by_their_columns() -> None:
+    assert answer("价格？", names=("ticket_cny",), rows=((12.0,),)) == "票价：12 元。"
+    assert answer("How far?", names=("km",), rows=((3.5,),)) == "票价: 3.5 km."
+    assert answer("价格？", names=("n",), rows=((None,),)) == "票价未知。"
+    assert answer("价格？", names=("a", "b"), rows=((1, 2),)) == "票价：找到 1 行。"
+    assert answer("Which?", names=("a", "b"), rows=((1, 2), (3, 4))) == "票价: 2 rows."
+
+
+def test_a_column_that_is_not_ours_keeps_its_name() -> None:
+    text = answer("价格？", names=("name", "评分"), rows=(("甲", None), ("乙", 1)))
+    assert text == "票价：找到 2 行。依次为：甲、乙。评分未知：1 行。"
+
+
+def test_braces_in_a_cell_are_a_cell() -> None:
+    text = answer("价格？", names=("name", "x"), rows=(("{meant}", 1), ("{0}", 2)))
+    assert "依次为：{meant}、{0}。" in text
+
+
+def test_a_long_cell_is_shortened() -> None:
+    assert len(answer("价格？", names=("name", "x"), rows=(("长" * 5_000, 1),))) < 250
+
+
+def test_more_rows_than_were_taken_are_said() -> None:
+    rows = tuple((f"n{n}", n) for n in range(12))
+    text = answer("Which?", names=("name", "x"), rows=rows, truncated=True)
+    assert "The first 10: n0" in text and "Only the first 12 rows were taken" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,7 +50,9 @@ async def llm(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[LLM]:
 
 
 async def asked(llm: LLM, folder: Path, question: str = QUESTION) -> Outcome:
-    desk = DatabaseDesk("", folder, lambda dialect, schema: SQLWriter(llm, dialect, schema))
+    desk = DatabaseDesk(
+        "", folder, lambda dialect, schema, examples: SQLWriter(llm, dialect, schema, examples)
+    )
     return await desk.ask(question, silent)
 
 
@@ -84,6 +87,59 @@ async def test_the_model_sees_the_tables_and_what_names_are_called(
     assert "tourist_spot" in prompt and "ticket_cny" in prompt
     assert "a_sight.province = '浙江省'" in prompt
     assert "SQLite" in prompt
+
+
+@pytest.mark.parametrize(
+    ("stage", "fault", "reason"),
+    [
+        ("sql", "429bare", "quota"),
+        ("sql", "hang", "timeout"),
+        ("sql", "prose", "malformed"),
+        ("sql", "badjson", "malformed"),
+        ("analyse", "429bare", "quota"),
+    ],
+)
+async def test_a_model_that_gives_no_statement_is_a_failure_with_its_reason_and_steps(
+    llm: LLM, gemini: FakeGemini, tmp_path: Path, stage: str, fault: str, reason: str
+) -> None:
+    gemini.brain.statements = [RIGHT]
+    gemini.fail(stage, fault)
+    outcome = await asked(llm, tmp_path)
+    assert (outcome.status, outcome.reason, outcome.rows) == ("failed", reason, None)
+    assert outcome.problem
+    understood = [step.kind for step in outcome.steps if step.kind == "understand"]
+    assert len(understood) == (stage == "sql")
+
+
+async def test_a_city_in_short_is_put_right_within_three_steps(
+    llm: LLM, gemini: FakeGemini, tmp_path: Path
+) -> None:
+    wrong = "SELECT gid, name FROM a_sight WHERE city = '杭州'"
+    gemini.brain.statements = [wrong, wrong.replace("杭州", "杭州市")]
+    outcome = await asked(llm, tmp_path)
+    assert outcome.status == "answered"
+    assert sum(step.kind == "write" for step in outcome.steps) == 2
+    judged = next(step.text for step in outcome.steps if step.kind == "judge")
+    assert judged == "it finds nothing: a_sight.city is never '杭州'; there is '杭州市'"
+
+
+@pytest.mark.parametrize(("dialect", "said"), [("postgres", True), ("sqlite", False)])
+async def test_where_null_goes_is_said_for_postgresql_alone(
+    llm: LLM, gemini: FakeGemini, dialect: str, said: bool
+) -> None:
+    gemini.brain.statements = [RIGHT]
+    await SQLWriter(llm, dialect, "a_sight(gid, name)").write(QUESTION, [], [], silent)
+    (prompt,) = [call.prompt for call in gemini.log if call.stage == "sql"]
+    assert ("NULLS LAST" in prompt) is said
+
+
+async def test_examples_are_shown_between_fences(llm: LLM, gemini: FakeGemini) -> None:
+    gemini.brain.statements = [RIGHT]
+    told = [("评分最低的景区", "SELECT 41 AS n")]
+    writer = SQLWriter(llm, "sqlite", "a_sight(gid, name)", lambda question: told)
+    await writer.write(QUESTION, [], [], silent)
+    (prompt,) = [call.prompt for call in gemini.log if call.stage == "sql"]
+    assert re.search(r"<<<examples \w+\n评分最低的景区\nSELECT 41 AS n", prompt)
 
 
 async def test_a_cell_is_shown_as_data_and_shortened() -> None:

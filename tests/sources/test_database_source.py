@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from research.database.desk import DatabaseDesk
+from research.database.desk import DatabaseDesk, named
 from research.records import Finding, Task, silent
-from research.sources.database import DatabaseSource
-from research.trouble import Trouble
+from research.sources.database import STATEMENT, DatabaseSource
 
 
 @pytest.fixture
@@ -25,12 +26,26 @@ async def test_rows_are_passages_and_the_statement_is_where_they_are_from(
     source: DatabaseSource,
 ) -> None:
     finding = await found(source, "离颐和园最近的3个景区")
-    (item,) = finding.evidence
-    assert (item.kind, item.publisher) == ("database", "scenic areas")
-    assert item.locator == finding.asked[0] and item.locator.startswith("SELECT")
-    assert item.passages[0].text == "rows: 3"
-    assert len(item.passages) == 4
-    assert "圆明园" in item.passages[1].text and "km: " in item.passages[1].text
+    statement, *spots = finding.evidence
+    assert (statement.kind, statement.publisher) == ("database", "scenic areas")
+    assert statement.locator == finding.asked[0] and statement.locator.startswith("SELECT")
+    assert statement.passages[0].text == "rows: 3"
+    assert len(spots) == 3
+    first = spots[0]
+    assert "圆明园" in first.passages[0].text and "km: " in first.passages[0].text
+    assert (
+        first.place is not None
+        and 116.2 < first.place.lng < 116.4
+        and 39.9 < first.place.lat < 40.1
+    )
+    assert first.locator == "scenic areas · 圆明园景区 · gid 1108"
+
+
+async def test_the_answer_in_words_cites_the_rows(source: DatabaseSource) -> None:
+    finding = await found(source, "离颐和园最近的3个景区")
+    (span,) = finding.summary
+    assert span.text.startswith("离颐和园最近的 3 个 5A 级景区：圆明园景区（")
+    assert span.cites[0].evidence == finding.evidence[0].id
 
 
 async def test_the_same_statement_is_the_same_evidence(source: DatabaseSource) -> None:
@@ -51,10 +66,68 @@ async def test_nothing_found_is_no_failure(source: DatabaseSource) -> None:
 
 
 async def test_what_the_rules_do_not_know_is_asked_back(source: DatabaseSource) -> None:
-    with pytest.raises(Trouble) as caught:
-        await found(source, "评分最高的景区")
-    assert caught.value.reason == "unclear"
-    assert "评分最高" in caught.value.message
+    finding = await found(source, "评分最高的景区")
+    assert (finding.reason, finding.evidence, finding.rows) == ("unclear", (), None)
+    assert "评分最高" in finding.message
+
+
+async def shop(folder: Path) -> DatabaseSource:
+    """A source over a database of somebody's own, whose tables have other names."""
+    path = folder / "shop.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(
+            """
+            create table branch(id integer primary key, shop_name text, lng real, lat real);
+            create table sale(gid integer, branch_id integer, amount real);
+            insert into branch values (1,'湖滨店',120.16,30.25),(2,'West "End"',120.1,30.2),(3,'?',999,30);
+            insert into sale values (7,1,5.5),(7,1,6.5),(7,2,1.0),(8,3,2.0);
+            """
+        )
+    desk = DatabaseDesk(f"sqlite:///{path}", folder)
+    return DatabaseSource(desk, title=named(f"sqlite:///{path}"))
+
+
+async def run(source: DatabaseSource, sql: str) -> Finding:
+    return await source.search(Task(id="1", source="database", query=sql, tool=STATEMENT), silent)
+
+
+async def test_rows_of_other_tables_have_places_and_evidence_of_their_own(tmp_path: Path) -> None:
+    source = await shop(tmp_path)
+    sql = "SELECT s.gid, b.shop_name, b.lng, b.lat, s.amount FROM sale s JOIN branch b ON b.id = s.branch_id ORDER BY s.amount"
+    finding = await run(source, sql)
+    statement, *spots = finding.evidence
+    assert [spot.title for spot in spots] == ['West "End"', "湖滨店", "湖滨店"]
+    assert len({item.id for item in finding.evidence}) == 4
+    assert all(spot.publisher == "shop" and spot.locator.startswith("shop · ") for spot in spots)
+    assert all("SELECT" not in spot.locator for spot in spots)
+    assert "?" in statement.passages[1].text  # a row beyond the earth is no place
+    assert [item.id for item in (await run(source, sql)).evidence] == [
+        i.id for i in finding.evidence
+    ]
+
+
+async def test_the_same_number_in_another_statement_is_another_thing(tmp_path: Path) -> None:
+    source = await shop(tmp_path)
+    one = await run(source, "SELECT id AS gid, 'x' AS name, lng, lat FROM branch WHERE id = 1")
+    other = await run(
+        source,
+        "SELECT branch_id AS gid, 'x' AS name, 1.0 AS lng, 2.0 AS lat FROM sale WHERE amount = 5.5",
+    )
+    assert one.evidence[1].id != other.evidence[1].id
+
+
+async def test_a_thing_that_a_join_tells_twice_is_two_pieces_of_evidence(
+    source: DatabaseSource,
+) -> None:
+    sql = "SELECT s.gid, s.name, s.lng_wgs84, s.lat_wgs84, o.gid AS other FROM a_sight s CROSS JOIN a_sight o WHERE s.gid = 1101 AND o.gid < 1104"
+    ids = [item.id for item in (await run(source, sql)).evidence]
+    assert len(ids) == len(set(ids)) == 4
+
+
+async def test_a_statement_that_is_refused_is_blocked(source: DatabaseSource) -> None:
+    finding = await run(source, "DELETE FROM a_sight")
+    assert (finding.reason, finding.evidence) == ("blocked", ())
+    assert finding.message.startswith("No statement could be run: ")
 
 
 def test_it_says_what_it_can_do(source: DatabaseSource) -> None:

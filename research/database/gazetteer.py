@@ -1,0 +1,131 @@
+"""What people call places and scenic areas: short names, English names, regions, traditional characters.
+
+Only names that mean one thing are taken in. A name that several areas or cities share is none of either,
+so that whoever reads a question is at a loss with it rather than wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+PROVINCES_EN = {
+    "北京市": "Beijing", "天津市": "Tianjin", "河北省": "Hebei", "山西省": "Shanxi",
+    "内蒙古自治区": "Inner Mongolia", "辽宁省": "Liaoning", "吉林省": "Jilin", "黑龙江省": "Heilongjiang",
+    "上海市": "Shanghai", "江苏省": "Jiangsu", "浙江省": "Zhejiang", "安徽省": "Anhui", "福建省": "Fujian",
+    "江西省": "Jiangxi", "山东省": "Shandong", "河南省": "Henan", "湖北省": "Hubei", "湖南省": "Hunan",
+    "广东省": "Guangdong", "广西壮族自治区": "Guangxi", "海南省": "Hainan", "重庆市": "Chongqing",
+    "四川省": "Sichuan", "贵州省": "Guizhou", "云南省": "Yunnan", "西藏自治区": "Tibet", "陕西省": "Shaanxi",
+    "甘肃省": "Gansu", "青海省": "Qinghai", "宁夏回族自治区": "Ningxia", "新疆维吾尔自治区": "Xinjiang",
+}  # fmt: skip
+CITIES_EN = {
+    "杭州市": "Hangzhou", "宁波市": "Ningbo", "温州市": "Wenzhou", "嘉兴市": "Jiaxing", "湖州市": "Huzhou",
+    "绍兴市": "Shaoxing", "金华市": "Jinhua", "舟山市": "Zhoushan", "台州市": "Taizhou", "泰州市": "Taizhou",
+    "衢州市": "Quzhou", "丽水市": "Lishui", "南京市": "Nanjing", "苏州市": "Suzhou", "无锡市": "Wuxi",
+    "常州市": "Changzhou", "扬州市": "Yangzhou", "镇江市": "Zhenjiang", "徐州市": "Xuzhou", "南通市": "Nantong",
+    "淮安市": "Huai'an", "盐城市": "Yancheng", "连云港市": "Lianyungang", "宿迁市": "Suqian", "西安市": "Xi'an",
+    "宝鸡市": "Baoji", "延安市": "Yan'an", "渭南市": "Weinan", "成都市": "Chengdu", "乐山市": "Leshan",
+    "绵阳市": "Mianyang", "桂林市": "Guilin", "南宁市": "Nanning", "柳州市": "Liuzhou", "北海市": "Beihai",
+    "广州市": "Guangzhou", "深圳市": "Shenzhen", "韶关市": "Shaoguan", "佛山市": "Foshan", "惠州市": "Huizhou",
+    "昆明市": "Kunming", "丽江市": "Lijiang", "大理白族自治州": "Dali", "黄山市": "Huangshan", "合肥市": "Hefei",
+    "洛阳市": "Luoyang", "郑州市": "Zhengzhou", "开封市": "Kaifeng", "武汉市": "Wuhan", "宜昌市": "Yichang",
+    "十堰市": "Shiyan", "长沙市": "Changsha", "张家界市": "Zhangjiajie", "南昌市": "Nanchang",
+    "九江市": "Jiujiang", "上饶市": "Shangrao", "景德镇市": "Jingdezhen", "赣州市": "Ganzhou",
+    "抚州市": "Fuzhou", "福州市": "Fuzhou", "厦门市": "Xiamen", "泉州市": "Quanzhou", "南平市": "Nanping",
+    "三亚市": "Sanya", "济南市": "Jinan", "青岛市": "Qingdao", "泰安市": "Tai'an", "烟台市": "Yantai",
+    "威海市": "Weihai", "济宁市": "Jining", "承德市": "Chengde", "保定市": "Baoding", "唐山市": "Tangshan",
+    "秦皇岛市": "Qinhuangdao", "石家庄市": "Shijiazhuang", "太原市": "Taiyuan", "大同市": "Datong",
+    "晋中市": "Jinzhong", "忻州市": "Xinzhou", "沈阳市": "Shenyang", "大连市": "Dalian", "长春市": "Changchun",
+    "吉林市": "Jilin City", "哈尔滨市": "Harbin", "贵阳市": "Guiyang", "遵义市": "Zunyi", "安顺市": "Anshun",
+    "拉萨市": "Lhasa", "西宁市": "Xining", "银川市": "Yinchuan", "宜春市": "Yichun", "伊春市": "Yichun",
+}  # fmt: skip
+# Each name is that of all its provinces.
+REGIONS = {
+    "江浙沪": ("江苏省", "浙江省", "上海市"), "京津冀": ("北京市", "天津市", "河北省"),
+    "东北三省": ("辽宁省", "吉林省", "黑龙江省"), "东三省": ("辽宁省", "吉林省", "黑龙江省"),
+    "川渝": ("四川省", "重庆市"), "两广": ("广东省", "广西壮族自治区"), "两湖": ("湖南省", "湖北省"),
+}  # fmt: skip
+MUNICIPALITIES = frozenset(["北京市", "天津市", "上海市", "重庆市"])
+# What cannot be told from a name by its form.
+_CALLED = {
+    "故宫": "故宫博物院", "紫禁城": "故宫博物院", "Forbidden City": "故宫博物院",
+    "天坛": "天坛公园", "西湖": "杭州西湖风景名胜区", "兵马俑": "秦始皇兵马俑博物馆",
+    "秦始皇兵马俑": "秦始皇兵马俑博物馆", "Terracotta Army": "秦始皇兵马俑博物馆",
+    "Terracotta Warriors": "秦始皇兵马俑博物馆", "乌镇": "桐乡乌镇古镇旅游区", "Wuzhen": "桐乡乌镇古镇旅游区",
+    "Huangshan Mountain": "黄山风景区", "Yellow Mountain": "黄山风景区", "Mount Taishan": "泰山景区",
+    "Kanas": "喀纳斯景区", "少林寺": "嵩山少林景区", "黄鹤楼": "黄鹤楼公园", "普陀山": "普陀山风景名胜区",
+    "千岛湖": "千岛湖风景名胜区", "Thousand Island Lake": "千岛湖风景名胜区",
+}  # fmt: skip
+_PEOPLES = "白族|土家族|苗族|藏族|羌族|侗族|布依族|傣族|壮族|朝鲜族|哈萨克|蒙古族?|回族|彝族|黎族"
+_ENDINGS = re.compile(
+    r"(?:风景名胜区|风景旅游区|旅游风景区|生态旅游区|文化旅游景区|文化旅游区|休闲旅游区|旅游度假区|"
+    r"旅游景区|旅游区|风景区|景区|游览区)$"
+)
+_OWN = re.compile(r"[山湖江岛河沟林墟]$")  # a name of two characters that is one by its last
+_PART = re.compile(r"(?:[山湖寺塔阁楼堰峡岛洞关]|故里|古镇)$")  # a part of a name that stands alone
+_SHARED = frozenset(["天台山", "桃花源"])  # which another area has too, after the name of its place
+# The characters of questions and of the names of the larger places; a converter would be a dependency.
+_TRADITIONAL = str.maketrans(
+    "個區級離門價間開國點裡裏邊圍萬歷評對從貴費時處數總請問嗎麼麽與內後來兩園東長號華黃龍鳳鎮島灣廟廈廬"
+    "峽樓臺觀蘭寶漢濟濱蘇廣雲貴陝肅遼寧慶陽錫揚溫紹臨鄭陸無關鐵藝術館遠過會還沒為於並業選幾滿塊錢遊"
+    "覽營網紹簡經緯義衛嶺頂瀘瀋現應該給讓們誰單獲選晉稱約羅宮縣",
+    "个区级离门价间开国点里里边围万历评对从贵费时处数总请问吗么么与内后来两园东长号华黄龙凤镇岛湾庙厦庐"
+    "峡楼台观兰宝汉济滨苏广云贵陕肃辽宁庆阳锡扬温绍临郑陆无关铁艺术馆远过会还没为于并业选几满块钱游"
+    "览营网绍简经纬义卫岭顶泸沈现应该给让们谁单获选晋称约罗宫县",
+)
+
+
+def simplified(text: str) -> str:
+    """A text with the traditional characters that questions have most, as simplified ones."""
+    return text.translate(_TRADITIONAL)
+
+
+def short_city(name: str) -> str:
+    """杭州 of 杭州市, 大理 of 大理白族自治州; "" if too little would be left."""
+    short = re.sub(rf"(?:市|地区|盟|(?:{_PEOPLES})+自治[州县])$", "", name)
+    return short if len(short) > 1 else ""
+
+
+def short_province(name: str) -> str:
+    """浙江 of 浙江省, 广西 of 广西壮族自治区."""
+    return re.sub(r"(?:省|市|壮族自治区|回族自治区|维吾尔自治区|自治区|特别行政区)$", "", name)
+
+
+def english(name: str) -> str:
+    """A province or a city as an English sentence has it, its own name if that is not known."""
+    return PROVINCES_EN.get(name) or CITIES_EN.get(name) or name
+
+
+def aliases(areas: Mapping[str, int], places: Iterable[str]) -> dict[str, int]:
+    """Shorter names of areas, each of one area alone: 泰山 of 泰山景区, 都江堰 of 青城山—都江堰旅游景区.
+
+    `places` are the names of provinces and cities in any form: what is one of them is no alias.
+    """
+    taken = set(places)
+    found: dict[str, set[int]] = defaultdict(set)
+    for name, gid in areas.items():
+        for form in _forms(name):
+            found[form].add(gid)
+    alone = {form: min(gids) for form, gids in found.items() if len(gids) == 1}
+    out = {
+        form: gid
+        for form, gid in alone.items()
+        if form not in taken | _SHARED and form not in areas
+    }
+    return out | {form: areas[name] for form, name in _CALLED.items() if name in areas}
+
+
+def _forms(name: str) -> Iterator[str]:
+    plain = re.sub(r"\s*[（(][^）)]*[）)]", "", name).strip()
+    if not re.search(r"[\u4e00-\u9fff]", name):
+        yield plain
+        yield plain.removeprefix("The ")
+        return
+    whole = _ENDINGS.sub("", plain)
+    if _OWN.search(whole) or len(whole) > 2:
+        yield whole
+    for part in re.split(r"[—·]", plain):
+        short = _ENDINGS.sub("", part)
+        if len(short) > 2 and _PART.search(short):
+            yield short
