@@ -14,15 +14,15 @@ from research import DatabaseSchema, DatabaseTable, QuestionError, database_sche
 EXAMPLES = {
     "zh": (
         "各省 5A 景区数量",
-        "距杭州西湖 100 公里内有哪些 5A 景区？",
-        "2020 年以后评定的 5A 景区有哪些？",
+        "每年评定了多少个 5A 景区？",
+        "浙江省门票最贵的 10 个 5A 景区",
         "四川有哪些 5A 景区，门票多少钱？",
     ),
     "en": (
         "How many 5A areas does each province have?",
-        "Which 5A areas lie within 100 km of West Lake?",
-        "Which 5A areas were rated after 2020?",
-        "Which 5A areas are in Sichuan?",
+        "How many 5A areas were rated each year?",
+        "Which 5A areas are within 50 km of the Palace Museum?",
+        "The 10 most expensive 5A areas in Sichuan",
     ),
 }
 MODES = {"question": "database.question", "sql": "database.sql"}
@@ -48,7 +48,8 @@ def form(*, own: bool) -> None:
     st.session_state.database_kept_mode = mode
     typed = mode == "sql"
     key = "database_sql" if typed else "database_question"
-    st.session_state.setdefault(key, st.session_state.get(f"{key}_kept", ""))
+    if typed:  # a question that was asked is over, a statement is worked on
+        st.session_state.setdefault(key, st.session_state.get("database_kept_sql", ""))
     if typed:
         hint = t("database.sql_own") if own else t("database.sql_placeholder")
     else:
@@ -68,7 +69,8 @@ def form(*, own: bool) -> None:
     if typed:
         st.caption(t("database.sql_help"))
     if go:
-        st.session_state[f"{key}_kept"] = text
+        if typed:
+            st.session_state.database_kept_sql = text
         start(text, typed=typed)
 
 
@@ -187,7 +189,7 @@ def columns(table: DatabaseTable, n: int) -> None:
         key=f"columns_{n}",
         alt=t("database.columns", table=table.name),
         placeholder="",
-        height=35 * (len(found) + 1) + 3,
+        height="content",
         column_config={
             "name": text(t("database.column"), width=150),
             "type": text(t("database.type"), width=100),

@@ -50,7 +50,7 @@ def _draw(report: Report, cited: CitedAnswer, *, draft: bool) -> None:
         "id": key,
         "lang": "zh-CN" if cited.answer.language == "zh" else "en",
         "draft": draft,
-        "blocks": blocks(cited, cells(report)),
+        "blocks": [block for block in blocks(cited, cells(report)) if not _repeats(block, report)],
         "suggestions": cited.answer.suggestions[:SUGGESTIONS],
         "words": {
             "open": WORDS["answer.open"][0 if lang() == "zh" else 1],
@@ -64,6 +64,13 @@ def _draw(report: Report, cited: CitedAnswer, *, draft: bool) -> None:
         },
     }
     _render(data=data, key=key)
+
+
+def _repeats(block: dict[str, Any], report: Report) -> bool:
+    """Whether a heading is the SQL that was asked, which stands below with its rows."""
+    tasks = report.plan.tasks if report.plan else ()
+    typed = bool(tasks) and all(task.tool == "sql" for task in tasks)
+    return typed and block["kind"] == "heading" and block["text"] == report.run.question
 
 
 def cells(report: Report) -> Cells:

@@ -24,7 +24,7 @@ from research import Rows
 TOP = 30  # bars
 SERIES = 6  # lines in one chart
 LABEL = 40  # characters of a label
-BAR = 26  # pixels of a bar with its gap
+BAR = 24  # pixels of a bar with its gap
 _IDS = re.compile(r"(?:.*[_\s])?(?:id|gid|oid|uid|pk|code|page|rank|no|zip|phone|tel)|.*(?:编号|序号|编码|代码|页码|电话|邮编)", re.I)  # fmt: skip
 _YEARS = re.compile(r"(?:.*[_\s])?(?:year|yr)(?:[_\s].*)?|.*(?:年份|年度)|年", re.I)
 _POINTS = re.compile(r"(?:.*_)?(?:lng|lon|long|longitude|lat|latitude|经度|纬度)(?:_?(?:wgs_?84|gcj_?02|bd_?09))?", re.I)  # fmt: skip
@@ -148,7 +148,7 @@ def draw(rows: Rows, key: str) -> None:
         "points": t("rows.chart_points", **words),
     }[choice.kind]
     st.altair_chart(made(rows, choice, measure), key=f"chart_{key}", alt=title)
-    if choice.kind == "bar" and len(rows.rows) > TOP:
+    if choice.kind == "bar" and sum(row[measure] is not None for row in rows.rows) > TOP:
         st.caption(t("rows.chart_top", n=number(TOP)))
 
 

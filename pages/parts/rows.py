@@ -33,7 +33,8 @@ SQL = "sql"  # the way of searching whose query is a statement
 EDIT = "database_edit"  # the statement that the database page opens with
 LAST = "last_database"  # the run that it showed last
 NULL = "–"
-HEIGHT = 420  # pixels of a table, at most
+SHORT, HEIGHT = 12, 420  # rows that a table shows all, and else its height in pixels
+PICKED = 400  # characters of a selected row
 FILES: tuple[tuple[str, str, str, str, Callable[[Rows], bytes]], ...] = (
     ("rows.csv", ".csv", "text/csv", ":material/table:", rows_csv),
     ("rows.excel", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -69,20 +70,31 @@ def _table(finding: Finding, rows: Rows, key: str, map_key: str) -> None:
     places = placed(finding)
     table_key = f"rows_{key}"
     _follow(places, table_key, map_key)
-    st.dataframe(
+    chosen = st.dataframe(
         rows_table(rows),
         hide_index=True,
         key=table_key,
         alt=t("rows.table"),
         placeholder=NULL,
-        height=min(35 * (len(rows.rows) + 1) + 3, HEIGHT),
+        height=HEIGHT if len(rows.rows) > SHORT else "content",
         column_config=_columns(rows),
         on_select=lambda: _selected(places, table_key, map_key),
         selection_mode=["single-row", "single-cell"],
     )
+    if chosen.selection.rows:
+        _picked(rows, chosen.selection.rows[0])
     st.caption(caption(rows))
     if places:
         st.caption(t("rows.pick"))
+
+
+def _picked(rows: Rows, at: int) -> None:
+    """The selected row in words: a table cannot be scrolled to it, nor shows all of a wide one."""
+    if at < len(rows.rows):
+        cells = zip(rows.names, rows.rows[at], strict=True)
+        told = " · ".join(f"{name}: {value}" for name, value in cells if value is not None)
+        row = t("rows.place", n=number(at + 1))
+        st.caption(f":material/check_box: **{row}** — {plain(told, PICKED)}")
 
 
 def placed(finding: Finding) -> dict[int, str]:
@@ -104,19 +116,22 @@ def _follow(places: dict[int, str], key: str, map_key: str) -> None:
         return
     st.session_state[f"{key}_place"] = picked
     at = next((row for row, place in places.items() if place == picked), None)
-    chosen = {"rows": [] if at is None else [at], "columns": [], "cells": []}
-    st.session_state[f"{key}_chosen"] = (tuple(chosen["rows"]), ())
-    st.session_state[key] = {"selection": chosen}
+    rows = [] if at is None else [at]
+    st.session_state[f"{key}_cells"] = []
+    st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
 
 
 def _selected(places: dict[int, str], key: str, map_key: str) -> None:
     """Picks the place of the row that was selected, by its box or by one of its cells."""
     chosen = st.session_state[key]["selection"]
-    rows, cells = tuple(chosen["rows"]), tuple(at for at, _ in chosen["cells"])
-    before = st.session_state.get(f"{key}_chosen", ((), ()))
-    st.session_state[f"{key}_chosen"] = (rows, cells)
-    at = (cells or rows) if cells != before[1] else rows
-    place = places.get(at[0], "") if at else ""
+    rows, cells = list(chosen["rows"]), list(chosen["cells"])
+    if cells and cells != st.session_state.get(f"{key}_cells", []):
+        rows = [cells[0][0]]
+    cells = [cell for cell in cells if [cell[0]] == rows]
+    st.session_state[f"{key}_cells"] = cells
+    if (rows, cells) != (list(chosen["rows"]), list(chosen["cells"])):
+        st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": cells}}
+    place = places.get(rows[0], "") if rows else ""
     if places and place != maps.picked(map_key):
         st.session_state[f"{key}_place"] = place
         maps.choose(map_key, place)
@@ -248,6 +263,7 @@ def _thoughts(finding: Finding, key: str) -> None:
         before = ""
         for step in finding.steps:
             st.markdown(f"{steps.ICONS.get(step.kind, '')} {steps.told(step)}")
-            if step.sql and step.sql != before:
+            shown = finding.rows.sql if finding.rows else ""  # above
+            if step.sql and step.sql not in (before, shown if step.kind == "run" else ""):
                 st.code(step.sql, language="sql", wrap_lines=True)
             before = step.sql or before

@@ -694,8 +694,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "database.question": ("问题", "Question"),
     "database.sql": ("SQL 语句", "SQL"),
     "database.placeholder": (
-        "例如：距杭州西湖 100 公里内有哪些 5A 景区？",
-        "For example: Which 5A areas lie within 100 km of West Lake?",
+        "例如：四川有哪些 5A 景区，门票多少钱？",
+        "For example: Which 5A areas are within 100 km of West Lake?",
     ),
     "database.sql_placeholder": (
         "一条 SELECT 语句，例如：SELECT name, year_rated FROM a_sight ORDER BY year_rated DESC",
@@ -772,10 +772,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "rows.chart_bar": ("{label}的{measure}条形图", "Bars of {measure} by {label}"),
     "rows.chart_line": ("{measure}随{label}变化的折线图", "Line of {measure} over {label}"),
     "rows.chart_points": ("{measure}与{label}的散点图", "Points of {measure} against {label}"),
-    "rows.chart_top": ("图中只有前 {n} 行。", "The chart shows the first {n} rows."),
+    "rows.chart_top": ("图中只有前 {n} 个。", "The chart shows the first {n}."),
     "rows.steps": ("思考过程（{n} 步）", "Chain of thought ({n} steps)"),
     "rows.step1": ("思考过程（1 步）", "Chain of thought (1 step)"),
-    "rows.place": ("第 {n} 行", "row {n}"),
+    "rows.place": ("第 {n} 行", "Row {n}"),
     "rows.cited": ("引用的行（{n}）", "Rows that are cited ({n})"),
     "rows.found": ("共 {n} 行", "{n} rows"),
     "rows.found_more": ("{n} 行以上", "more than {n} rows"),

@@ -114,14 +114,20 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("page", "title"),
-    [("places", "Places"), ("library", "Library"), ("history", "History"), ("status", "Status")],
+    [
+        ("places", "Places"),
+        ("database", "Ask the database"),
+        ("library", "Library"),
+        ("history", "History"),
+        ("status", "Status"),
+    ],
 )
 def test_a_deep_link_as_first_request_runs_the_router_first(
     folder: Path, page: str, title: str
 ) -> None:
     told = served(FIRST, folder, page)
     assert told["status"] == "FINISHED_SUCCESSFULLY"
-    assert told["menu"] == ["", "news", "places", "library", "history", "status"]
+    assert told["menu"] == ["", "news", "places", "database", "library", "history", "status"]
     assert told["page"] == page
     assert told["words"][0] == title
     assert told["sidebar"], "the router's sidebar comes before the page"
