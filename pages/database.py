@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.parts import rows, run
+from pages.parts import login, rows, run
 from pages.parts.login import owner
 from pages.parts.safe import plain
 from pages.parts.words import counted, lang, t
@@ -155,11 +155,11 @@ def tables(schema: DatabaseSchema) -> None:
 
 
 def failed(schema: DatabaseSchema) -> str:
-    """Why a database cannot be used, in words."""
+    """Why a database cannot be used, in words; where it lies is for who runs the server."""
     assert schema.failure
     failure = schema.failure
-    message = f" ({plain(failure.message, 400)})" if failure.message else ""
-    return f"{t(f'reason.{failure.reason}')}{message}"
+    message = "" if login.setup().on else plain(failure.message, 400)
+    return " — ".join(filter(None, [t(f"reason.{failure.reason}"), message]))
 
 
 def columns(table: DatabaseTable, n: int) -> None:

@@ -77,7 +77,8 @@ def database() -> None:
     schema = database_schema()
     name = plain(schema.title) or t("database.shipped")
     if schema.failure:
-        words = [t(f"reason.{schema.failure.reason}"), plain(schema.failure.message, 400)]
+        message = plain(schema.failure.message, 400) if alone else ""
+        words = [t(f"reason.{schema.failure.reason}"), message]
         st.caption(name)
         st.error(t("database.schema_failed", why=" — ".join(filter(None, words))))
         return

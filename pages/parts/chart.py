@@ -65,8 +65,9 @@ def is_year(name: str, values: Sequence[Any]) -> bool:
 def choose(rows: Rows) -> Choice | None:
     """The chart that fits the rows, or None: fewer than two rows, or nothing that is measured.
 
-    Numbers by a date or a year of which each row has its own are a line, else one line for each of a
-    few texts; numbers by a text are bars; two numbers alone are points. Ids, coordinates, years and
+    Where each row names a thing of its own, numbers are bars. Else numbers by a date or a year of
+    which each row has its own are a line, or one line for each of a few texts; numbers by a text are
+    bars; two numbers alone are points. Ids, coordinates, years and
     columns of one value are no measures.
     """
     if len(rows.rows) < 2 or not rows.types:
@@ -90,7 +91,8 @@ def choose(rows: Rows) -> Choice | None:
     texts = [n for n, (_, kind, values) in enumerate(kinds) if kind == "text" and _labels(values)]
     if not measures:
         return None
-    for at in times:
+    things = any(len(set(columns[n])) == len(rows.rows) for n in texts)  # each row names its own
+    for at in () if things else times:
         if len(set(columns[at])) == len(rows.rows):
             return Choice("line", at, measures)
         for text in texts:

@@ -46,7 +46,7 @@ FILES: tuple[tuple[str, str, str, str, Callable[[Rows], bytes]], ...] = (
 
 def draw(report: Report) -> None:
     """Whatever a run has found in a database; nothing if it has asked none."""
-    found = [finding for finding in report.findings if finding.rows or finding.steps]
+    found = [one for one in report.findings if one.rows or one.steps or one.task.tool == SQL]
     for n, finding in enumerate(found):
         key = f"{report.run.id[:8]}_{n}"
         if len(found) > 1 or finding.task.query != report.run.question:
@@ -70,8 +70,13 @@ def _table(finding: Finding, rows: Rows, key: str, map_key: str) -> None:
     places = placed(finding)
     table_key = f"rows_{key}"
     _follow(places, table_key, map_key)
+    table = rows_table(rows)
+    order = table.column_names
+    if places and finding.task.tool != SQL:  # the map shows them: what was asked for comes first
+        order = sorted(order, key=chart.is_coordinate)
     chosen = st.dataframe(
-        rows_table(rows),
+        table,
+        column_order=order,
         hide_index=True,
         key=table_key,
         alt=t("rows.table"),
@@ -153,7 +158,7 @@ def _column(name: str, kind: str, values: Sequence[Any]) -> Any:
         plain_ = chart.is_id(name) or chart.is_year(name, values)
         return column.NumberColumn(format="%d" if plain_ else "localized")
     if kind == "number":
-        return column.NumberColumn(format="%.6f" if chart.is_coordinate(name) else None)
+        return column.NumberColumn(format="%.5f" if chart.is_coordinate(name) else None)
     if kind == "boolean":
         return column.CheckboxColumn()
     if kind == "text" and known and all(map(web, known)):
@@ -216,7 +221,8 @@ def _statement(finding: Finding, key: str) -> None:
 
 def _last(finding: Finding) -> str:
     """The last statement of a finding without rows."""
-    return next((step.sql for step in reversed(finding.steps) if step.sql), "")
+    typed = finding.task.query if finding.task.tool == SQL else ""
+    return next((step.sql for step in reversed(finding.steps) if step.sql), typed)
 
 
 def edit(sql: str) -> None:

@@ -7,6 +7,7 @@ from research.records import Language, Rows
 from research.text import language
 
 NAMES = 10  # things that are named
+NAME = 60  # characters of one
 _WORDS: dict[str, tuple[str, str]] = {
     "count": ("{meant}：共 {n}。", "{meant}: {n}."),
     "one": ("{meant}：{what}。", "{meant}: {what}."),
@@ -70,9 +71,13 @@ def _found(rows: Rows, meant: str, tongue: Language) -> str:
     )
     if at is None:
         return head
-    names = [str(row[at]) for row in rows.rows[:NAMES] if row[at]]
+    names = [_short(str(row[at])) for row in rows.rows[:NAMES] if row[at]]
     if not names:
         return head
     key = "named" if number <= NAMES else "named some"
     text = say(key, names=_AND[tongue].join(names), n=len(names))
     return head + ("" if tongue == "zh" else " ") + text
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= NAME else name[: NAME - 1] + "…"

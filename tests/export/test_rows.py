@@ -156,7 +156,9 @@ CELLS = st.one_of(
 )  # fmt: skip
 
 
-@given(st.lists(st.tuples(st.text(max_size=5), st.lists(CELLS, min_size=2, max_size=2)), max_size=4))
+@given(
+    st.lists(st.tuples(st.text(max_size=5), st.lists(CELLS, min_size=2, max_size=2)), max_size=4)
+)
 def test_whatever_an_engine_returns_can_be_taken_away(columns: list[tuple[str, list[Any]]]) -> None:
     found = rows(tuple(name for name, _ in columns), *zip(*(v for _, v in columns), strict=True))
     lines = read(csv(found))

@@ -374,6 +374,7 @@ def made(names: str, *lines: tuple[Any, ...]) -> Rows:
         (made("day n", ("2024-01-01", 1), ("2024-01-02", 2)), "line", 0, (1,)),
         (made("年份 省 n", (2007, "a", 1), (2007, "b", 2), (2008, "a", 3)), "line", 0, (2,)),
         (made("name year n", ("a", 2007, 1), ("b", 2007, 2)), "bar", 0, (2,)),
+        (made("name city year n", ("a", "x", 2007, 1), ("b", "y", 2008, 2)), "bar", 0, (3,)),
         (made("height weight", (1.5, 2.5), (2.5, 4.5)), "points", 0, (1,)),
     ],
 )
