@@ -243,6 +243,9 @@ def test_a_database_that_cannot_be_used_is_said_on_both_pages(
         (error,) = visit(page).errors
         assert error.startswith(start.strip())
         assert len(error) > len(start)
+    visitor = asked(visit("database"), "SELECT 1", typed=True)
+    visitor.press(key(visitor, "edit_"))
+    assert visitor.at.text_area(key="database_sql").value == "SELECT 1"
 
 
 def test_the_status_says_which_database_it_is(visit: Visit, attached: Path) -> None:
