@@ -509,7 +509,14 @@ def _told(value: Any, drawn: Drawn, state: dict[str, Any]) -> None:
         return
     at, turn = value.get("n"), value.get("turn")
     if isinstance(at, int) and isinstance(turn, int) and 0 < at <= len(drawn.seen):
-        state.update(picked=drawn.seen[at - 1].place.id, turn=turn, rerun=state["linked"])
+        state.update(picked=drawn.seen[at - 1].place.id, turn=turn)
+        _linked(state)
+
+
+def _linked(state: dict[str, Any]) -> None:
+    """The whole page runs again if something else on it follows what is picked."""
+    if state.get("linked"):
+        state["rerun"] = True
 
 
 def _rows(drawn: Drawn, key: str, tick: bool, narrow: bool, state: dict[str, Any]) -> None:
@@ -527,7 +534,7 @@ def _rows(drawn: Drawn, key: str, tick: bool, narrow: bool, state: dict[str, Any
             state["rerun"] = True
         elif isinstance(value.get("n"), int) and 0 < value["n"] <= len(drawn.seen):
             state["picked"] = drawn.seen[value["n"] - 1].place.id
-            state["rerun"] = state["linked"]
+            _linked(state)
 
     _list(
         data={

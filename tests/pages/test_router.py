@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from streamlit.web.server.app_discovery import discover_asgi_app
 
+from pages.parts.words import WORDS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 FIRST = """
@@ -116,7 +118,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     ("page", "title"),
     [
         ("places", "Places"),
-        ("database", "Ask the database"),
+        ("database", WORDS["ask.no_run"][1]),  # it looks for the run of its address first
         ("library", "Library"),
         ("history", "History"),
         ("status", "Status"),
