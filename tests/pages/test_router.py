@@ -56,7 +56,7 @@ with (
         elif kind == "delta" and message.delta.new_element.WhichOneof("type") == "alert":
             told["words"].append(message.delta.new_element.alert.body)
         elif kind == "delta" and message.delta.new_element.WhichOneof("type") == "button_group":
-            told["sidebar"] = not told["words"]
+            told["sidebar"] = told["sidebar"] or not told["words"]
         elif kind == "script_finished":
             told["status"] = message.ScriptFinishedStatus.Name(message.script_finished)
 print(json.dumps(told))
