@@ -99,6 +99,7 @@ def examples() -> None:
                   icon=":material/arrow_outward:")  # fmt: skip
 
 
+run.home("last_run")
 shown = run.current()
 if shown is not None:
     run.draw(shown)

@@ -22,6 +22,7 @@ def menu() -> list[st.Page]:  # type: ignore[valid-type]
         st.Page(PAGES / "ask.py", title=t("nav.ask"), icon=":material/search:", default=True),
         st.Page(PAGES / "news.py", title=t("nav.news"), icon=":material/newspaper:"),
         st.Page(PAGES / "places.py", title=t("nav.places"), icon=":material/map:"),
+        st.Page(PAGES / "database.py", title=t("nav.database"), icon=":material/database:"),
         st.Page(PAGES / "library.py", title=t("nav.library"), icon=":material/library_books:"),
         st.Page(PAGES / "history.py", title=t("nav.history"), icon=":material/history:"),
         st.Page(PAGES / "status.py", title=t("nav.status"), icon=":material/monitor_heart:"),

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.parts import login
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, number, seconds, size, t
-from research import Settings, prices_as_of, runs
+from research import Settings, database_schema, prices_as_of, runs
 
 COLORS = {"live": "green", "sample": "orange", "offline": "orange", "missing": "red"}
 
@@ -72,6 +72,22 @@ def server(settings: Settings) -> None:
     )
 
 
+def database() -> None:
+    """Which database questions are put to, or why it cannot be used."""
+    schema = database_schema()
+    name = plain(schema.title) or t("database.shipped")
+    if schema.failure:
+        message = plain(schema.failure.message, 400) if alone else ""
+        words = [t(f"reason.{schema.failure.reason}"), message]
+        st.caption(name)
+        st.error(t("database.schema_failed", why=" — ".join(filter(None, words))))
+        return
+    dialect = plain(schema.dialect)
+    st.caption(t("status.database", name=name, dialect=dialect, n=len(schema.tables)))
+    if schema.privileges:
+        st.warning(t(f"database.{schema.privileges}"), icon=":material/gpp_maybe:")
+
+
 desk = runs.desk()
 alone = not login.setup().on
 st.title(t("status.title"), anchor=False)
@@ -121,6 +137,8 @@ for name, ready in runs.readiness().items():
             st.caption(t("status.places_add", name=ready.detail))
         if left := runs.quota():
             st.caption(t("status.places_left", left=number(left[0]), limit=number(left[1])))
+    if name == "database":
+        database()
     if name == "library":
         entries = desk.library.entries()
         own = sum(not entry.sample for entry in entries)

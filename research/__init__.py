@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from research.export.geo import csv as places_csv
     from research.export.geo import geojson, kml, located
     from research.export.markdown import file_name, report_markdown
+    from research.export.rows import csv as rows_csv
+    from research.export.rows import excel as rows_excel
+    from research.export.rows import parquet as rows_parquet
+    from research.export.rows import table as rows_table
     from research.library.documents import SUFFIXES
     from research.library.index import Entry, Hit, Library
     from research.library.prepare import Added
@@ -155,6 +159,10 @@ __all__ = [
     "query_database",
     "report_json",
     "report_markdown",
+    "rows_csv",
+    "rows_excel",
+    "rows_parquet",
+    "rows_table",
     "runs",
     "served_as_a_whole",
     "stories_json",
@@ -201,6 +209,10 @@ _HOMES = {
     "prices_as_of": "models.prices",
     "report_json": "export.data",
     "report_markdown": "export.markdown",
+    "rows_csv": "export.rows",
+    "rows_excel": "export.rows",
+    "rows_parquet": "export.rows",
+    "rows_table": "export.rows",
     "served_as_a_whole": "stages.plan",
     "stories_json": "news.command",
     "to_gcj02": "places.coordinates",
@@ -210,6 +222,10 @@ _OWN_NAMES = {
     "answer_tree": "tree",
     "places_csv": "csv",
     "prices_as_of": "as_of",
+    "rows_csv": "csv",
+    "rows_excel": "excel",
+    "rows_parquet": "parquet",
+    "rows_table": "table",
     "stories_json": "grouped",
 }
 

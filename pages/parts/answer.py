@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +13,11 @@ import streamlit as st
 
 from pages.parts.words import WORDS, lang, local_time, t
 from research import CitedAnswer, Evidence, NumberedSpan, Passage, Report, answer_tree
+
+SHIPPED = "scenic areas"  # the publisher of what the database that ships says
+_ROW = re.compile(r"row (\d+)")
+_COUNT = re.compile(r"rows: (\d+)(\+?)")
+Cells = dict[str, list[list[str]]]  # of the rows of a database, by their passages
 
 SUGGESTIONS = 5  # boxes of the search engine that are shown; more would bury the answer
 _ASSETS = Path(__file__).resolve().parent.parent / "assets" / "answer"
@@ -44,7 +50,7 @@ def _draw(report: Report, cited: CitedAnswer, *, draft: bool) -> None:
         "id": key,
         "lang": "zh-CN" if cited.answer.language == "zh" else "en",
         "draft": draft,
-        "blocks": blocks(cited),
+        "blocks": [block for block in blocks(cited, cells(report)) if not _repeats(block, report)],
         "suggestions": cited.answer.suggestions[:SUGGESTIONS],
         "words": {
             "open": WORDS["answer.open"][0 if lang() == "zh" else 1],
@@ -60,8 +66,33 @@ def _draw(report: Report, cited: CitedAnswer, *, draft: bool) -> None:
     _render(data=data, key=key)
 
 
-def blocks(cited: CitedAnswer) -> list[dict[str, Any]]:
+def _repeats(block: dict[str, Any], report: Report) -> bool:
+    """Whether a heading is the SQL that was asked, which stands below with its rows."""
+    tasks = report.plan.tasks if report.plan else ()
+    typed = bool(tasks) and all(task.tool == "sql" for task in tasks)
+    return typed and block["kind"] == "heading" and block["text"] == report.run.question
+
+
+def cells(report: Report) -> Cells:
+    """The cells of the rows that can be cited, each a name and what it says."""
+    out: Cells = {}
+    for finding in report.findings:
+        if finding.rows:
+            found = finding.rows
+            for item in finding.evidence:
+                for passage in item.passages:
+                    at = _ROW.fullmatch(passage.heading)
+                    if at and 0 < int(at[1]) <= len(found.rows):
+                        row = zip(found.names, found.rows[int(at[1]) - 1], strict=True)
+                        told = [[name, str(value)] for name, value in row if value is not None]
+                        out.setdefault(passage.id, told)
+    return out
+
+
+def blocks(cited: CitedAnswer, rows: Cells | None = None) -> list[dict[str, Any]]:
     """The answer as plain data: texts, and for each citation what its passage shows.
+
+    `rows` are the cells of passages that are rows of a database.
 
     Text that a model wrote comes as one block for each of its paragraphs, lists, tables and so on,
     with the spans that these cite by their places in the answer.
@@ -71,30 +102,45 @@ def blocks(cited: CitedAnswer) -> list[dict[str, Any]]:
     for is_text, group in groupby(enumerate(cited.spans), key=lambda at: at[1].span.kind == "text"):
         run = list(group)
         if is_text:
-            out += _written(run, sources)
+            out += _written(run, sources, rows or {})
         else:
-            out += ({"at": at, **_block(item, sources)} for at, item in run)
+            out += _folded([{"at": at, **_block(item, sources, rows or {})} for at, item in run])
     return out
 
 
-def _block(item: NumberedSpan, sources: dict[int, Evidence]) -> dict[str, Any]:
-    return {"kind": item.span.kind, "text": item.span.text, **_cited(item, sources)}
+def _folded(made: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Quotes that are rows of a database, folded into one block: they stand in its table as well."""
+    for is_row, group in groupby(made, key=_is_row):
+        found = list(group)
+        if is_row and len(found) > 1:
+            words = t("rows.cited", n=len(found))
+            yield {"kind": "rows", "at": found[0]["at"], "text": words, "items": found}
+        else:
+            yield from found
 
 
-def _cited(item: NumberedSpan, sources: dict[int, Evidence]) -> dict[str, Any]:
+def _is_row(block: dict[str, Any]) -> bool:
+    return block["kind"] == "quote" and any("cells" in cite for cite in block["cites"])
+
+
+def _block(item: NumberedSpan, sources: dict[int, Evidence], rows: Cells) -> dict[str, Any]:
+    return {"kind": item.span.kind, "text": item.span.text, **_cited(item, sources, rows)}
+
+
+def _cited(item: NumberedSpan, sources: dict[int, Evidence], rows: Cells) -> dict[str, Any]:
     return {
         "unsourced": item.unsourced,
-        "cites": [_cite(item, number, sources[number]) for number in item.numbers],
+        "cites": [_cite(item, number, sources[number], rows) for number in item.numbers],
     }
 
 
 def _written(
-    run: Sequence[tuple[int, NumberedSpan]], sources: dict[int, Evidence]
+    run: Sequence[tuple[int, NumberedSpan]], sources: dict[int, Evidence], rows: Cells
 ) -> Iterator[dict[str, Any]]:
     first = run[0][0]
     for node in answer_tree([item for _, item in run]):
         places = sorted(_places(node))
-        spans = {first + at: _cited(run[at][1], sources) for at in places}
+        spans = {first + at: _cited(run[at][1], sources, rows) for at in places}
         yield {"kind": "text", "node": node, "first": first, "spans": spans}
 
 
@@ -107,16 +153,18 @@ def _places(node: Any) -> Iterator[int]:
             yield from _places(child)
 
 
-def _cite(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]:
+def _cite(item: NumberedSpan, number: int, evidence: Evidence, rows: Cells) -> dict[str, Any]:
     (passage, start, end), *others = _stretches(item, evidence)
-    shown = _shown(passage, start, end)
+    kind = evidence.kind
+    shown = _shown(passage, start, end, kind, rows)
     title = passage.title or evidence.title
     return {
         "n": number,
         "title": title,
         "where": " · ".join(filter(None, [title, shown["heading"]])),
         **shown,
-        "more": [_shown(*other) for other in others],
+        "more": [_shown(*other, kind, rows) for other in others],
+        "code": _statement(evidence),
         "facts": f"{_dated(evidence)} · {t('answer.retrieved')} {local_time(evidence.retrieved)}",
         "url": evidence.url,
         "host": host(evidence),
@@ -129,13 +177,27 @@ def _dated(evidence: Evidence) -> str:
     """When a source was published; a map's entry is as it was when it was retrieved."""
     if evidence.kind == "place":
         return f"POI {evidence.publisher}"
+    if evidence.kind == "database":
+        return f"{t('kind.database')} {host(evidence)}"
     if evidence.published:
         return f"{t('answer.dated')} {evidence.published}"
     return t("answer.undated")
 
 
-def _shown(passage: Passage, start: int, end: int) -> dict[str, Any]:
-    """A passage with the stretch that is meant; none is marked if all of it is."""
+def _statement(evidence: Evidence) -> str:
+    """The SQL of the evidence that is a statement with its rows; a row that is a place has none."""
+    if evidence.kind != "database" or evidence.place:
+        return ""
+    return evidence.locator
+
+
+def _shown(
+    passage: Passage, start: int, end: int, kind: str = "", rows: Cells | None = None
+) -> dict[str, Any]:
+    """A passage with the stretch that is meant; none is marked if all of it is. A row of a database
+    is shown by its cells."""
+    if kind == "database":
+        return _from_database(passage, rows or {})
     heading = passage.heading
     if passage.page:
         heading = " · ".join(filter(None, [heading, t("answer.page", n=passage.page)]))
@@ -146,6 +208,23 @@ def _shown(passage: Passage, start: int, end: int) -> dict[str, Any]:
         "after": passage.text[end:],
         "grounding": passage.origin == "grounding",
     }
+
+
+def _from_database(passage: Passage, rows: Cells) -> dict[str, Any]:
+    """A row, the number of rows, or the statement, which stands below anyway."""
+    shown: dict[str, Any] = {
+        "heading": "", "before": "", "quote": "", "after": passage.text, "grounding": False,
+    }  # fmt: skip
+    if at := _ROW.fullmatch(passage.heading):
+        shown["heading"] = t("rows.place", n=at[1])
+        if passage.id in rows:
+            shown |= {"after": "", "cells": rows[passage.id]}
+    elif found := _COUNT.fullmatch(passage.text):
+        words = t("rows.found_more", n=found[1]) if found[2] else t("rows.found", n=found[1])
+        shown["after"] = words
+    elif passage.heading == "SQL":
+        shown["after"] = ""
+    return shown
 
 
 def _stretches(item: NumberedSpan, evidence: Evidence) -> list[tuple[Passage, int, int]]:
@@ -167,6 +246,8 @@ def _stretches(item: NumberedSpan, evidence: Evidence) -> list[tuple[Passage, in
 
 def host(evidence: Evidence) -> str:
     """Where a source is: the site, else the file's name. A redirect's own site says nothing."""
+    if evidence.kind == "database":
+        return t("database.shipped") if evidence.publisher == SHIPPED else evidence.publisher
     if evidence.expires or evidence.kind == "place":
         return evidence.publisher or evidence.title
     if evidence.url:

@@ -354,17 +354,19 @@ def draw(
     line: bool = False,
     tick: bool = False,
     narrow: bool = False,
+    linked: bool = False,
     on_card: Callable[[Sighting], None] | None = None,
 ) -> None:
     """Places on a map beside their list; each selects in the other, and below is what is known.
 
     With `narrow` the list is below the map, as it is on a small screen anyway.
     With `line` the places are joined in their order. With `tick` the list has boxes, whose state
-    `ticked` tells, and the whole page runs again when one changes. `on_card` adds to the details.
+    `ticked` tells, and the whole page runs again when one changes; with `linked` it does so when a
+    place is picked, which `picked` tells. `on_card` adds to the details.
     """
     on_globe = tuple(item for item in seen if located(item.place))
     spots = tuple(spot for spot in centres if _on_globe(spot))
-    _draw(Drawn(on_globe[:MOST], spots, line, language=lang()), key, tick, narrow, on_card)
+    _draw(Drawn(on_globe[:MOST], spots, line, language=lang()), key, tick, narrow, linked, on_card)
     if len(on_globe) > MOST:
         st.caption(t("map.too_many", n=number(MOST), all=number(len(on_globe))))
     if len(on_globe) < len(seen):
@@ -378,6 +380,12 @@ def _on_globe(centre: Centre) -> bool:
 def ticked(key: str) -> set[str]:
     """The ids of the places whose boxes are set; the set may be changed."""
     found: set[str] = _state(key).setdefault("ticked", set())
+    return found
+
+
+def picked(key: str) -> str:
+    """The id of the place that is picked; "" if none is."""
+    found: str = _state(key)["picked"]
     return found
 
 
@@ -403,9 +411,11 @@ def _draw(
     key: str,
     tick: bool,
     narrow: bool,
+    linked: bool,
     on_card: Callable[[Sighting], None] | None,
 ) -> None:
     state = _state(key)
+    state["linked"] = linked
     if state.pop("rerun", False):
         st.rerun()
     with st.container(
@@ -500,6 +510,13 @@ def _told(value: Any, drawn: Drawn, state: dict[str, Any]) -> None:
     at, turn = value.get("n"), value.get("turn")
     if isinstance(at, int) and isinstance(turn, int) and 0 < at <= len(drawn.seen):
         state.update(picked=drawn.seen[at - 1].place.id, turn=turn)
+        _linked(state)
+
+
+def _linked(state: dict[str, Any]) -> None:
+    """The whole page runs again if something else on it follows what is picked."""
+    if state.get("linked"):
+        state["rerun"] = True
 
 
 def _rows(drawn: Drawn, key: str, tick: bool, narrow: bool, state: dict[str, Any]) -> None:
@@ -517,6 +534,7 @@ def _rows(drawn: Drawn, key: str, tick: bool, narrow: bool, state: dict[str, Any
             state["rerun"] = True
         elif isinstance(value.get("n"), int) and 0 < value["n"] <= len(drawn.seen):
             state["picked"] = drawn.seen[value["n"] - 1].place.id
+            _linked(state)
 
     _list(
         data={
@@ -586,7 +604,10 @@ def draw_report(report: Report, key: str, *, narrow: bool = True) -> bool:
     if not found:
         return False
     seen = tuple(found.values())
-    draw(seen, tuple(centres.values()), key=key, narrow=narrow)
+    linked = any(
+        finding.rows for finding in report.findings
+    )  # each row of a table selects its place
+    draw(seen, tuple(centres.values()), key=key, narrow=narrow, linked=linked)
     downloads(seen, tuple(centres.values()), report.run.question, file_name(report, ""), key=key)
     return True
 

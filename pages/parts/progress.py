@@ -12,9 +12,10 @@ from typing import Any
 
 import streamlit as st
 
+from pages.parts import steps
 from pages.parts.safe import plain
 from pages.parts.words import WORDS, counted, local_time, number, seconds, t, tool_name
-from research import Event, Run
+from research import Event, Run, Step
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Search:
     reused: bool = False
     cached: str = ""  # when another run searched it
     calls: list[str] = field(default_factory=list)  # that a model has made of a source's tools
+    thoughts: list[Step] = field(default_factory=list)  # of a database
     tool: str = ""  # the source's way of searching, and the days that it is limited to
     days: str = ""
 
@@ -124,6 +126,12 @@ class View:
         own = [s for s in searches if (s.made or s.state == "searching") and not s.reused]
         return sum(max(1, self.asked[s.id]) for s in own)
 
+    @property
+    def typed(self) -> bool:
+        """Whether what was asked is a statement to a database."""
+        searches = [s for r in self.rounds.values() for s in r.searches.values()]
+        return bool(searches) and all(s.tool == "sql" for s in searches)
+
     def elapsed(self, now: datetime) -> float:
         """Seconds that the run has worked, pauses between stop and resume left out."""
         return sum(((end or now) - start).total_seconds() for start, end in self.spans)
@@ -169,10 +177,15 @@ class View:
         round_.started = round_.started or time
 
     def _on_tool(self, data: dict[str, Any], _: datetime) -> None:
-        said = " ".join(str(value) for value in data["arguments"].values())
         for round_ in self.rounds.values():
             if search := round_.searches.get(data["task"]):
-                search.calls.append(f"{data['tool']} {said}")
+                if "arguments" in data:
+                    said = " ".join(str(value) for value in data["arguments"].values())
+                    search.calls.append(f"{data['tool']} {said}")
+                else:
+                    told = ("text", "sql", "rows", "seconds")
+                    step = {name: data[name] for name in told if name in data}
+                    search.thoughts.append(Step(kind=data["name"], **step))
 
     def _on_found(self, data: dict[str, Any], time: datetime) -> None:
         search = self._task(data["task"])
@@ -370,7 +383,14 @@ def _line(search: Search, run: Run) -> str:
         why = f"why.{search.why}"
         text += f" :gray[· {t(why) if why in WORDS else plain(search.why)}]"
     lines = [text, *(f":gray[↳ {plain(call, 120)}]" for call in search.calls)]
+    lines += [f":gray[↳ {thought(step)}]" for step in search.thoughts]
     return "  \n".join([*lines, _outcome(search, run)])
+
+
+def thought(step: Step) -> str:
+    """A step of a database in a line, with the beginning of its statement."""
+    sql = plain(step.sql, 120) if step.kind in ("write", "refused") else ""
+    return " · ".join(filter(None, [steps.told(step, 120), sql]))
 
 
 def _outcome(search: Search, run: Run) -> str:

@@ -14,6 +14,7 @@ from pages.parts import (
     map,
     plan,
     progress,
+    rows,
     sources,
     trouble,
     usage,
@@ -52,10 +53,19 @@ def draw(run: Run) -> None:
         finished(run)
 
 
+def home(last: str) -> None:
+    """Which page draws runs now: under `last` it remembers the one that it has shown last."""
+    st.session_state.home = last
+
+
+def _last() -> str:
+    return str(st.session_state.get("home", "last_run"))
+
+
 def current() -> Run | None:
-    """The run of the URL, else the last one that this visitor looked at."""
+    """The run of the URL, else the last one that this visitor looked at on this page."""
     asked = st.query_params.get("run", "")
-    run_id = asked or st.session_state.get("last_run", "")
+    run_id = asked or st.session_state.get(_last(), "")
     if not run_id:
         return None
     run = runs.get(run_id, owner=owner())
@@ -69,12 +79,12 @@ def current() -> Run | None:
 
 def show(run: Run) -> None:
     st.query_params["run"] = run.id
-    st.session_state.last_run = run.id
+    st.session_state[_last()] = run.id
 
 
 def leave() -> None:
     st.query_params.pop("run", None)
-    for key in ("last_run", "draft", "draft_question"):
+    for key in (_last(), "draft", "draft_question"):
         st.session_state.pop(key, None)
 
 
@@ -107,7 +117,12 @@ def refuse(error: QuestionError) -> None:
 
 
 def head(run: Run, view: progress.View) -> None:
-    st.subheader(plain(run.question, 400), anchor=False)
+    if view.typed:
+        st.subheader(t("database.typed"), anchor=False)
+        if run.active:
+            st.code(run.question, language="sql", wrap_lines=True)
+    else:
+        st.subheader(plain(run.question, 400), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"run.{run.status}"), color=COLORS.get(run.status, "orange"))
         st.caption(f"{progress.summary(view, run)} · {local_time(run.created)}", width="content")
@@ -118,7 +133,8 @@ def head(run: Run, view: progress.View) -> None:
             if run.resumable:
                 going_on(run)
             elif run.status == "done":
-                more(run)
+                if run.options.sources != ("database",):  # which has said what it knows
+                    more(run)
                 watching(run)
             st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
     progress.meters(view, run)
@@ -319,13 +335,16 @@ def finished(run: Run) -> None:
     coverage.head(report)
     changed(report)
     if any(finding.places for finding in report.findings):
-        written, found = st.columns([5, 4], gap="medium")
+        tabled = any(finding.rows for finding in report.findings)
+        written, found = st.columns([3, 2] if tabled else [5, 4], gap="medium")
         with found:
             map.draw_report(report, run.id[:8])
         with written:
             outcome(report, numbered)
+            rows.draw(report)
     else:
         outcome(report, numbered)
+        rows.draw(report)
     if run.status == "done":
         follow_up(run)
     coverage.draw(report, numbered)
@@ -336,7 +355,7 @@ def finished(run: Run) -> None:
     st.markdown(f"#### {t('run.activity')}")
     progress.draw(view, run)
     usage.draw(report.usage, run.id[:8])
-    if report.plan is not None:
+    if report.plan is not None and not view.typed:
         again(run, report.plan)
 
 

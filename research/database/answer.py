@@ -17,6 +17,7 @@ from research.text import language
 
 NAMES = 10  # things that are named
 LONGEST = 160  # characters of a cell in a sentence
+NAME = 60  # of one of several names
 _WORDS: dict[str, tuple[str, str]] = {
     "value": ("{meant}：{value}。", "{meant}: {value}."),
     "rows": ("{meant}：找到 {n} 行。", "{meant}: {n} rows."),
@@ -298,7 +299,7 @@ def _found(rows: Rows, meant: str, tongue: Language) -> str:
     )
     if at is None:
         return head
-    names = [_short(row[at]) for row in rows.rows[:NAMES] if row[at]]
+    names = [_short(row[at], NAME) for row in rows.rows[:NAMES] if row[at]]
     if not names:
         return head
     key = "named" if number <= NAMES else "named some"
@@ -346,9 +347,9 @@ def _figure(value: object) -> str:
     return str(value)
 
 
-def _short(value: object) -> str:
+def _short(value: object, most: int = LONGEST) -> str:
     text = " ".join(str(value).split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _first(text: str) -> str:

@@ -184,13 +184,18 @@ def _figures(known: dict[str, Any]) -> str:
 def _row(place: Place) -> list[str]:
     position = dict(zip(("lng", "lat"), _position(place), strict=True))
     known = _known(place)
-    return [position.get(column) or _cell(known.get(column, "")) for column in COLUMNS]
+    return [position.get(column) or cell(known.get(column, "")) for column in COLUMNS]
 
 
-def _cell(value: Any) -> str:
-    """A number as it is, a text so that it stays a text."""
+def cell(value: Any) -> str:
+    """A number as it is, a text so that it stays a text: see `csv`."""
     if not isinstance(value, str):
         return _number(value)
-    text = _NOT_XML.sub("", value)
-    text = text if len(text) <= CELL else text[: CELL - 1] + "…"
+    text = shortened(value)
     return f"'{text}" if _FORMULA.match(text) else text
+
+
+def shortened(text: str) -> str:
+    """A text as a cell of a spreadsheet can hold it: without what XML forbids, and cut at `CELL`."""
+    text = _NOT_XML.sub("", text)
+    return text if len(text) <= CELL else text[: CELL - 1] + "…"

@@ -86,7 +86,11 @@ class DatabaseSource:
         started, begun = self._clock(), time.monotonic()
         desk = self._desk
         asked = desk.query if task.tool == STATEMENT else desk.ask
-        outcome = await asked(task.query, say, self._owner)
+
+        def heard(kind: str, /, **data: Any) -> None:
+            say(kind, **({"task": task.id} if kind == "tool" else {}), **data)
+
+        outcome = await asked(task.query, heard, self._owner)
         rows = outcome.rows
         evidence = tuple(self._evidence(outcome, rows, started)) if rows and rows.rows else ()
         return Finding(

@@ -23,10 +23,12 @@ SKIPPED = lacking() if WANTED else "set SIGHTLINE_BROWSER_TESTS=1 to drive Chrom
 pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(SKIPPED)
 EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
 ZH = "故宫博物院的门票多少钱，周几闭馆？"
-PAGES = {"": "What do you want to find out?", "news": "News report", "places": "Places", "library": "Library", "history": "History", "status": "Status"}  # fmt: skip
-MENU = ["Ask", "News", "Places", "Library", "History", "Status"]
+PAGES = {"": "What do you want to find out?", "news": "News report", "places": "Places", "database": "Ask the database", "library": "Library", "history": "History", "status": "Status"}  # fmt: skip
+MENU = ["Ask", "News", "Places", "Database", "Library", "History", "Status"]
 # Beside a page's own address, Streamlit's client first looks for the server in two places.
-HARMLESS = re.compile(r"/(news|places|library|history|status)/_stcore/(health|host-config)$")
+HARMLESS = re.compile(
+    r"/(news|places|database|library|history|status)/_stcore/(health|host-config)$"
+)
 HEADINGS = dict(zip(MENU, PAGES.values(), strict=True))
 LONG = "20"  # seconds that a search waits: longer than any test that watches it
 STOP = '[class*="st-key-stop_"] button'

@@ -27,7 +27,7 @@ CLIENT = {
 }
 SHARED = {"redirect_uri": "http://127.0.0.1:8501/oauth2callback", "cookie_secret": SECRET}
 AUTH = {"auth": {**SHARED, **CLIENT}}
-PAGES = ("", "news", "places", "library", "history", "status")
+PAGES = ("", "news", "places", "database", "library", "history", "status")
 QUESTION = "The tower?"
 
 
@@ -59,7 +59,7 @@ def run_of(owner: str, run_id: str, status: Any = "done") -> Run:
 
 def closed(visitor: Visitor) -> bool:
     """Whether this is the screen before the desk, with nothing of the desk on it."""
-    inside = {"start", "sign_out", "add_files", "check", "places_search", "new"}
+    inside = {"start", "database_go", "sign_out", "add_files", "check", "places_search", "new"}
     return english("login.title") in visitor.words and not inside & {*visitor.buttons}
 
 

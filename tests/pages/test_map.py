@@ -217,6 +217,12 @@ def test_a_click_picks_the_place_of_its_number() -> None:
     assert state == {"picked": "p2", "turn": 7}
 
 
+def test_where_a_table_follows_the_map_a_click_runs_the_whole_page_again() -> None:
+    one, state = drawn(seen(1)), {"picked": "", "turn": 0, "linked": True}
+    maps._told({"n": 1, "of": one.of, "turn": 7}, one, state)
+    assert state["rerun"]
+
+
 @pytest.mark.parametrize(
     "told",
     [None, "x", {}, {"n": 2, "of": "other", "turn": 7}, {"n": 3, "of": "x", "turn": 7},

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from streamlit.web.server.app_discovery import discover_asgi_app
 
+from pages.parts.words import WORDS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 FIRST = """
@@ -54,7 +56,7 @@ with (
         elif kind == "delta" and message.delta.new_element.WhichOneof("type") == "alert":
             told["words"].append(message.delta.new_element.alert.body)
         elif kind == "delta" and message.delta.new_element.WhichOneof("type") == "button_group":
-            told["sidebar"] = not told["words"]
+            told["sidebar"] = told["sidebar"] or not told["words"]
         elif kind == "script_finished":
             told["status"] = message.ScriptFinishedStatus.Name(message.script_finished)
 print(json.dumps(told))
@@ -114,14 +116,20 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("page", "title"),
-    [("places", "Places"), ("library", "Library"), ("history", "History"), ("status", "Status")],
+    [
+        ("places", "Places"),
+        ("database", WORDS["ask.no_run"][1]),  # it looks for the run of its address first
+        ("library", "Library"),
+        ("history", "History"),
+        ("status", "Status"),
+    ],
 )
 def test_a_deep_link_as_first_request_runs_the_router_first(
     folder: Path, page: str, title: str
 ) -> None:
     told = served(FIRST, folder, page)
     assert told["status"] == "FINISHED_SUCCESSFULLY"
-    assert told["menu"] == ["", "news", "places", "library", "history", "status"]
+    assert told["menu"] == ["", "news", "places", "database", "library", "history", "status"]
     assert told["page"] == page
     assert told["words"][0] == title
     assert told["sidebar"], "the router's sidebar comes before the page"

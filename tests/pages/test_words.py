@@ -33,7 +33,9 @@ FAMILIES = {
     "trouble.": get_args(Trouble),
     "meter.": get_args(budget.Why)[1:5],
     "run.": get_args(records.RunStatus),
-    "tool.": ("usual", *TOOLS),
+    "tool.": ("usual", "sql", *TOOLS),
+    "thought.": get_args(records.StepKind),
+    "database.": ("write", "superuser"),  # what an account may do beside reading
     "tone.": get_args(records.Tone),
     "watch.": ("new", "gone", "grown", "figure"),  # kinds of changes
     "step.": ("searching", "waiting"),

@@ -23,11 +23,16 @@ const link = (url, text) => {
 const stretch = (shown, words) => {
   const parts = [];
   if (shown.heading) parts.push(make("div", "sl-facts", shown.heading));
+  if (shown.cells) {
+    const grid = make("dl", "sl-cells");
+    for (const [name, value] of shown.cells) grid.append(make("dt", "", name), make("dd", "", value));
+    parts.push(grid);
+  }
   const text = make("blockquote");
   text.append(shown.before);
   if (shown.quote) text.append(make("mark", "", shown.quote));
   text.append(shown.after);
-  parts.push(text);
+  if (text.textContent) parts.push(text);
   if (shown.grounding) parts.push(make("div", "sl-facts sl-origin", words.grounding));
   return parts;
 };
@@ -43,6 +48,11 @@ const passage = (cite, words, id) => {
   if (cite.sample) head.append(make("span", "sl-tag", words.sample));
   box.append(head);
   for (const shown of [cite, ...cite.more]) box.append(...stretch(shown, words));
+  if (cite.code) {
+    const statement = make("pre", "sl-sql");
+    statement.append(make("code", "", cite.code));
+    box.append(statement);
+  }
   box.append(make("div", "sl-facts", cite.facts));
   if (cite.url) {
     const where = make("div", "sl-facts");
@@ -212,10 +222,20 @@ const quoted = (item, view) => {
   return root;
 };
 
+const folded = (item, view) => {
+  const id = `${view.prefix}-${item.at}-rows`;
+  const root = make("details", "sl-rows");
+  root.open = view.opened.has(id);
+  root.ontoggle = () => (root.open ? view.opened.add(id) : view.opened.delete(id));
+  root.append(make("summary", "", item.text), ...item.items.map((one) => quoted(one, view)));
+  return root;
+};
+
 const block = (item, view) => {
   if (item.kind === "heading") return make("h3", "", item.text);
   if (item.kind === "missing") return make("div", "sl-missing", item.text);
   if (item.kind === "notice") return make("div", "sl-notice", item.text);
+  if (item.kind === "rows") return folded(item, view);
   if (item.kind !== "text") return quoted(item, view);
   return fill(make("div", "sl-text"), [item.node], { ...view, first: item.first, spans: item.spans });
 };

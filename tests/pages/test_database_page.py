@@ -1,0 +1,452 @@
+"""The Database page without a browser: what is asked, what is shown of it, and what is remembered."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import altair
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.parts import chart, rows, steps
+from pages.parts.answer import blocks, cells, host
+from pages.parts.progress import View, thought
+from pages.parts.words import WORDS, speaker
+from research import (
+    Answer,
+    Evidence,
+    Finding,
+    Options,
+    Passage,
+    Place,
+    Report,
+    Rows,
+    Run,
+    Span,
+    Step,
+    Task,
+    cited,
+    database_schema,
+    runs,
+)
+from research.database.agent import CONFIRMED
+from research.database.results import of_type
+from research.records import Cite
+from research.sources.database import PROVIDER, STATEMENT
+from tests.pages.test_progress import events, plan, task
+from tests.pages.visitor import Visitor
+
+Visit = Callable[..., Visitor]
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+ZHEJIANG = "浙江有哪些5A景区？"
+HOSTILE = [
+    "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "![x](https://evil/x)",
+    "$\\LaTeX$", ":material/x:", ":red[x]", "`code`", "| a | b |", "=cmd()",
+]  # fmt: skip
+
+
+def english(key: str, **values: object) -> str:
+    return WORDS[key][1].format(**values)
+
+
+def asked(visitor: Visitor, text: str, *, typed: bool = False) -> Visitor:
+    """Asks on the database page and waits until the run is over."""
+    if typed:
+        visitor.at.button_group(key="database_mode").set_value("sql")
+        visitor.look()
+    box = "database_sql" if typed else "database_question"
+    visitor.at.text_area(key=box).set_value(text)
+    return visitor.press("database_go").wait()
+
+
+def key(visitor: Visitor, start: str) -> str:
+    (found,) = [name for name in visitor.buttons if name.startswith(start)]
+    return found
+
+
+@pytest.fixture
+def attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database of the analyst's own, whose every cell and name is hostile."""
+    path = tmp_path / "own.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute('CREATE TABLE goods (id INTEGER PRIMARY KEY, "a.b[c]""d\'" TEXT, price REAL)')  # fmt: skip
+        connection.executemany(
+            "INSERT INTO goods VALUES (?, ?, ?)",
+            [(n, text, n * 1.5) for n, text in enumerate([*HOSTILE, "x" * 100_000], 1)],
+        )
+    connection.close()
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    return path
+
+
+# Asking
+
+
+def test_a_question_is_answered_with_its_rows_its_statement_and_its_steps(visit: Visit) -> None:
+    visitor = asked(visit("database"), ZHEJIANG)
+    table = visitor.table("year_rated")
+    assert len(table) == 22
+    assert set(table["province"]) == {"浙江省"}
+    assert any("WHERE s.province = '浙江省'" in code.value for code in visitor.at.code)
+    for words in ("rows.statement", "thought.understand", "thought.write", "thought.run"):
+        assert english(words) in visitor.words
+    assert english("rows.steps", n=3) in visitor.words
+    assert english("rows.rows", n=22) in visitor.words
+    assert visitor.answer is not None
+
+
+def test_a_run_is_the_same_on_the_page_of_questions_and_after_a_refresh(visit: Visit) -> None:
+    visitor = asked(visit("database"), ZHEJIANG)
+    for page in ("", "database"):
+        again = visit(page, run=visitor.run_id)
+        assert again.words == visitor.words
+        assert again.table("year_rated").equals(visitor.table("year_rated"))
+        assert [code.value for code in again.at.code] == [code.value for code in visitor.at.code]
+
+
+def test_each_page_comes_back_to_its_own_last_run(visit: Visit) -> None:
+    visitor = asked(visit("database"), ZHEJIANG)
+    visitor.at.query_params.clear()
+    assert visitor.go("ask").at.text_area(key="question").value == ""
+    assert ZHEJIANG in visitor.go("database").words
+    visitor.press("new")
+    assert visitor.at.text_area(key="database_question").value == ""
+
+
+@pytest.mark.parametrize("language", [0, 1], ids=["chinese", "english"])
+def test_every_example_is_understood_without_a_model(visit: Visit, language: int) -> None:
+    visitor = visit("database", lang=("zh", "en")[language])
+    examples = [name for name in visitor.buttons if name.startswith("database_example_")]
+    assert len(examples) == 4
+    for name in examples:
+        visitor.press(name)
+        question = visitor.at.text_area(key="database_question").value
+        visitor.press("database_go").wait()
+        report = runs.report(visitor.run_id)
+        assert report is not None
+        assert report.findings[0].rows, question
+        visitor.press("new")
+
+
+def test_sql_is_run_and_stays_in_its_box(visit: Visit) -> None:
+    sql = "SELECT name FROM a_sight ORDER BY gid LIMIT 3"
+    visitor = asked(visit("database"), sql, typed=True)
+    assert visitor.table("name")["name"].iloc[0] == "故宫博物院"
+    assert english("database.typed") in visitor.words
+    assert not [name for name in visitor.buttons if name.startswith(("right_", "more_", "again_"))]
+    visitor.press("new")
+    assert visitor.at.text_area(key="database_sql").value == sql
+    assert "database_question" not in [area.key for area in visitor.at.text_area]
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [("DELETE FROM a_sight", ""), ("SELECT * FROM sqlite_master", "sqlite_master")],
+)
+def test_a_statement_that_may_not_be_run_is_refused_with_its_reason(
+    visit: Visit, sql: str, why: str
+) -> None:
+    visitor = asked(visit("database"), sql, typed=True)
+    assert english("thought.refused") in visitor.words
+    assert why in visitor.words
+    assert not [table for table in visitor.at.dataframe if "name" in table.value.columns]
+    visitor.press(key(visitor, "edit_"))
+    assert visitor.at.text_area(key="database_sql").value == sql
+
+
+def test_what_is_no_question_is_said_and_stays_in_the_box(visit: Visit) -> None:
+    visitor = visit("database")
+    visitor.press("database_go")
+    assert visitor.errors == [english("problem.empty")]
+    visitor.at.text_area(key="database_question").set_value("？？？")
+    visitor.press("database_go")
+    assert visitor.errors == [english("problem.no words")]
+    assert visitor.at.text_area(key="database_question").value == "？？？"
+
+
+def test_a_statement_is_edited_on_the_database_page_wherever_it_was_seen(visit: Visit) -> None:
+    run_id = asked(visit("database"), ZHEJIANG).run_id
+    visitor = visit("", run=run_id)
+    visitor.press(key(visitor, "edit_"))
+    assert "WHERE s.province = '浙江省'" in visitor.at.text_area(key="database_sql").value
+    assert visitor.run_id == ""
+    visitor.press("database_go").wait()
+    assert len(visitor.table("year_rated")) == 22
+
+
+# What is remembered
+
+
+def test_a_statement_is_confirmed_listed_used_and_taken_back(visit: Visit) -> None:
+    visitor = asked(visit("database"), ZHEJIANG)
+    visitor.press(key(visitor, "right_"))
+    assert [question for question, _ in runs.confirmed()] == [ZHEJIANG]
+    assert key(visitor, "back_")
+    visitor.press("new")
+    assert english("database.confirmed", n=1) in visitor.words
+    asked(visitor, "浙江有哪些 5A 景区")  # in other spacing: the same question
+    assert english("thought.known") in visitor.words
+    visitor.press(key(visitor, "back_"))
+    assert list(runs.confirmed()) == []
+    assert key(visitor, "right_")
+
+
+def test_a_confirmed_question_is_asked_again_and_taken_back_from_the_list(visit: Visit) -> None:
+    runs.confirm("Which is the first?", "SELECT name FROM a_sight ORDER BY gid LIMIT 1")
+    visitor = visit("database")
+    visitor.press("ask_0").wait()
+    assert list(visitor.table("name")["name"]) == ["故宫博物院"]
+    visitor.press("new").press("take_back_0")
+    assert list(runs.confirmed()) == []
+    assert english("database.confirmed", n=1) not in visitor.words
+
+
+def test_another_statement_for_a_question_can_replace_the_one_that_is_remembered(
+    visit: Visit,
+) -> None:
+    visitor = asked(visit("database"), ZHEJIANG)
+    runs.confirm(ZHEJIANG, "SELECT 1 FROM a_sight")
+    visitor.look()
+    assert english("rows.other") in visitor.words
+    visitor.press(key(visitor, "right_"))
+    ((_, sql),) = runs.confirmed()
+    assert "浙江省" in sql
+
+
+# What can be asked
+
+
+def test_it_tells_the_tables_with_what_their_columns_mean(visit: Visit) -> None:
+    visitor = visit("database")
+    assert english("database.schema", n=2) in visitor.words
+    columns = visitor.table("meaning").set_index("name")
+    schema = database_schema()
+    assert list(columns.index) == [column.name for column in schema.tables[0].columns]
+    assert columns["meaning"]["gid"].startswith(f"{english('database.key')} · id of the area")
+    assert "北京市" in columns["values"]["province"]
+    chinese = visit("database", lang="zh").table("meaning").set_index("name")
+    assert "景区编号" in chinese["meaning"]["gid"]
+    assert "id of" not in chinese["meaning"]["gid"]
+
+
+def test_a_database_that_cannot_be_used_is_said_on_both_pages(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'none.db'}")
+    start = english("database.schema_failed", why="")
+    for page in ("database", "status"):
+        (error,) = visit(page).errors
+        assert error.startswith(start.strip())
+        assert len(error) > len(start)
+    visitor = asked(visit("database"), "SELECT 1", typed=True)
+    visitor.press(key(visitor, "edit_"))
+    assert visitor.at.text_area(key="database_sql").value == "SELECT 1"
+
+
+def test_the_status_says_which_database_it_is(visit: Visit, attached: Path) -> None:
+    assert english("status.database", name="own", dialect="sqlite", n=1) in visit("status").words
+
+
+def test_without_a_model_a_database_of_ones_own_is_asked_in_sql(
+    visit: Visit, attached: Path
+) -> None:
+    visitor = visit("database")
+    assert english("database.rules_own") in visitor.words
+    assert not [name for name in visitor.buttons if name.startswith("database_example_")]
+    asked(visitor, "SELECT * FROM goods", typed=True)
+    table = visitor.table("price")
+    assert list(table.iloc[:, 1])[: len(HOSTILE)] == HOSTILE
+    assert english("rows.cut", n=1) in visitor.words
+
+
+# Rows and the map
+
+
+def found(*places: int, lines: int = 3) -> Finding:
+    """A finding of rows, of which those of these numbers are places."""
+    table = Rows(sql="SELECT 1", names=("gid",), rows=tuple((n,) for n in range(lines)))
+    spots = [
+        Evidence(
+            id=f"e{n}", kind="database", title=f"p{n}", retrieved=NOW,
+            passages=(Passage(id=f"s{n}", text="gid: 1", end=6, heading=f"row {n}"),),
+            place=Place(id=f"p{n}", name=f"p{n}", lng=120, lat=30, provider="database"),
+        )
+        for n in places
+    ]  # fmt: skip
+    return Finding(
+        task=Task(id="1.1", source="database", query="q"), evidence=tuple(spots), started=NOW,
+        rows=table,
+    )  # fmt: skip
+
+
+def test_rows_and_places_match_by_the_number_of_the_row() -> None:
+    assert rows.placed(found(1, 3)) == {0: "p1", 2: "p3"}
+    assert rows.placed(found(4)) == {}, "there is no such row"
+
+
+def report(finding: Finding, *spans: Span) -> Report:
+    run = Run(
+        id="r" * 32, conversation="c", question="q", owner="local", options=Options(),
+        status="done", created=NOW,
+    )  # fmt: skip
+    answer = Answer(title="q", language="en", spans=spans, author="a", made=NOW) if spans else None
+    return Report(run=run, findings=(finding,), evidence=finding.evidence, answer=answer)
+
+
+def test_a_citation_of_a_row_shows_its_cells_and_one_of_a_statement_its_sql() -> None:
+    statement = Evidence(
+        id="s", kind="database", title="list", publisher=PROVIDER, locator="SELECT 1 FROM a/b",
+        retrieved=NOW, passages=(
+            Passage(id="n", text="rows: 3", end=7),
+            Passage(id="r1", text="gid: 0", end=6, heading="row 1"),
+            Passage(id="q", text="SELECT 1", end=8, heading="SQL"),
+        ),
+    )  # fmt: skip
+    finding = found().model_copy(update={"evidence": (statement,)})
+    spans = [
+        Span(kind="text", text="three", cites=(Cite(evidence="s", passage="n", end=7),)),
+        Span(kind="quote", text="gid: 0", cites=(Cite(evidence="s", passage="r1", end=6),)),
+    ]
+    told = report(finding, *spans)
+    numbered = cited(told)
+    assert numbered is not None
+    drawn = blocks(numbered, cells(told))
+    (count,) = drawn[0]["spans"][0]["cites"]
+    assert (count["after"], count["code"]) == (english("rows.found", n=3), "SELECT 1 FROM a/b")
+    (row,) = drawn[1]["cites"]
+    assert (row["cells"], row["heading"]) == ([["gid", "0"]], english("rows.place", n=1))
+    assert host(statement) == english("database.shipped")
+    assert host(statement.model_copy(update={"publisher": ""})) == "", "SQL is no file name"
+
+
+# Words of steps
+
+
+def test_the_pages_know_the_names_that_the_engine_uses() -> None:
+    assert (steps.KNOWN, rows.SQL) == (CONFIRMED, STATEMENT)
+
+
+def test_steps_are_told_while_they_are_taken_under_their_search() -> None:
+    step = {"name": "write", "text": "by year", "sql": "SELECT *", "rows": None, "seconds": 0.0}
+    view = View().add(
+        events(
+            ("plan", plan("1.1", "1.2")),
+            ("search", {"task": task("1.2")}),
+            ("tool", {"task": "1.2", **step}),
+            ("tool", {"task": "1.2", **step, "name": "run", "rows": 3, "seconds": 0.5}),
+            ("tool", {"task": "9.9", **step}),
+            ("tool", step),
+        )
+    )
+    first, second = view.rounds[1].searches.values()
+    assert first.thoughts == []
+    assert [thought(one) for one in second.thoughts] == [
+        "**SQL written** — by year · SELECT \\*",
+        "**Run** — by year · 3 rows · 0\\.50 s".replace("\\.", "."),
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_step_says_is_text(text: str) -> None:
+    said = steps.told(Step(kind="judge", text=text))
+    assert said != f"**Judged** — {text}"
+    assert not any(mark in said.replace("\\" + mark, "") for mark in "<[`$|")
+
+
+# The chart
+
+
+def made(names: str, *lines: tuple[Any, ...]) -> Rows:
+    columns = list(zip(*lines, strict=True))
+    return Rows(
+        sql="", names=tuple(names.split()), rows=lines, types=tuple(of_type(c) for c in columns)
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "kind", "label", "measures"),
+    [
+        (made("province n", ("a", 1), ("b", 2)), "bar", 0, (1,)),
+        (made("n 名称 km", (1, "a", 2.5), (2, "b", 1.5)), "bar", 1, (0, 2)),
+        (made("year_rated n", (2007, 1), (2008, 2)), "line", 0, (1,)),
+        (made("day n", ("2024-01-01", 1), ("2024-01-02", 2)), "line", 0, (1,)),
+        (made("年份 省 n", (2007, "a", 1), (2007, "b", 2), (2008, "a", 3)), "line", 0, (2,)),
+        (made("name year n", ("a", 2007, 1), ("b", 2007, 2)), "bar", 0, (2,)),
+        (made("name city year n", ("a", "x", 2007, 1), ("b", "y", 2008, 2)), "bar", 0, (3,)),
+        (made("height weight", (1.5, 2.5), (2.5, 4.5)), "points", 0, (1,)),
+    ],
+)
+def test_the_chart_follows_from_the_types(
+    table: Rows, kind: str, label: int, measures: tuple[int, ...]
+) -> None:
+    choice = chart.choose(table)
+    assert choice is not None
+    assert (choice.kind, choice.label, choice.measures) == (kind, label, measures)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        made("name n", ("a", 1)),
+        made("name n", ("a", 1), ("b", 1)),
+        made("name gid", ("a", 1), ("b", 2)),
+        made("name lng_wgs84 lat", ("a", 1.5, 2.5), ("b", 2.5, 3.5)),
+        made("name year_rated", ("a", 2007), ("b", 2008)),
+        made("link n", ("https://a.example/", 1), ("https://b.example/", 2)),
+        made("name city", ("a", "b"), ("c", "d")),
+        made("n", (1,), (2,)),
+    ],
+    ids=["one row", "constant", "id", "coordinates", "years", "links", "texts", "one number"],
+)
+def test_where_nothing_is_measured_there_is_no_chart(table: Rows) -> None:
+    assert chart.choose(table) is None
+
+
+def test_bars_are_the_first_thirty_in_the_order_of_the_rows_whatever_they_are_called() -> None:
+    lines = [("same", 40 - n) for n in range(35)]
+    table = made("province n", *lines, ("other", 1))
+    choice = chart.choose(table)
+    assert choice is not None
+    spec = chart.made(table, choice, 1).to_dict()
+    (data,) = spec["datasets"].values()
+    assert len(data) == chart.TOP == len({line["label"] for line in data})
+    assert [line["value"] for line in data] == [40 - n for n in range(30)]
+    assert spec["encoding"]["y"]["sort"] is None
+
+
+NAMES = st.sampled_from([*HOSTILE, "a.b[c]\"d'", "datum.x", "image", "title", "", "\\", "\ud800"])
+
+
+@given(st.lists(NAMES, min_size=2, max_size=2), st.lists(NAMES, min_size=2, max_size=4))
+def test_no_name_and_no_cell_is_more_than_text_in_a_chart(
+    names: list[str], labels: list[str]
+) -> None:
+    table = Rows(
+        sql="", names=tuple(names), types=("text", "integer"),
+        rows=tuple((label, n) for n, label in enumerate(labels)),
+    )  # fmt: skip
+    choice = chart.Choice("bar", 0, (1,))
+    spec = chart.made(table, choice, 1).to_dict()
+    altair.Chart.from_dict(spec)  # is a valid specification
+    encoding = spec["encoding"]
+    fields = [part["field"] for part in (encoding["x"], encoding["y"], *encoding["tooltip"])]
+    assert set(fields) == {"label", "value"}
+    assert not {part["title"] for part in encoding["tooltip"]} & {"image", "title", ""}
+
+
+def test_a_caption_says_what_is_missing_and_what_was_cut() -> None:
+    table = made("名称 n", ("西湖", None), ("故宫", 2)).model_copy(
+        update={"truncated": True, "cut": 2, "seconds": 0.25}
+    )
+    told = rows.caption(table)
+    say = speaker("en")
+    for words in (
+        say("rows.truncated", n=2), say("rows.cut", n=2), say("rows.null_in", name="n", n=1),
+    ):  # fmt: skip
+        assert words in told
+    assert "名称 in" not in told
