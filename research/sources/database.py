@@ -8,6 +8,7 @@ engine and no prompt: the desk of the database is given to it.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -185,13 +186,18 @@ def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ..
     else:
         item, passage = statement, statement.passages[0]
     cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
-    return (Span(kind="text", text=told(outcome), cites=(cite,)),)
+    return (Span(kind="text", text=_literal(told(outcome)), cites=(cite,)),)
 
 
 def _line(value: object) -> str:
     """A cell on one line and shortened: in a passage it cannot look like another row."""
     text = " ".join(str(value).split())
     return text if len(text) <= CELL else text[: CELL - 1] + "…"
+
+
+def _literal(text: str) -> str:
+    """Markdown that reads as the text: names in it are cells."""
+    return re.sub(r"([\\`*_\[\]<>~|#!$&])", r"\\\1", text)
 
 
 def _passage(rows: Rows, row: tuple[Any, ...], n: int) -> Passage:

@@ -145,7 +145,9 @@ def test_a_model_that_obeys_when_it_supplements_leaves_the_rows_as_they_were(
     gemini.brain.statements = ["DELETE FROM place", READ]  # asked for more, it begins again
     finding = found(asked(desk))
     kinds = [step.kind for step in finding.steps]
-    assert kinds.count("refused") == 1 and kinds[-1] == "missing"  # what was refused is not tried again
+    assert (
+        kinds.count("refused") == 1 and kinds[-1] == "missing"
+    )  # what was refused is not tried again
     rows = finding.rows
     assert rows is not None and [row[0] for row in rows.rows] == [0, 1, 2, 3, 9]
     assert hostile.read_bytes() == before

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from research.database.desk import DatabaseDesk, named
 from research.records import Finding, Task, silent
@@ -132,3 +133,17 @@ async def test_a_statement_that_is_refused_is_blocked(source: DatabaseSource) ->
 
 def test_it_says_what_it_can_do(source: DatabaseSource) -> None:
     assert source.ready().state == "offline"
+
+
+async def test_a_name_in_the_answer_is_no_markdown(tmp_path: Path) -> None:
+    path, evil = tmp_path / "shop.db", "![x](https://evil.example/p.png) **b** <i>"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("create table goods(id integer primary key, name text)")
+        db.execute("insert into goods values(1, ?)", (evil,))
+        db.commit()
+    source = DatabaseSource(DatabaseDesk(f"sqlite:///{path}", tmp_path), title="shop")
+    task = Task(id="1", source="database", query="SELECT id, name FROM goods", tool="sql")
+    (span,) = (await source.search(task, silent)).summary
+    tokens = MarkdownIt("commonmark").parseInline(span.text)[0].children or []
+    assert {token.type for token in tokens} <= {"text", "text_special"}
+    assert evil in "".join(token.content for token in tokens)
