@@ -51,7 +51,7 @@ def test_the_database_that_ships_is_asked_if_none_is_set(tmp_path: Path) -> None
     finding = looked_up(tmp_path, "SELECT count(*) AS n FROM a_sight")
     assert finding.rows is not None and finding.rows.rows[0][0] >= 300
     assert finding.evidence[0].publisher == "scenic areas"
-    assert looked_up(tmp_path, "SELECT 1 AS n FROM goods").reason == "blocked"
+    assert looked_up(tmp_path, "SELECT 1 AS n FROM goods").reason == "refused"
 
 
 def test_the_database_of_the_address_is_asked_instead(tmp_path: Path, shop: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_database_of_the_address_is_asked_instead(tmp_path: Path, shop: Path
     finding = looked_up(tmp_path, "SELECT count(*) AS n FROM goods", **env)
     assert finding.rows is not None and finding.rows.rows == ((1_000,),)
     assert finding.evidence[0].publisher == "shop"
-    assert looked_up(tmp_path, "SELECT 1 AS n FROM a_sight", **env).reason == "blocked"
+    assert looked_up(tmp_path, "SELECT 1 AS n FROM a_sight", **env).reason == "refused"
 
 
 def test_an_address_where_nothing_is_says_so_and_makes_no_file(tmp_path: Path) -> None:

@@ -423,7 +423,7 @@ def _of(source: str, part: Part, findings: Sequence[Finding]) -> list[Finding]:
 
 def _asks_back(finding: Finding) -> bool:
     """Whether a search came to nothing because of how it was asked, which its message tells."""
-    refused = finding.task.source == DATABASE and finding.reason == "blocked"
+    refused = finding.task.source == DATABASE and finding.reason == "refused"
     return finding.reason == "unclear" or refused
 
 

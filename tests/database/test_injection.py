@@ -131,7 +131,7 @@ def test_a_model_that_obeys_runs_nothing_but_what_the_guard_lets_pass(
         "ATTACH 'evil.db' AS evil",
     ]
     finding = found(asked(desk))
-    assert (finding.reason, finding.rows) == ("blocked", None)
+    assert (finding.reason, finding.rows) == ("refused", None)
     assert [step.kind for step in finding.steps].count("refused") == 4
     assert "run" not in [step.kind for step in finding.steps]
     assert hostile.read_bytes() == before
@@ -157,7 +157,7 @@ def test_a_confirmed_statement_passes_the_same_guard(desk: Desk, hostile: Path) 
     before = hostile.read_bytes()
     desk.runs.store.confirm("local", desk.kit.database.base, QUESTION, "DELETE FROM place")
     finding = found(asked(desk))
-    assert (finding.reason, finding.rows) == ("blocked", None)
+    assert (finding.reason, finding.rows) == ("refused", None)
     assert hostile.read_bytes() == before
 
 

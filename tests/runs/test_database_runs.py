@@ -127,7 +127,7 @@ def test_a_statement_of_one_s_own_costs_no_model(desk: Desk, gemini: FakeGemini)
 def test_a_refused_statement_is_a_finding_that_says_why(keyless: Desk, sql: str, told: str) -> None:
     report = asked(keyless, sql, statement=True)
     finding = found(report)
-    assert (report.run.status, finding.reason, finding.rows) == ("done", "blocked", None)
+    assert (report.run.status, finding.reason, finding.rows) == ("done", "refused", None)
     assert told in finding.message
     assert report.answer is not None
     assert [span.kind for span in report.answer.spans] == ["heading", "missing"]

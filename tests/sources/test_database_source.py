@@ -127,7 +127,7 @@ async def test_a_thing_that_a_join_tells_twice_is_two_pieces_of_evidence(
 
 async def test_a_statement_that_is_refused_is_blocked(source: DatabaseSource) -> None:
     finding = await run(source, "DELETE FROM a_sight")
-    assert (finding.reason, finding.evidence) == ("blocked", ())
+    assert (finding.reason, finding.evidence) == ("refused", ())
     assert finding.message.startswith("No statement could be run: ")
 
 
