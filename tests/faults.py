@@ -36,12 +36,12 @@ from tests.servers.gemini import FakeGemini
 
 KEY = "sentinel-key-0123456789"
 WORKERS = 2
-DEADLINE = 25.0  # seconds that a run may take, timeouts and attempts included
+DEADLINE = 50.0  # seconds that a run may take, timeouts and attempts included
 PAUSE = 1.0  # seconds of a pause that is longer than the settings allow
 SETTINGS = {
     "GEMINI_API_KEY": KEY,
-    "SIGHTLINE_MODEL_TIMEOUT": "1.5",
-    "SIGHTLINE_SEARCH_TIMEOUT": "5",
+    "SIGHTLINE_MODEL_TIMEOUT": "3",
+    "SIGHTLINE_SEARCH_TIMEOUT": "10",
     "SIGHTLINE_RETRY_WAIT": "0.6",
 }
 
