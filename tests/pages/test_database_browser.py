@@ -273,6 +273,8 @@ def test_a_statement_is_confirmed_used_and_taken_back(watch: Watch, server: Serv
     page.locator('[class*="st-key-right_"] button').first.click()
     page.locator('[class*="st-key-back_"] button').wait_for()
     page.locator(".st-key-new button").click()
+    page.locator(".st-key-database_question").wait_for()
+    page.wait_for_selector(IDLE)
     page.locator(".st-key-confirmed summary").click()
     page.locator(".st-key-ask_0 button").click()
     page.wait_for_url(re.compile(r"[?&]run="))
