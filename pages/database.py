@@ -100,7 +100,7 @@ def writer(*, own: bool) -> None:
     """Who writes the SQL."""
     models = runs.desk().models
     if models:
-        st.caption(t("database.model", write=plain(models.name("write"))))
+        st.caption(t("database.model", write=plain(models.name("plan"))))
     else:
         st.caption(t("database.rules_own") if own else t("database.rules"))
 

@@ -181,7 +181,7 @@ class Agent:
     # By a model
 
     async def _by_model(self, question: str, writer: Writer, trail: _Trail) -> Outcome:
-        meant, failures = "", []
+        meant = ""
         try:
             intent = await writer.analyse(question, trail.say)
             meant = intent.meant
@@ -191,54 +191,54 @@ class Agent:
             hints = list(await self._link(intent.names))
             if hints:
                 trail.add("link", "; ".join(hints))
-            rows = await self._written(question, writer, hints, trail)
-            if rows.rows:
+            rows, failure = await self._written(question, writer, hints, trail)
+            if rows.rows and failure is None:
                 rows, failure = await self._supplemented(question, writer, rows, hints, trail)
-                failures += [failure] if failure else []
         except Refused as refused:
             return self._without_rows("refused", question, meant, str(refused), trail)
         except Trouble as trouble:
             return self._failed(question, meant, trouble, trail)
-        return self._with_rows(question, meant, rows, trail, writer.author, failures)
+        return self._with_rows(question, meant, rows, trail, writer.author, failure)
 
     async def _written(
         self, question: str, writer: Writer, hints: Sequence[str], trail: _Trail
-    ) -> Rows:
-        """The rows of the first statement that finds some, or none if the last one finds none.
+    ) -> tuple[Rows, Failure | None]:
+        """The rows of the first statement that finds what is asked for, else the most that one found;
+        and what kept them from being more, if something did.
 
         Raises:
             Refused: no statement could be run.
-            Trouble: the model or the database cannot be used.
+            Trouble: the model or the database cannot be used, and nothing was found before.
         """
         tries: list[tuple[str, str]] = []
         found: Rows | None = None
         problem = ""
         for _ in range(STEPS):
-            statement = await writer.write(question, hints, tries, trail.say)
-            if _plain(statement.sql) in {_plain(sql) for sql, _ in tries}:
-                trail.add("judge", "the same statement again", sql=statement.sql)
-                break  # it knows no better
-            trail.add("write", statement.why, sql=statement.sql)
             try:
+                statement = await writer.write(question, hints, tries, trail.say)
+                if _plain(statement.sql) in {_plain(sql) for sql, _ in tries}:
+                    trail.add("judge", "the same statement again", sql=statement.sql)
+                    break  # it knows no better
+                trail.add("write", statement.why, sql=statement.sql)
                 rows = await self._run(statement.sql, trail)
             except Refused as refused:
                 problem = str(refused)
                 trail.add("refused", problem, sql=statement.sql)
-            except Trouble:
+            except Trouble as trouble:
                 if found is None or not found.rows:
                     raise
-                break  # some of what was asked for is better than nothing
+                return found, trouble.failure("search", "database")
             else:
                 if found is None or len(rows.rows) >= len(found.rows):
                     found = rows
                 problem = _short_of(question, rows)
                 if not problem:
-                    return rows
+                    return rows, None
                 trail.add("judge", problem)
             tries.append((statement.sql.strip(), problem))
         if found is None:
             raise Refused("statement", problem)
-        return found
+        return found, None
 
     async def _supplemented(
         self, question: str, writer: Writer, rows: Rows, hints: Sequence[str], trail: _Trail
@@ -284,7 +284,7 @@ class Agent:
         rows: Rows,
         trail: _Trail,
         author: str,
-        failures: Sequence[Failure] = (),
+        failure: Failure | None = None,
     ) -> Outcome:
         missing = lacks(rows)
         if missing:
@@ -298,7 +298,7 @@ class Agent:
             steps=tuple(trail.steps),
             missing=tuple(missing),
             author=author,
-            failures=tuple(failures),
+            failures=(failure,) if failure else (),
         )
 
     def _failed(self, question: str, meant: str, trouble: Trouble, trail: _Trail) -> Outcome:

@@ -54,6 +54,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "不用模型无法回答：没有读懂“{problem}”。可以换一种说法，或设置模型。",
         "This needs a model: “{problem}” was not understood. Say it in another way, or set a model.",
     ),
+    "no rules": (
+        "规则不认识这个数据库的表：请设置模型，或直接写 SQL。",
+        "The rules do not know the tables of this database: set a model, or write SQL.",
+    ),
     "asks": ("无法回答：{problem}", "It cannot be answered: {problem}"),
     "refused": ("没有写出可以执行的查询：{problem}", "No statement could be run: {problem}"),
     "failed": ("查询失败：{problem}", "The query has failed: {problem}"),
@@ -107,6 +111,8 @@ def told(outcome: Outcome) -> str:
     rows = outcome.rows
     if outcome.status == "unclear":
         by_rules = not any(step.kind == "understand" for step in outcome.steps)
+        if by_rules and not outcome.problem:
+            return say("no rules")
         return say("unclear" if by_rules else "asks", problem=outcome.problem)
     if rows is None:
         return say("failed" if outcome.status == "failed" else "refused", problem=outcome.problem)

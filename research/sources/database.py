@@ -26,6 +26,7 @@ from research.records import (
     Passage,
     Place,
     Readiness,
+    Reason,
     Rows,
     Say,
     Span,
@@ -41,7 +42,7 @@ TITLE = 80  # characters of the name of a row
 PROVIDER = "scenic areas"  # of the database that ships
 _NAMES = ("name", "title", "名称", "景区名称")
 _NAME_LIKE = ("name", "title", "名称", "名")  # how the column of a name may end in other tables
-_REASONS = {"unclear": "unclear", "refused": "refused", "failed": "unavailable"}
+_REASONS: dict[str, Reason] = {"unclear": "unclear", "refused": "refused", "failed": "unavailable"}
 
 
 class Desk(Protocol):
@@ -163,7 +164,7 @@ class DatabaseSource:
         yield from spots
 
 
-def _reason(outcome: Outcome, *, found: bool) -> Any:
+def _reason(outcome: Outcome, *, found: bool) -> Reason | None:
     return outcome.reason or _REASONS.get(outcome.status) or (None if found else "empty")
 
 

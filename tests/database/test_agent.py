@@ -64,7 +64,7 @@ class Failing(Scripted):
         self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: Say
     ) -> Statement:
         if self.at == "write" and len(tries) >= self.after:
-            raise Trouble("timeout", "no reply in time", hint="slow")
+            raise Trouble("timeout", "no reply in time", hint="model")
         return await super().write(question, hints, tries, say)
 
     async def supplement(
@@ -205,9 +205,20 @@ def test_how_many_a_question_names(question: str, number: int) -> None:
 async def test_a_model_that_fails_on_the_way_keeps_its_steps(folder: Path, after: int) -> None:
     writer = Failing(["SELECT nome FROM a_sight", RIGHT], after=after)
     outcome = await asked(folder, writer)
-    assert (outcome.status, outcome.reason, outcome.hint) == ("failed", "timeout", "slow")
+    assert (outcome.status, outcome.reason, outcome.hint) == ("failed", "timeout", "model")
     assert outcome.meant == "as scripted" and outcome.problem == "no reply in time"
     assert kinds(outcome) == ["understand"] + ["write", "refused"] * after
+
+
+async def test_a_model_that_fails_after_some_rows_keeps_them_and_is_named(folder: Path) -> None:
+    few = "SELECT gid, name FROM a_sight ORDER BY gid LIMIT 3"
+    outcome = await asked(folder, Failing([few], after=1), "评分前10名的景区")
+    assert outcome.status == "answered" and outcome.rows is not None
+    assert len(outcome.rows.rows) == 3
+    assert kinds(outcome) == ["understand", "write", "run", "judge"]
+    assert [(failure.reason, failure.source) for failure in outcome.failures] == [
+        ("timeout", "database")
+    ]
 
 
 async def test_a_failure_while_supplementing_keeps_the_rows(folder: Path) -> None:

@@ -108,3 +108,10 @@ def test_more_rows_than_were_taken_are_said() -> None:
     rows = tuple((f"n{n}", n) for n in range(12))
     text = answer("Which?", names=("name", "x"), rows=rows, truncated=True)
     assert "The first 10: n0" in text and "Only the first 12 rows were taken" in text
+
+
+def test_a_database_that_the_rules_do_not_know_needs_a_model_or_sql() -> None:
+    assert told(Outcome(status="unclear", question="有多少商品？")) == (
+        "规则不认识这个数据库的表：请设置模型，或直接写 SQL。"
+    )
+    assert "was not understood" not in told(Outcome(status="unclear", question="How many goods?"))
