@@ -54,6 +54,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "不用模型无法回答：没有读懂“{problem}”。可以换一种说法，或设置模型。",
         "This needs a model: “{problem}” was not understood. Say it in another way, or set a model.",
     ),
+    "known tickets": (
+        "只比较了已知票价的景区。",
+        "Only areas whose ticket is known are compared.",
+    ),
     "no rules": (
         "规则不认识这个数据库的表：请设置模型，或直接写 SQL。",
         "The rules do not know the tables of this database: set a model, or write SQL.",
@@ -124,6 +128,8 @@ def told(outcome: Outcome) -> str:
     parts = [_shaped(outcome, rows, meant, tongue)]
     if rows.truncated and outcome.shape != "group":
         parts.append(say("truncated", n=len(rows.rows)))
+    if outcome.shape == "best" and "ticket_cny" in rows.names:
+        parts.append(say("known tickets"))  # the others cannot be compared
     if lacking := _lacking(outcome, rows, tongue):
         parts.append(lacking)
     return ("" if tongue == "zh" else " ").join(parts)

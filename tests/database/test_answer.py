@@ -115,3 +115,11 @@ def test_a_database_that_the_rules_do_not_know_needs_a_model_or_sql() -> None:
         "规则不认识这个数据库的表：请设置模型，或直接写 SQL。"
     )
     assert "was not understood" not in told(Outcome(status="unclear", question="How many goods?"))
+
+
+async def test_the_dearest_are_said_to_be_those_whose_ticket_is_known(tmp_path: Path) -> None:
+    asked = DatabaseDesk("", tmp_path)
+    dearest = await asked.ask("浙江省门票最贵的10个5A景区", silent)
+    assert dearest.rows is not None and len(dearest.rows.rows) < 10
+    assert told(dearest).endswith("只比较了已知票价的景区。")
+    assert "已知票价" not in told(await asked.ask("离颐和园最近的3个景区", silent))
