@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.pages.serving import IDLE, Server, chromium, lacking
+from tests.pages.serving import Server, chromium, lacking, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -65,7 +65,7 @@ class Watched:
         page = self.context.new_page()
         page.on("websocket", lambda socket: self._asked(socket.url))
         page.goto(self.server.url + path)
-        page.wait_for_selector(IDLE)
+        settled(page)
         return page
 
     def check(self) -> None:
@@ -205,7 +205,7 @@ def test_a_citation_is_reached_and_opened_by_the_keyboard(watch: Watch, server: 
     page = watch(server).open()
     ask(page, EN)
     page.wait_for_selector(DONE)
-    page.wait_for_selector(IDLE)
+    settled(page)
     page.locator('[class*="st-key-new"] button').focus()
     page.keyboard.press("Tab")
     focused = page.locator(":focus")
@@ -291,7 +291,7 @@ def test_no_page_asks_another_host_for_anything_or_logs_an_error(
     page.wait_for_selector(DONE)
     for label in [*MENU[1:], MENU[0]]:
         goto(page, label)
-        page.wait_for_selector(IDLE)
+        settled(page)
         page.wait_for_load_state("networkidle")
     for path in PAGES:
         watched.open(f"/{path}").wait_for_load_state("networkidle")
@@ -571,7 +571,7 @@ def test_hostile_documents_and_file_names_stay_text(
     goto(page, "Ask")
     ask(page, "What does a ticket to the Crooked Tower cost?")
     page.wait_for_selector(".sl-quote")
-    page.wait_for_selector(IDLE)
+    settled(page)
     unfold(page)
     assert first in page.locator(".sl-answer").inner_text()
     assert name in page.locator(".sl-answer").inner_text()
@@ -580,7 +580,7 @@ def test_hostile_documents_and_file_names_stay_text(
     for label in MENU[1:]:
         goto(page, label)
         page.get_by_role("heading", name=HEADINGS[label], exact=True).wait_for()
-        page.wait_for_selector(IDLE)
+        settled(page)
         untouched(page, listener)
 
 
@@ -591,7 +591,7 @@ def test_a_hostile_question_stays_text_on_every_page(
     question = f"What does the Palace Museum {hostile(listener.url)} cost?"
     ask(page, question)
     page.wait_for_selector(DONE)
-    page.wait_for_selector(IDLE)
+    settled(page)
     heading = page.get_by_test_id("stHeading").first.inner_text()
     assert heading[:300] == question[:300]
     unfold(page)
@@ -625,7 +625,7 @@ def test_an_answer_fits_a_narrow_screen(watch: Watch, server: Server) -> None:
     page = watch(server, viewport={"width": 390, "height": 844}).open()
     ask(page, ZH)
     page.wait_for_selector(".sl-quote")
-    page.wait_for_selector(IDLE)
+    settled(page)
     unfold(page)
     fits(page)
 

@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 from pyarrow import parquet
 
 from pages.parts.words import WORDS
-from tests.pages.serving import IDLE, Server, chromium
+from tests.pages.serving import Server, chromium, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits, started
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def send(page: Page) -> None:
     page.locator(".st-key-database_go button").click()
     page.wait_for_url(re.compile(r"[?&]run="))
     page.locator('[class*="st-key-edit_"] button').wait_for()
-    page.wait_for_selector(IDLE)
+    settled(page)
 
 
 def map_of(page: Page) -> Frame:
@@ -142,7 +142,7 @@ def picked(page: Page, frame: Frame, n: int) -> None:
     frame.wait_for_function("n => map.sightline.ring?.sightline === n", arg=n)
     page.wait_for_selector(f'.sl-place[aria-current="true"][data-n="{n}"]')
     page.get_by_text(re.compile(rf"(Row {n}|第 {n} 行) — ")).wait_for()
-    page.wait_for_selector(IDLE)
+    settled(page)
 
 
 def click(page: Page, row: int, x: int = 18) -> None:
@@ -153,7 +153,7 @@ def click(page: Page, row: int, x: int = 18) -> None:
     assert box is not None
     page.mouse.click(box["x"] + x, box["y"] + ROW * row + ROW / 2)
     page.wait_for_timeout(150)
-    page.wait_for_selector(IDLE)
+    settled(page)
 
 
 def taken(page: Page, kind: str) -> tuple[str, bytes]:
@@ -164,7 +164,7 @@ def taken(page: Page, kind: str) -> tuple[str, bytes]:
 
 def cells(page: Page) -> list[list[str]]:
     """What the table says to those who cannot see its canvas."""
-    page.wait_for_selector(IDLE)
+    settled(page)
     found = page.wait_for_function(
         """table => {
             const rows = document.querySelector(table)?.querySelectorAll('canvas table tbody tr');
@@ -274,7 +274,7 @@ def test_a_statement_is_confirmed_used_and_taken_back(watch: Watch, server: Serv
     page.locator('[class*="st-key-back_"] button').wait_for()
     page.locator(".st-key-new button").click()
     page.locator(".st-key-database_question").wait_for()
-    page.wait_for_selector(IDLE)
+    settled(page)
     page.locator(".st-key-confirmed summary").click()
     page.locator(".st-key-ask_0 button").click()
     page.wait_for_url(re.compile(r"[?&]run="))
@@ -284,7 +284,7 @@ def test_a_statement_is_confirmed_used_and_taken_back(watch: Watch, server: Serv
     page.locator('[class*="st-key-right_"] button').first.wait_for()
     page.locator(".st-key-new button").click()
     page.locator(".st-key-database_question").wait_for()
-    page.wait_for_selector(IDLE)
+    settled(page)
     assert page.locator(".st-key-confirmed").count() == 0
 
 
@@ -305,7 +305,7 @@ def test_sql_is_typed_refused_with_its_reason_edited_and_run(watch: Watch, serve
     box.press("Control+Enter")
     page.wait_for_url(re.compile(r"[?&]run="))
     page.locator(f"{TABLE} canvas").first.wait_for()
-    page.wait_for_selector(IDLE)
+    settled(page)
     assert cells(page)[0][-2:] == ["故宫博物院", "2007"]
     assert page.locator('[class*="st-key-right_"]').count() == 0, "nothing was asked in words"
 
@@ -334,7 +334,7 @@ def test_hostile_cells_and_names_are_nothing_but_text(watch: Watch, own: Server,
     for cite in page.locator(".sl-cite").all():
         if cite.is_visible():
             cite.click()
-    page.wait_for_selector(IDLE)
+    settled(page)
     main = page.get_by_test_id("stMain")
     assert main.locator("img[src='x'], img[src*='evil'], a[href^='javascript']").count() == 0
     assert main.locator(".katex").count() == 0

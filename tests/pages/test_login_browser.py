@@ -16,7 +16,7 @@ from research import Evidence, Options, Plan, Run
 from research.evidence.registry import evidence_id
 from research.records import Passage, Place, Task
 from research.runs.store import Store
-from tests.pages.serving import IDLE, Server, chromium
+from tests.pages.serving import Server, chromium, settled
 from tests.pages.test_browser import DONE, EN, SKIPPED, Watched, ask, main
 from tests.servers.oidc import FakeOIDC
 
@@ -55,7 +55,7 @@ class Desk:
         page.locator(".st-key-sign_in button").click()
         page.get_by_role("button", name=NAMES[who]).click()
         page.wait_for_selector(".st-key-sign_out")
-        page.wait_for_selector(IDLE)
+        settled(page)
         return page
 
     def owner(self, who: str) -> str:
@@ -115,7 +115,7 @@ def ann(desk: Desk) -> Page:
     ask(page, EN)
     page.wait_for_selector(DONE)
     page.locator('[class*="st-key-download_md_"] button').wait_for()
-    page.wait_for_selector(IDLE)
+    settled(page)
     return page
 
 
@@ -126,19 +126,8 @@ def bob(desk: Desk, ann: Page) -> Page:
 
 def go(page: Page, desk: Desk, path: str) -> Page:
     page.goto(desk.server.url + path)
-    page.wait_for_selector(IDLE)
+    settled(page)
     return page
-
-
-def settled(page: Page) -> str:
-    """What the page says once it says nothing new: some of it is drawn a moment after the script ends."""
-    seen, same = "", 0
-    while same < 3:
-        page.wait_for_timeout(300)
-        page.wait_for_selector(IDLE)
-        said = main(page)
-        seen, same = said, same + 1 if said == seen else 0
-    return seen
 
 
 def keys(page: Page) -> str:
@@ -222,8 +211,8 @@ def test_who_signs_in_after_another_one_finds_nothing_of_theirs(desk: Desk) -> N
 def test_by_its_address_a_run_is_as_one_that_does_not_exist(
     desk: Desk, ann: Page, bob: Page
 ) -> None:
-    unknown = settled(go(bob, desk, f"/?run={'0' * 32}"))
-    assert settled(go(bob, desk, f"/?{query(ann)}")) == unknown
+    unknown = main(go(bob, desk, f"/?run={'0' * 32}"))
+    assert main(go(bob, desk, f"/?{query(ann)}")) == unknown
     assert MISSING in unknown
 
 
@@ -286,9 +275,9 @@ def test_a_run_that_waits_is_in_her_sidebar_and_not_in_his(
 ) -> None:
     desk.add("bob", "waiting")
     go(bob, desk, "/")
-    sidebar = bob.get_by_test_id("stSidebar").inner_text()
-    assert "The secret of bob" in sidebar
-    assert "The secret of ann" not in sidebar
+    sidebar = bob.get_by_test_id("stSidebar")
+    sidebar.get_by_text("The secret of bob").wait_for()
+    assert "The secret of ann" not in sidebar.inner_text()
 
 
 def test_after_she_has_left_her_files_and_pages_are_closed_to_her_browser(desk: Desk) -> None:

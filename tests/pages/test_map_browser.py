@@ -15,7 +15,7 @@ from pages.parts.map import RICH, html_map
 from pages.parts.words import WORDS
 from research import Evidence, Sighting
 from research.runs.store import Store
-from tests.pages.serving import IDLE, Server, chromium
+from tests.pages.serving import Server, chromium, settled
 from tests.pages.test_browser import SKIPPED, Watched
 from tests.pages.test_map import HOSTILE, NOW, WANGFUJING, hostile, seen
 
@@ -146,11 +146,6 @@ def row(page: Page, n: int) -> Any:
 def balloon(frame: Frame) -> str:
     frame.wait_for_selector(".sl-balloon")
     return frame.locator(".sl-balloon strong bdi").text_content() or ""
-
-
-def settled(page: Page) -> None:
-    page.wait_for_timeout(100)
-    page.wait_for_selector(IDLE)
 
 
 # Each selects in the other

@@ -17,7 +17,7 @@ import pytest
 from pages.parts.coverage import COLOURS
 from pages.parts.words import WORDS
 from tests.pages.conftest import KEY
-from tests.pages.serving import IDLE, Server, chromium
+from tests.pages.serving import Server, chromium, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits, run_of, started
 from tests.servers.news import FakeNewsroom
 from tests.servers.openai import FakeOpenAI
@@ -120,7 +120,7 @@ def begin(page: Page, lang: str, model: FakeOpenAI, button: str = "report", abou
 def finish(page: Page) -> None:
     page.wait_for_selector(".sl-answer > *", timeout=30_000)
     page.wait_for_selector(CHART)
-    page.wait_for_selector(IDLE)
+    settled(page)
 
 
 @pytest.fixture(scope="module")
@@ -155,12 +155,12 @@ def test_an_outline_is_edited_before_anything_is_searched(
     page = watch().open("/news")
     run_id = begin(page, "en", model, "outline_first")
     page.locator(f".st-key-approve_{run_id[:8]} button").wait_for()
-    page.wait_for_selector(IDLE)
+    settled(page)
     assert server.count("search where run=?", run_id) == 0
     edit(page, 0, 420, "cable cars in the snow")
-    page.wait_for_selector(IDLE)
+    settled(page)
     edit(page, 1, 100, "Fares")
-    page.wait_for_selector(IDLE)
+    settled(page)
     page.locator(f".st-key-approve_{run_id[:8]} button").click()
     finish(page)
     asked = [asked.body["query"] for asked in newsroom.log if asked.method == "POST"]
@@ -339,7 +339,7 @@ def look_again(page: Page, lang: str, watched: str) -> str:
     page.locator(f".st-key-look_again_{watched} button").click()
     page.wait_for_url(re.compile(r"[?&]run="))
     page.locator(".st-key-changes").wait_for(timeout=30_000)
-    page.wait_for_selector(IDLE)
+    settled(page)
     return page.locator(".st-key-changes").inner_text()
 
 
