@@ -23,8 +23,8 @@ STARTED = 40.0  # seconds that a server may take to answer
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
 
-def settled(page: Any) -> str:
-    """Waits until the script has ended and nothing more is drawn; what the page says then.
+def settled(page: Any) -> None:
+    """Waits until the script has ended and nothing more is drawn, at most for some seconds.
 
     Some elements are drawn a moment after the script has ended, because the browser loads their
     code when it first meets them.
@@ -32,13 +32,12 @@ def settled(page: Any) -> str:
     seen, same = "", 0
     for _ in range(50):  # a page that never rests is left as it is
         page.wait_for_selector(IDLE)
-        said = str(page.locator("body").inner_text())
+        said = page.locator("body").inner_text()
         same = same + 1 if said == seen else 0
         if same == 3:
-            break
+            return
         seen = said
         page.wait_for_timeout(100)
-    return seen
 
 
 def chromium() -> str:
