@@ -578,36 +578,6 @@ class Tones(Record):
     failures: tuple[Failure, ...] = ()
 
 
-Status = Literal[
-    "quoted",  # verbatim in its source
-    "supported",  # the cited passage says it
-    "weak",  # cited, but the passage does not clearly say it
-    "none",  # a claim without a source, or whose source does not exist
-    "differs",  # a figure of the sentence is another in the passage
-]
-
-
-class Lack(Record):
-    """Something of a sentence that its passages lack: `text` as the sentence has it, `found` what
-    stands there instead, or nothing."""
-
-    kind: Literal["figure", "date", "name", "polarity", "words"]
-    text: str
-    found: str = ""
-
-
-class Ruling(Record):
-    """How a sentence stands to the passages that it cites. `start` to `end` (characters) is the
-    sentence of the passage at the place `passage` that comes nearest; `score` is from 0 to 1."""
-
-    status: Status
-    lacks: tuple[Lack, ...] = ()
-    passage: int = 0
-    start: int = 0
-    end: int = 0
-    score: float = 0.0
-
-
 class Answer(Record):
     """The cited text before numbering: only ids of the evidence registry become numbers."""
 
