@@ -1,28 +1,317 @@
 """Whether the passages that a sentence cites say what it says: no model, the same every time.
 
-Knows nothing of answers, spans or sources: one claim in plain text against texts.
+Knows nothing of answers, spans or sources: one claim in plain text against texts. It is careful in
+one direction: what it does not find it calls weak, and only a figure that stands there as another is
+called different.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from research.evidence import polarity
+from research.evidence.measures import Measure, agrees, dates_clash
+from research.evidence.naming import names, present
+from research.evidence.reading import Reading, Sentence, date_keys, read
+from research.evidence.weighing import Near, coverage, nearest, replaced
 from research.records import Lack, Ruling
-from research.text import STOP, sentences, tokens
 
-ENOUGH = 0.5  # of the claim's words
+ENOUGH = 0.34  # of a claim's words
+ENOUGH_FIGURES = 0.25  # if all its figures are there, and it has some
+RELATED = 0.3  # how alike the words around two figures are that speak of one thing
+RIVAL = 0.25  # by how much another figure has to stand nearer to the claim's words
+_NOISE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A figure of a passage, where it stands and how far its words are those of the claim's."""
+
+    measure: Measure
+    sentence: Sentence
+    passage: int
+    at: int
+    likeness: float
 
 
 def judge(claim: str, passages: Sequence[str]) -> Ruling:
     """The ruling on a claim: supported, weak or differs."""
-    wanted = set(tokens(claim)) - STOP
-    best = Ruling(status="weak", lacks=(Lack(kind="words", text=claim.strip()),))
-    for place, passage in enumerate(passages):
-        for start, end in sentences(passage):
-            said = set(tokens(passage[start:end]))
-            score = len(wanted & said) / len(wanted) if wanted else 0.0
-            if score > best.score:
-                best = Ruling(status="weak", lacks=best.lacks, passage=place, start=start, end=end, score=score)  # fmt: skip
-    if best.score < ENOUGH:
+    readings = [read(passage) for passage in passages]
+    whole = _verbatim(claim, passages)
+    mine = read(claim, True)
+    sentence = mine.sentences[0]
+    chosen = nearest(sentence, readings)
+    if whole is not None:
+        return _at(chosen, "supported", (), 1.0, readings, whole)
+    if not chosen or not (sentence.terms or sentence.measures):
+        return _at(chosen, "weak", (Lack(kind="words", text=claim.strip()),), 0.0, readings)
+    return _Case(claim, mine, readings, chosen).ruling()
+
+
+def _verbatim(claim: str, passages: Sequence[str]) -> int | None:
+    """The place of the passage that has the claim word for word."""
+    bare = _NOISE.sub("", claim).strip("。.!！?？;；,，")
+    if not bare:
+        return None
+    for at, passage in enumerate(passages):
+        text = _NOISE.sub("", passage)
+        start = text.find(bare)
+        if start < 0:
+            continue
+        before, after = text[:start][-1:], text[start + len(bare) :][:1]
+        apart = not (before.isdigit() and bare[0].isdigit() or after.isdigit() and bare[-1].isdigit())  # fmt: skip
+        if apart and before not in tuple("不未没无非.") or not before:
+            return at
+    return None
+
+
+def _at(
+    chosen: Sequence[Near],
+    status: str,
+    lacks: tuple[Lack, ...],
+    score: float,
+    readings: Sequence[Reading],
+    passage: int | None = None,
+) -> Ruling:
+    near = next((n for n in chosen if passage in (None, n.passage)), None)
+    spot = (near.passage, near.sentence.start, near.sentence.end) if near else (passage or 0, 0, 0)
+    return Ruling.model_validate(
+        {
+            "status": status,
+            "lacks": lacks,
+            "passage": spot[0],
+            "start": spot[1],
+            "end": spot[2],
+            "score": round(min(1.0, max(0.0, score)), 3),
+        }
+    )
+
+
+class _Case:
+    """One claim against its passages."""
+
+    def __init__(
+        self, text: str, claim: Reading, readings: Sequence[Reading], chosen: list[Near]
+    ) -> None:
+        self.text = text
+        self.claim = claim
+        self.sentence = claim.sentences[0]
+        self.readings = readings
+        self.chosen = chosen
+        self.crossed = all(reading.han != claim.han for reading in readings)
+        self.matched: list[tuple[int, _Found]] = []
+        self.differs = False
+
+    def ruling(self) -> Ruling:
+        lacks = [
+            *self._figures(),
+            *self._names(),
+            *self._polarity(),
+        ]
+        words = self._words()
+        lacks += self._missing_words(words, lacks)
+        status = "differs" if self.differs else "weak" if lacks else "supported"
+        figures = len(self.sentence.measures)
+        score = (words * 2 + len(self.matched)) / (2 + figures)
+        return _at(self.chosen, status, tuple(lacks), score, self.readings)
+
+    # figures and dates
+
+    def _figures(self) -> Iterator[Lack]:
+        for at, measure in enumerate(self.sentence.measures):
+            yield from self._figure(at, measure)
+
+    def _figure(self, at: int, measure: Measure) -> Iterator[Lack]:
+        context = self.sentence.contexts[at]
+        same, others = self._candidates(measure, context)
+        kind = "date" if measure.kind in _TIMES else "figure"
+        said = self._said(measure)
+        rival = max(others, key=lambda f: f.likeness, default=None)
+        if same:
+            best = max(same, key=lambda f: f.likeness)
+            if rival and rival.likeness > best.likeness + RIVAL and not self._stated(rival):
+                self.differs = True
+                yield Lack(kind=kind, text=said, found=self._quoted(rival))
+            else:
+                self.matched.append((at, best))
+            return
+        if self._assembled(measure):
+            return
+        if rival and self._about_one_thing(measure, rival):
+            self.differs = True
+            yield Lack(kind=kind, text=said, found=self._quoted(rival))
+        else:
+            yield Lack(kind=kind, text=said)
+
+    def _candidates(
+        self, measure: Measure, context: dict[str, float]
+    ) -> tuple[list[_Found], list[_Found]]:
+        same: list[_Found] = []
+        others: list[_Found] = []
+        for place, reading in enumerate(self.readings):
+            for sentence in reading.sentences:
+                for at, other in enumerate(sentence.measures):
+                    agreed = agrees(measure, other)
+                    if not agreed and not _comparable(measure, other):
+                        continue
+                    found = _Found(other, sentence, place, at, _likeness(context, sentence.contexts[at]))  # fmt: skip
+                    (same if agreed else others).append(found)
+        return same, others
+
+    def _stated(self, found: _Found) -> bool:
+        """Whether the claim says this figure as well, beside the one that is asked for."""
+        return any(agrees(mine, found.measure) for mine in self.sentence.measures)
+
+    def _assembled(self, measure: Measure) -> bool:
+        """Whether a date stands in the passages in parts: the year in one place, the day in another."""
+        if not measure.dated or measure.parts[0] is None:
+            return False
+        year, month, day = measure.parts
+        if month is None or not any(year in reading.years for reading in self.readings):
+            return False
+        for reading in self.readings:
+            for sentence in reading.sentences:
+                for other in sentence.measures:
+                    y, m, d = other.parts
+                    if other.dated and y is None and m == month and day in (None, d):
+                        return True
+        return False
+
+    def _about_one_thing(self, measure: Measure, rival: _Found) -> bool:
+        if rival.likeness >= RELATED:
+            return True
+        near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
+        return near >= RELATED or (self.crossed and near > 0.1)
+
+    def _said(self, measure: Measure) -> str:
+        return self.text[measure.start : measure.end].strip()
+
+    def _quoted(self, found: _Found) -> str:
+        start = found.sentence.start
+        text = self.readings[found.passage].text
+        return text[start + found.measure.start : start + found.measure.end].strip()
+
+    # names
+
+    def _names(self) -> Iterator[Lack]:
+        for name in names(self.text):
+            if any(present(name, reading) for reading in self.readings):
+                continue
+            if self.crossed and not self._checkable(name.keys, name.text):
+                continue
+            yield Lack(kind="name", text=name.text)
+
+    def _checkable(self, keys: tuple[str, ...], said: str) -> bool:
+        """Whether a name would be recognised in a passage of the other language."""
+        from research.evidence.reading import is_place
+
+        return any(is_place(key) for key in keys) or (self.claim.han and said.isascii())
+
+    # polarity
+
+    def _polarity(self) -> Iterator[Lack]:
+        if lack := next(self._turned(), None):
+            yield lack
+
+    def _turned(self) -> Iterator[Lack]:
+        text = self.sentence.text
+        for clause in self.sentence.clauses:
+            mine = self.sentence.inside(clause)
+            best = self._clause_like(clause)
+            if best is None:
+                continue
+            near, theirs = best
+            pair = polarity.opposite(mine, near.sentence.inside(theirs))
+            if pair and not any(pair[0].key in n.sentence.keys for n in self.chosen[:1]):
+                yield self._opposed(pair, near)
+        for at, found in self.matched:
+            mine = self.sentence.inside(self.sentence.clauses[self.sentence.clause(self.sentence.measures[at].start)])  # fmt: skip
+            other = found.sentence
+            theirs_terms = other.inside(other.clauses[other.clause(found.measure.start)])
+            if not found.measure.dated and (pair := polarity.opposite(mine, theirs_terms)):
+                yield self._opposed(pair, Near(found.passage, other, 0))
+        for near in self.chosen[:2]:
+            if pair := polarity.contrary(self.sentence, near.sentence):
+                yield self._opposed(pair, near)
+        main = self.chosen[0].sentence
+        everything = " ".join(n.sentence.text for n in self.chosen)
+        if polarity.certainty(text) > polarity.certainty(main.text):
+            yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(self.chosen[0]))  # fmt: skip
+        if word := polarity.sweeping(text, everything):
+            yield Lack(kind="polarity", text=word)
+        keys = frozenset[str]().union(*(n.sentence.keys for n in self.chosen))
+        if term := polarity.strong(self.sentence, keys):
+            yield Lack(kind="polarity", text=self.text[term.start : term.end])
+
+    def _clause_like(self, clause: tuple[int, int]) -> tuple[Near, tuple[int, int]] | None:
+        """The clause of the chosen sentences that has most of the words of one of the claim's."""
+        mine = {t.key: t.weight for t in self.sentence.inside(clause)}
+        best, most = None, 0.35 * sum(mine.values())
+        for near in self.chosen:
+            for theirs in near.sentence.clauses:
+                keys = {t.key for t in near.sentence.inside(theirs)}
+                shared = sum(weight for key, weight in mine.items() if key in keys)
+                if shared > most:
+                    best, most = (near, theirs), shared
         return best
-    return best.model_copy(update={"status": "supported", "lacks": ()})
+
+    def _opposed(self, pair: tuple[object, object], near: Near) -> Lack:
+        mine, theirs = pair
+        start = near.sentence.start
+        passage = self.readings[near.passage].text
+        return Lack(
+            kind="polarity",
+            text=self.text[mine.start : mine.end],  # type: ignore[attr-defined]
+            found=passage[start + theirs.start : start + theirs.end],  # type: ignore[attr-defined]
+        )
+
+    def _sentence(self, near: Near) -> str:
+        return self.readings[near.passage].text[near.sentence.start : near.sentence.end]
+
+    # words
+
+    def _words(self) -> float:
+        terms = self.sentence.terms
+        if self.crossed:
+            terms = tuple(term for term in terms if term.known)
+        return coverage(terms, self.chosen) if terms else float(bool(self.matched))
+
+    def _missing_words(self, words: float, lacks: list[Lack]) -> Iterator[Lack]:
+        firm = sum(1 for _, found in self.matched if found.likeness > 0.2)
+        floor = ENOUGH_FIGURES if firm else ENOUGH
+        if self.crossed:
+            floor += 0.1
+        if words < floor:
+            yield Lack(kind="words", text=self.text.strip())
+        elif not lacks and not self.crossed and (swap := replaced(self.sentence, self.chosen)):
+            mine, theirs, near = swap
+            start = near.sentence.start
+            text = self.readings[near.passage].text
+            yield Lack(
+                kind="words",
+                text=self.text[mine.start : mine.end],
+                found=text[start + theirs.start : start + theirs.end],
+            )
+
+
+_TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century"))
+
+
+def _comparable(claim: Measure, found: Measure) -> bool:
+    """Whether one might stand in the place of the other."""
+    if claim.dated or found.dated:
+        return claim.dated and found.dated and dates_clash(claim, found)
+    return claim.family == found.family and (claim.kind != "" or found.kind == "")
+
+
+def _likeness(claim: dict[str, float], found: dict[str, float]) -> float:
+    """How much of the words around a figure stands around another, from 0 to 1."""
+    total = sum(claim.values())
+    if not total:
+        return 0.0
+    return sum(min(weight, found.get(key, 0.0)) for key, weight in claim.items()) / total
+
+
+__all__ = ["date_keys", "judge"]

@@ -7,6 +7,7 @@ rounding of the claim; 2024年3月 and "March 2024" are one date. Knows nothing 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -157,7 +158,7 @@ _SCORE = re.compile(r"(?<![\d.:-])(?P<a>\d{1,3})\s?(?:比|[:：](?=\d(?!\d)))\s?
 
 
 class _Folding(dict[int, str]):
-    """Width and case, one character for one: offsets stay. Chinese punctuation stays as well."""
+    """Width, case and accents, one character for one: offsets stay, and so does Chinese punctuation."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -169,8 +170,8 @@ class _Folding(dict[int, str]):
             char = " "
         elif char in "\u2011\u2212":
             char = "-"
-        low = char.lower()
-        self[code] = low if len(low) == 1 else char
+        bare = unicodedata.normalize("NFD", char.lower())
+        self[code] = bare[0] if unicodedata.combining(bare[-1]) or len(bare) == 1 else char
         return self[code]
 
 

@@ -1,0 +1,94 @@
+"""What turns a statement round: negations, plans and possibilities, opposites, superlatives."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from research.evidence.lexicon import OPPOSED
+from research.evidence.reading import Sentence, Term
+
+_NOT = re.compile(
+    r"没有|并未|尚未|从未|并非|不再|不是|不(?![仅但过少久论管足到超多低高同断错等]|得不|可或缺|止)|未(?!来|必|成年)|没(?!收)|无(?!论|锡|人|线|数|障|形|偿|疑)|非(?!洲|常|遗|法|凡)"
+    r"|\b(?:not(?!\s(?:only|since|until|least))|never|without|neither|nor|cannot|can't|none|nobody|no(?!\s(?:fewer|less|more|later|earlier|doubt)\b|\.))\b|n't\b|\bfail(?:s|ed)?\sto\b|\bunable\b|\bno longer\b|\bden(?:y|ies|ied)\b|否认|拒绝|\brefus(?:e|es|ed)\b"
+)
+_THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
+_PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|打算|即将|规划|筹备|待|\b(?:will|plans?|planned|planning|expected\sto|aims?|intends?|proposed|proposes|scheduled|would|shall|set\sto|due\sto|hopes?\sto|seeks?\sto)\b|'ll\b")  # fmt: skip
+_MAYBE = re.compile(r"可能|或许|也许|有望|或将|拟议|考虑|疑似|据传|传闻|\b(?:may(?!\s\d)|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
+_SURE = re.compile(r"必定|必然|一定|肯定|绝对|完全|确定|证明|证实|永久|所有|全部|一切|唯一|从不|总是|彻底|打破|创下|\b(?:certainly|definitely|always|every|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|complete(?:ly)?|entire(?:ly)?|only|all|never|undoubtedly|whole|broke)\b")  # fmt: skip
+_STRONG = frozenset("largest smallest highest lowest longest oldest fastest".split())
+_ONE_OF = re.compile(r"之一|\bone of\b|\bamong the\b")
+SCOPE = 3  # words that a negation reaches
+
+
+@lru_cache(16_384)
+def negated(sentence: Sentence) -> frozenset[int]:
+    """The places of the terms that a negation of their clause reaches."""
+    found: set[int] = set()
+    for match in _NOT.finditer(sentence.text):
+        own = sentence.clause(match.start())
+        clause = sentence.clauses[own]
+        if _THAN.search(sentence.text, clause[0]):
+            continue
+        after = [i for i, t in enumerate(sentence.terms) if match.end() <= t.start < clause[1]]
+        found.update(after[:SCOPE])
+    return frozenset(found)
+
+
+def contrary(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
+    """A word of the claim that is negated in one of two sentences only, with its place in both."""
+    mine, theirs = negated(claim), negated(found)
+    if not mine and not theirs:
+        return None
+    places: dict[str, list[int]] = {}
+    for i, term in enumerate(found.terms):
+        places.setdefault(term.key, []).append(i)
+    first = [i for i in sorted(mine) if claim.terms[i].key in places and claim.terms[i].weight > 0.35]  # fmt: skip
+    for i in first[:1]:
+        at = places[claim.terms[i].key]
+        if not any(j in theirs for j in at):
+            return claim.terms[i], found.terms[at[0]]
+    mine_keys = {term.key for i, term in enumerate(claim.terms) if i in mine}
+    for i, term in enumerate(claim.terms):
+        at = places.get(term.key, [])
+        if i not in mine and term.weight > 0.35 and at and at[0] in theirs:
+            if all(j in theirs for j in at) and term.key not in mine_keys and not mine:
+                if min(theirs & set(at)) == min(j for j in theirs if found.clause(found.terms[j].start) == found.clause(found.terms[at[0]].start)):  # fmt: skip
+                    return term, found.terms[at[0]]
+    return None
+
+
+def opposite(claim: tuple[Term, ...], found: tuple[Term, ...]) -> tuple[Term, Term] | None:
+    """A word of one clause whose contrary stands in the other, where neither has both."""
+    mine = {term.key: term for term in reversed(claim)}
+    theirs = {term.key: term for term in reversed(found)}
+    for key, term in mine.items():
+        against = OPPOSED.get(key, frozenset())
+        if not against or key in theirs or against & mine.keys():
+            continue
+        for other in against & theirs.keys():
+            return term, theirs[other]
+    return None
+
+
+def certainty(text: str) -> int:
+    """1 for what may be, 2 for what is planned, 3 for what is said to be so."""
+    if _MAYBE.search(text):
+        return 1
+    return 2 if _PLAN.search(text) else 3
+
+
+def sweeping(claim: str, found: str) -> str:
+    """A word of the claim that allows no exception, where the passage has none such."""
+    match = _SURE.search(claim)
+    if match and not _SURE.search(found):
+        return match[0]
+    if _ONE_OF.search(found) and not _ONE_OF.search(claim):
+        best = re.search(r"最[大小高低长老早快]|\b(?:larg|bigg|tall|high|long|old)est\b", claim)
+        return best[0] if best else ""
+    return ""
+
+
+def strong(claim: Sentence, keys: frozenset[str]) -> Term | None:
+    """A superlative of the claim that the passage lacks."""
+    return next((t for t in claim.terms if t.key in _STRONG and t.key not in keys), None)

@@ -1,0 +1,94 @@
+"""How much of a claim's words passages have, in which sentences, and which word stands in another's
+place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from research.evidence.measures import agrees
+from research.evidence.reading import Reading, Sentence, Term, is_place
+
+SENTENCES = 3  # of the passages may support one claim together
+_LIKE = 0.5  # what a word counts that shares its beginning or half of its characters
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A sentence of a passage that has something of a claim."""
+
+    passage: int
+    sentence: Sentence
+    gain: float
+
+
+def worth(term: Term, sentence: Sentence) -> float:
+    """How much a sentence has of a term: 1 for the same, less for one like it."""
+    if term.key in sentence.keys:
+        return 1.0
+    if term.key.isascii():
+        alike = len(term.key) > 5 and any(key[:5] == term.key[:5] for key in sentence.keys)
+        return _LIKE if alike and not is_place(term.key) else 0.0
+    if term.key in sentence.text:
+        return 1.0
+    shared = sum(char in sentence.text for char in term.key) / len(term.key)
+    return _LIKE if shared >= 0.5 and len(term.key) > 1 else 0.0
+
+
+def nearest(claim: Sentence, readings: Sequence[Reading]) -> list[Near]:
+    """The sentences that have most of a claim, the first by itself, each next by what it adds."""
+    candidates = [(at, s) for at, reading in enumerate(readings) for s in reading.sentences]
+    have = {id(s): _has(claim, s) for _, s in candidates}
+    weights = _weights(claim)
+    covered = [0.0] * len(weights)
+    chosen: list[Near] = []
+    while candidates and len(chosen) < SENTENCES:
+        gains = [_gain(weights, covered, have[id(s)]) for _, s in candidates]
+        best = max(range(len(gains)), key=lambda i: (gains[i], -i))
+        if chosen and gains[best] <= 0.05 * sum(weights):
+            break
+        at, sentence = candidates.pop(best)
+        chosen.append(Near(at, sentence, gains[best]))
+        covered = [max(pair) for pair in zip(covered, have[id(sentence)], strict=True)]
+    return chosen
+
+
+def _weights(claim: Sentence) -> list[float]:
+    return [term.weight for term in claim.terms] + [1.0] * len(claim.measures)
+
+
+def _has(claim: Sentence, sentence: Sentence) -> list[float]:
+    words = [worth(term, sentence) for term in claim.terms]
+    figures = [
+        float(any(agrees(measure, other) for other in sentence.measures))
+        for measure in claim.measures
+    ]
+    return words + figures
+
+
+def _gain(weights: list[float], covered: list[float], have: list[float]) -> float:
+    return sum(w * max(0.0, h - c) for w, c, h in zip(weights, covered, have, strict=True))
+
+
+def coverage(terms: Sequence[Term], chosen: Sequence[Near]) -> float:
+    """The share of the words' weight that sentences have; 1 of nothing."""
+    total = sum(term.weight for term in terms)
+    if not total:
+        return 1.0
+    best = (term.weight * max((worth(term, n.sentence) for n in chosen), default=0.0) for term in terms)  # fmt: skip
+    return sum(best) / total
+
+
+def replaced(claim: Sentence, chosen: Sequence[Near]) -> tuple[Term, Term, Near] | None:
+    """A word of the claim in whose place a sentence has another: both between the same neighbours."""
+    for near in chosen:
+        sentence = near.sentence
+        follows = {}
+        for one, two, three in zip(sentence.terms, sentence.terms[1:], sentence.terms[2:], strict=False):  # fmt: skip
+            follows[one.key, three.key] = two
+        for one, two, three in zip(claim.terms, claim.terms[1:], claim.terms[2:], strict=False):
+            other = follows.get((one.key, three.key))
+            if other and other.key != two.key and not any(worth(two, n.sentence) for n in chosen):
+                if two.weight >= 0.8 and other.weight >= 0.8:
+                    return two, other, near
+    return None
