@@ -10,18 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from research.evidence import polarity
 from research.evidence.measures import Measure, agrees, dates_clash
-from research.evidence.naming import names, present
-from research.evidence.reading import Reading, Sentence, date_keys, read
-from research.evidence.weighing import Near, coverage, nearest, replaced
+from research.evidence.naming import Name, names, present
+from research.evidence.reading import Reading, Sentence, is_place, read
+from research.evidence.weighing import Near, akin, coverage, nearest, replaced
 from research.records import Lack, Ruling
 
 ENOUGH = 0.34  # of a claim's words
+ALIKE = 0.5  # where a single word that is another tells
 ENOUGH_FIGURES = 0.25  # if all its figures are there, and it has some
 RELATED = 0.3  # how alike the words around two figures are that speak of one thing
-RIVAL = 0.25  # by how much another figure has to stand nearer to the claim's words
+SAME = 0.6  # and how alike if they are said of it in nearly the same words
+RIVAL = 0.2  # by how much another figure has to stand nearer to the claim's words
 _NOISE = re.compile(r"\s+")
 
 
@@ -89,6 +92,15 @@ def _at(
     )
 
 
+class Piece(Protocol):
+    """Something with a place in its sentence."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
 class _Case:
     """One claim against its passages."""
 
@@ -131,13 +143,13 @@ class _Case:
         rival = max(others, key=lambda f: f.likeness, default=None)
         if same:
             best = max(same, key=lambda f: f.likeness)
-            if rival and rival.likeness > best.likeness + RIVAL and not self._stated(rival):
+            if rival and self._nearer(context, rival, best):
                 self.differs = True
                 yield Lack(kind=kind, text=said, found=self._quoted(rival))
             else:
                 self.matched.append((at, best))
             return
-        if self._assembled(measure):
+        if self._assembled(measure) or (measure.spoken and not rival):
             return
         if rival and self._about_one_thing(measure, rival):
             self.differs = True
@@ -159,6 +171,17 @@ class _Case:
                     found = _Found(other, sentence, place, at, _likeness(context, sentence.contexts[at]))  # fmt: skip
                     (same if agreed else others).append(found)
         return same, others
+
+    def _nearer(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
+        """Whether the claim speaks of what another figure is of, and not of what its own is of."""
+        if rival.likeness < max(SAME, best.likeness + RIVAL) or self._stated(rival):
+            return False
+        near = {key for key, weight in context.items() if weight >= 0.7}
+        its = rival.sentence.contexts[rival.at]
+        own = best.sentence.contexts[best.at]
+        only_its = [key for key in near if its.get(key, 0) >= 0.5 and own.get(key, 0) < 0.3]
+        only_own = [key for key in near if own.get(key, 0) >= 0.5 and its.get(key, 0) < 0.3]
+        return bool(only_its) and not only_own
 
     def _stated(self, found: _Found) -> bool:
         """Whether the claim says this figure as well, beside the one that is asked for."""
@@ -199,15 +222,16 @@ class _Case:
         for name in names(self.text):
             if any(present(name, reading) for reading in self.readings):
                 continue
-            if self.crossed and not self._checkable(name.keys, name.text):
+            if self.crossed and not self._checkable(name):
                 continue
             yield Lack(kind="name", text=name.text)
 
-    def _checkable(self, keys: tuple[str, ...], said: str) -> bool:
-        """Whether a name would be recognised in a passage of the other language."""
-        from research.evidence.reading import is_place
-
-        return any(is_place(key) for key in keys) or (self.claim.han and said.isascii())
+    def _checkable(self, name: Name) -> bool:
+        """Whether a name would be recognised in a passage of the other language; that a Chinese text
+        speaks of China goes without saying."""
+        if "china" in name.keys:
+            return False
+        return any(is_place(key) for key in name.keys) or (self.claim.han and name.text.isascii())
 
     # polarity
 
@@ -257,14 +281,14 @@ class _Case:
                     best, most = (near, theirs), shared
         return best
 
-    def _opposed(self, pair: tuple[object, object], near: Near) -> Lack:
+    def _opposed(self, pair: tuple[Piece, Piece], near: Near) -> Lack:
         mine, theirs = pair
         start = near.sentence.start
         passage = self.readings[near.passage].text
         return Lack(
             kind="polarity",
-            text=self.text[mine.start : mine.end],  # type: ignore[attr-defined]
-            found=passage[start + theirs.start : start + theirs.end],  # type: ignore[attr-defined]
+            text=self.text[mine.start : mine.end],
+            found=passage[start + theirs.start : start + theirs.end],
         )
 
     def _sentence(self, near: Near) -> str:
@@ -285,7 +309,7 @@ class _Case:
             floor += 0.1
         if words < floor:
             yield Lack(kind="words", text=self.text.strip())
-        elif not lacks and not self.crossed and (swap := replaced(self.sentence, self.chosen)):
+        elif not lacks and (swap := self._swap(words)):
             mine, theirs, near = swap
             start = near.sentence.start
             text = self.readings[near.passage].text
@@ -294,6 +318,14 @@ class _Case:
                 text=self.text[mine.start : mine.end],
                 found=text[start + theirs.start : start + theirs.end],
             )
+
+    def _swap(self, words: float) -> tuple[Piece, Piece, Near] | None:
+        """A thing of the claim where the passages speak of another of its sort."""
+        if kin := akin(self.sentence, self.chosen):
+            return kin
+        if self.crossed or words < ALIKE:
+            return None
+        return replaced(self.sentence, self.chosen)
 
 
 _TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century"))
@@ -313,5 +345,3 @@ def _likeness(claim: dict[str, float], found: dict[str, float]) -> float:
         return 0.0
     return sum(min(weight, found.get(key, 0.0)) for key, weight in claim.items()) / total
 
-
-__all__ = ["date_keys", "judge"]

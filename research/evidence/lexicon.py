@@ -802,6 +802,83 @@ resume suspend|resume close|last-year this-year|this-year next-year|last-year ne
 silver gold|suspend start|most some|support reject|since until|start delay
 """
 
+# Things of one sort: a statement about one of them is none about another.
+_KINDS = """
+stroke heart-attack cancer diabetes infection
+wind solar-power hydropower nuclear coal biomass oil gas
+revenue profit income spend loss debt
+adult child elderly student
+woman man
+urban rural national
+import export
+gold silver bronze
+spring summer autumn winter
+north south east west
+morning evening
+train bus flight ship metro
+museum temple church castle university hospital school library
+football basketball marathon
+player coach referee
+wheat rice
+president prime-minister minister mayor governor
+rain snow
+share real-estate
+moon sun mars earth
+railway road
+king queen
+domestic overseas
+fish bird whale
+""".strip()
+
+# What lies in what: who names the part has named the whole.
+_WITHIN = """
+china beijing shanghai tianjin chongqing guangzhou shenzhen hangzhou suzhou nanjing wuhan chengdu xian xiamen qingdao dalian harbin shenyang changsha zhengzhou kunming dali lijiang guilin lhasa urumqi guanghan dunhuang hong-kong macau sichuan zhejiang jiangsu guangdong yunnan hainan tibet xinjiang fujian shandong shaanxi shanxi henan hubei hunan anhui jiangxi hebei liaoning jilin heilongjiang guizhou guangxi gansu qinghai ningxia inner-mongolia
+united-kingdom england scotland wales london bank-of-england
+united-states new-york washington los-angeles san-francisco chicago california texas federal-reserve nasa
+california los-angeles san-francisco golden-gate-bridge
+france paris eiffel-tower louvre
+germany berlin munich
+italy rome venice florence milan
+spain madrid barcelona
+portugal lisbon porto
+netherlands amsterdam
+belgium brussels
+austria vienna
+switzerland zurich geneva
+sweden stockholm
+norway oslo
+denmark copenhagen
+finland helsinki
+iceland reykjavik
+ireland dublin
+greece athens
+turkey istanbul
+russia moscow
+ukraine kyiv
+japan tokyo osaka kyoto fuji
+korea seoul
+thailand bangkok
+vietnam hanoi
+indonesia jakarta
+india delhi mumbai
+australia sydney melbourne
+canada toronto vancouver
+egypt cairo
+uae dubai
+tanzania kilimanjaro
+zhejiang hangzhou west-lake
+jiangsu nanjing suzhou
+sichuan chengdu guanghan sanxingdui
+guangdong guangzhou shenzhen
+hubei wuhan
+shaanxi xian terracotta-army
+beijing forbidden-city
+paris eiffel-tower louvre
+europe european-central-bank france germany italy spain portugal netherlands belgium switzerland austria sweden norway denmark finland iceland ireland poland hungary greece
+asia china japan korea india thailand vietnam singapore malaysia indonesia philippines
+africa egypt kenya ethiopia tanzania nigeria morocco south-africa
+""".strip()
+
 
 def _key(spelling: str) -> str:
     return "-".join(stem(part) for part in spelling.split("-"))
@@ -826,3 +903,11 @@ OPPOSED: dict[str, frozenset[str]] = {
     one: frozenset(b if a == one else a for a, b in _PAIRS if one in (a, b))
     for one in {name for pair in _PAIRS for name in pair}
 }
+KIN: dict[str, frozenset[str]] = {}
+for _line in _KINDS.splitlines():
+    for _name in (_names := _line.split()):
+        KIN[_name] = KIN.get(_name, frozenset()) | frozenset(_names) - {_name}
+PARTS: dict[str, frozenset[str]] = {}
+for _line in _WITHIN.splitlines():
+    _whole, *_names = _line.split()
+    PARTS[_whole] = PARTS.get(_whole, frozenset()) | frozenset(_names)

@@ -26,7 +26,7 @@ mass: kg=1 公斤=1 千克=1 kilogram=1 kilograms=1 kilogrammes=1 吨=1000 tonne
 temperature: ℃=1 °c=1 摄氏度=1 degrees-celsius=1 degree-celsius=1 celsius=1 度=1 degrees=1
 fahrenheit: ℉=1 °f=1 华氏度=1 degrees-fahrenheit=1
 duration: 秒=1 秒钟=1 second=1 seconds=1 分钟=60 minute=60 minutes=60 min=60 mins=60 小时=3600 个小时=3600 钟头=3600 个钟头=3600 hour=3600 hours=3600 hr=3600 hrs=3600 天=86400 day=86400 days=86400 个工作日=86400 工作日=86400 周=604800 星期=604800 个星期=604800 week=604800 weeks=604800 个月={_YEAR / 12} month={_YEAR / 12} months={_YEAR / 12} 年={_YEAR} year={_YEAR} years={_YEAR} 载={_YEAR} 岁={_YEAR} 周岁={_YEAR} decade={_YEAR * 10} decades={_YEAR * 10} 个世纪={_YEAR * 100} centuries={_YEAR * 100} 毫秒=0.001 milliseconds=0.001 ms=0.001 个季度={_YEAR / 4} quarters={_YEAR / 4}
-speed: km/h=1 kph=1 公里/小时=1 公里每小时=1 公里/时=1 千米/小时=1 kilometres-per-hour=1 kilometers-per-hour=1 km-per-hour=1 mph=1.60934 miles-per-hour=1.60934 m/s=3.6 米/秒=3.6 米每秒=3.6 metres-per-second=3.6 meters-per-second=3.6
+speed: km/h=1 kph=1 公里/小时=1 公里每小时=1 公里/时=1 千米/小时=1 kilometres-per-hour=1 kilometers-per-hour=1 km-per-hour=1 kilometres-an-hour=1 kilometers-an-hour=1 km-an-hour=1 miles-an-hour=1.60934 mph=1.60934 miles-per-hour=1.60934 m/s=3.6 米/秒=3.6 米每秒=3.6 metres-per-second=3.6 meters-per-second=3.6
 power: w=1 瓦=1 watts=1 kw=1000 千瓦=1000 kilowatts=1000 mw=1e6 兆瓦=1e6 megawatts=1e6 megawatt=1e6 gw=1e9 吉瓦=1e9 gigawatts=1e9 gigawatt=1e9
 energy: kwh=1 千瓦时=1 度电=1 kilowatt-hours=1 mwh=1000 兆瓦时=1000 gwh=1e6 twh=1e9 terawatt-hours=1e9 gigawatt-hours=1e6
 data: kb=1e3 mb=1e6 gb=1e9 tb=1e12
@@ -115,7 +115,7 @@ _BETWEEN = re.compile(
     rf"(?:between|from)\s(?P<money>[$¥￥€£])?(?P<low>{_FIGURE})\s?(?P<scale>{_SCALES})?(?P<one>{_UNIT_AFTER})?\s(?:and|to)\s[$¥￥€£]?(?P<high>{_FIGURE})\s?(?P<scales>{_SCALES})?(?P<unit>{_UNIT_AFTER})?"
 )
 _HAN_NUMBER = re.compile(
-    rf"(?P<figure>[一二三四五六七八九两十百千零〇半]+(?:点[零一二三四五六七八九]+)?)(?P<more>多|余)?(?P<scale>万亿|亿|万)?(?P<after>多|余)?(?P<unit>{_HAN_UNITS}|(?<=[万亿])(?=[\u4e00-\u9fff]))"
+    rf"(?P<figure>[一二三四五六七八九两十百千零〇半]+(?:点[零一二三四五六七八九]+)?)(?P<more>多|余)?(?P<scale>万亿|亿|万)?(?P<rest>(?<=[万亿])[一二三四五六七八九两十百千零]+万?)?(?P<after>多|余)?(?P<unit>{_HAN_UNITS}|(?<=[万亿])(?=[\u4e00-\u9fff]))"
 )
 _SAID = re.compile(
     rf"\b(?P<figure>(?:an?\s(?=(?:hundred|thousand|million|billion|dozen|few\shundred))|(?:{'|'.join(_SPOKEN)})\b)"
@@ -124,6 +124,7 @@ _SAID = re.compile(
 )
 _SHARE_ZH = re.compile(r"(?P<base>[二三四五六七八九十百千两\d]+)分之(?P<top>[一二三四五六七八九十百零两点\d.]+)")  # fmt: skip
 _SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the)\b|\s(?:all|as|its|their)\b|$|[,.;])|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
+_POINT_PART = re.compile(r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b")
 _HALF_ZH = re.compile(r"一半|半数|过半|对半")
 _GROWN = re.compile(rf"\b(?:{'|'.join(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[一两二三四\d])番|翻倍|(?:近|约)?(?P<grown>增长|增加|提高|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?(?P<fold>\d+(?:\.\d+)?|[一二三四五六七八九十两]+)倍")  # fmt: skip
 _ISO = re.compile(r"(?<![\d.])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d.])")
@@ -139,8 +140,8 @@ _EN_DATE = re.compile(
 )
 _EN_DAYS = re.compile(rf"\b(?P<m>{_NAMES})\s(?P<a>\d{{1,2}})\s?(?:-|–|—|to)\s?(?P<b>\d{{1,2}})(?:,?\s(?P<y>\d{{4}}))?\b")  # fmt: skip
 _EN_YEAR = re.compile(
-    r"(?<![\d.,$¥€£#:/a-z-])(?P<y>1[0-9]\d\d|20\d\d|2100)(?P<bc>\s?(?:bce|bc))?(?:\s?[-–]\s?(?P<to>(?:1[0-9]|20)\d\d|\d\d))?(?![\d:%]|[.,]\d|\s?[a-z°%]|\s?[万亿千百元米公平里个人名家座吨年多余件亩台辆次位只项])"
-    r"|\b(?:in|since|by|until|from|of|for|during|before|after|to|and|between|through|year)\s(?:ad\s)?(?P<y2>\d{3}|1[0-9]\d\d|20\d\d)(?P<bc2>\s(?:bce|bc)\b)?(?!\d|,\d|\.\d|\s?[%°$]|\s?(?:million|billion|thousand|[万亿千百元米公平里个人名家座吨])|\s(?:" + _EN_UNITS + r")\b)(?=\s[a-z]|\W|$)"
+    r"(?<![\d.,$¥€£#:/a-z-])(?P<y>1[0-9]\d\d|20\d\d|2100)(?P<bc>\s?(?:bce|bc))?(?:\s?[-–]\s?(?P<to>(?:1[0-9]|20)\d\d|\d\d))?(?![\d:%]|[.,]\d|[a-z]|\s?[°%]|\s(?!(?:at|in|on|the|and|to|for|was|were|when|with|by|as|is|had|has|from|of|after|before|but|or|election|season|budget|final|games|olympics|summit)\b)[a-z]|\s?[万亿千百元米公平里个人名家座吨年多余件亩台辆次位只项])"
+    r"|\b(?:in|since|by|until|from|of|for|during|before|after|to|and|between|through|year)\s(?:ad\s)?(?P<y2>(?<=ad\s)\d{3}|\d{1,3}(?=\sbce?\b)|1[0-9]\d\d|20\d\d)(?P<bc2>\s(?:bce|bc)\b)?(?!\d|,\d|\.\d|\s?[%°$]|\s?(?:million|billion|thousand|[万亿千百元米公平里个人名家座吨])|\s(?:" + _EN_UNITS + r")\b)(?=\s[a-z]|\W|$)"
 )  # fmt: skip
 _DECADE = re.compile(r"\b(?:the\s)?(?P<c>1[0-9]|20)(?P<t>\d)0s\b|(?:(?P<n>\d{1,2}|[一二三四五六七八九十]{1,3})世纪)?(?P<ten>\d0|[二三四五六七八九]十|〇〇)年代")  # fmt: skip
 _CENTURY = re.compile(rf"\b(?P<n>\d{{1,2}})(?:st|nd|rd|th)[\s-]century\b|\b(?P<w>{'|'.join(_RANK)})[\s-]century\b|(?P<z>公元前)?(?P<h>\d{{1,2}}|[一二三四五六七八九十]{{1,3}})世纪")  # fmt: skip
@@ -195,9 +196,17 @@ class Measure:
     end: int
     step: float = 1.0
     coarse: float = 1.0
-    bound: str = ""  # about, least, most
+    bound: str = ""  # about, some, least, most
     unit: str = ""
     parts: tuple[int | None, int | None, int | None] = (None, None, None)
+    factor: float = 1.0  # of the unit as it is written
+    spoken: bool = False  # a small number written as a word
+
+    @property
+    def bare(self) -> float:
+        """The number as it is written, whatever it counts."""
+        year = self.parts[0]
+        return float(year or 0) if self.dated else self.low / self.factor
 
     @property
     def family(self) -> str:
@@ -211,17 +220,38 @@ class Measure:
         return self.kind == "date"
 
 
+_TIMES = frozenset(("clock", "weekday", "quarter", "half", "decade", "century", "score", "edition"))
+
+
+def _unitless(measure: Measure) -> Measure:
+    by = measure.factor
+    return replace(
+        measure,
+        kind="",
+        unit="",
+        low=measure.low / by,
+        high=measure.high / by,
+        step=measure.step / by,
+        coarse=measure.coarse / by,
+    )
+
+
 def _close(one: float, other: float) -> bool:
     return abs(one - other) <= 1e-6 * max(abs(one), abs(other), 1e-12)
 
 
 def agrees(claim: Measure, found: Measure) -> bool:
     """Whether what is found bears the claim's figure out: equal, or rounded by the claim."""
+    if claim.dated and found.dated:
+        return dates_agree(claim, found)
     if claim.dated or found.dated:
-        return claim.dated and found.dated and dates_agree(claim, found)
+        date, other = (claim, found) if claim.dated else (found, claim)
+        return other.kind == "" and date.parts[1] is None and _close(date.bare, other.bare)
     if claim.family != found.family:
-        loose = ("count", "people", "")
-        if not (claim.kind in loose and found.kind in loose or "" in (claim.kind, found.kind)):
+        loose = ("count", "people")
+        if "" in (claim.kind, found.kind) and claim.kind not in _TIMES and found.kind not in _TIMES:
+            claim, found = _unitless(claim), _unitless(found)
+        elif not (claim.kind in loose and found.kind in loose):
             return False
     elif claim.kind != found.kind:
         return _shares_agree(claim, found)
@@ -241,6 +271,8 @@ def _values_agree(claim: Measure, found: Measure) -> bool:
     if _close(one, other):
         return True
     gap, size = abs(one - other), max(abs(one), abs(other))
+    if claim.bound == "some" and one <= other < one + claim.coarse:
+        return True
     if claim.unit != found.unit and gap <= CONVERSION * size:
         return claim.kind not in ("count", "people", "ratio", "")
     if not found.bound and other:
@@ -308,13 +340,17 @@ class _Reader:
         return not any(self.taken[match.start() : match.end()])
 
     def bound(self, start: int, end: int, inside: str = "") -> str:
-        """What is said before and after a figure: an estimate, a least or a most."""
+        """What is said before and after a figure: an estimate, a least or a most; "some" if more than
+        the figure is meant and less than its last digit allows: 500多."""
+        if inside:
+            return "some"
         before = _BEFORE.search(self.text, max(0, start - 22), start)
         after = _AFTER.match(self.text, end)
         for match in (before, after):
             if match:
-                return next(name for name, value in match.groupdict().items() if value)
-        return "least" if inside else ""
+                name = next(name for name, value in match.groupdict().items() if value)
+                return "some" if name == "least" and match[0].strip() in ("多", "余") else name
+        return ""
 
 
 def _number(said: str) -> float:
@@ -436,12 +472,19 @@ def _times(r: _Reader) -> None:
         r.keep(*match.span(), Measure("half", value, value, *match.span()))
 
 
+def _parts_of_points(r: _Reader) -> None:
+    for match in _POINT_PART.finditer(r.text):
+        value = 0.5 if match[1] == "half" else 0.25
+        r.keep(*match.span(), Measure("points", value, value, *match.span(), 0.25, 0.25))
+
+
 def _shares(r: _Reader) -> None:
     for match in _SHARE_ZH.finditer(r.text):
         base, top = match["base"], match["top"]
         value = han(top) if base == "百" else han(top) * 100 / (1000 if base == "千" else han(base) or 1)  # fmt: skip
         step = 1.0 if base == "百" else 5.0
         r.keep(*match.span(), Measure("ratio", value, value, *match.span(), step, step, r.bound(*match.span()), "%"))  # fmt: skip
+    _parts_of_points(r)
     for match in _SHARE_EN.finditer(r.text):
         if match["part"]:
             if not match["top"] and match["part"] != "half":
@@ -503,7 +546,7 @@ def _spans(r: _Reader) -> None:
         low, high = (_number(groups[name]) * scale * factor for name, scale in (("low", low_scale), ("high", high_scale)))  # fmt: skip
         if low < high:
             unit = (groups["unit"] or "").strip()
-            r.keep(*match.span(), Measure(kind, low, high, *match.span(), unit=str(factor) + kind if unit else ""))  # fmt: skip
+            r.keep(*match.span(), Measure(kind, low, high, *match.span(), unit=str(factor) + kind if unit else "", factor=factor))  # fmt: skip
 
 
 def _figures(r: _Reader) -> None:
@@ -531,7 +574,7 @@ def _figures(r: _Reader) -> None:
             kind, factor = "money gbp", 1.0
         if match["money"]:
             kind, factor = "money " + _MONEY[match["money"]], 1.0
-        if kind == "length" and re.search(r"时速|每小时$", text[max(0, match.start() - 6) : match.start()]):  # fmt: skip
+        if kind == "length" and re.search(r"时速.{0,3}$|每小时.{0,2}$", text[max(0, match.start() - 6) : match.start()]):  # fmt: skip
             kind, factor = "speed", factor / 1000
         if kind in ("temperature", "fahrenheit") and re.search(r"零下|minus\s?$|(?<![\d])[-−]$", text[max(0, match.start() - 6) : match.start()]):  # fmt: skip
             value = -value
@@ -549,6 +592,7 @@ def _figures(r: _Reader) -> None:
                 coarse * factor,
                 r.bound(match.start(), end, inside),
                 f"{factor}{kind}",
+                factor=factor,
             ),
         )
 
@@ -575,9 +619,12 @@ def _said(r: _Reader) -> None:
             continue
         scale = _SCALE.get(match["scale"] or "", 1.0)
         value = han(figure) * scale
+        if match["rest"]:
+            value += han(match["rest"].rstrip("万")) * (1e4 if match["rest"].endswith("万") else 1)
+            scale = 1.0
         kind, factor = _unit_of(unit)
         inside = (match["more"] or match["after"] or "") and "some"
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, scale * factor, r.bound(*match.span(), inside), f"{factor}{kind}"))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, scale * factor, r.bound(*match.span(), inside), f"{factor}{kind}", factor=factor))  # fmt: skip
     for match in _SAID.finditer(text):
         words = re.findall(r"[a-z]+", match["figure"])
         unit_said = match["unit"]
@@ -587,7 +634,7 @@ def _said(r: _Reader) -> None:
             continue
         value = _spoken(words)
         kind, factor = _unit_of(unit_said)
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), factor, factor, r.bound(*match.span()), f"{factor}{kind}"))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), factor, factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor, spoken=value <= 10 and not kind))  # fmt: skip
 
 
 def _spoken(words: list[str]) -> float:

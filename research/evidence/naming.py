@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import rjieba
 
-from research.evidence.lexicon import CONCEPTS
+from research.evidence.lexicon import CONCEPTS, PARTS
 from research.evidence.measures import plain
-from research.evidence.reading import Reading, Sentence, is_place
+from research.evidence.reading import Reading, is_place
 from research.text import HAN, STOP, has_han, stem
 
 _RUN = re.compile(r"(?:[A-ZÀ-Þ][\w'’&-]*|\d+[A-Z][\w-]*)(?:(?:\s|\s(?:of|de|du|la|van|von|der|al|bin|d')\s|-)(?:[A-ZÀ-Þ][\w'’&-]*))*")  # fmt: skip
@@ -20,6 +20,7 @@ _LATIN = re.compile(r"[A-Za-zÀ-ÿ][\w.&'’-]*(?:\s[A-ZÀ-Þ][\w.&'’-]*)*")
 _SUFFIXED = re.compile(rf"[{HAN}]{{2,10}}?(?:公司|集团|大学|学院|银行|研究院|研究所|医院|委员会|基金会|出版社|博物馆|博物院|美术馆|图书馆)")  # fmt: skip
 _CALENDAR = frozenset("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec am pm".split())  # fmt: skip
 _UNITS = frozenset("km kg m cm mm ha kw mw gw kwh gwh twh gb tb mb ml mg usd rmb cny eur c f no q1 q2 q3 q4 h1 h2 bc ad bce ce mph".split())  # fmt: skip
+_NOTHING: frozenset[str] = frozenset()
 _NAMED = frozenset(("nr", "ns", "nt", "nz", "nrt", "nrfg"))
 
 
@@ -121,7 +122,7 @@ def present(name: Name, passage: Reading) -> bool:
             return True
         pairs = [said[i : i + 2] for i in range(len(said) - 1)]
         return len(said) > 4 and sum(pair in passage.folded for pair in pairs) >= 0.75 * len(pairs)
-    if name.keys and all(key in passage.keys for key in name.keys):
+    if name.keys and all(key in passage.keys or PARTS.get(key, _NOTHING) & passage.keys for key in name.keys):  # fmt: skip
         return True
     words = re.findall(r"[\w'’&]+", plain(name.text))
     if len(words) > 1 and len(name.keys) > 1 and name.keys[-1] in passage.keys:
@@ -142,10 +143,3 @@ def _spelled_out(words: list[str], text: str) -> bool:
             return True
     return False
 
-
-def foreign(sentence: Sentence, text: str, claimed: frozenset[str]) -> str:
-    """A name of a sentence of a passage that the claim does not have, if there is one."""
-    for term in sentence.terms:
-        if is_place(term.key) and term.key not in claimed:
-            return text[sentence.start + term.start : sentence.start + term.end]
-    return ""

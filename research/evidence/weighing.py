@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from research.evidence.lexicon import KIN
 from research.evidence.measures import agrees
 from research.evidence.reading import Reading, Sentence, Term, is_place
 
 SENTENCES = 3  # of the passages may support one claim together
+_APART = 8  # characters between neighbours
 _LIKE = 0.5  # what a word counts that shares its beginning or half of its characters
 
 
@@ -79,16 +81,72 @@ def coverage(terms: Sequence[Term], chosen: Sequence[Near]) -> float:
     return sum(best) / total
 
 
-def replaced(claim: Sentence, chosen: Sequence[Near]) -> tuple[Term, Term, Near] | None:
-    """A word of the claim in whose place a sentence has another: both between the same neighbours."""
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A word or a figure in its order."""
+
+    key: str
+    start: int
+    end: int
+    weight: float
+
+
+def _items(sentence: Sentence, keys: dict[int, str]) -> list[_Item]:
+    """The words of a sentence that tell something, and its figures under the keys that they have."""
+    words = [_Item(t.key, t.start, t.end, t.weight) for t in sentence.terms if t.weight > _LIKE]
+    figures = [
+        _Item(keys.get(at, f"#other{at}"), m.start, m.end, 0.0)
+        for at, m in enumerate(sentence.measures)
+    ]
+    return sorted(words + figures, key=lambda item: item.start)
+
+
+def replaced(claim: Sentence, chosen: Sequence[Near]) -> tuple[_Item, _Item, Near] | None:
+    """A word of the claim in whose place a sentence has another: both stand between the same two
+    neighbours, or right before the same word in a stretch that is otherwise alike."""
     for near in chosen:
-        sentence = near.sentence
-        follows = {}
-        for one, two, three in zip(sentence.terms, sentence.terms[1:], sentence.terms[2:], strict=False):  # fmt: skip
-            follows[one.key, three.key] = two
-        for one, two, three in zip(claim.terms, claim.terms[1:], claim.terms[2:], strict=False):
-            other = follows.get((one.key, three.key))
-            if other and other.key != two.key and not any(worth(two, n.sentence) for n in chosen):
-                if two.weight >= 0.8 and other.weight >= 0.8:
-                    return two, other, near
+        keys = {
+            j: f"#{i}"
+            for i, measure in enumerate(claim.measures)
+            for j, other in enumerate(near.sentence.measures)
+            if agrees(measure, other)
+        }
+        mine = _items(claim, {i: f"#{i}" for i in range(len(claim.measures))})
+        theirs = _items(near.sentence, keys)
+        known = {item.key for item in mine}
+        slots: dict[tuple[str, str], _Item] = {}
+        heads: dict[str, list[_Item]] = {}
+        for one, two, three in zip([None, *theirs], theirs, theirs[1:], strict=False):
+            if three.start - two.end <= _APART:
+                heads.setdefault(three.key, []).append(two)
+                if one and two.start - one.end <= _APART:
+                    slots[one.key, three.key] = two
+        for one, two, three in zip([None, *mine], mine, mine[1:], strict=False):
+            if two.weight < 0.8 or any(_said(two, n.sentence) for n in chosen):
+                continue
+            if three.start - two.end > _APART:
+                continue
+            other = slots.get((one.key, three.key)) if one else None
+            if other is None and three.start - two.end <= 1 and three.key[0] != "#":
+                rest = heads.get(three.key, [])
+                other = rest[0] if rest and all(r.key not in known for r in rest) else None
+            if other and other.key not in known and other.weight >= 0.8:
+                return two, other, near
+    return None
+
+
+def _said(item: _Item, sentence: Sentence) -> bool:
+    return worth(Term(item.key, item.start, item.end, item.weight), sentence) > 0
+
+
+def akin(claim: Sentence, chosen: Sequence[Near]) -> tuple[Term, Term, Near] | None:
+    """A word of the claim that no sentence has, where the nearest has another of its kind."""
+    said = frozenset[str]().union(*(n.sentence.keys for n in chosen))
+    for term in claim.terms:
+        if term.key in said or term.weight < 0.8 or term.key not in KIN:
+            continue
+        for near in chosen[:1]:
+            for other in near.sentence.terms:
+                if other.key in KIN[term.key] and other.key not in claim.keys:
+                    return term, other, near
     return None
