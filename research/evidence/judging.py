@@ -16,12 +16,12 @@ from research.evidence import polarity
 from research.evidence.measures import Measure, agrees, dates_clash
 from research.evidence.naming import Name, names, present
 from research.evidence.reading import Reading, Sentence, is_place, read
-from research.evidence.weighing import Near, akin, coverage, nearest, replaced
+from research.evidence.weighing import Near, akin, coverage, nearest, replaced, worth
 from research.records import Lack, Ruling
 
 ENOUGH = 0.34  # of a claim's words
 ALIKE = 0.5  # where a single word that is another tells
-ENOUGH_FIGURES = 0.25  # if all its figures are there, and it has some
+ENOUGH_FIGURES = 0.15  # if all its figures are there, and it has some
 RELATED = 0.3  # how alike the words around two figures are that speak of one thing
 SAME = 0.6  # and how alike if they are said of it in nearly the same words
 RIVAL = 0.2  # by how much another figure has to stand nearer to the claim's words
@@ -149,12 +149,12 @@ class _Case:
             else:
                 self.matched.append((at, best))
             return
-        if self._assembled(measure) or (measure.spoken and not rival):
+        if self._assembled(measure):
             return
         if rival and self._about_one_thing(measure, rival):
             self.differs = True
             yield Lack(kind=kind, text=said, found=self._quoted(rival))
-        else:
+        elif not measure.spoken:
             yield Lack(kind=kind, text=said)
 
     def _candidates(
@@ -177,6 +177,9 @@ class _Case:
         if rival.likeness < max(SAME, best.likeness + RIVAL) or self._stated(rival):
             return False
         near = {key for key, weight in context.items() if weight >= 0.7}
+        words = [term for term in self.sentence.terms if term.key in near]
+        if not all(worth(term, rival.sentence) for term in words):
+            return False
         its = rival.sentence.contexts[rival.at]
         own = best.sentence.contexts[best.at]
         only_its = [key for key in near if its.get(key, 0) >= 0.5 and own.get(key, 0) < 0.3]
@@ -257,6 +260,8 @@ class _Case:
             if not found.measure.dated and (pair := polarity.opposite(mine, theirs_terms)):
                 yield self._opposed(pair, Near(found.passage, other, 0))
         for near in self.chosen[:2]:
+            if pair := polarity.reversed_roles(self.sentence, near.sentence):
+                yield self._opposed(pair, near)
             if pair := polarity.contrary(self.sentence, near.sentence):
                 yield self._opposed(pair, near)
         main = self.chosen[0].sentence
@@ -303,7 +308,7 @@ class _Case:
         return coverage(terms, self.chosen) if terms else float(bool(self.matched))
 
     def _missing_words(self, words: float, lacks: list[Lack]) -> Iterator[Lack]:
-        firm = sum(1 for _, found in self.matched if found.likeness > 0.2)
+        firm = self.matched and len(self.matched) == len(self.sentence.measures)
         floor = ENOUGH_FIGURES if firm else ENOUGH
         if self.crossed:
             floor += 0.1

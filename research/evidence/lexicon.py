@@ -15,7 +15,7 @@ rise increase grow growth climb jump surge gain raise soar up higher lift expand
 fall drop decline decrease reduce reduction cut lower down fewer less slip plunge shrink slump tumble fell fallen narrow loss-of 下降 下跌 减少 降低 下调 回落 下滑 缩小 降 跌 降至 跌至 少了 降幅 跌幅 减 缩减 收窄 走低 降息 调低 降到
 open 开放 开馆 开园 开业 开通 启用 通车 投用 营业 开门 对外开放 开启 开幕 inaugurate launch-service
 close shut closure closed 关闭 闭馆 闭园 关门 停业 停运 停用 封闭 歇业 不开放
-start begin launch began begun kick-off onset 开始 启动 开工 起 开启 动工 开展 自
+start begin launch began begun kick-off onset 开始 启动 开工 开启 动工 开展
 end finish conclude ended expire 结束 终止 完结 截至 截止 落幕 闭幕 收官
 free free-of-charge at-no-cost gratis pay-nothing nothing-to-use without-charge no-charge 免费 免票 不收门票 不收费 免门票 免收
 charge toll 收费
@@ -32,7 +32,7 @@ export 出口
 profit earnings net-income 利润 盈利 净利润 净利 赚
 loss deficit 亏损 亏 亏钱 赤字
 revenue turnover sales-revenue income-from 营收 营业收入 收入 营业额
-income earn disposable-income 收入 所得
+income earn disposable-income 可支配收入 所得
 spend expenditure spending outlay 支出 花 投入 开支 消费支出
 invest investment 投资 投入
 die death dead kill fatal fatality perish died killed 死亡 遇难 丧生 身亡 去世 死 死者 逝世
@@ -232,7 +232,7 @@ remove 移除 拆除 清除
 move relocate 搬迁 迁移
 return come-back back 返回 回到 归来 带回 返 brought-back
 leave depart departure 离开 出发
-arrive reach arrival 到达 抵达 达到 达 至
+arrive reach arrival 到达 抵达 达到
 pass fly flyby flew passed 飞过 飞越 掠过 经过
 land landing 着陆 登陆
 spacecraft probe craft 探测器 飞船 航天器
@@ -394,7 +394,7 @@ all every everybody everyone entire 所有 全部 一切 全体
 some several 一些 部分 若干
 half 一半 半数 半
 around circle lap loop 环 绕 一圈 一周 沿 环湖
-locate located lie situated stand site-in 位于 坐落 地处 在
+locate located lie situated stand site-in 位于 坐落 地处
 west western 西 西部
 east eastern 东 东部
 north northern 北 北部
@@ -409,9 +409,9 @@ minute 分钟
 hour 小时
 week 周 星期
 advance in-advance ahead beforehand 提前
-before earlier prior 之前 以前 前
-after later following 之后 以后 后
-since 自 以来 从
+before earlier prior 之前 以前
+after later following 之后 以后
+since 自从 以来
 until till 直到 至 到
 during while 期间
 need require must have-to requirement 需要 须 必须 要求 需 应 要 应当
@@ -806,7 +806,8 @@ silver gold|suspend start|most some|support reject|since until|start delay
 _KINDS = """
 stroke heart-attack cancer diabetes infection
 wind solar-power hydropower nuclear coal biomass oil gas
-revenue profit income spend loss debt
+revenue profit spend loss debt
+income profit spend
 adult child elderly student
 woman man
 urban rural national

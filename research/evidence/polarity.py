@@ -18,6 +18,20 @@ _MAYBE = re.compile(r"可能|或许|也许|有望|或将|拟议|考虑|疑似|�
 _SURE = re.compile(r"必定|必然|一定|肯定|绝对|完全|确定|证明|证实|永久|所有|全部|一切|唯一|从不|总是|彻底|打破|创下|\b(?:certainly|definitely|always|every|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|complete(?:ly)?|entire(?:ly)?|only|all|never|undoubtedly|whole|broke)\b")  # fmt: skip
 _STRONG = frozenset("largest smallest highest lowest longest oldest fastest".split())
 _ONE_OF = re.compile(r"之一|\bone of\b|\bamong the\b")
+_BETWEEN = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"击败|战胜|力克|大胜|\b(?:beat|beats|defeat(?:s|ed)?|overc(?:o|a)me)\b",
+        r"收购|并购|\b(?:acquire[sd]?|bought|buys|to buy|takes? over|took over)\b",
+        r"起诉|状告|\b(?:sue[sd]?|suing)\b",
+        r"取代|替代|\b(?:replace[sd]?)\b",
+        r"高于|多于|大于|超过|比(?!例|较|赛|重|值|如|上|去|亚)|\bthan\b",
+        r"低于|少于|小于",
+        r"早于|先于|\bbefore\b",
+        r"晚于|\bafter\b",
+    )
+)
+_PASSIVE = re.compile(r"被|遭|\bby\b")
 SCOPE = 3  # words that a negation reaches
 
 
@@ -69,6 +83,31 @@ def opposite(claim: tuple[Term, ...], found: tuple[Term, ...]) -> tuple[Term, Te
         for other in against & theirs.keys():
             return term, theirs[other]
     return None
+
+
+def reversed_roles(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
+    """A word that stands before what one does to the other, or before "than", where the passage has
+    it behind, and another the other way round."""
+    for pattern in _BETWEEN:
+        mine, theirs = _sides(claim, pattern), _sides(found, pattern)
+        if not mine or not theirs:
+            continue
+        (before, after), (first, second) = mine, theirs
+        if before.keys() & first.keys() or after.keys() & second.keys():
+            continue
+        crossed = [key for key in before if key in second]
+        if crossed and after.keys() & first.keys():
+            return before[crossed[0]], second[crossed[0]]
+    return None
+
+
+def _sides(sentence: Sentence, pattern: re.Pattern[str]) -> tuple[dict[str, Term], dict[str, Term]] | None:  # fmt: skip
+    match = pattern.search(sentence.text)
+    if not match or _PASSIVE.search(sentence.text):
+        return None
+    before = {t.key: t for t in sentence.terms if t.end <= match.start() and t.weight > 0.5}
+    after = {t.key: t for t in sentence.terms if t.start >= match.end() and t.weight > 0.5}
+    return before, after
 
 
 def certainty(text: str) -> int:

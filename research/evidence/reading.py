@@ -243,7 +243,7 @@ def _han_terms(run: str, offset: int, covered: bytearray) -> Iterator[Term]:
             continue
         concept = CONCEPTS.get(joined)
         if concept and joined not in _IDLE:
-            yield Term(concept, start, end, 0.4 if concept in _MINOR else 1.0, True)
+            yield Term(concept, start, end, 0.4 if concept in _MINOR else 0.6 if len(joined) == 1 else 1.0, True)  # fmt: skip
             loose = []
         elif (place := CONCEPTS.get(joined[:-1])) and joined[-1] in _SUFFIXES:
             yield Term(place, start, end, 1.0, True)

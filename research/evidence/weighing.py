@@ -3,12 +3,17 @@ place."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+import rjieba
 
 from research.evidence.lexicon import KIN
 from research.evidence.measures import agrees
 from research.evidence.reading import Reading, Sentence, Term, is_place
+from research.text import has_han
 
 SENTENCES = 3  # of the passages may support one claim together
 _APART = 8  # characters between neighbours
@@ -122,7 +127,7 @@ def replaced(claim: Sentence, chosen: Sequence[Near]) -> tuple[_Item, _Item, Nea
                 if one and two.start - one.end <= _APART:
                     slots[one.key, three.key] = two
         for one, two, three in zip([None, *mine], mine, mine[1:], strict=False):
-            if two.weight < 0.8 or any(_said(two, n.sentence) for n in chosen):
+            if two.weight < 0.8 or not _thing(claim.text[two.start : two.end], two.key) or any(_said(two, n.sentence) for n in chosen):
                 continue
             if three.start - two.end > _APART:
                 continue
@@ -133,6 +138,20 @@ def replaced(claim: Sentence, chosen: Sequence[Near]) -> tuple[_Item, _Item, Nea
             if other and other.key not in known and other.weight >= 0.8:
                 return two, other, near
     return None
+
+
+_NO_THINGS = frozenset("most advance last-year this-year next-year year-on-year all some half first last only since near close average record total".split())  # fmt: skip
+_NO_NOUN = re.compile(r"(?:ed|ing|ly|ous|ive|ful)$")
+
+
+@lru_cache(20_000)
+def _thing(word: str, key: str) -> bool:
+    """Whether a word names a thing, as far as can be told."""
+    if key in _NO_THINGS:
+        return False
+    if has_han(word):
+        return any(tag[:1] in "njlbi" or tag == "vn" for _, tag in rjieba.tag(word))
+    return not _NO_NOUN.search(word)
 
 
 def _said(item: _Item, sentence: Sentence) -> bool:
