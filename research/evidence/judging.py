@@ -16,15 +16,14 @@ from research.evidence import polarity
 from research.evidence.measures import Measure, agrees, dates_clash
 from research.evidence.naming import Name, names, present
 from research.evidence.reading import Reading, Sentence, is_place, read
-from research.evidence.weighing import Near, akin, coverage, nearest, replaced, worth
+from research.evidence.weighing import Near, akin, coverage, nearest, other_subject, replaced, worth
 from research.records import Lack, Ruling
 
-ENOUGH = 0.34  # of a claim's words
+ENOUGH = 0.3  # of a claim's words
 ALIKE = 0.5  # where a single word that is another tells
+CLAUSE = 2.5  # words that make a clause a statement of its own
 ENOUGH_FIGURES = 0.15  # if all its figures are there, and it has some
 RELATED = 0.3  # how alike the words around two figures are that speak of one thing
-SAME = 0.6  # and how alike if they are said of it in nearly the same words
-RIVAL = 0.2  # by how much another figure has to stand nearer to the claim's words
 _NOISE = re.compile(r"\s+")
 
 
@@ -174,7 +173,7 @@ class _Case:
 
     def _nearer(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim speaks of what another figure is of, and not of what its own is of."""
-        if rival.likeness < max(SAME, best.likeness + RIVAL) or self._stated(rival):
+        if rival.likeness < RELATED / 2 or self._stated(rival):
             return False
         near = {key for key, weight in context.items() if weight >= 0.7}
         words = [term for term in self.sentence.terms if term.key in near]
@@ -183,7 +182,8 @@ class _Case:
         its = rival.sentence.contexts[rival.at]
         own = best.sentence.contexts[best.at]
         only_its = [key for key in near if its.get(key, 0) >= 0.5 and own.get(key, 0) < 0.3]
-        only_own = [key for key in near if own.get(key, 0) >= 0.5 and its.get(key, 0) < 0.3]
+        said = {t.key for t in rival.sentence.terms if t.start < rival.measure.start}
+        only_own = [key for key in near if own.get(key, 0) >= 0.5 and its.get(key, 0) < 0.3 and key not in said]  # fmt: skip
         return bool(only_its) and not only_own
 
     def _stated(self, found: _Found) -> bool:
@@ -195,7 +195,9 @@ class _Case:
         if not measure.dated or measure.parts[0] is None:
             return False
         year, month, day = measure.parts
-        if month is None or not any(year in reading.years for reading in self.readings):
+        if month is None:
+            return any(year + 1 in r.years and r.keys & _YEAR_BEFORE for r in self.readings)
+        if not any(year in reading.years for reading in self.readings):
             return False
         for reading in self.readings:
             for sentence in reading.sentences:
@@ -243,36 +245,53 @@ class _Case:
             yield lack
 
     def _turned(self) -> Iterator[Lack]:
-        text = self.sentence.text
-        for clause in self.sentence.clauses:
-            mine = self.sentence.inside(clause)
-            best = self._clause_like(clause)
-            if best is None:
-                continue
-            near, theirs = best
-            pair = polarity.opposite(mine, near.sentence.inside(theirs))
-            if pair and not any(pair[0].key in n.sentence.keys for n in self.chosen[:1]):
-                yield self._opposed(pair, near)
-        for at, found in self.matched:
-            mine = self.sentence.inside(self.sentence.clauses[self.sentence.clause(self.sentence.measures[at].start)])  # fmt: skip
-            other = found.sentence
-            theirs_terms = other.inside(other.clauses[other.clause(found.measure.start)])
-            if not found.measure.dated and (pair := polarity.opposite(mine, theirs_terms)):
-                yield self._opposed(pair, Near(found.passage, other, 0))
+        yield from self._opposites()
         for near in self.chosen[:2]:
             if pair := polarity.reversed_roles(self.sentence, near.sentence):
                 yield self._opposed(pair, near)
-            if pair := polarity.contrary(self.sentence, near.sentence):
+            if self._alike(near) and (pair := polarity.contrary(self.sentence, near.sentence)):
                 yield self._opposed(pair, near)
-        main = self.chosen[0].sentence
+        for near in self._grounds():
+            if polarity.certainty(self.sentence.text) > polarity.certainty(near.sentence.text):
+                yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(near))
         everything = " ".join(n.sentence.text for n in self.chosen)
-        if polarity.certainty(text) > polarity.certainty(main.text):
-            yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(self.chosen[0]))  # fmt: skip
-        if word := polarity.sweeping(text, everything):
+        if word := polarity.sweeping(self.sentence.text, everything, figures=bool(self.matched)):
             yield Lack(kind="polarity", text=word)
         keys = frozenset[str]().union(*(n.sentence.keys for n in self.chosen))
         if term := polarity.strong(self.sentence, keys):
             yield Lack(kind="polarity", text=self.text[term.start : term.end])
+
+    def _opposites(self) -> Iterator[Lack]:
+        for clause in self.sentence.clauses:
+            if best := self._clause_like(clause):
+                near, theirs = best
+                pair = polarity.opposite(self.sentence, clause, near.sentence, theirs)
+                if pair and pair[0].key not in self.chosen[0].sentence.keys:
+                    yield self._opposed(pair, near)
+        for at, found in self.matched:
+            if found.measure.dated:
+                continue
+            mine, other = self.sentence.measures[at], found.sentence
+            clause = self.sentence.clauses[self.sentence.clause(mine.start)]
+            theirs = other.clauses[other.clause(found.measure.start)]
+            near = Near(found.passage, other, 0)
+            if pair := polarity.opposite(self.sentence, clause, other, theirs):
+                yield self._opposed(pair, near)
+            ways = polarity.direction(self.sentence, mine), polarity.direction(other, found.measure)
+            if ways[0] * ways[1] < 0:
+                yield Lack(kind="polarity", text=self._said(mine), found=self._quoted(found))
+
+    def _alike(self, near: Near) -> bool:
+        return coverage(self.sentence.terms, [near]) >= RELATED
+
+    def _grounds(self) -> Iterator[Near]:
+        """The sentences that a claim would rest upon: the nearest, and the one of all its figures."""
+        if self._alike(self.chosen[0]) and coverage(self.sentence.terms, self.chosen[:1]) >= ALIKE:
+            yield self.chosen[0]
+        spots = {(found.passage, found.sentence.start) for _, found in self.matched}
+        if len(spots) == 1:
+            found = self.matched[0][1]
+            yield Near(found.passage, found.sentence, 0)
 
     def _clause_like(self, clause: tuple[int, int]) -> tuple[Near, tuple[int, int]] | None:
         """The clause of the chosen sentences that has most of the words of one of the claim's."""
@@ -311,9 +330,11 @@ class _Case:
         firm = self.matched and len(self.matched) == len(self.sentence.measures)
         floor = ENOUGH_FIGURES if firm else ENOUGH
         if self.crossed:
-            floor += 0.1
-        if words < floor:
+            floor += 0.2
+        if words < floor or (self.crossed and not firm and self._unread()):
             yield Lack(kind="words", text=self.text.strip())
+        elif clause := self._added():
+            yield Lack(kind="words", text=self.text[slice(*clause)].strip(" ，,；;、。."))
         elif not lacks and (swap := self._swap(words)):
             mine, theirs, near = swap
             start = near.sentence.start
@@ -324,15 +345,33 @@ class _Case:
                 found=text[start + theirs.start : start + theirs.end],
             )
 
+    def _unread(self) -> bool:
+        """Whether the claim names something that the other language cannot show."""
+        return any(not present(name, r) for name in names(self.text) for r in self.readings if not self._checkable(name))  # fmt: skip
+
+    def _added(self) -> tuple[int, int] | None:
+        """A clause of some length of which the passages have nothing."""
+        if self.crossed or len(self.sentence.clauses) < 2:
+            return None
+        for clause in self.sentence.clauses:
+            terms = self.sentence.inside(clause)
+            figures = any(clause[0] <= m.start < clause[1] for m in self.sentence.measures)
+            if not figures and sum(t.weight for t in terms) >= CLAUSE and coverage(terms, self.chosen) < ENOUGH_FIGURES:  # fmt: skip
+                return clause
+        return None
+
     def _swap(self, words: float) -> tuple[Piece, Piece, Near] | None:
         """A thing of the claim where the passages speak of another of its sort."""
         if kin := akin(self.sentence, self.chosen):
             return kin
         if self.crossed or words < ALIKE:
             return None
+        if self.matched and (lone := other_subject(self.sentence, self.chosen)):
+            return lone
         return replaced(self.sentence, self.chosen)
 
 
+_YEAR_BEFORE = frozenset(("last-year", "year-on-year"))
 _TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century"))
 
 

@@ -11,8 +11,16 @@ from __future__ import annotations
 from research.text import stem
 
 _CONCEPTS = """
-rise increase grow growth climb jump surge gain raise soar up higher lift expand boost more rose grew risen grown widen 上升 上涨 增长 增加 提高 提升 上调 攀升 回升 走高 涨 增 扩大 增至 升至 多了 涨幅 增幅 增速 升高 加大
-fall drop decline decrease reduce reduction cut lower down fewer less slip plunge shrink slump tumble fell fallen narrow loss-of 下降 下跌 减少 降低 下调 回落 下滑 缩小 降 跌 降至 跌至 少了 降幅 跌幅 减 缩减 收窄 走低 降息 调低 降到
+rise increase grow growth climb jump surge gain raise soar up higher lift expand boost rose grew risen grown widen 上升 上涨 增长 增加 提高 提升 上调 攀升 回升 走高 涨 增 扩大 增至 升至 多了 涨幅 增幅 增速 升高 加大
+fall drop decline decrease reduce reduction cut lower down fewer slip ease shed plunge shrink slump tumble fell fallen narrow loss-of 下降 下跌 减少 降低 下调 回落 下滑 缩小 降 跌 降至 跌至 少了 降幅 跌幅 减 缩减 收窄 走低 降息 调低 降到
+steady unchanged flat stagnate stagnant stable stagnation 维持 停滞 持平 不变 稳定 保持不变
+accept acceptable welcome 接受 欢迎
+rare rarely uncommon seldom 罕见 少见 稀有
+common frequent widespread usual 常见 普遍 频繁
+cheap inexpensive affordable 便宜 廉价
+expensive costly 昂贵 贵
+succeed success successful 成功
+fail failure failed 失败 未能
 open 开放 开馆 开园 开业 开通 启用 通车 投用 营业 开门 对外开放 开启 开幕 inaugurate launch-service
 close shut closure closed 关闭 闭馆 闭园 关门 停业 停运 停用 封闭 歇业 不开放
 start begin launch began begun kick-off onset 开始 启动 开工 开启 动工 开展
@@ -22,14 +30,14 @@ charge toll 收费
 pay cost fee price fare admission ticket expense 门票 票价 价格 费用 花费 费 收取 售价 支付 价 入场费 票 缴纳
 allow permit let legal 允许 可以 可 准许 获准 准予 能 能够
 ban prohibit forbid bar outlaw prohibition 禁止 禁令 严禁 不得 不准 不许 禁
-win beat defeat victory triumph won beaten overcome 击败 战胜 获胜 夺冠 赢得 胜 取胜 胜出 夺得 获得
+win beat defeat victory triumph won beaten overcome clinch 击败 战胜 获胜 夺冠 赢得 胜 取胜 胜出 夺得 获得
 lose defeated-by lost 不敌 落败 负于 输 失利 败给
 draw tie level equalise equalize 战平 平局 扳平 drew-level drew
 buy acquire purchase takeover acquisition bought 收购 购买 买 买入 购入 采购
 sell sale sold 出售 销售 卖 售出 卖出 销量 销售额 出售给
 import 进口
 export 出口
-profit earnings net-income 利润 盈利 净利润 净利 赚
+profit net-income 利润 盈利 净利润 净利 赚
 loss deficit 亏损 亏 亏钱 赤字
 revenue turnover sales-revenue income-from 营收 营业收入 收入 营业额
 income earn disposable-income 可支配收入 所得
@@ -799,7 +807,7 @@ north south|east west|north east|north west|south east|south west|summer winter|
 winter autumn|spring autumn|woman man|child adult|urban rural|domestic overseas|include exclude|all some|fast slow
 easy difficult|strong weak|large small|year-on-year month-on-month|arrive leave|morning evening|rise lose|rise loss|cold heat|young elderly
 resume suspend|resume close|last-year this-year|this-year next-year|last-year next-year|cancel extend|weekday weekend
-silver gold|suspend start|most some|support reject|since until|start delay
+silver gold|suspend start|rise steady|fall steady|reject accept|common rare|cheap expensive|succeed fail|most some|support reject|since until|start delay
 """
 
 # Things of one sort: a statement about one of them is none about another.

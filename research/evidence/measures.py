@@ -25,7 +25,7 @@ volume: 立方米=1 m³=1 cubic-metres=1 cubic-meters=1 升=0.001 公升=0.001 l
 mass: kg=1 公斤=1 千克=1 kilogram=1 kilograms=1 kilogrammes=1 吨=1000 tonne=1000 tonnes=1000 ton=1000 tons=1000 克=0.001 gram=0.001 grams=0.001 斤=0.5 毫克=1e-6 mg=1e-6 milligrams=1e-6 微克=1e-9 micrograms=1e-9 lb=0.4536 lbs=0.4536 pounds=0.4536 磅=0.4536 ounces=0.02835 盎司=0.02835
 temperature: ℃=1 °c=1 摄氏度=1 degrees-celsius=1 degree-celsius=1 celsius=1 度=1 degrees=1
 fahrenheit: ℉=1 °f=1 华氏度=1 degrees-fahrenheit=1
-duration: 秒=1 秒钟=1 second=1 seconds=1 分钟=60 minute=60 minutes=60 min=60 mins=60 小时=3600 个小时=3600 钟头=3600 个钟头=3600 hour=3600 hours=3600 hr=3600 hrs=3600 天=86400 day=86400 days=86400 个工作日=86400 工作日=86400 周=604800 星期=604800 个星期=604800 week=604800 weeks=604800 个月={_YEAR / 12} month={_YEAR / 12} months={_YEAR / 12} 年={_YEAR} year={_YEAR} years={_YEAR} 载={_YEAR} 岁={_YEAR} 周岁={_YEAR} decade={_YEAR * 10} decades={_YEAR * 10} 个世纪={_YEAR * 100} centuries={_YEAR * 100} 毫秒=0.001 milliseconds=0.001 ms=0.001 个季度={_YEAR / 4} quarters={_YEAR / 4}
+duration: 秒=1 秒钟=1 second=1 seconds=1 分钟=60 minute=60 minutes=60 min=60 mins=60 小时=3600 个小时=3600 钟头=3600 个钟头=3600 hour=3600 hours=3600 hr=3600 hrs=3600 天=86400 day=86400 days=86400 个工作日=86400 工作日=86400 周=604800 星期=604800 个星期=604800 week=604800 weeks=604800 个月={_YEAR / 12} 月={_YEAR / 12} 世纪={_YEAR * 100} month={_YEAR / 12} months={_YEAR / 12} 年={_YEAR} year={_YEAR} years={_YEAR} 载={_YEAR} 岁={_YEAR} 周岁={_YEAR} decade={_YEAR * 10} decades={_YEAR * 10} 个世纪={_YEAR * 100} centuries={_YEAR * 100} 毫秒=0.001 milliseconds=0.001 ms=0.001 个季度={_YEAR / 4} quarters={_YEAR / 4}
 speed: km/h=1 kph=1 公里/小时=1 公里每小时=1 公里/时=1 千米/小时=1 kilometres-per-hour=1 kilometers-per-hour=1 km-per-hour=1 kilometres-an-hour=1 kilometers-an-hour=1 km-an-hour=1 miles-an-hour=1.60934 mph=1.60934 miles-per-hour=1.60934 m/s=3.6 米/秒=3.6 米每秒=3.6 metres-per-second=3.6 meters-per-second=3.6
 power: w=1 瓦=1 watts=1 kw=1000 千瓦=1000 kilowatts=1000 mw=1e6 兆瓦=1e6 megawatts=1e6 megawatt=1e6 gw=1e9 吉瓦=1e9 gigawatts=1e9 gigawatt=1e9
 energy: kwh=1 千瓦时=1 度电=1 kilowatt-hours=1 mwh=1000 兆瓦时=1000 gwh=1e6 twh=1e9 terawatt-hours=1e9 gigawatt-hours=1e6
@@ -122,8 +122,12 @@ _SAID = re.compile(
     rf"(?:[\s-](?:and\s)?(?:{'|'.join(_SPOKEN)}|hundred|thousand|million|billion|dozen)\b)*(?:(?<=an)\s|(?<=a)\s)?(?:(?<=\s)(?:hundred|thousand|million|billion|dozen))?)"
     rf"(?P<unit>[\s-](?:{_EN_UNITS})\b)?"
 )
+_AND_HALF = re.compile(
+    rf"\b(?P<n>{'|'.join(_SPOKEN)}|\d+)\sand\sa\shalf\s(?P<unit>{_EN_UNITS})\b|\bhalf\san?\s(?P<unit2>{_EN_UNITS})\b"
+    r"|(?P<han>[一二两三四五六七八九十\d]+)个半(?P<unit3>小时|月|世纪)"
+)
 _SHARE_ZH = re.compile(r"(?P<base>[二三四五六七八九十百千两\d]+)分之(?P<top>[一二三四五六七八九十百零两点\d.]+)")  # fmt: skip
-_SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the)\b|\s(?:all|as|its|their)\b|$|[,.;])|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
+_SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the)\b|\s(?:all|as|its|their)\b|$|[,.;])|(?<=by\s)(?P<by>half)\b(?!\san?\b)|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
 _POINT_PART = re.compile(r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b")
 _HALF_ZH = re.compile(r"一半|半数|过半|对半")
 _GROWN = re.compile(rf"\b(?:{'|'.join(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[一两二三四\d])番|翻倍|(?:近|约)?(?P<grown>增长|增加|提高|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?(?P<fold>\d+(?:\.\d+)?|[一二三四五六七八九十两]+)倍")  # fmt: skip
@@ -486,7 +490,9 @@ def _shares(r: _Reader) -> None:
         r.keep(*match.span(), Measure("ratio", value, value, *match.span(), step, step, r.bound(*match.span()), "%"))  # fmt: skip
     _parts_of_points(r)
     for match in _SHARE_EN.finditer(r.text):
-        if match["part"]:
+        if match["by"]:
+            value = 50.0
+        elif match["part"]:
             if not match["top"] and match["part"] != "half":
                 continue
             top = {"a": 1, "an": 1, None: 1}.get(match["top"]) or _SPOKEN.get(match["top"]) or int(match["top"])  # fmt: skip
@@ -602,13 +608,23 @@ _SURE = frozenset("倍 成 小时 个小时 公里 米 岁 周岁 个月 公顷 
 _NO_NUMBER_AFTER = {"台": "山", "里": "屯洋山塘河庄", "道": "口", "门": "峡", "国": "演志时", "层": "次", "对": "一", "分": "之钟", "年": "级"}  # fmt: skip
 
 
+def _halves(r: _Reader) -> None:
+    """half an hour, six and a half miles, 一个半小时"""
+    for match in _AND_HALF.finditer(r.text):
+        said = match["n"] or match["han"] or "0"
+        whole = _SPOKEN.get(said) or (float(said) if said.isdigit() else han(said))
+        kind, factor = _unit_of(match["unit"] or match["unit2"] or match["unit3"])
+        value = (whole + 0.5) * factor
+        r.keep(*match.span(), Measure(kind, value, value, *match.span(), 0.5 * factor, 0.5 * factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor))  # fmt: skip
+
+
 def _said(r: _Reader) -> None:
     text = r.text
     for match in _HAN_NUMBER.finditer(text):
         figure, unit = match["figure"], match["unit"]
         before = text[match.start() - 1] if match.start() else ""
         following = text[match.end() : match.end() + 1]
-        if before in tuple("第几数初星其之万统唯周每某") or following in tuple(_NO_NUMBER_AFTER.get(unit, ())):  # fmt: skip
+        if figure == "一" and before in tuple("这那上下同") or before in tuple("第几数初星其之万统唯周每某") or following in tuple(_NO_NUMBER_AFTER.get(unit, ())):  # fmt: skip
             continue
         single = len(figure) == 1 and not match["scale"]
         if single and figure in "百千零〇" or "半" in figure and figure != "半":
@@ -634,7 +650,7 @@ def _said(r: _Reader) -> None:
             continue
         value = _spoken(words)
         kind, factor = _unit_of(unit_said)
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), factor, factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor, spoken=value <= 10 and not kind))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), factor, factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor, spoken=value <= 10 and kind in ("", "duration")))  # fmt: skip
 
 
 def _spoken(words: list[str]) -> float:
@@ -651,7 +667,7 @@ def _spoken(words: list[str]) -> float:
     return total + part
 
 
-_READERS: tuple[Callable[[_Reader], None], ...] = (_dates, _times, _spans, _shares, _ordinals, _figures, _said)  # fmt: skip
+_READERS: tuple[Callable[[_Reader], None], ...] = (_dates, _times, _spans, _shares, _ordinals, _halves, _figures, _said)  # fmt: skip
 
 
 @lru_cache(8_192)

@@ -6,17 +6,25 @@ import re
 from functools import lru_cache
 
 from research.evidence.lexicon import OPPOSED
-from research.evidence.reading import Sentence, Term
+from research.evidence.measures import Measure
+from research.evidence.reading import Sentence, Term, is_place
 
 _NOT = re.compile(
-    r"没有|并未|尚未|从未|并非|不再|不是|不(?![仅但过少久论管足到超多低高同断错等]|得不|可或缺|止)|未(?!来|必|成年)|没(?!收)|无(?!论|锡|人|线|数|障|形|偿|疑)|非(?!洲|常|遗|法|凡)"
+    r"没有|并未|尚未|从未|并非|不再|不是|不(?![仅但过少久论管足到超多低高同断错等]|得不|可或缺|止)|未(?!来|必|成年|满|知|婚)|取消|废除|错开|避开|避免|没(?!收)|无(?!论|锡|人|线|数|障|形|偿|疑)|非(?!洲|常|遗|法|凡)"
     r"|\b(?:not(?!\s(?:only|since|until|least))|never|without|neither|nor|cannot|can't|none|nobody|no(?!\s(?:fewer|less|more|later|earlier|doubt)\b|\.))\b|n't\b|\bfail(?:s|ed)?\sto\b|\bunable\b|\bno longer\b|\bden(?:y|ies|ied)\b|否认|拒绝|\brefus(?:e|es|ed)\b"
 )
 _THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
-_PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|打算|即将|规划|筹备|待|\b(?:will|plans?|planned|planning|expected\sto|aims?|intends?|proposed|proposes|scheduled|would|shall|set\sto|due\sto|hopes?\sto|seeks?\sto)\b|'ll\b")  # fmt: skip
+_PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|打算|即将|规划|筹备|\b(?:will|plans?|planned|planning|expected\sto|aims?|intends?|proposed|proposes|scheduled|would|shall|set\sto|due\sto|hopes?\sto|seeks?\sto|(?:is|are)\sto)\b|'ll\b")  # fmt: skip
 _MAYBE = re.compile(r"可能|或许|也许|有望|或将|拟议|考虑|疑似|据传|传闻|\b(?:may(?!\s\d)|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
-_SURE = re.compile(r"必定|必然|一定|肯定|绝对|完全|确定|证明|证实|永久|所有|全部|一切|唯一|从不|总是|彻底|打破|创下|\b(?:certainly|definitely|always|every|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|complete(?:ly)?|entire(?:ly)?|only|all|never|undoubtedly|whole|broke)\b")  # fmt: skip
-_STRONG = frozenset("largest smallest highest lowest longest oldest fastest".split())
+_SURE = re.compile(r"必定|必然|一定(?!程度|的)|肯定|绝对|证明|永久|唯一|从不|总是|彻底|打破|创下|\b(?:certainly|definitely|always|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|undoubtedly|broke)\b")  # fmt: skip
+_ALL = re.compile(r"所有|全部|一切|完全|\b(?:every|all|entire(?:ly)?|completely)\b")
+_RANKED = re.compile(r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+th)[\s-](?:\w+est|most)\b|第[二三四五六七八九十\d]+[大高长老]")  # fmt: skip
+_BEST = re.compile(r"最[大小高低长老早快]|\b(?:larg|bigg|tall|high|long|old|fast|small|deep)est\b|\bmost\s\w+\b")  # fmt: skip
+_MORE_BEFORE = re.compile(r"(?:多|增|升|涨|高|增加|up|more)(?:了|出|约|by|近)?\s?$")
+_LESS_BEFORE = re.compile(r"(?:少|减|降|跌|低|down)(?:了|约|by|近)?\s?$")
+_MORE_AFTER = re.compile(r"\s?(?:more|higher|larger|longer|above|up)\b")
+_LESS_AFTER = re.compile(r"\s?(?:less|fewer|lower|smaller|shorter|below|down)\b")
+_STRONG = frozenset("largest smallest highest lowest longest oldest fastest record".split())
 _ONE_OF = re.compile(r"之一|\bone of\b|\bamong the\b")
 _BETWEEN = tuple(
     re.compile(pattern)
@@ -57,32 +65,53 @@ def contrary(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
     places: dict[str, list[int]] = {}
     for i, term in enumerate(found.terms):
         places.setdefault(term.key, []).append(i)
-    first = [i for i in sorted(mine) if claim.terms[i].key in places and claim.terms[i].weight > 0.35]  # fmt: skip
+    first = [i for i in sorted(mine) if _tells(claim.terms[i]) and claim.terms[i].key in places]
     for i in first[:1]:
         at = places[claim.terms[i].key]
         if not any(j in theirs for j in at):
             return claim.terms[i], found.terms[at[0]]
-    mine_keys = {term.key for i, term in enumerate(claim.terms) if i in mine}
-    for i, term in enumerate(claim.terms):
+    denied = {claim.terms[i].key for i in mine}
+    nearest = _first_of_each(found, theirs)
+    for term in claim.terms:
         at = places.get(term.key, [])
-        if i not in mine and term.weight > 0.35 and at and at[0] in theirs:
-            if all(j in theirs for j in at) and term.key not in mine_keys and not mine:
-                if min(theirs & set(at)) == min(j for j in theirs if found.clause(found.terms[j].start) == found.clause(found.terms[at[0]].start)):  # fmt: skip
-                    return term, found.terms[at[0]]
+        if term.key in denied or not _tells(term) or not at or not set(at) <= theirs:
+            continue
+        if at[0] in nearest:
+            return term, found.terms[at[0]]
     return None
 
 
-def opposite(claim: tuple[Term, ...], found: tuple[Term, ...]) -> tuple[Term, Term] | None:
-    """A word of one clause whose contrary stands in the other, where neither has both."""
-    mine = {term.key: term for term in reversed(claim)}
-    theirs = {term.key: term for term in reversed(found)}
+def _tells(term: Term) -> bool:
+    return term.weight > 0.35 and not is_place(term.key)
+
+
+def _first_of_each(sentence: Sentence, reached: frozenset[int]) -> set[int]:
+    """The first word of each clause that a negation reaches."""
+    first: dict[int, int] = {}
+    for i in sorted(reached):
+        first.setdefault(sentence.clause(sentence.terms[i].start), i)
+    return set(first.values())
+
+
+def opposite(
+    claim: Sentence, clause: tuple[int, int], found: Sentence, theirs: tuple[int, int]
+) -> tuple[Term, Term] | None:
+    """A word of a clause whose contrary stands in the other, where neither has both; not allowed is
+    no contrary of prohibited."""
+    mine = {term.key: term for term in reversed(claim.inside(clause))}
+    its = {term.key: term for term in reversed(found.inside(theirs))}
     for key, term in mine.items():
         against = OPPOSED.get(key, frozenset())
-        if not against or key in theirs or against & mine.keys():
+        if not against or key in its or against & mine.keys():
             continue
-        for other in against & theirs.keys():
-            return term, theirs[other]
+        for other in sorted(against & its.keys()):
+            if _denied(claim, term) == _denied(found, its[other]):
+                return term, its[other]
     return None
+
+
+def _denied(sentence: Sentence, term: Term) -> bool:
+    return any(sentence.terms[i] == term for i in negated(sentence))
 
 
 def reversed_roles(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
@@ -117,17 +146,30 @@ def certainty(text: str) -> int:
     return 2 if _PLAN.search(text) else 3
 
 
-def sweeping(claim: str, found: str) -> str:
-    """A word of the claim that allows no exception, where the passage has none such."""
-    match = _SURE.search(claim)
-    if match and not _SURE.search(found):
-        return match[0]
-    if _ONE_OF.search(found) and not _ONE_OF.search(claim):
-        best = re.search(r"最[大小高低长老早快]|\b(?:larg|bigg|tall|high|long|old)est\b", claim)
-        return best[0] if best else ""
+def direction(sentence: Sentence, measure: Measure) -> int:
+    """1 if a figure is said to be that much more, -1 if less, 0 if neither."""
+    before, after = sentence.text[: measure.start], sentence.text[measure.end :]
+    if _MORE_BEFORE.search(before) or _MORE_AFTER.match(after):
+        return 1
+    return -1 if _LESS_BEFORE.search(before) or _LESS_AFTER.match(after) else 0
+
+
+def sweeping(claim: str, found: str, *, figures: bool) -> str:
+    """A word of the claim that allows no exception, where the passage has none such. What all or
+    every one does is left to the figures if there are some."""
+    for pattern in (_SURE,) if figures else (_SURE, _ALL):
+        match = pattern.search(claim)
+        if match and not (_SURE.search(found) or _ALL.search(found)):
+            return match[0]
+    if best := _BEST.search(claim):
+        for pattern in (_ONE_OF, _RANKED):
+            if pattern.search(found) and not pattern.search(claim) and _BEST.search(found):
+                return best[0]
     return ""
 
 
 def strong(claim: Sentence, keys: frozenset[str]) -> Term | None:
-    """A superlative of the claim that the passage lacks."""
-    return next((t for t in claim.terms if t.key in _STRONG and t.key not in keys), None)
+    """A superlative of the claim where the passage has none."""
+    if keys & _STRONG:
+        return None
+    return next((t for t in claim.terms if t.key in _STRONG and t.weight > 0.5), None)

@@ -154,6 +154,17 @@ def _thing(word: str, key: str) -> bool:
     return not _NO_NOUN.search(word)
 
 
+def other_subject(claim: Sentence, chosen: Sequence[Near]) -> tuple[Term, Term, Near] | None:
+    """The first word of a claim if it is a thing and all that the passages lack, with how the
+    sentence begins that has the rest."""
+    terms = [term for term in claim.terms if term.weight >= 0.8]
+    near = chosen[0]
+    if len(terms) < 3 or not near.sentence.terms or not _thing(claim.text[terms[0].start : terms[0].end], terms[0].key):  # fmt: skip
+        return None
+    lacking = [t for t in terms if not any(worth(t, n.sentence) for n in chosen)]
+    return (terms[0], near.sentence.terms[0], near) if lacking == terms[:1] else None
+
+
 def _said(item: _Item, sentence: Sentence) -> bool:
     return worth(Term(item.key, item.start, item.end, item.weight), sentence) > 0
 

@@ -96,10 +96,10 @@ SUPPORTED = [
     ("乞力马扎罗山的最高峰Kibo海拔5895米。", [KILIMANJARO]),
     ("该疫苗的有效率为94.1%，试验中安慰剂组有185例。", [VACCINE]),
     ("The bridge is 55 km long and opened on 24 October 2018.", [BRIDGE]),
-    ("有轨电车线路全长14.5公里，造价4.8亿欧元。", [TRAM]),
+    ("有轨电车线路将长14.5公里，造价预计为4.8亿欧元。", [TRAM]),
     ("城堡成人票价24欧元，儿童12欧元。", [PRICES]),
     # several passages together
-    ("Kibo is 5,895 metres high, and the tram line has 23 stops.", [KILIMANJARO, TRAM]),
+    ("Kibo is 5,895 metres high, and the tram line will have 23 stops.", [KILIMANJARO, TRAM]),
     ("港珠澳大桥全长55公里，故宫占地72万平方米。", [BRIDGE, PALACE]),
 ]  # fmt: skip
 
