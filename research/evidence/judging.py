@@ -21,6 +21,8 @@ from research.records import Lack, Ruling
 
 ENOUGH = 0.3  # of a claim's words
 ALIKE = 0.5  # where a single word that is another tells
+SHARED = 0.38  # and of how much of the claim's words the other figure's sentence has to have
+NEARER = 0.05  # by how much a figure has to stand nearer to the claim's words than its own
 CLAUSE = 2.5  # words that make a clause a statement of its own
 ENOUGH_FIGURES = 0.15  # if all its figures are there, and it has some
 RELATED = 0.3  # how alike the words around two figures are that speak of one thing
@@ -173,7 +175,15 @@ class _Case:
 
     def _nearer(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim speaks of what another figure is of, and not of what its own is of."""
-        if rival.likeness < RELATED / 2 or self._stated(rival):
+        apart = rival.sentence is not best.sentence
+        if apart and rival.likeness < best.likeness + NEARER or self._stated(rival):
+            return False
+        if best.measure.dated and any(
+            agrees(mine, other)
+            for mine in self.sentence.measures
+            for other in best.sentence.measures
+            if not mine.dated
+        ):
             return False
         near = {key for key, weight in context.items() if weight >= 0.7}
         words = [term for term in self.sentence.terms if term.key in near]
@@ -196,7 +206,8 @@ class _Case:
             return False
         year, month, day = measure.parts
         if month is None:
-            return any(year + 1 in r.years and r.keys & _YEAR_BEFORE for r in self.readings)
+            compared = _COMPARED.search(self.sentence.text[: measure.start])
+            return compared is not None and any(year + 1 in r.years and r.keys & _YEAR_BEFORE for r in self.readings)
         if not any(year in reading.years for reading in self.readings):
             return False
         for reading in self.readings:
@@ -211,7 +222,7 @@ class _Case:
         if rival.likeness >= RELATED:
             return True
         near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
-        return near >= RELATED or (self.crossed and near > 0.1)
+        return near >= SHARED or (self.crossed and near > 0.1)
 
     def _said(self, measure: Measure) -> str:
         return self.text[measure.start : measure.end].strip()
@@ -266,8 +277,14 @@ class _Case:
             if best := self._clause_like(clause):
                 near, theirs = best
                 pair = polarity.opposite(self.sentence, clause, near.sentence, theirs)
-                if pair and pair[0].key not in self.chosen[0].sentence.keys:
+                if pair and pair[0].key not in self.chosen[0].sentence.keys and not self._until(pair[0].key):  # fmt: skip
                     yield self._opposed(pair, near)
+        if coverage(self.sentence.terms, self.chosen[:1]) >= ALIKE:
+            main = self.chosen[0]
+            whole = (0, len(self.sentence.text))
+            pair = polarity.opposite(self.sentence, whole, main.sentence, (0, len(main.sentence.text)))  # fmt: skip
+            if pair and not self._says(pair[0].key) and not self._until(pair[0].key):
+                yield self._opposed(pair, main)
         for at, found in self.matched:
             if found.measure.dated:
                 continue
@@ -275,11 +292,20 @@ class _Case:
             clause = self.sentence.clauses[self.sentence.clause(mine.start)]
             theirs = other.clauses[other.clause(found.measure.start)]
             near = Near(found.passage, other, 0)
-            if pair := polarity.opposite(self.sentence, clause, other, theirs):
+            pair = polarity.opposite(self.sentence, clause, other, theirs)
+            if pair and not self._until(pair[0].key):
                 yield self._opposed(pair, near)
             ways = polarity.direction(self.sentence, mine), polarity.direction(other, found.measure)
             if ways[0] * ways[1] < 0:
                 yield Lack(kind="polarity", text=self._said(mine), found=self._quoted(found))
+
+    def _until(self, key: str) -> bool:
+        """What is open until four closes at four."""
+        clock = any(found.measure.kind == "clock" for _, found in self.matched)
+        return clock and key in ("open", "close")
+
+    def _says(self, key: str) -> bool:
+        return any(key in near.sentence.keys for near in self.chosen)
 
     def _alike(self, near: Near) -> bool:
         return coverage(self.sentence.terms, [near]) >= RELATED
@@ -329,6 +355,8 @@ class _Case:
     def _missing_words(self, words: float, lacks: list[Lack]) -> Iterator[Lack]:
         firm = self.matched and len(self.matched) == len(self.sentence.measures)
         floor = ENOUGH_FIGURES if firm else ENOUGH
+        if firm and sum(term.weight for term in self.sentence.terms) <= CLAUSE and self._measured():
+            floor = 0.0
         if self.crossed:
             floor += 0.2
         if words < floor or (self.crossed and not firm and self._unread()):
@@ -344,6 +372,10 @@ class _Case:
                 text=self.text[mine.start : mine.end],
                 found=text[start + theirs.start : start + theirs.end],
             )
+
+    def _measured(self) -> bool:
+        """Whether a matched figure has a unit, so that it is hardly the same by chance."""
+        return any(found.measure.kind not in ("", "count", "date", "ordinal") for _, found in self.matched)  # fmt: skip
 
     def _unread(self) -> bool:
         """Whether the claim names something that the other language cannot show."""
@@ -371,6 +403,7 @@ class _Case:
         return replaced(self.sentence, self.chosen)
 
 
+_COMPARED = re.compile(r"(?:\bthan|\bfrom|\bover|\bwith|\bin|比|较)[^,，]{0,8}$")
 _YEAR_BEFORE = frozenset(("last-year", "year-on-year"))
 _TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century"))
 

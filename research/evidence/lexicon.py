@@ -186,7 +186,7 @@ evening night 晚上 晚间 夜间 晚
 weekday 工作日
 weekend 周末
 holiday vacation 假期 假日 节假日 长假
-day daily every-day a-day each-day 每天 每日 天 平均每天
+day daily every-day a-day each-day 每天 每日 天
 year annual yearly every-year each-year a-year per-year 每年 年度
 month monthly 月度 每月
 last-year previous-year year-before year-earlier prior-year past-year 去年 上年 前一年 上年同期
@@ -197,7 +197,7 @@ month-on-month 环比
 first-half 上半年 前六个月
 per-capita per-person per-head 人均
 total overall altogether whole 总 总计 合计 共 总共 共计
-average mean median 平均 均值 中位数 均
+average mean median 平均 均值 中位数 均 日均 月均 年均
 record 纪录 创纪录 历史最高
 percentage share proportion 占比 比重 占 比例 份额
 ratio 比值 比
@@ -210,7 +210,7 @@ city municipality 城市 市
 province 省
 capital 首都
 region area 地区 区域
-world global worldwide international 世界 全球 国际
+world global worldwide international 世界 全球 国际 全世界 世界各地
 world-heritage heritage 世界遗产 遗产 文化遗产
 list inscribe added entry 名录 列入 入选 载入 名单
 culture cultural 文化
@@ -801,6 +801,7 @@ musk elon-musk 马斯克
 
 # Concepts of which one says the contrary of the other about one thing.
 _OPPOSED = """
+rise steady|fall steady|reject accept|common rare|cheap expensive|succeed fail
 rise fall|open close|start end|free charge|free pay|allow ban|win lose|win draw|lose draw|buy sell|import export
 profit loss|approve reject|support oppose|delay advance|before after|largest smallest|highest lowest|first last
 north south|east west|north east|north west|south east|south west|summer winter|summer autumn|summer spring|winter spring

@@ -390,6 +390,12 @@ def _steps(said: str, scale: float) -> tuple[float, float]:
     return step, scale * 10.0**zeros if zeros and whole.strip("0") else step
 
 
+def _coarse(value: float) -> float:
+    """The worth of the last digit of a whole number that is not 0."""
+    digits = f"{value:.0f}"
+    return 10.0 ** (len(digits) - len(digits.rstrip("0")))
+
+
 def _part(said: str | None) -> int | None:
     return int(han(said)) if said else None
 
@@ -640,7 +646,7 @@ def _said(r: _Reader) -> None:
             scale = 1.0
         kind, factor = _unit_of(unit)
         inside = (match["more"] or match["after"] or "") and "some"
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, scale * factor, r.bound(*match.span(), inside), f"{factor}{kind}", factor=factor))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, _coarse(value) * factor, r.bound(*match.span(), inside), f"{factor}{kind}", factor=factor))  # fmt: skip
     for match in _SAID.finditer(text):
         words = re.findall(r"[a-z]+", match["figure"])
         unit_said = match["unit"]

@@ -104,10 +104,12 @@ def _han_names(text: str) -> Iterator[Name]:
         elif start >= 0 and len(word) > 1 and has_han(word) and tag in _NAMED and not concept:
             yield Name(word, start, (), exact=True)
     for match in _SUFFIXED.finditer(text):
-        pieces = [w for w, _ in rjieba.tag(match[0])]
-        head = pieces[-2] if len(pieces) > 1 else ""
-        if head and len(head) > 1 and head not in CONCEPTS:
-            said = "".join(pieces[-2:])
+        said = ""
+        for piece, tag in reversed(rjieba.tag(match[0])):
+            if tag[:1] not in "njbz" and tag != "vn":
+                break
+            said = piece + said
+        if len(said) > 3 and said not in CONCEPTS and len(rjieba.cut(said)) > 1:
             yield Name(said, match.end() - len(said), (), exact=True)
 
 

@@ -15,8 +15,8 @@ _NOT = re.compile(
 )
 _THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
 _PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|打算|即将|规划|筹备|\b(?:will|plans?|planned|planning|expected\sto|aims?|intends?|proposed|proposes|scheduled|would|shall|set\sto|due\sto|hopes?\sto|seeks?\sto|(?:is|are)\sto)\b|'ll\b")  # fmt: skip
-_MAYBE = re.compile(r"可能|或许|也许|有望|或将|拟议|考虑|疑似|据传|传闻|\b(?:may(?!\s\d)|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
-_SURE = re.compile(r"必定|必然|一定(?!程度|的)|肯定|绝对|证明|永久|唯一|从不|总是|彻底|打破|创下|\b(?:certainly|definitely|always|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|undoubtedly|broke)\b")  # fmt: skip
+_MAYBE = re.compile(r"可能|或许|也许|有望|或将|拟议|考虑|疑似|据传|传闻|\b(?:may(?!\s(?:\d|not\b))|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
+_SURE = re.compile(r"(?<!不)确定|必定|必然|一定(?!程度|的)|肯定|绝对|证明|永久|唯一|从不|总是|彻底|打破|创下|\b(?:certainly|definitely|always|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|undoubtedly|broke)\b")  # fmt: skip
 _ALL = re.compile(r"所有|全部|一切|完全|\b(?:every|all|entire(?:ly)?|completely)\b")
 _RANKED = re.compile(r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+th)[\s-](?:\w+est|most)\b|第[二三四五六七八九十\d]+[大高长老]")  # fmt: skip
 _BEST = re.compile(r"最[大小高低长老早快]|\b(?:larg|bigg|tall|high|long|old|fast|small|deep)est\b|\bmost\s\w+\b")  # fmt: skip
@@ -102,7 +102,7 @@ def opposite(
     its = {term.key: term for term in reversed(found.inside(theirs))}
     for key, term in mine.items():
         against = OPPOSED.get(key, frozenset())
-        if not against or key in its or against & mine.keys():
+        if not against or key in its or against & mine.keys() or term.weight <= 0.4:
             continue
         for other in sorted(against & its.keys()):
             if _denied(claim, term) == _denied(found, its[other]):

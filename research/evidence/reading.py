@@ -24,7 +24,7 @@ _IDLE = frozenset("也 为 已 已经 有 由 等 该 此 其 其中 约 近 就
 _MINOR = frozenset("may will since until after before during also say need hold use main people number level have get give name year day level include show new after provide allow many reach some".split())  # fmt: skip
 
 
-_SUFFIXES = frozenset("省市县区州国山人者率额量")
+_SUFFIXES = frozenset("省市县区州国山人者率额量队")
 
 
 @dataclass(frozen=True, slots=True)

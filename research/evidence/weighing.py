@@ -147,7 +147,7 @@ _NO_NOUN = re.compile(r"(?:ed|ing|ly|ous|ive|ful)$")
 @lru_cache(20_000)
 def _thing(word: str, key: str) -> bool:
     """Whether a word names a thing, as far as can be told."""
-    if key in _NO_THINGS:
+    if key in _NO_THINGS or word in ("fewer", "lower", "higher"):
         return False
     if has_han(word):
         return any(tag[:1] in "njlbi" or tag == "vn" for _, tag in rjieba.tag(word))

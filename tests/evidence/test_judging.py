@@ -151,7 +151,7 @@ WEAK = [
     ("The castle was built for King Ludwig in the style of Versailles.", [PRICES]),
     ("The vaccine was developed with researchers at Oxford University.", [VACCINE]),
     # the contrary
-    ("Camping is allowed inside the crater without a permit.", [KILIMANJARO]),
+    ("Camping is allowed inside the crater.", [KILIMANJARO]),
     ("故宫除法定节假日外每周一开放。", [PALACE]),
     ("未满18周岁的未成年人不能免费参观。", [PALACE]),
     ("The council rejected the new tram line.", [TRAM]),
