@@ -207,7 +207,9 @@ class _Case:
         year, month, day = measure.parts
         if month is None:
             compared = _COMPARED.search(self.sentence.text[: measure.start])
-            return compared is not None and any(year + 1 in r.years and r.keys & _YEAR_BEFORE for r in self.readings)
+            return compared is not None and any(
+                year + 1 in r.years and r.keys & _YEAR_BEFORE for r in self.readings
+            )
         if not any(year in reading.years for reading in self.readings):
             return False
         for reading in self.readings:
@@ -421,4 +423,3 @@ def _likeness(claim: dict[str, float], found: dict[str, float]) -> float:
     if not total:
         return 0.0
     return sum(min(weight, found.get(key, 0.0)) for key, weight in claim.items()) / total
-

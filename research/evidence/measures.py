@@ -58,7 +58,15 @@ for _line in _UNITS.strip().splitlines():
         _UNIT[_word if _word[0] == "-" else _word.replace("-", " ")] = (_kind, float(_factor))
 _MONEY = {"$": "usd", "us$": "usd", "usd": "usd", "¥": "yuan", "￥": "yuan", "rmb": "yuan", "cny": "yuan"}  # fmt: skip
 _MONEY |= {"€": "eur", "eur": "eur", "£": "gbp", "gbp": "gbp", "hk$": "hkd"}
-_SCALE = {"万亿": 1e12, "千亿": 1e11, "百亿": 1e10, "十亿": 1e9, "亿": 1e8, "千万": 1e7, "百万": 1e6}
+_SCALE = {
+    "万亿": 1e12,
+    "千亿": 1e11,
+    "百亿": 1e10,
+    "十亿": 1e9,
+    "亿": 1e8,
+    "千万": 1e7,
+    "百万": 1e6,
+}
 _SCALE |= {"十万": 1e5, "万": 1e4, "千": 1e3, "百": 1e2, "trillion": 1e12, "tn": 1e12, "trn": 1e12}
 _SCALE |= {"billion": 1e9, "bn": 1e9, "million": 1e6, "mn": 1e6, "thousand": 1e3, "hundred": 1e2}
 _SCALE |= {"m": 1e6, "b": 1e9, "k": 1e3, "dozen": 12, "lakh": 1e5, "crore": 1e7}
@@ -128,7 +136,9 @@ _AND_HALF = re.compile(
 )
 _SHARE_ZH = re.compile(r"(?P<base>[二三四五六七八九十百千两\d]+)分之(?P<top>[一二三四五六七八九十百零两点\d.]+)")  # fmt: skip
 _SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the)\b|\s(?:all|as|its|their)\b|$|[,.;])|(?<=by\s)(?P<by>half)\b(?!\san?\b)|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
-_POINT_PART = re.compile(r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b")
+_POINT_PART = re.compile(
+    r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b"
+)
 _HALF_ZH = re.compile(r"一半|半数|过半|对半")
 _GROWN = re.compile(rf"\b(?:{'|'.join(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[一两二三四\d])番|翻倍|(?:近|约)?(?P<grown>增长|增加|提高|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?(?P<fold>\d+(?:\.\d+)?|[一二三四五六七八九十两]+)倍")  # fmt: skip
 _ISO = re.compile(r"(?<![\d.])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d.])")
@@ -402,7 +412,11 @@ def _part(said: str | None) -> int | None:
 
 def _dates(r: _Reader) -> None:
     def date(
-        match: re.Match[str], y: int | None, m: int | None = None, d: int | None = None, end: int = 0
+        match: re.Match[str],
+        y: int | None,
+        m: int | None = None,
+        d: int | None = None,
+        end: int = 0,
     ) -> Measure | None:
         if m is not None and not 1 <= m <= 12 or d is not None and not 1 <= d <= 31:
             return None
@@ -412,12 +426,16 @@ def _dates(r: _Reader) -> None:
     for match in _ISO.finditer(text):
         r.keep(*match.span(), date(match, *(int(match[name]) for name in "ymd")))
     for match in _DECADE.finditer(text):
-        century = int(match["c"]) if match["c"] else int(han(match["n"])) - 1 if match["n"] else None
+        century = (
+            int(match["c"]) if match["c"] else int(han(match["n"])) - 1 if match["n"] else None
+        )
         ten = int(match["t"]) if match["t"] else int(han(match["ten"])) // 10
         value = (century if century is not None else 19) * 100 + ten * 10
         r.keep(*match.span(), Measure("decade", value, value, *match.span()))
     for match in _CENTURY.finditer(text):
-        value = int(match["n"] or 0) or _RANK.get(match["w"] or "", 0) or int(han(match["h"] or "0"))
+        value = (
+            int(match["n"] or 0) or _RANK.get(match["w"] or "", 0) or int(han(match["h"] or "0"))
+        )
         r.keep(*match.span(), Measure("century", value, value, *match.span()))
     for match in _MONTHS_ZH.finditer(text):
         year = _part(match["y"])
@@ -543,7 +561,11 @@ def _spans(r: _Reader) -> None:
     """Ranges: both ends bear the unit that is said once."""
     for match in (*_BETWEEN.finditer(r.text), *_RANGE.finditer(r.text)):
         groups = match.groupdict()
-        if groups["unit"] is None and not (groups["scales"] or groups["money"]) or not r.free(match):
+        if (
+            groups["unit"] is None
+            and not (groups["scales"] or groups["money"])
+            or not r.free(match)
+        ):
             continue
         moved = re.search(r"从|由|自|\bfrom\s?$|(?:rose|fell|rise|fall|grew|grow\w*|increas\w*|decreas\w*|drop\w*|declin\w*|jump\w*|climb\w*|slip\w*)[^.]{0,12}$", r.text[max(0, match.start() - 12) : match.start()])  # fmt: skip
         if moved or (match.re is _BETWEEN and match[0].startswith("from") and re.search(r"(?:rose|fell|rise|fall|grew|grow\w*|increas\w*|decreas\w*|drop\w*|declin\w*|jump\w*|climb\w*|slip\w*|cut|rais\w*|lower\w*)[^.]{0,40}$", r.text[max(0, match.start() - 60) : match.start()])):  # fmt: skip

@@ -56,7 +56,7 @@ def _capitalised(text: str) -> Iterator[Name]:
     for match in _RUN.finditer(text):
         words = re.findall(r"[\w'’&]+", match[0])
         start, said = match.start(), match[0]
-        opens = not text[:start].strip("\"'“‘( ") or text[:start].rstrip()[-1:] in ".:!?“\""
+        opens = not text[:start].strip("\"'“‘( ") or text[:start].rstrip()[-1:] in '.:!?“"'
         if opens and words[0].lower() in STOP | {"the", "its", "no", "not"}:
             said = said[len(words[0]) :].lstrip()
             start += len(match[0]) - len(said)
@@ -144,4 +144,3 @@ def _spelled_out(words: list[str], text: str) -> bool:
         if words[0] == heads.lower():
             return True
     return False
-

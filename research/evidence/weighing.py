@@ -127,7 +127,11 @@ def replaced(claim: Sentence, chosen: Sequence[Near]) -> tuple[_Item, _Item, Nea
                 if one and two.start - one.end <= _APART:
                     slots[one.key, three.key] = two
         for one, two, three in zip([None, *mine], mine, mine[1:], strict=False):
-            if two.weight < 0.8 or not _thing(claim.text[two.start : two.end], two.key) or any(_said(two, n.sentence) for n in chosen):
+            if (
+                two.weight < 0.8
+                or not _thing(claim.text[two.start : two.end], two.key)
+                or any(_said(two, n.sentence) for n in chosen)
+            ):
                 continue
             if three.start - two.end > _APART:
                 continue

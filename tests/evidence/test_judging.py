@@ -189,3 +189,93 @@ CASES = [
 def test_a_claim_is_judged_by_what_its_passages_say(claim: str, passages: list[str], status: str) -> None:  # fmt: skip
     ruling = judge(claim, passages)
     assert ruling.status == status, ruling
+
+
+@pytest.mark.parametrize("text", [KILIMANJARO, PALACE, TRAM, STEEL, VACCINE, BRIDGE, PRICES, POWER])
+def test_a_passage_bears_itself_out(text: str) -> None:
+    ruling = judge(text, [TRAM, text])
+    assert (ruling.status, ruling.lacks, ruling.score) == ("supported", (), 1.0)
+
+
+def test_what_is_missing_is_named_as_the_claim_has_it_and_what_stands_there_as_the_passage_does() -> (
+    None
+):
+    ruling = judge("故宫旺季门票为８０元。", [TRAM, PALACE])
+    (lack,) = ruling.lacks
+    assert (lack.kind, lack.text, lack.found) == ("figure", "８０元", "60元")
+    assert ruling.passage == 1
+    assert "旺季" in PALACE[ruling.start : ruling.end]
+
+
+def test_the_nearest_sentence_of_the_nearest_passage_is_pointed_at() -> None:
+    ruling = judge("The line will have 23 stops.", [PALACE, KILIMANJARO, TRAM])
+    assert ruling.passage == 2
+    assert TRAM[ruling.start : ruling.end].startswith("The line will be 14.5")
+    assert TRAM[ruling.start : ruling.end].endswith("a day.")
+
+
+def test_without_passages_or_words_nothing_is_supported() -> None:
+    assert judge("The line has 23 stops.", []).status == "weak"
+    assert judge("The line has 23 stops.", ["", " "]).status == "weak"
+    assert judge("", [TRAM]).status == "weak"
+    assert judge("……", [TRAM]).status == "weak"
+
+
+ANY_TEXT = st.text(max_size=120) | st.text("0123456789.,:-–~年月日时点%万亿千百十一二三半成倍元约近超 aehmnoty$€'\n", max_size=60)  # fmt: skip
+
+
+def check(ruling: Ruling, claim: str, passages: list[str]) -> None:
+    assert ruling.status in ("supported", "weak", "differs")
+    assert 0 <= ruling.score <= 1
+    assert (ruling.status == "supported") == (not ruling.lacks)
+    if passages:
+        assert 0 <= ruling.start <= ruling.end <= len(passages[ruling.passage])
+    assert all(lack.text in claim for lack in ruling.lacks)
+    assert all(not lack.found or any(lack.found in p for p in passages) for lack in ruling.lacks)
+
+
+@settings(deadline=None, max_examples=300)
+@given(ANY_TEXT, st.lists(ANY_TEXT, max_size=3))
+def test_no_text_is_an_error(claim: str, passages: list[str]) -> None:
+    check(judge(claim, passages), claim, passages)
+
+
+@settings(deadline=None, max_examples=200)
+@given(ANY_TEXT, ANY_TEXT)
+def test_whatever_a_passage_says_word_for_word_it_supports(claim: str, rest: str) -> None:
+    assume(any(char.isalnum() for char in claim))
+    assert judge(claim, [rest, claim]).status == "supported"
+
+
+def figures() -> list[tuple[str, int]]:
+    """Sentences with the place of one of their digits; years and the like are figures as well."""
+    texts = [KILIMANJARO, PALACE, TRAM, STEEL, VACCINE, BRIDGE, PRICES, POWER]
+    found = []
+    for text in texts:
+        for sentence in text.replace("。", "。\n").replace(". ", ".\n").splitlines():
+            places = [at for at, char in enumerate(sentence) if char.isdigit()]
+            found += [(sentence, at) for at in places]
+    return found
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sampled_from(figures()), st.integers(1, 9))
+def test_a_sentence_with_one_digit_changed_is_not_supported(
+    place: tuple[str, int], more: int
+) -> None:
+    sentence, at = place
+    digit = str((int(sentence[at]) + more) % 10)
+    changed = sentence[:at] + digit + sentence[at + 1 :]
+    assume(not (digit == "0" and not sentence[at - 1 : at].isdigit()))
+    assert judge(changed, [sentence]).status != "supported", changed
+
+
+def test_a_report_of_six_hundred_sentences_takes_less_than_a_second() -> None:
+    texts = [KILIMANJARO, PALACE, TRAM, STEEL, VACCINE, BRIDGE, PRICES, POWER]
+    passages = [f"{texts[i % 8]} {i} {texts[(i + 3) % 8]}"[:400] for i in range(300)]
+    claims = [f"{CASES[i % len(CASES)][0]} {i}" for i in range(600)]
+    judge("warm 热", ["起 up"])
+    start = time.perf_counter()
+    for i, claim in enumerate(claims):
+        judge(claim, passages[i % 300 : i % 300 + 1 + i % 3])
+    assert time.perf_counter() - start < 5  # on a machine that does other things as well
