@@ -198,6 +198,10 @@ def plain(text: str) -> str:
     return text.translate(_FOLDING)
 
 
+_FAMILY = {kind: "money" for kind, _ in _UNIT.values() if kind.startswith("money")}
+_FAMILY |= {"points": "ratio", "times": "ratio", "fahrenheit": "temperature"}
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A figure from `low` to `high` in base units of its kind, or a date as `parts` (year, month,
@@ -225,9 +229,7 @@ class Measure:
     @property
     def family(self) -> str:
         """What may stand in its place: money of any currency, a share however it is said."""
-        if self.kind.startswith("money"):
-            return "money"
-        return {"points": "ratio", "times": "ratio", "fahrenheit": "temperature"}.get(self.kind, self.kind)  # fmt: skip
+        return _FAMILY.get(self.kind, self.kind)
 
     @property
     def dated(self) -> bool:
@@ -235,6 +237,22 @@ class Measure:
 
 
 _TIMES = frozenset(("clock", "weekday", "quarter", "half", "decade", "century", "score", "edition"))
+
+
+_COUNTED = frozenset(("count", "people"))
+
+
+def _bare_agree(claim: Measure, found: Measure) -> bool:
+    """Whether a number without a unit is the number of a figure with one, or of a year."""
+    one, other = claim.bare, found.bare
+    if abs(one - other) > (BOUND - 1) * max(abs(one), abs(other)):
+        return False
+    if claim.dated or found.dated:
+        date = claim if claim.dated else found
+        return date.parts[1] is None and _close(one, other)
+    if claim.kind in _TIMES or found.kind in _TIMES:
+        return False
+    return agrees(_unitless(claim), _unitless(found))
 
 
 def _unitless(measure: Measure) -> Measure:
@@ -256,19 +274,15 @@ def _close(one: float, other: float) -> bool:
 
 def agrees(claim: Measure, found: Measure) -> bool:
     """Whether what is found bears the claim's figure out: equal, or rounded by the claim."""
-    if claim.dated and found.dated:
-        return dates_agree(claim, found)
-    if claim.dated or found.dated:
-        date, other = (claim, found) if claim.dated else (found, claim)
-        return other.kind == "" and date.parts[1] is None and _close(date.bare, other.bare)
-    if claim.family != found.family:
-        loose = ("count", "people")
-        if "" in (claim.kind, found.kind) and claim.kind not in _TIMES and found.kind not in _TIMES:
-            claim, found = _unitless(claim), _unitless(found)
-        elif not (claim.kind in loose and found.kind in loose):
+    if claim.kind != found.kind:
+        if claim.kind == "" or found.kind == "":
+            return _bare_agree(claim, found)
+        if claim.family == found.family:
+            return _shares_agree(claim, found)
+        if not {claim.kind, found.kind} <= _COUNTED:
             return False
-    elif claim.kind != found.kind:
-        return _shares_agree(claim, found)
+    elif claim.dated:
+        return dates_agree(claim, found)
     if claim.kind == "clock":
         return _close(claim.low, found.low) or (
             "?" in (claim.unit, found.unit) and _close(claim.low % 720, found.low % 720)

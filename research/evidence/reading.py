@@ -54,6 +54,14 @@ class Sentence:
         return frozenset(term.key for term in self.terms)
 
     @cached_property
+    def beginnings(self) -> frozenset[str]:
+        return frozenset(key[:5] for key in self.keys)
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        return frozenset(self.text)
+
+    @cached_property
     def contexts(self) -> tuple[dict[str, float], ...]:
         return tuple(self._context(measure) for measure in self.measures)
 

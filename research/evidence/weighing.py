@@ -31,15 +31,17 @@ class Near:
 
 def worth(term: Term, sentence: Sentence) -> float:
     """How much a sentence has of a term: 1 for the same, less for one like it."""
-    if term.key in sentence.keys:
+    key = term.key
+    if key in sentence.keys:
         return 1.0
-    if term.key.isascii():
-        alike = len(term.key) > 5 and any(key[:5] == term.key[:5] for key in sentence.keys)
-        return _LIKE if alike and not is_place(term.key) else 0.0
-    if term.key in sentence.text:
+    if key.isascii():
+        alike = len(key) > 5 and key[:5] in sentence.beginnings and not is_place(key)
+        return _LIKE if alike else 0.0
+    if key in sentence.text:
         return 1.0
-    shared = sum(char in sentence.text for char in term.key) / len(term.key)
-    return _LIKE if shared >= 0.5 and len(term.key) > 1 else 0.0
+    letters = sentence.letters
+    shared = len(letters.intersection(key))
+    return _LIKE if shared * 2 >= len(set(key)) and len(key) > 1 else 0.0
 
 
 def nearest(claim: Sentence, readings: Sequence[Reading]) -> list[Near]:
