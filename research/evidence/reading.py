@@ -5,6 +5,7 @@ with the words that they belong to. Read once, kept while it is asked for again.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -65,8 +66,12 @@ class Sentence:
     def contexts(self) -> tuple[dict[str, float], ...]:
         return tuple(self._context(measure) for measure in self.measures)
 
+    @cached_property
+    def _cuts(self) -> list[int]:
+        return [start for start, _ in self.clauses]
+
     def clause(self, at: int) -> int:
-        return next((i for i, (start, end) in enumerate(self.clauses) if start <= at < end), 0)
+        return max(0, bisect_right(self._cuts, at) - 1)
 
     def inside(self, clause: tuple[int, int]) -> tuple[Term, ...]:
         return tuple(term for term in self.terms if clause[0] <= term.start < clause[1])
@@ -204,7 +209,7 @@ def _latin_terms(runs: list[tuple[str, int, int]], text: str, covered: bytearray
         size = 1
         if stemmed in PHRASES:
             size = next((n for n in (5, 4, 3, 2) if _phrase(runs[at : at + n], n, text) in CONCEPTS), 1)  # fmt: skip
-        key = _phrase(runs[at : at + size], size, text)
+        key = _phrase(runs[at : at + size], size, text) if size > 1 else stemmed
         end = runs[at + size - 1][2]
         at += size
         if size == 1 and (covered[start] or word[0].isdigit()):
