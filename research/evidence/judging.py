@@ -176,7 +176,7 @@ class _Case:
     def _nearer(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim speaks of what another figure is of, and not of what its own is of."""
         apart = rival.sentence is not best.sentence
-        if apart and rival.likeness < best.likeness + NEARER or self._stated(rival):
+        if apart and rival.likeness < best.likeness + NEARER or self._stated(best, rival):
             return False
         if best.measure.dated and any(
             agrees(mine, other)
@@ -187,18 +187,24 @@ class _Case:
             return False
         near = {key for key, weight in context.items() if weight >= 0.7}
         words = [term for term in self.sentence.terms if term.key in near]
-        if not all(worth(term, rival.sentence) for term in words):
+        passage = self.readings[rival.passage].keys
+        if not all(worth(term, rival.sentence) or term.key in passage for term in words):
             return False
         its = rival.sentence.contexts[rival.at]
         own = best.sentence.contexts[best.at]
         only_its = [key for key in near if its.get(key, 0) >= 0.5 and own.get(key, 0) < 0.3]
+        if best.measure.dated and any(key in own and own[key] > its.get(key, 0) for key in near):
+            return False
         said = {t.key for t in rival.sentence.terms if t.start < rival.measure.start}
         only_own = [key for key in near if own.get(key, 0) >= 0.5 and its.get(key, 0) < 0.3 and key not in said]  # fmt: skip
         return bool(only_its) and not only_own
 
-    def _stated(self, found: _Found) -> bool:
+    def _stated(self, best: _Found, rival: _Found) -> bool:
         """Whether the claim says this figure as well, beside the one that is asked for."""
-        return any(agrees(mine, found.measure) for mine in self.sentence.measures)
+        return any(
+            agrees(mine, rival.measure) and not agrees(mine, best.measure)
+            for mine in self.sentence.measures
+        )
 
     def _assembled(self, measure: Measure) -> bool:
         """Whether a date stands in the passages in parts: the year in one place, the day in another."""
@@ -221,7 +227,7 @@ class _Case:
         return False
 
     def _about_one_thing(self, measure: Measure, rival: _Found) -> bool:
-        if rival.likeness >= RELATED:
+        if rival.likeness >= RELATED or (self.crossed and _misread(measure, rival.measure)):
             return True
         near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
         return near >= SHARED or (self.crossed and near > 0.1)
@@ -265,7 +271,7 @@ class _Case:
             if self._alike(near) and (pair := polarity.contrary(self.sentence, near.sentence)):
                 yield self._opposed(pair, near)
         for near in self._grounds():
-            if polarity.certainty(self.sentence.text) > polarity.certainty(near.sentence.text):
+            if polarity.certainty(self.sentence.text) > polarity.standing(self.sentence, near.sentence):
                 yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(near))
         everything = " ".join(n.sentence.text for n in self.chosen)
         if word := polarity.sweeping(self.sentence.text, everything, figures=bool(self.matched)):
@@ -360,7 +366,7 @@ class _Case:
         if firm and sum(term.weight for term in self.sentence.terms) <= CLAUSE and self._measured():
             floor = 0.0
         if self.crossed:
-            floor += 0.2
+            floor += 0.05 if len(self.matched) > 1 else 0.2
         if words < floor or (self.crossed and not firm and self._unread()):
             yield Lack(kind="words", text=self.text.strip())
         elif clause := self._added():
@@ -414,7 +420,17 @@ def _comparable(claim: Measure, found: Measure) -> bool:
     """Whether one might stand in the place of the other."""
     if claim.dated or found.dated:
         return claim.dated and found.dated and dates_clash(claim, found)
-    return claim.family == found.family and (claim.kind != "" or found.kind == "")
+    if "" in (claim.kind, found.kind) and claim.kind != found.kind:
+        return {claim.kind, found.kind} <= {"", "count", "people"} and not claim.spoken
+    return claim.family == found.family
+
+
+def _misread(one: Measure, other: Measure) -> bool:
+    """Whether two numbers are of the same digits but for one, or for their order."""
+    first, second = (f"{measure.bare:g}".replace(".", "") for measure in (one, other))
+    if len(first) != len(second) or len(first) < 3:
+        return False
+    return sorted(first) == sorted(second) or sum(a != b for a, b in zip(first, second, strict=True)) == 1  # fmt: skip
 
 
 def _likeness(claim: dict[str, float], found: dict[str, float]) -> float:

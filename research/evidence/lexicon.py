@@ -95,8 +95,17 @@ employ hire recruit 雇用 聘用 招聘
 lay-off dismiss redundancy 裁员
 population inhabitant resident 人口 居民 常住人口
 people person participant 人 人员 参与者 参加者
-visitor tourist traveller traveler visit 游客 旅客 观众 参观者 访客 参观 到访 游览 人次
-passenger 乘客 旅客
+visitor tourist traveller traveler visit 游客 观众 参观者 访客 参观 到访 游览
+passenger 乘客 旅客 客流
+carry transport 运送 发送 运输 搭载
+air airline aviation 航空 航空公司
+wild 野生
+panda giant-panda 大熊猫 熊猫
+tariff 关税
+cathedral-spire spire 尖顶
+nurse 护士
+shift 轮班 班次
+library-book loan-book 借阅
 child children kid 儿童 孩子 小孩 小朋友 幼儿
 adult 成人 成年人
 elderly senior older-people 老人 老年人 长者

@@ -80,6 +80,7 @@ _SPOKEN |= {
     word: value * 10
     for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
 }
+_SPOKEN["zero"] = 0
 _RANKS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
 _RANK = {word: value for value, word in enumerate(_RANKS.split(), 1)}
 _RANK |= {"twentieth": 20, "nineteenth": 19, "eighteenth": 18, "seventeenth": 17, "sixteenth": 16}
@@ -279,7 +280,8 @@ def agrees(claim: Measure, found: Measure) -> bool:
             return _bare_agree(claim, found)
         if claim.family == found.family:
             return _shares_agree(claim, found)
-        if not {claim.kind, found.kind} <= _COUNTED:
+        counted = {claim.kind: claim, found.kind: found}
+        if counted.keys() != _COUNTED or counted["count"].unit not in ("个", "例", "口"):
             return False
     elif claim.dated:
         return dates_agree(claim, found)
@@ -639,7 +641,7 @@ def _figures(r: _Reader) -> None:
                 step * factor,
                 coarse * factor,
                 r.bound(match.start(), end, inside),
-                f"{factor}{kind}",
+                (unit_said or "").strip() if kind == "count" else f"{factor}{kind}",
                 factor=factor,
             ),
         )
@@ -682,7 +684,7 @@ def _said(r: _Reader) -> None:
             scale = 1.0
         kind, factor = _unit_of(unit)
         inside = (match["more"] or match["after"] or "") and "some"
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, _coarse(value) * factor, r.bound(*match.span(), inside), f"{factor}{kind}", factor=factor))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, _coarse(value) * factor, r.bound(*match.span(), inside), unit if kind == "count" else f"{factor}{kind}", factor=factor))  # fmt: skip
     for match in _SAID.finditer(text):
         words = re.findall(r"[a-z]+", match["figure"])
         unit_said = match["unit"]

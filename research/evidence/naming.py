@@ -141,6 +141,6 @@ def _spelled_out(words: list[str], text: str) -> bool:
         return False
     for run in _RUN.findall(text):
         heads = "".join(word[0] for word in re.findall(r"\w+", run) if word[0].isupper())
-        if words[0] == heads.lower():
+        if heads.lower().endswith(words[0]):
             return True
     return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from research.evidence.lexicon import OPPOSED
@@ -10,7 +11,7 @@ from research.evidence.measures import Measure
 from research.evidence.reading import Sentence, Term, is_place
 
 _NOT = re.compile(
-    r"没有|并未|尚未|从未|并非|不再|不是|不(?![仅但过少久论管足到超多低高同断错等]|得不|可或缺|止)|未(?!来|必|成年|满|知|婚)|取消|废除|错开|避开|避免|没(?!收)|无(?!论|锡|人|线|数|障|形|偿|疑)|非(?!洲|常|遗|法|凡)"
+    r"没有|并未|尚未|从未|并非|不再|不是|不(?![仅但过少久论管足到超多低高同断错等]|得不|可或缺|止)|未(?!来|必|成年|满|知|婚)|取消|废除|错开|避开|避免|没(?!收)|无(?!论|锡|人机|人驾|人区|线|数|障|形|偿|疑)|非(?!洲|常|遗|法|凡)"
     r"|\b(?:not(?!\s(?:only|since|until|least))|never|without|neither|nor|cannot|can't|none|nobody|no(?!\s(?:fewer|less|more|later|earlier|doubt)\b|\.))\b|n't\b|\bfail(?:s|ed)?\sto\b|\bunable\b|\bno longer\b|\bden(?:y|ies|ied)\b|否认|拒绝|\brefus(?:e|es|ed)\b"
 )
 _THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
@@ -47,14 +48,21 @@ SCOPE = 3  # words that a negation reaches
 def negated(sentence: Sentence) -> frozenset[int]:
     """The places of the terms that a negation of their clause reaches."""
     found: set[int] = set()
-    for match in _NOT.finditer(sentence.text):
-        own = sentence.clause(match.start())
-        clause = sentence.clauses[own]
+    for start, end in _negators(sentence):
+        clause = sentence.clauses[sentence.clause(start)]
         if _THAN.search(sentence.text, clause[0]):
             continue
-        after = [i for i, t in enumerate(sentence.terms) if match.end() <= t.start < clause[1]]
+        after = [i for i, t in enumerate(sentence.terms) if end <= t.start < clause[1]]
         found.update(after[:SCOPE])
     return frozenset(found)
+
+
+def _negators(sentence: Sentence) -> Iterator[tuple[int, int]]:
+    """What denies what follows: a negation that is no part of a word, and a ban."""
+    for match in _NOT.finditer(sentence.text):
+        if not any(term.start <= match.start() < term.end and term.known for term in sentence.terms):
+            yield match.span()
+    yield from ((term.start, term.end) for term in sentence.terms if term.key == "ban")
 
 
 def contrary(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
@@ -72,13 +80,15 @@ def contrary(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
             return claim.terms[i], found.terms[at[0]]
     denied = {claim.terms[i].key for i in mine}
     nearest = _first_of_each(found, theirs)
+    doubted = []
     for term in claim.terms:
         at = places.get(term.key, [])
         if term.key in denied or not _tells(term) or not at or not set(at) <= theirs:
             continue
+        doubted.append((term, found.terms[at[0]]))
         if at[0] in nearest:
-            return term, found.terms[at[0]]
-    return None
+            return doubted[-1]
+    return doubted[0] if len(doubted) > 1 else None
 
 
 def _tells(term: Term) -> bool:
@@ -137,6 +147,17 @@ def _sides(sentence: Sentence, pattern: re.Pattern[str]) -> tuple[dict[str, Term
     before = {t.key: t for t in sentence.terms if t.end <= match.start() and t.weight > 0.5}
     after = {t.key: t for t in sentence.terms if t.start >= match.end() and t.weight > 0.5}
     return before, after
+
+
+def standing(claim: Sentence, found: Sentence) -> int:
+    """How certain a sentence is of what the claim says: as certain as the surest of the clauses that
+    have something of it."""
+    shared = []
+    for clause in found.clauses:
+        own = {t.key: t.weight for t in found.inside(clause) if t.key in claim.keys}
+        shared.append((sum(own.values()), certainty(found.text[slice(*clause)])))
+    most = max(weight for weight, _ in shared)
+    return max(sure for weight, sure in shared if weight >= 0.4 * most)
 
 
 def certainty(text: str) -> int:
