@@ -22,7 +22,7 @@ from research.records import Lack, Ruling
 ENOUGH = 0.3  # of a claim's words
 ALIKE = 0.5  # where a single word that is another tells
 SHARED = 0.38  # and of how much of the claim's words the other figure's sentence has to have
-NEARER = 0.05  # by how much a figure has to stand nearer to the claim's words than its own
+NEARER = 0.25  # by how much a figure of another sentence has to stand nearer to the claim's words than its own
 CLAUSE = 2.5  # words that make a clause a statement of its own
 ENOUGH_FIGURES = 0.15  # if all its figures are there, and it has some
 RELATED = 0.3  # how alike the words around two figures are that speak of one thing
@@ -65,8 +65,8 @@ def _verbatim(claim: str, passages: Sequence[str]) -> int | None:
         if start < 0:
             continue
         before, after = text[:start][-1:], text[start + len(bare) :][:1]
-        apart = not (before.isdigit() and bare[0].isdigit() or after.isdigit() and bare[-1].isdigit())  # fmt: skip
-        if apart and before not in tuple("不未没无非.") or not before:
+        apart = not ((before.isdigit() and bare[0].isdigit()) or (after.isdigit() and bare[-1].isdigit()))  # fmt: skip
+        if (apart and before not in tuple("不未没无非.")) or not before:
             return at
     return None
 
@@ -176,7 +176,7 @@ class _Case:
     def _nearer(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim speaks of what another figure is of, and not of what its own is of."""
         apart = rival.sentence is not best.sentence
-        if apart and rival.likeness < best.likeness + NEARER or self._stated(best, rival):
+        if (apart and rival.likeness < best.likeness + NEARER) or self._stated(best, rival):
             return False
         if best.measure.dated and any(
             agrees(mine, other)
@@ -208,9 +208,9 @@ class _Case:
 
     def _assembled(self, measure: Measure) -> bool:
         """Whether a date stands in the passages in parts: the year in one place, the day in another."""
-        if not measure.dated or measure.parts[0] is None:
-            return False
         year, month, day = measure.parts
+        if not measure.dated or year is None:
+            return False
         if month is None:
             compared = _COMPARED.search(self.sentence.text[: measure.start])
             return compared is not None and any(
@@ -271,7 +271,9 @@ class _Case:
             if self._alike(near) and (pair := polarity.contrary(self.sentence, near.sentence)):
                 yield self._opposed(pair, near)
         for near in self._grounds():
-            if polarity.certainty(self.sentence.text) > polarity.standing(self.sentence, near.sentence):
+            if polarity.certainty(self.sentence.text) > polarity.standing(
+                self.sentence, near.sentence
+            ):
                 yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(near))
         everything = " ".join(n.sentence.text for n in self.chosen)
         if word := polarity.sweeping(self.sentence.text, everything, figures=bool(self.matched)):

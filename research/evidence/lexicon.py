@@ -63,7 +63,8 @@ approve approval pass endorse adopt adopted approved 批准 通过 审议通过 
 reject refuse veto deny denied 否决 拒绝 驳回 否认
 amend revise amended revision revised 修订 修改 修正
 law act statute legislation 法 法律 法案 立法 条例
-take-effect effective come-into-force in-force implement 施行 实施 生效 执行
+efficacy effective effectiveness 有效 有效率 效力 疗效
+take-effect come-into-force in-force implement 施行 实施 生效 执行
 vote 投票 表决
 elect election 选举 当选
 government 政府

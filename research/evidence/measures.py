@@ -75,11 +75,9 @@ _DIGIT = {char: value for value, char in enumerate("零一二三四五六七八�
 _TENS = {"十": 10, "百": 100, "千": 1000}
 _ONES = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen"""
+_SPOKEN_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SPOKEN = {word: value for value, word in enumerate(_ONES.split(), 1)}
-_SPOKEN |= {
-    word: value * 10
-    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
-}
+_SPOKEN |= {word: value * 10 for value, word in enumerate(_SPOKEN_TENS.split(), 2)}
 _SPOKEN["zero"] = 0
 _RANKS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
 _RANK = {word: value for value, word in enumerate(_RANKS.split(), 1)}
@@ -118,7 +116,7 @@ _NUMBER = re.compile(
 )
 _RANGE = re.compile(
     rf"(?<![a-z\d.])(?P<low>{_FIGURE})\s?(?P<scale>{_SCALES})?(?P<one>{_UNIT_AFTER})?"
-    rf"(?:\s?(?:-|–|—|~|～|至|到)\s?|(?P<to>\sto\s))(?P<money>[$¥￥€£])?(?P<high>{_FIGURE})\s?(?P<scales>{_SCALES})?(?P<unit>{_UNIT_AFTER}|(?=\s[a-z]{{3}}))"  # fmt: skip
+    rf"(?:\s?(?:-|–|—|~|～|至|到)\s?|(?P<to>\sto\s))(?P<money>[$¥￥€£])?(?P<high>{_FIGURE})\s?(?P<scales>{_SCALES})?(?P<unit>{_UNIT_AFTER}|(?=\s[a-z]{{3}}))"
 )
 _BETWEEN = re.compile(
     rf"(?:between|from)\s(?P<money>[$¥￥€£])?(?P<low>{_FIGURE})\s?(?P<scale>{_SCALES})?(?P<one>{_UNIT_AFTER})?\s(?:and|to)\s[$¥￥€£]?(?P<high>{_FIGURE})\s?(?P<scales>{_SCALES})?(?P<unit>{_UNIT_AFTER})?"
@@ -158,6 +156,9 @@ _EN_YEAR = re.compile(
     r"(?<![\d.,$¥€£#:/a-z-])(?P<y>1[0-9]\d\d|20\d\d|2100)(?P<bc>\s?(?:bce|bc))?(?:\s?[-–]\s?(?P<to>(?:1[0-9]|20)\d\d|\d\d))?(?![\d:%]|[.,]\d|[a-z]|\s?[°%]|\s(?!(?:at|in|on|the|and|to|for|was|were|when|with|by|as|is|had|has|from|of|after|before|but|or|election|season|budget|final|games|olympics|summit)\b)[a-z]|\s?[万亿千百元米公平里个人名家座吨年多余件亩台辆次位只项])"
     r"|\b(?:in|since|by|until|from|of|for|during|before|after|to|and|between|through|year)\s(?:ad\s)?(?P<y2>(?<=ad\s)\d{3}|\d{1,3}(?=\sbce?\b)|1[0-9]\d\d|20\d\d)(?P<bc2>\s(?:bce|bc)\b)?(?!\d|,\d|\.\d|\s?[%°$]|\s?(?:million|billion|thousand|[万亿千百元米公平里个人名家座吨])|\s(?:" + _EN_UNITS + r")\b)(?=\s[a-z]|\W|$)"
 )  # fmt: skip
+_IN = re.compile(
+    r"\b(?:in|since|by|until|from|to|of|last|this|early|late|mid|and|through|between)[ -]$"
+)
 _DECADE = re.compile(r"\b(?:the\s)?(?P<c>1[0-9]|20)(?P<t>\d)0s\b|(?:(?P<n>\d{1,2}|[一二三四五六七八九十]{1,3})世纪)?(?P<ten>\d0|[二三四五六七八九]十|〇〇)年代")  # fmt: skip
 _CENTURY = re.compile(rf"\b(?P<n>\d{{1,2}})(?:st|nd|rd|th)[\s-]century\b|\b(?P<w>{'|'.join(_RANK)})[\s-]century\b|(?P<z>公元前)?(?P<h>\d{{1,2}}|[一二三四五六七八九十]{{1,3}})世纪")  # fmt: skip
 _CLOCK = re.compile(
@@ -165,7 +166,10 @@ _CLOCK = re.compile(
     r"|(?<![\d.:])\b(?P<h3>\d{1,2})(?:\.(?P<m3>[0-5]\d))?\s?(?P<ap3>[ap]\.?m\b\.?)|\b(?P<noon>noon|midnight|正午)\b"
     r"|(?P<when4>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|晚|早)(?P<h4>[一二三四五六七八九十两]{1,3})点(?P<half4>半)?"
 )
-_LATE = frozenset("下午 傍晚 晚上 夜间 晚间 晚".split())
+_LATE_WORDS = """
+下午 傍晚 晚上 夜间 晚间 晚
+"""
+_LATE = frozenset(_LATE_WORDS.split())
 _WEEKDAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b")  # fmt: skip
 _QUARTER = re.compile(r"第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b")  # fmt: skip
 _HALF_YEAR = re.compile(r"(上|下)半年|\bh([12])\b|\b(first|second) half\b")
@@ -178,7 +182,7 @@ class _Folding(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        if 0xFF10 <= code <= 0xFF5A and char.isalnum() or char in "％．－＄＋／＝":
+        if (0xFF10 <= code <= 0xFF5A and char.isalnum()) or char in "％．－＄＋／＝":
             char = chr(code - 0xFEE0)
         elif char in "’‘":
             char = "'"
@@ -238,8 +242,6 @@ class Measure:
 
 
 _TIMES = frozenset(("clock", "weekday", "quarter", "half", "decade", "century", "score", "edition"))
-
-
 _COUNTED = frozenset(("count", "people"))
 
 
@@ -370,8 +372,8 @@ class _Reader:
         return not any(self.taken[match.start() : match.end()])
 
     def bound(self, start: int, end: int, inside: str = "") -> str:
-        """What is said before and after a figure: an estimate, a least or a most; "some" if more than
-        the figure is meant and less than its last digit allows: 500多."""
+        """What is said before and after a figure: an estimate, a least or a most, or that it is more
+        by less than its last digit: 500多."""
         if inside:
             return "some"
         before = _BEFORE.search(self.text, max(0, start - 22), start)
@@ -426,6 +428,14 @@ def _part(said: str | None) -> int | None:
     return int(han(said)) if said else None
 
 
+def _surely(match: re.Match[str]) -> bool:
+    """Whether the name of a month by itself is one: not what one may do, nor how one marches."""
+    name = match["m"]
+    if name not in _MONTHS.split():
+        return False
+    return name not in ("may", "march") or _IN.search(match.string[: match.start()]) is not None
+
+
 def _dates(r: _Reader) -> None:
     def date(
         match: re.Match[str],
@@ -434,7 +444,7 @@ def _dates(r: _Reader) -> None:
         d: int | None = None,
         end: int = 0,
     ) -> Measure | None:
-        if m is not None and not 1 <= m <= 12 or d is not None and not 1 <= d <= 31:
+        if (m is not None and not 1 <= m <= 12) or (d is not None and not 1 <= d <= 31):
             return None
         return Measure("date", 0, 0, match.start(), end or match.end(), parts=(y, m, d))
 
@@ -456,23 +466,19 @@ def _dates(r: _Reader) -> None:
     for match in _MONTHS_ZH.finditer(text):
         year = _part(match["y"])
         r.keep(*match.span(), date(match, year, int(match["a"])), date(match, year, int(match["b"])))  # fmt: skip
-    last: int | None = None
     for match in _ZH_DATE.finditer(text):
         year = _part(match["y"])
         if year and match["bc"] == "公元前":
             year = -year
         month, day = _part(match["m"] or match["m2"]), _part(match["d"] or match["d2"] or match["d3"])  # fmt: skip
         r.keep(*match.span(), date(match, year, month, day))
-        last = year or last
     for match in _EN_DAYS.finditer(text):
         year, month = _part(match["y"]), _MONTH[match["m"]]
         r.keep(*match.span(), date(match, year, month, int(match["a"])), date(match, year, month, int(match["b"])))  # fmt: skip
     for match in _EN_DATE.finditer(text):
-        day, year = match["d"] or match["d2"], _part(match["y"])
-        if match["m"] in ("may", "mar", "march", "sat", "sep", "dec", "jan", "jun", "jul", "oct", "nov") and not (day or year):  # fmt: skip
-            if match["m"] not in ("may", "march") or not re.search(r"\b(?:in|since|by|until|from|to|of|last|this|early|late|mid|and|through|between)[ -]$", text[: match.start()]):  # fmt: skip
-                continue
-        r.keep(*match.span(), date(match, year, _MONTH[match["m"]], _part(day)))
+        said, in_year = match["d"] or match["d2"], _part(match["y"])
+        if said or in_year or _surely(match):
+            r.keep(*match.span(), date(match, in_year, _MONTH[match["m"]], _part(said)))
     for match in _EN_YEAR.finditer(text):
         said, bc = match["y"] or match["y2"], match["bc"] or match["bc2"]
         year = -int(said) if bc else int(said)
@@ -501,7 +507,7 @@ def _times(r: _Reader) -> None:
                 hour += 12
             if half == "a" and hour == 12:
                 hour = 0
-            value, sure = hour * 60 + minute, bool(half or when or hour > 12 or match["m"] and len(match["h"]) == 2)  # fmt: skip
+            value, sure = hour * 60 + minute, bool(half or when or hour > 12 or (match["m"] and len(match["h"]) == 2))  # fmt: skip
         r.keep(*match.span(), Measure("clock", value, value, *match.span(), unit="" if sure else "?"))  # fmt: skip
     for match in _WEEKDAY.finditer(r.text):
         index = "一二三四五六日".find(match[1]) if match[1] else _WEEKDAYS.index(match[2][:3])
@@ -577,10 +583,8 @@ def _spans(r: _Reader) -> None:
     """Ranges: both ends bear the unit that is said once."""
     for match in (*_BETWEEN.finditer(r.text), *_RANGE.finditer(r.text)):
         groups = match.groupdict()
-        if (
-            groups["unit"] is None
-            and not (groups["scales"] or groups["money"])
-            or not r.free(match)
+        if (groups["unit"] is None and not (groups["scales"] or groups["money"])) or not r.free(
+            match
         ):
             continue
         moved = re.search(r"从|由|自|\bfrom\s?$|(?:rose|fell|rise|fall|grew|grow\w*|increas\w*|decreas\w*|drop\w*|declin\w*|jump\w*|climb\w*|slip\w*)[^.]{0,12}$", r.text[max(0, match.start() - 12) : match.start()])  # fmt: skip
@@ -647,8 +651,10 @@ def _figures(r: _Reader) -> None:
         )
 
 
-_ARTICLE = frozenset("一十百千半两")
-_SURE = frozenset("倍 成 小时 个小时 公里 米 岁 周岁 个月 公顷 吨 亩 分钟 天 年 级 世纪 元 人次 届 个百分点 平方米 平方公里 千米 英里".split())  # fmt: skip
+_SURE_WORDS = """
+倍 成 小时 个小时 公里 米 岁 周岁 个月 公顷 吨 亩 分钟 天 年 级 世纪 元 人次 届 个百分点 平方米 平方公里 千米 英里
+"""
+_SURE = frozenset(_SURE_WORDS.split())
 _NO_NUMBER_AFTER = {"台": "山", "里": "屯洋山塘河庄", "道": "口", "门": "峡", "国": "演志时", "层": "次", "对": "一", "分": "之钟", "年": "级"}  # fmt: skip
 
 
@@ -668,14 +674,16 @@ def _said(r: _Reader) -> None:
         figure, unit = match["figure"], match["unit"]
         before = text[match.start() - 1] if match.start() else ""
         following = text[match.end() : match.end() + 1]
-        if figure == "一" and before in tuple("这那上下同") or before in tuple("第几数初星其之万统唯周每某") or following in tuple(_NO_NUMBER_AFTER.get(unit, ())):  # fmt: skip
+        if (figure == "一" and before in tuple("这那上下同")) or before in tuple("第几数初星其之万统唯周每某") or following in tuple(_NO_NUMBER_AFTER.get(unit, ())):  # fmt: skip
             continue
         single = len(figure) == 1 and not match["scale"]
-        if single and figure in "百千零〇" or "半" in figure and figure != "半":
+        if (single and figure in "百千零〇") or ("半" in figure and figure != "半"):
             continue
         if single and figure in "一半" and unit not in _SURE:
             continue
-        if figure == "一" and unit in ("天", "年", "级", "人", "元") or set(figure) <= set("百千"):
+        if (figure == "一" and unit in ("天", "年", "级", "人", "元")) or set(figure) <= set(
+            "百千"
+        ):
             continue
         scale = _SCALE.get(match["scale"] or "", 1.0)
         value = han(figure) * scale

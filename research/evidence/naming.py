@@ -18,8 +18,17 @@ _RUN = re.compile(r"(?:[A-ZÀ-Þ][\w'’&-]*|\d+[A-Z][\w-]*)(?:(?:\s|\s(?:of|de|
 _TITLE = re.compile(r"《([^《》]{2,40})》|“([^“”]{2,30})”|「([^「」]{2,30})」")
 _LATIN = re.compile(r"[A-Za-zÀ-ÿ][\w.&'’-]*(?:\s[A-ZÀ-Þ][\w.&'’-]*)*")
 _SUFFIXED = re.compile(rf"[{HAN}]{{2,10}}?(?:公司|集团|大学|学院|银行|研究院|研究所|医院|委员会|基金会|出版社|博物馆|博物院|美术馆|图书馆)")  # fmt: skip
-_CALENDAR = frozenset("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov dec am pm".split())  # fmt: skip
-_UNITS = frozenset("km kg m cm mm ha kw mw gw kwh gwh twh gb tb mb ml mg usd rmb cny eur c f no q1 q2 q3 q4 h1 h2 bc ad bce ce mph".split())  # fmt: skip
+_CALENDAR_WORDS = """
+january february march april may june july august september october november december monday
+tuesday wednesday thursday friday saturday sunday jan feb mar apr jun jul aug sep sept oct nov
+dec am pm
+"""
+_CALENDAR = frozenset(_CALENDAR_WORDS.split())
+_UNITS_WORDS = """
+km kg m cm mm ha kw mw gw kwh gwh twh gb tb mb ml mg usd rmb cny eur c f no q1 q2 q3 q4 h1 h2 bc
+ad bce ce mph
+"""
+_UNITS = frozenset(_UNITS_WORDS.split())
 _NOTHING: frozenset[str] = frozenset()
 _NAMED = frozenset(("nr", "ns", "nt", "nz", "nrt", "nrfg"))
 

@@ -14,6 +14,7 @@ _NOT = re.compile(
     r"没有|并未|尚未|从未|并非|不再|不是|不(?![仅但过少久论管足到超多低高同断错等]|得不|可或缺|止)|未(?!来|必|成年|满|知|婚)|取消|废除|错开|避开|避免|没(?!收)|无(?!论|锡|人机|人驾|人区|线|数|障|形|偿|疑)|非(?!洲|常|遗|法|凡)"
     r"|\b(?:not(?!\s(?:only|since|until|least))|never|without|neither|nor|cannot|can't|none|nobody|no(?!\s(?:fewer|less|more|later|earlier|doubt)\b|\.))\b|n't\b|\bfail(?:s|ed)?\sto\b|\bunable\b|\bno longer\b|\bden(?:y|ies|ied)\b|否认|拒绝|\brefus(?:e|es|ed)\b"
 )
+_DENIES = re.compile(r"禁止|严禁|不得|不准|不许|取消|废除|prohibit|forbid|bann?(?:s|ed|ing)|outlaw")
 _THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
 _PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|打算|即将|规划|筹备|\b(?:will|plans?|planned|planning|expected\sto|aims?|intends?|proposed|proposes|scheduled|would|shall|set\sto|due\sto|hopes?\sto|seeks?\sto|(?:is|are)\sto)\b|'ll\b")  # fmt: skip
 _MAYBE = re.compile(r"可能|或许|也许|有望|或将|拟议|考虑|疑似|据传|传闻|\b(?:may(?!\s(?:\d|not\b))|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
@@ -25,7 +26,10 @@ _MORE_BEFORE = re.compile(r"(?:多|增|升|涨|高|增加|up|more)(?:了|出|约
 _LESS_BEFORE = re.compile(r"(?:少|减|降|跌|低|down)(?:了|约|by|近)?\s?$")
 _MORE_AFTER = re.compile(r"\s?(?:more|higher|larger|longer|above|up)\b")
 _LESS_AFTER = re.compile(r"\s?(?:less|fewer|lower|smaller|shorter|below|down)\b")
-_STRONG = frozenset("largest smallest highest lowest longest oldest fastest record".split())
+_STRONG_WORDS = """
+largest smallest highest lowest longest oldest fastest record
+"""
+_STRONG = frozenset(_STRONG_WORDS.split())
 _ONE_OF = re.compile(r"之一|\bone of\b|\bamong the\b")
 _BETWEEN = tuple(
     re.compile(pattern)
@@ -60,9 +64,13 @@ def negated(sentence: Sentence) -> frozenset[int]:
 def _negators(sentence: Sentence) -> Iterator[tuple[int, int]]:
     """What denies what follows: a negation that is no part of a word, and a ban."""
     for match in _NOT.finditer(sentence.text):
-        if not any(term.start <= match.start() < term.end and term.known for term in sentence.terms):
+        if not any(
+            term.start <= match.start() < term.end and term.known for term in sentence.terms
+        ):
             yield match.span()
-    yield from ((term.start, term.end) for term in sentence.terms if term.key == "ban")
+    for term in sentence.terms:
+        if term.key in ("ban", "cancel") and _DENIES.match(sentence.text, term.start):
+            yield term.start, term.end
 
 
 def contrary(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
@@ -154,10 +162,13 @@ def standing(claim: Sentence, found: Sentence) -> int:
     have something of it."""
     shared = []
     for clause in found.clauses:
-        own = {t.key: t.weight for t in found.inside(clause) if t.key in claim.keys}
-        shared.append((sum(own.values()), certainty(found.text[slice(*clause)])))
-    most = max(weight for weight, _ in shared)
-    return max(sure for weight, sure in shared if weight >= 0.4 * most)
+        terms = found.inside(clause)
+        own = sum({t.key: t.weight for t in terms if t.key in claim.keys}.values())
+        if len(terms) >= SCOPE and own:
+            shared.append((own, certainty(found.text[slice(*clause)])))
+    most = max((weight for weight, _ in shared), default=0.0)
+    sure = [level for weight, level in shared if weight >= 0.4 * most]
+    return max(sure, default=certainty(found.text))
 
 
 def certainty(text: str) -> int:

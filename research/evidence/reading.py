@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import rjieba
 
@@ -21,8 +22,16 @@ _CLAUSE = re.compile(r"[，；：、。！？;:()（）—]|,(?!\d{3})|\s[-–]\
 _RUN = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}]+(?:'[^\W\d_{HAN}]+)*|\d+(?:[.,]\d+)*")
 _IDENTIFIER = re.compile(r"(?<![a-z\d])(?:[a-z]+-?\d+[a-z\d-]*|\d+[a-z]+\d*)(?![a-z\d])")
 _PARTICLES = frozenset("的了着过是在和与及或也都就还又很把被给让从到对向往于以且则若吗呢吧啊呀么之其这那哪个已有为由等所名位约近年月日时该此它他她我们其他")  # fmt: skip
-_IDLE = frozenset("也 为 已 已经 有 由 等 该 此 其 其中 约 近 就 了 自己 进行 成为 作为 以及 并 目前 至今 仍 仍然 当时 其它 部分 左右 大约 差不多 其中 情况 方面 一直 都 共 于 不 没有 没 未 不再 无 并非 尚未".split())  # fmt: skip
-_MINOR = frozenset("may will since until after before during also say need hold use main people number level have get give name year day level include show new after provide allow many reach some".split())  # fmt: skip
+_IDLE_WORDS = """
+也 为 已 已经 有 由 等 该 此 其 其中 约 近 就 了 自己 进行 成为 作为 以及 并 目前 至今 仍 仍然 当时 其它 部分 左右 大约 差不多 其中 情况 方面 一直 都 共 于
+不 没有 没 未 不再 无 并非 尚未
+"""
+_IDLE = frozenset(_IDLE_WORDS.split())
+_MINOR_WORDS = """
+may will since until after before during also say need hold use main people number level have
+get give name year day level include show new after provide allow many reach some
+"""
+_MINOR = frozenset(_MINOR_WORDS.split())
 
 
 _SUFFIXES = frozenset("省市县区州国山人者率额量队")
@@ -93,9 +102,9 @@ class Sentence:
                     weight = 1.5 * self._nearness(measure, own, date.start, rivals)
                     found[key] = max(weight, found.get(key, 0))
         before = self.text[max(0, measure.start - 6) : measure.start]
-        if role := _FROM.search(before):
+        if _FROM.search(before):
             found["@from"] = 1.0
-        elif role := _TO.search(before):
+        elif _TO.search(before):
             found["@to"] = 1.0
         return found
 
@@ -224,7 +233,7 @@ def _phrase(runs: list[tuple[str, int, int]], size: int, text: str) -> str:
     """Neighbouring words as the lexicon spells them; nothing if they do not touch."""
     if len(runs) < size:
         return ""
-    for (_, _, end), (_, start, _) in zip(runs, runs[1:], strict=False):
+    for (_, _, end), (_, start, _) in pairwise(runs):
         if start - end > 1 or text[end:start] not in (" ", "-", "'", "."):
             return ""
     return "-".join(_stem(word) for word, _, _ in runs)

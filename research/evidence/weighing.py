@@ -146,7 +146,11 @@ def replaced(claim: Sentence, chosen: Sequence[Near]) -> tuple[_Item, _Item, Nea
     return None
 
 
-_NO_THINGS = frozenset("most advance last-year this-year next-year year-on-year all some half first last only since near close average record total".split())  # fmt: skip
+_NO_THINGS_WORDS = """
+most advance last-year this-year next-year year-on-year all some half first last only since near
+close average record total
+"""
+_NO_THINGS = frozenset(_NO_THINGS_WORDS.split())
 _NO_NOUN = re.compile(r"(?:ed|ing|ly|ous|ive|ful)$")
 
 
