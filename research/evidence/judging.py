@@ -20,6 +20,7 @@ from research.evidence.weighing import Near, akin, coverage, nearest, other_subj
 from research.records import Lack, Ruling
 
 ENOUGH = 0.3  # of a claim's words
+STANDING = 0.4  # in one sentence, so that the contrary in it is one of the claim
 ALIKE = 0.5  # where a single word that is another tells
 SHARED = 0.38  # and of how much of the claim's words the other figure's sentence has to have
 NEARER = 0.25  # by how much a figure of another sentence has to stand nearer to the claim's words than its own
@@ -186,6 +187,8 @@ class _Case:
         ):
             return False
         near = {key for key, weight in context.items() if weight >= 0.7}
+        if self._former(context, rival, best):
+            return True
         words = [term for term in self.sentence.terms if term.key in near]
         passage = self.readings[rival.passage].keys
         if not all(worth(term, rival.sentence) or term.key in passage for term in words):
@@ -198,6 +201,13 @@ class _Case:
         said = {t.key for t in rival.sentence.terms if t.start < rival.measure.start}
         only_own = [key for key in near if own.get(key, 0) >= 0.5 and its.get(key, 0) < 0.3 and key not in said]  # fmt: skip
         return bool(only_its) and not only_own
+
+    def _former(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
+        """Whether the claim gives as the figure what the passage gives as what it was before."""
+        its, own = rival.sentence.contexts[rival.at], best.sentence.contexts[best.at]
+        if rival.sentence is not best.sentence or "@from" in context:
+            return False
+        return "@from" in own and "@to" in its and not _BEFORE & context.keys()
 
     def _stated(self, best: _Found, rival: _Found) -> bool:
         """Whether the claim says this figure as well, beside the one that is asked for."""
@@ -289,7 +299,7 @@ class _Case:
                 pair = polarity.opposite(self.sentence, clause, near.sentence, theirs)
                 if pair and pair[0].key not in self.chosen[0].sentence.keys and not self._until(pair[0].key):  # fmt: skip
                     yield self._opposed(pair, near)
-        if coverage(self.sentence.terms, self.chosen[:1]) >= ALIKE:
+        if coverage(self.sentence.terms, self.chosen[:1]) >= STANDING:
             main = self.chosen[0]
             whole = (0, len(self.sentence.text))
             pair = polarity.opposite(self.sentence, whole, main.sentence, (0, len(main.sentence.text)))  # fmt: skip
@@ -368,7 +378,7 @@ class _Case:
         if firm and sum(term.weight for term in self.sentence.terms) <= CLAUSE and self._measured():
             floor = 0.0
         if self.crossed:
-            floor += 0.05 if len(self.matched) > 1 else 0.2
+            floor += 0.0 if len(self.matched) > 1 else 0.2
         if words < floor or (self.crossed and not firm and self._unread()):
             yield Lack(kind="words", text=self.text.strip())
         elif clause := self._added():
@@ -414,8 +424,9 @@ class _Case:
 
 
 _COMPARED = re.compile(r"(?:\bthan|\bfrom|\bover|\bwith|\bin|比|较)[^,，]{0,8}$")
+_BEFORE = frozenset(("last-year", "before", "year-on-year"))
 _YEAR_BEFORE = frozenset(("last-year", "year-on-year"))
-_TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century"))
+_TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century", "until"))
 
 
 def _comparable(claim: Measure, found: Measure) -> bool:

@@ -345,7 +345,7 @@ overseas abroad foreign 海外 境外 国外
 domestic 国内 境内
 fund 基金
 sovereign-wealth-fund 主权基金 主权财富基金
-return yield 回报 回报率 收益 收益率
+return 回报 回报率 收益 收益率
 asset holding 资产 持仓
 shareholder 股东 股民
 shareholder-contribution capital-contribution contribution 出资 出资额 缴足 缴清
@@ -374,7 +374,16 @@ olympic olympics 奥运会 奥运
 tournament 锦标赛 赛会
 prize award 奖 奖项 颁奖
 name named appoint appointed 任命 评为 被评为
-film movie 电影
+film movie 电影 影片
+box-office 票房
+current present now nowadays at-present 目前 现在 当前 现有
+container teu 集装箱 标准箱 标箱
+huangshan-mountain huangshan 黄山
+peak-season high-season 旺季
+low-season off-season 淡季
+senior-card identity-card 身份证
+monetary-yield yield 产生 带来
+workforce-cut layoff 裁员
 music concert 音乐 演唱会
 book novel 书 小说
 author writer 作者 作家
@@ -543,6 +552,8 @@ copper 铜
 bronze 青铜 青铜器
 jade 玉 玉器
 silk 丝绸
+script screenplay 剧本
+director direct-film 导演 执导
 paper-sheet 纸
 glass 玻璃
 plastic 塑料

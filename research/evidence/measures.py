@@ -171,6 +171,9 @@ _LATE_WORDS = """
 """
 _LATE = frozenset(_LATE_WORDS.split())
 _WEEKDAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b")  # fmt: skip
+_UNTIL = re.compile(
+    r"前(?P<h>[一二三四五六七八九十两\d]+)(?:个)?(?P<q>季度|月)(?!份)|\bfirst (?P<w>two|three|six|nine|eleven|ten|four|five|seven|eight) (?P<e>quarter|month)s"
+)
 _QUARTER = re.compile(r"第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b")  # fmt: skip
 _HALF_YEAR = re.compile(r"(上|下)半年|\bh([12])\b|\b(first|second) half\b")
 _ORDINAL = re.compile(rf"第(?P<h>[一二三四五六七八九十百零两]+|\d+)(?!季度)(?P<unit>届)?|(?<![\d.,])(?P<n>\d+)(?:st|nd|rd|th)\b|\bno\.\s?(?P<no>\d+)\b|\b(?P<w>{'|'.join(w for w in _RANK if w != 'first')})\b(?!\s(?:of|half))")  # fmt: skip
@@ -241,7 +244,9 @@ class Measure:
         return self.kind == "date"
 
 
-_TIMES = frozenset(("clock", "weekday", "quarter", "half", "decade", "century", "score", "edition"))
+_TIMES = frozenset(
+    ("clock", "weekday", "quarter", "half", "decade", "century", "score", "edition", "until")
+)
 _COUNTED = frozenset(("count", "people"))
 
 
@@ -513,6 +518,10 @@ def _times(r: _Reader) -> None:
         index = "一二三四五六日".find(match[1]) if match[1] else _WEEKDAYS.index(match[2][:3])
         value = 6 if index < 0 else index
         r.keep(*match.span(), Measure("weekday", value, value, *match.span()))
+    for match in _UNTIL.finditer(r.text):
+        count = han(match["h"]) if match["h"] else float(_SPOKEN[match["w"]])
+        value = count * 3 if match["q"] == "季度" or match["e"] == "quarter" else count
+        r.keep(*match.span(), Measure("until", value, value, *match.span()))
     for match in _QUARTER.finditer(r.text):
         said = next(filter(None, match.groups()))
         value = _RANK.get(said) or int(han(said))

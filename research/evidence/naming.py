@@ -129,7 +129,7 @@ def present(name: Name, passage: Reading) -> bool:
     if name.exact:
         said = plain(name.text)
         short = re.sub(r"(?:省|市|县|区|公司|集团|大学|博物馆|人)$", "", said)
-        if len(short) > 1 and short in passage.folded:
+        if any(len(part) > 1 and part in passage.folded for part in (short, said[1:], said[:-1])):
             return True
         pairs = [said[i : i + 2] for i in range(len(said) - 1)]
         return len(said) > 4 and sum(pair in passage.folded for pair in pairs) >= 0.75 * len(pairs)

@@ -16,7 +16,7 @@ _NOT = re.compile(
 )
 _DENIES = re.compile(r"禁止|严禁|不得|不准|不许|取消|废除|prohibit|forbid|bann?(?:s|ed|ing)|outlaw")
 _THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
-_PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|打算|即将|规划|筹备|\b(?:will|plans?|planned|planning|expected\sto|aims?|intends?|proposed|proposes|scheduled|would|shall|set\sto|due\sto|hopes?\sto|seeks?\sto|(?:is|are)\sto)\b|'ll\b")  # fmt: skip
+_PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|打算|即将|规划|筹备|\b(?:will|plans?|planned|planning|expected\sto|aims?|intends?|proposed|proposes|scheduled|would|shall|set\sto|due\sto|hopes?\sto|seeks?\sto|should|(?:is|are)\s(?:to|\w+ing))\b|'ll\b")  # fmt: skip
 _MAYBE = re.compile(r"可能|或许|也许|有望|或将|拟议|考虑|疑似|据传|传闻|\b(?:may(?!\s(?:\d|not\b))|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
 _SURE = re.compile(r"(?<!不)确定|必定|必然|一定(?!程度|的)|肯定|绝对|证明|永久|唯一|从不|总是|彻底|打破|创下|\b(?:certainly|definitely|always|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|undoubtedly|broke)\b")  # fmt: skip
 _ALL = re.compile(r"所有|全部|一切|完全|\b(?:every|all|entire(?:ly)?|completely)\b")
@@ -30,6 +30,7 @@ _STRONG_WORDS = """
 largest smallest highest lowest longest oldest fastest record
 """
 _STRONG = frozenset(_STRONG_WORDS.split())
+_AT_MOST = re.compile(r"[可提达至不约为\d]")
 _ONE_OF = re.compile(r"之一|\bone of\b|\bamong the\b")
 _BETWEEN = tuple(
     re.compile(pattern)
@@ -164,7 +165,8 @@ def standing(claim: Sentence, found: Sentence) -> int:
     for clause in found.clauses:
         terms = found.inside(clause)
         own = sum({t.key: t.weight for t in terms if t.key in claim.keys}.values())
-        if len(terms) >= SCOPE and own:
+        figures = sum(clause[0] <= m.start < clause[1] for m in found.measures)
+        if len(terms) + figures >= SCOPE and own:
             shared.append((own, certainty(found.text[slice(*clause)])))
     most = max((weight for weight, _ in shared), default=0.0)
     sure = [level for weight, level in shared if weight >= 0.4 * most]
@@ -204,4 +206,11 @@ def strong(claim: Sentence, keys: frozenset[str]) -> Term | None:
     """A superlative of the claim where the passage has none."""
     if keys & _STRONG:
         return None
-    return next((t for t in claim.terms if t.key in _STRONG and t.weight > 0.5), None)
+    return next(
+        (
+            t
+            for t in claim.terms
+            if t.key in _STRONG and t.weight > 0.5 and not _AT_MOST.match(claim.text, t.end)
+        ),
+        None,
+    )

@@ -129,7 +129,7 @@ def date_keys(measure: Measure) -> Iterator[str]:
         for name, part in zip("ymd", measure.parts, strict=True):
             if part is not None:
                 yield f"@{name}{part}"
-    elif measure.kind in ("quarter", "half", "weekday", "decade", "century", "edition"):
+    elif measure.kind in ("quarter", "half", "weekday", "decade", "century", "edition", "until"):
         yield f"@{measure.kind}{measure.low:g}"
 
 

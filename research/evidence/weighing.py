@@ -160,7 +160,7 @@ def _thing(word: str, key: str) -> bool:
     if key in _NO_THINGS or word in ("fewer", "lower", "higher"):
         return False
     if has_han(word):
-        return any(tag[:1] in "njlbi" or tag == "vn" for _, tag in rjieba.tag(word))
+        return any(tag[:1] in "njlbi" for _, tag in rjieba.tag(word))
     return not _NO_NOUN.search(word)
 
 
