@@ -19,14 +19,16 @@ from research.evidence.reading import Reading, Sentence, is_place, read
 from research.evidence.weighing import Near, akin, coverage, nearest, other_subject, replaced, worth
 from research.records import Lack, Ruling
 
-ENOUGH = 0.3  # of a claim's words
+ENOUGH = 0.33  # of a claim's words
 STANDING = 0.4  # in one sentence, so that the contrary in it is one of the claim
 ALIKE = 0.5  # where a single word that is another tells
 SHARED = 0.38  # and of how much of the claim's words the other figure's sentence has to have
+FARTHEST = 50  # times as large: hardly a figure of the same thing
 NEARER = 0.25  # by how much a figure of another sentence has to stand nearer to the claim's words than its own
 CLAUSE = 2.5  # words that make a clause a statement of its own
 ENOUGH_FIGURES = 0.15  # if all its figures are there, and it has some
 RELATED = 0.3  # how alike the words around two figures are that speak of one thing
+_NUMBER_GOES_ON = re.compile(r"\d[.,]?$")
 _NOISE = re.compile(r"\s+")
 
 
@@ -65,9 +67,10 @@ def _verbatim(claim: str, passages: Sequence[str]) -> int | None:
         start = text.find(bare)
         if start < 0:
             continue
-        before, after = text[:start][-1:], text[start + len(bare) :][:1]
-        apart = not ((before.isdigit() and bare[0].isdigit()) or (after.isdigit() and bare[-1].isdigit()))  # fmt: skip
-        if (apart and before not in tuple("不未没无非.")) or not before:
+        before, after = text[:start], text[start + len(bare) :]
+        cut = bare[0].isdigit() and _NUMBER_GOES_ON.search(before)
+        cut = cut or (bare[-1].isdigit() and after[:1].isdigit())
+        if not cut and not before.endswith(("不", "未", "没", "无", "非")):
             return at
     return None
 
@@ -205,7 +208,7 @@ class _Case:
     def _former(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim gives as the figure what the passage gives as what it was before."""
         its, own = rival.sentence.contexts[rival.at], best.sentence.contexts[best.at]
-        if rival.sentence is not best.sentence or "@from" in context:
+        if rival.sentence is not best.sentence or "@from" in context or _FORMER.search(self.sentence.text):  # fmt: skip
             return False
         return "@from" in own and "@to" in its and not _BEFORE & context.keys()
 
@@ -237,9 +240,12 @@ class _Case:
         return False
 
     def _about_one_thing(self, measure: Measure, rival: _Found) -> bool:
+        near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
+        sizes = sorted((abs(measure.low), abs(rival.measure.low)))
+        if sizes[1] > FARTHEST * sizes[0] > 0 and near < ALIKE and rival.likeness < 2 * RELATED:
+            return False
         if rival.likeness >= RELATED or (self.crossed and _misread(measure, rival.measure)):
             return True
-        near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
         return near >= SHARED or (self.crossed and near > 0.1)
 
     def _said(self, measure: Measure) -> str:
@@ -281,7 +287,7 @@ class _Case:
             if self._alike(near) and (pair := polarity.contrary(self.sentence, near.sentence)):
                 yield self._opposed(pair, near)
         for near in self._grounds():
-            if polarity.certainty(self.sentence.text) > polarity.standing(
+            if polarity.claimed(self.sentence.text) > polarity.standing(
                 self.sentence, near.sentence
             ):
                 yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(near))
@@ -303,7 +309,8 @@ class _Case:
             main = self.chosen[0]
             whole = (0, len(self.sentence.text))
             pair = polarity.opposite(self.sentence, whole, main.sentence, (0, len(main.sentence.text)))  # fmt: skip
-            if pair and not self._says(pair[0].key) and not self._until(pair[0].key):
+            level = pair is not None and "steady" in (pair[0].key, pair[1].key) and self.matched
+            if pair and not level and not self._says(pair[0].key) and not self._until(pair[0].key):
                 yield self._opposed(pair, main)
         for at, found in self.matched:
             if found.measure.dated:
@@ -423,9 +430,10 @@ class _Case:
         return replaced(self.sentence, self.chosen)
 
 
-_COMPARED = re.compile(r"(?:\bthan|\bfrom|\bover|\bwith|\bin|比|较)[^,，]{0,8}$")
+_FORMER = re.compile(r"used to|previous|former|earlier|原|此前|之前|先前")
 _BEFORE = frozenset(("last-year", "before", "year-on-year"))
 _YEAR_BEFORE = frozenset(("last-year", "year-on-year"))
+_COMPARED = re.compile(r"(?:\bthan|\bfrom|\bover|\bwith|\bin|比|较)[^,，]{0,8}$")
 _TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century", "until"))
 
 

@@ -15,6 +15,8 @@ rise increase grow growth climb jump surge gain raise soar up higher lift expand
 fall drop decline decrease reduce reduction cut lower down fewer slip ease shed plunge shrink slump tumble fell fallen narrow loss-of 下降 下跌 减少 降低 下调 回落 下滑 缩小 降 跌 降至 跌至 少了 降幅 跌幅 减 缩减 收窄 走低 降息 调低 降到
 steady unchanged flat stagnate stagnant stable stagnation 维持 停滞 持平 不变 稳定 保持不变
 accept acceptable welcome 接受 欢迎
+praise applaud hail 称赞 赞扬 好评
+criticise criticize criticism condemn 批评 指责 抨击
 rare rarely uncommon seldom 罕见 少见 稀有
 common frequent widespread usual 常见 普遍 频繁
 cheap inexpensive affordable 便宜 廉价
@@ -43,7 +45,7 @@ revenue turnover sales-revenue income-from 营收 营业收入 收入 营业额
 income earn disposable-income 可支配收入 所得
 spend expenditure spending outlay 支出 花 投入 开支 消费支出
 invest investment 投资 投入
-die death dead kill fatal fatality perish died killed 死亡 遇难 丧生 身亡 去世 死 死者 逝世
+die death dead lost-their-lives lose-their-lives loss-of-life kill fatal fatality perish died killed 死亡 遇难 丧生 身亡 去世 死 死者 逝世
 injure injury hurt wound 受伤 伤者 伤 负伤
 missing 失踪 失联
 rescue save 获救 救出 营救 救援
@@ -230,7 +232,8 @@ dynasty 朝代 王朝
 emperor 皇帝
 war 战争
 peace 和平
-army military troops 军队 部队 军方
+army military troops soldier 军队 部队 军方 士兵 军人
+deploy send sent dispatch 部署 派出 派遣
 police 警方 警察 公安
 court 法院
 judge ruling sentence 裁决 判决 判处
@@ -728,7 +731,7 @@ fuji 富士山
 london 伦敦
 paris 巴黎
 berlin 柏林
-rome 罗马
+rome roman 罗马
 madrid 马德里
 barcelona 巴塞罗那
 lisbon 里斯本
@@ -822,7 +825,7 @@ musk elon-musk 马斯克
 
 # Concepts of which one says the contrary of the other about one thing.
 _OPPOSED = """
-rise steady|fall steady|reject accept|common rare|cheap expensive|succeed fail
+rise steady|fall steady|reject accept|praise criticise|common rare|cheap expensive|succeed fail
 rise fall|open close|start end|free charge|free pay|allow ban|win lose|win draw|lose draw|buy sell|import export
 profit loss|approve reject|support oppose|delay advance|before after|largest smallest|highest lowest|first last
 north south|east west|north east|north west|south east|south west|summer winter|summer autumn|summer spring|winter spring

@@ -44,6 +44,8 @@ money jpy: 日元=1 yen=1 jpy=1
 money krw: 韩元=1 won=1
 money inr: 卢比=1 rupees=1 rupee=1
 money rub: 卢布=1 rubles=1 roubles=1
+money nok: kroner=1 kronor=1 krona=1 krone=1 克朗=1 øre=0.01
+money kes: shillings=1 shilling=1 先令=1
 money chf: 瑞士法郎=1 francs=1
 people: 人=1 名=1 位=1 人次=1 people=1 persons=1 person=1 visitors=1 visits=1 tourists=1 passengers=1 inhabitants=1 residents=1 residents=1
 count: 个=1 家=1 座=1 所=1 条=1 项=1 款=1 件=1 只=1 头=1 枚=1 台=1 部=1 艘=1 场=1 次=1 起=1 轮=1 批=1 期=1 份=1 幅=1 本=1 册=1 种=1 类=1 间=1 套=1 栋=1 幢=1 辆=1 架=1 架次=1 列=1 站=1 处=1 户=1 颗=1 棵=1 株=1 匹=1 层=1 例=1 张=1 篇=1 首=1 支=1 队=1 道=1 片=1 段=1 门=1 节=1 章=1 步=1 席=1 把=1 组=1 对=1 枝=1 字=1 卷=1 集=1 国=1 省=1 市=1 县=1 村=1 镇=1 族=1 尊=1 顶=1 口=1 根=1 块屏=1 班=1 桶=1 球=1 分=1
@@ -520,8 +522,8 @@ def _times(r: _Reader) -> None:
         r.keep(*match.span(), Measure("weekday", value, value, *match.span()))
     for match in _UNTIL.finditer(r.text):
         count = han(match["h"]) if match["h"] else float(_SPOKEN[match["w"]])
-        value = count * 3 if match["q"] == "季度" or match["e"] == "quarter" else count
-        r.keep(*match.span(), Measure("until", value, value, *match.span()))
+        months = count * 3 if match["q"] == "季度" or match["e"] == "quarter" else count
+        r.keep(*match.span(), Measure("until", months, months, *match.span()))
     for match in _QUARTER.finditer(r.text):
         said = next(filter(None, match.groups()))
         value = _RANK.get(said) or int(han(said))

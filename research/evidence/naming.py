@@ -11,10 +11,10 @@ import rjieba
 
 from research.evidence.lexicon import CONCEPTS, PARTS
 from research.evidence.measures import plain
-from research.evidence.reading import Reading, is_place
+from research.evidence.reading import LONGEST_CLAIM, Reading, is_place
 from research.text import HAN, STOP, has_han, stem
 
-_RUN = re.compile(r"(?:[A-ZÀ-Þ][\w'’&-]*|\d+[A-Z][\w-]*)(?:(?:\s|\s(?:of|de|du|la|van|von|der|al|bin|d')\s|-)(?:[A-ZÀ-Þ][\w'’&-]*))*")  # fmt: skip
+_RUN = re.compile(r"(?<!\w)(?:[A-ZÀ-Þ][\w'’&-]*|\d+[A-Z][\w-]*)(?:(?:\s|\s(?:of|de|du|la|van|von|der|al|bin|d')\s|-)(?:[A-ZÀ-Þ][\w'’&-]*))*")  # fmt: skip
 _TITLE = re.compile(r"《([^《》]{2,40})》|“([^“”]{2,30})”|「([^「」]{2,30})」")
 _LATIN = re.compile(r"[A-Za-zÀ-ÿ][\w.&'’-]*(?:\s[A-ZÀ-Þ][\w.&'’-]*)*")
 _SUFFIXED = re.compile(rf"[{HAN}]{{2,10}}?(?:公司|集团|大学|学院|银行|研究院|研究所|医院|委员会|基金会|出版社|博物馆|博物院|美术馆|图书馆)")  # fmt: skip
@@ -46,6 +46,7 @@ class Name:
 @lru_cache(4_096)
 def names(text: str) -> tuple[Name, ...]:
     """The names of a claim in the order in which they stand."""
+    text = text[:LONGEST_CLAIM]
     found = list(_han_names(text) if has_han(text) else ())
     found += _latin_in_han(text) if has_han(text) else _capitalised(text)
     kept: list[Name] = []

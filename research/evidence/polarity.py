@@ -12,7 +12,7 @@ from research.evidence.reading import Sentence, Term, is_place
 
 _NOT = re.compile(
     r"没有|并未|尚未|从未|并非|不再|不是|不(?![仅但过少久论管足到超多低高同断错等]|得不|可或缺|止)|未(?!来|必|成年|满|知|婚)|取消|废除|错开|避开|避免|没(?!收)|无(?!论|锡|人机|人驾|人区|线|数|障|形|偿|疑)|非(?!洲|常|遗|法|凡)"
-    r"|\b(?:not(?!\s(?:only|since|until|least))|never|without|neither|nor|cannot|can't|none|nobody|no(?!\s(?:fewer|less|more|later|earlier|doubt)\b|\.))\b|n't\b|\bfail(?:s|ed)?\sto\b|\bunable\b|\bno longer\b|\bden(?:y|ies|ied)\b|否认|拒绝|\brefus(?:e|es|ed)\b"
+    r"|\b(?:not(?!\s(?:only|since|until|least))|never(?!\ssince)|without|neither|nor|cannot|can't|none|nobody|no(?!\s(?:fewer|less|more|later|earlier|doubt)\b|\.))\b|n't\b|\bfail(?:s|ed)?\sto\b|\bunable\b|\bno longer\b|\bden(?:y|ies|ied)\b|否认|拒绝|\brefus(?:e|es|ed)\b"
 )
 _DENIES = re.compile(r"禁止|严禁|不得|不准|不许|取消|废除|prohibit|forbid|bann?(?:s|ed|ing)|outlaw")
 _THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
@@ -31,6 +31,7 @@ largest smallest highest lowest longest oldest fastest record
 """
 _STRONG = frozenset(_STRONG_WORDS.split())
 _AT_MOST = re.compile(r"[可提达至不约为\d]")
+_DONE = re.compile(r"已|了|建成|完成|\b(?:has|have|had|was|were|\w{2,}ed|won|lost|began|rose|fell|built|became|took|made|came|went|grew|sold|bought|paid|left|met|held|led|cut|spent|sent|set)\b")  # fmt: skip
 _ONE_OF = re.compile(r"之一|\bone of\b|\bamong the\b")
 _BETWEEN = tuple(
     re.compile(pattern)
@@ -46,6 +47,7 @@ _BETWEEN = tuple(
     )
 )
 _PASSIVE = re.compile(r"被|遭|\bby\b")
+_WHEN = frozenset(("since", "until", "before", "after", "during"))
 SCOPE = 3  # words that a negation reaches
 
 
@@ -101,7 +103,7 @@ def contrary(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
 
 
 def _tells(term: Term) -> bool:
-    return term.weight > 0.35 and not is_place(term.key)
+    return term.weight > 0.35 and not is_place(term.key) and term.key not in _WHEN
 
 
 def _first_of_each(sentence: Sentence, reached: frozenset[int]) -> set[int]:
@@ -178,6 +180,11 @@ def certainty(text: str) -> int:
     if _MAYBE.search(text):
         return 1
     return 2 if _PLAN.search(text) else 3
+
+
+def claimed(text: str) -> int:
+    """The certainty of a claim, which is that of a fact only if it speaks of something done."""
+    return min(certainty(text), 3 if _DONE.search(text) else 2)
 
 
 def direction(sentence: Sentence, measure: Measure) -> int:

@@ -17,6 +17,10 @@ from research.evidence.lexicon import CONCEPTS, LONGEST, PHRASES, PLACES
 from research.evidence.measures import Measure, measures, plain
 from research.text import HAN, LIGHT, STOP, has_han, stem
 
+LONGEST_PASSAGE = 20_000  # characters; what lies behind is not read
+LONGEST_SENTENCE = 600  # what is longer is no sentence: a table, a list
+LONGEST_CLAIM = 1_500
+MOST_FIGURES = 40  # of a sentence
 _END = re.compile(r"[。！？!?；;\n]+[”’」』）)】》\"']*|(?<![\s.][a-zA-Z])(?<!\b(?i:mr|ms|dr|st|no|vs|jr|sr))(?<!\b(?i:mrs|inc|ltd|etc|est|gen|col|sen|gov))(?<!\bca)(?<!approx)(?<!\.[A-Z])\.[\"')”’]*(?=\s+[^a-z\s])|\.[\"')”’]*$")  # fmt: skip
 _CLAUSE = re.compile(r"[，；：、。！？;:()（）—]|,(?!\d{3})|\s[-–]\s|\b(?:and|while|whereas|but|although|with|who|which|compared|than|versus)\b|而|但|比(?=上|去)|其中")  # fmt: skip
 _RUN = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}]+(?:'[^\W\d_{HAN}]+)*|\d+(?:[.,]\d+)*")
@@ -155,7 +159,7 @@ class Reading:
 def read(text: str, whole: bool = False) -> Reading:
     """A text; as one sentence if `whole`, which a claim is."""
     folded = plain(text)
-    spans = [(0, len(text))] if whole else list(_spans(text))
+    spans = [(0, min(len(text), LONGEST_CLAIM))] if whole else list(_spans(text[:LONGEST_PASSAGE]))
     sentences = tuple(_sentence(folded, start, end) for start, end in spans)
     letters = sum(len(run) for run in re.findall(r"[a-z]{2,}", folded)) / 4
     han = has_han(text) and len(re.findall(f"[{HAN}]", text)) >= letters
@@ -171,6 +175,9 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > LONGEST_SENTENCE:
+        yield start, start + LONGEST_SENTENCE
+        start += LONGEST_SENTENCE
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -181,7 +188,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _sentence(folded: str, start: int, end: int) -> Sentence:
     text = folded[start:end]
-    found = measures(text)
+    found = measures(text)[:MOST_FIGURES]
     cuts = [0]
     for match in _CLAUSE.finditer(text):
         if not any(m.start < match.end() and match.start() < m.end for m in found):

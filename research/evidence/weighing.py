@@ -141,14 +141,14 @@ def replaced(claim: Sentence, chosen: Sequence[Near]) -> tuple[_Item, _Item, Nea
             if other is None and three.start - two.end <= 1 and three.key[0] != "#":
                 rest = heads.get(three.key, [])
                 other = rest[0] if rest and all(r.key not in known for r in rest) else None
-            if other and other.key not in known and other.weight >= 0.8:
+            if other and other.key not in known and other.weight >= 0.8 and _named(near.sentence, other):  # fmt: skip
                 return two, other, near
     return None
 
 
 _NO_THINGS_WORDS = """
 most advance last-year this-year next-year year-on-year all some half first last only since near
-close average record total
+close average record total current
 """
 _NO_THINGS = frozenset(_NO_THINGS_WORDS.split())
 _NO_NOUN = re.compile(r"(?:ed|ing|ly|ous|ive|ful)$")
@@ -157,7 +157,7 @@ _NO_NOUN = re.compile(r"(?:ed|ing|ly|ous|ive|ful)$")
 @lru_cache(20_000)
 def _thing(word: str, key: str) -> bool:
     """Whether a word names a thing, as far as can be told."""
-    if key in _NO_THINGS or word in ("fewer", "lower", "higher"):
+    if key in _NO_THINGS or word in ("fewer", "lower", "higher", "around", "some", "large", "big"):
         return False
     if has_han(word):
         return any(tag[:1] in "njlbi" for _, tag in rjieba.tag(word))
@@ -173,6 +173,10 @@ def other_subject(claim: Sentence, chosen: Sequence[Near]) -> tuple[Term, Term, 
         return None
     lacking = [t for t in terms if not any(worth(t, n.sentence) for n in chosen)]
     return (terms[0], near.sentence.terms[0], near) if lacking == terms[:1] else None
+
+
+def _named(sentence: Sentence, item: _Item) -> bool:
+    return _thing(sentence.text[item.start : item.end], item.key)
 
 
 def _said(item: _Item, sentence: Sentence) -> bool:

@@ -240,6 +240,17 @@ def test_no_text_is_an_error(claim: str, passages: list[str]) -> None:
     check(judge(claim, passages), claim, passages)
 
 
+HOSTILE = ("1", "一", "1,", "1,111", "A b ", "1-2-3-", "one hundred and ", "今年1月", "《", "1 to ", "不", "no ", "from 1 and ", "二分之", "A of ", "than ", "3.")  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_text_takes_long(piece: str) -> None:
+    text = piece * 4_000
+    start = time.perf_counter()
+    judge(text, [text + "x", text[::-1], "x" + text[:900]])
+    assert time.perf_counter() - start < 5
+
+
 @settings(deadline=None, max_examples=200)
 @given(ANY_TEXT, ANY_TEXT)
 def test_whatever_a_passage_says_word_for_word_it_supports(claim: str, rest: str) -> None:
