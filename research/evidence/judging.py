@@ -68,8 +68,9 @@ def _verbatim(claim: str, passages: Sequence[str]) -> int | None:
         if start < 0:
             continue
         before, after = text[:start], text[start + len(bare) :]
-        cut = bare[0].isdigit() and _NUMBER_GOES_ON.search(before)
-        cut = cut or (bare[-1].isdigit() and after[:1].isdigit())
+        cut = bare[-1].isdigit() and after[:1].isdigit()
+        if bare[0].isdigit() and _NUMBER_GOES_ON.search(before):
+            cut = True
         if not cut and not before.endswith(("不", "未", "没", "无", "非")):
             return at
     return None
