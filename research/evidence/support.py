@@ -13,7 +13,7 @@ from typing import NamedTuple
 from research.evidence.citations import CitedAnswer, NumberedSpan, verbatim
 from research.evidence.claims import is_claim
 from research.evidence.judging import judge
-from research.evidence.marking import pieces
+from research.evidence.marking import marked, pieces
 from research.evidence.markup import Node, tree
 from research.records import Cite, Evidence, Lack, Passage, Record, Status
 
@@ -72,8 +72,8 @@ class Support(Record):
 
 
 class Stretch(NamedTuple):
-    """Answer spans that are drawn as one: a quote, or a run of Markdown. `first` is the place of the
-    first span, `offset` the number of the first sentence."""
+    """Answer spans that are drawn as one: a quote, or a run of Markdown with its tree. `first` is the
+    place of the first of them."""
 
     first: int
     spans: tuple[NumberedSpan, ...]
@@ -108,6 +108,19 @@ def said(stretch: Stretch) -> list[Said]:
     if only.span.kind == "quote":
         return [Said(only.span.text, (stretch.first,), quoted=True)]
     return []
+
+
+def drawn(cited: CitedAnswer, found: Support) -> Iterator[Stretch]:
+    """The answer as it is drawn, with a node `mark` behind each doubtful sentence of its Markdown,
+    whose `sentence` is the place of that sentence (`Sentence.at`)."""
+    chosen = {sentence.at for sentence in found.doubtful}
+    at = 0
+    for stretch in stretches(cited):
+        count = len(said(stretch))
+        own = [place for place in chosen if at <= place < at + count]
+        nodes = marked(stretch.nodes, own, at) if own and stretch.nodes else stretch.nodes
+        yield stretch._replace(nodes=tuple(nodes))
+        at += count
 
 
 def support(cited: CitedAnswer) -> Support:
