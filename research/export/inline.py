@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote, urlsplit
 
-from research.evidence.markup import encodable
+from research.evidence.markup import encodable, undirected
 from research.export.words import Say
 from research.urls import canonical_url
 
@@ -30,9 +30,10 @@ def escape(text: str) -> str:
 
     Safe at the start of a line, in a heading, a link's text or a table cell, and beside other text
     that is set off by a space or by a mark such as ” or ;. Ordinary sentences come out as they are.
-    Two characters cannot be rendered and become U+FFFD: NUL and half a surrogate pair.
+    Two characters cannot be rendered and become U+FFFD: NUL and half a surrogate pair. What would
+    turn the direction of the text behind it is left out.
     """
-    return at_start(inactive(" ".join(text.split())))
+    return at_start(inactive(" ".join(undirected(text).split())))
 
 
 def inactive(text: str) -> str:

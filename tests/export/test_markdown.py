@@ -93,7 +93,8 @@ PARAGRAPH = ("paragraph_open", "paragraph_close")
 
 def flat(text: str) -> str:
     """What a text has to read as, on one line."""
-    return " ".join(text.split()).replace("\0", "\ufffd")
+    words = re.sub("[\u202a-\u202e\u2066-\u2069]", "", text)
+    return " ".join(words.split()).replace("\0", "\ufffd")
 
 
 def plain(tokens: list[Token]) -> str:
@@ -118,6 +119,7 @@ TEXT = st.one_of(ACTIVE, st.text(), PIECES.map("".join))
 @given(TEXT)
 @settings(max_examples=500)
 @example("a_b_c __init__ _x_")
+@example("\u202e # heading")
 @example("1234567890. x")
 @example("    code")
 def test_escaped_text_reads_as_itself(text: str) -> None:
