@@ -177,7 +177,7 @@ def parse(
     with its citations. With `partial` the text is still being written: what may yet become a
     citation, a link or a table at its end is left out.
     """
-    text = _clean(text)
+    text = _shallow(_clean(text))
     text = _unwrapped(_steady(text) if partial else text, partial=partial).strip("\n")
     text = _AFTER_FENCE.sub(r"\1\n\2", text)
     scan = _Scan(handles, urls)
@@ -363,13 +363,43 @@ _AFTER_FENCE = re.compile(
 )
 
 
-def _by_fences(text: str) -> Iterator[tuple[bool, str]]:
-    """The text in stretches of whole lines, and whether each is fenced code."""
-    lines = text.split("\n")
+_FRONT = re.compile(
+    r"^[ \t]*(?:>|[-+*](?=[ \t>]|$)|[0-9]{1,9}[.)](?=[ \t>]|$))"
+    r"(?:[ \t>]|[-+*](?=[ \t>]|$)|[0-9]{1,9}[.)](?=[ \t>]|$))*",
+    re.MULTILINE,
+)
+_WIDEST = 18  # characters of marks and spaces at the front of a line: each may begin a level
+
+
+def _shallow(text: str) -> str:
+    """A text of which no line is in more quotations and lists than Markdown reads, which are 20.
+
+    Beyond them it would lose all the rest of the text. Code is left as it is.
+    """
+    cut = _FRONT.sub(
+        lambda front: front[0].expandtabs(4)[:_WIDEST] if len(front[0]) > _WIDEST / 4 else front[0],
+        text,
+    )
+    if cut == text:
+        return text
+    fenced = _fenced(cut)
+    pairs = enumerate(zip(text.split("\n"), cut.split("\n"), strict=True))
+    return "\n".join(as_it_was if at in fenced else line for at, (as_it_was, line) in pairs)
+
+
+def _fenced(text: str) -> set[int]:
+    """The lines of fenced code."""
     fenced: set[int] = set()
     for token in _BLOCKS.parse(text):
         if token.type == "fence" and token.map:
             fenced.update(range(*token.map))
+    return fenced
+
+
+def _by_fences(text: str) -> Iterator[tuple[bool, str]]:
+    """The text in stretches of whole lines, and whether each is fenced code."""
+    lines = text.split("\n")
+    fenced = _fenced(text)
     numbered = list(enumerate(lines))
     for is_code, group in groupby(numbered, key=lambda item: item[0] in fenced):
         stretch = [line + "\n" * (at < len(lines) - 1) for at, line in group]
@@ -511,7 +541,7 @@ def tree(spans: Sequence[NumberedSpan]) -> list[Node]:
 
 class _Tree:
     def __init__(self, spans: Sequence[NumberedSpan]) -> None:
-        self._text = _with_placeholders(spans)
+        self._text = _shallow(_with_placeholders(spans))
         self._begun = 0  # the line at which the paragraph begins that is read
         self._left = {
             at: line for line, words in enumerate(self._text.split("\n")) for at in _cites_in(words)

@@ -321,6 +321,23 @@ def test_nothing_turns_the_direction_of_other_text(turn: str) -> None:
     assert brief(drawn("שלום\u200f\u200e [@3fa9]")) == "<p>שלום\u200f\u200e{0}</p>"
 
 
+@pytest.mark.parametrize("holder", ["> ", "- ", "1. ", "> - "])
+def test_what_follows_a_deep_nesting_is_not_lost(holder: str) -> None:
+    for deep in (holder * 300 + "deep", "".join(" " * 2 * n + "- n\n" for n in range(300))):
+        shown = brief(drawn(f"{deep}\n\n```\ncode\n```\n\n# The end [@3fa9]"))
+        assert "<pre>code\n</pre>" in shown
+        assert "The end{0}" in shown
+    code = f"{' ' * 30}- x: 1\n"
+    assert brief(drawn(f"```\n{code}```\n\n{holder * 99}a")).startswith(f"<pre>{code}</pre>")
+
+
+@pytest.mark.parametrize("holder", ["> ", "- ", "1. ", "> - "])
+def test_the_words_of_a_deep_nesting_are_not_lost(holder: str) -> None:
+    lines = [holder * n + f"w{n}w [@3fa9]\n\n" for n in range(1, 46)]
+    shown = brief(drawn("".join(lines)))
+    assert re.findall(r"w(\d+)w\{", shown) == [str(n) for n in range(1, 46)]
+
+
 # --- Anything
 
 PIECES = [
