@@ -18,6 +18,7 @@ _ACTIVE = re.compile(
     r"|<(?=[A-Za-z/!?])"
     r"|&(?=#?[A-Za-z0-9]*(;|$))"
     r"|(?<= )#(?=#*$)"  # would close a heading
+    r"|%{2,}|={2,}"  # %%hides%% and ==marks== in Obsidian
 )
 # What acts only at the start of a block.
 _LEADING = re.compile(r"[#>=]|[-+](?=[ -]|$)")

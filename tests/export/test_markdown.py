@@ -169,6 +169,12 @@ def test_ordinary_sentences_need_no_escape(sentence: str) -> None:
     assert escape(sentence) == sentence
 
 
+def test_what_hides_or_marks_text_in_obsidian_is_escaped() -> None:
+    assert escape("80%% of it %%hidden%% and ==marked==; 5% = x") == (
+        "80\\%\\% of it \\%\\%hidden\\%\\% and \\=\\=marked\\=\\=; 5% = x"
+    )
+
+
 def test_a_tilde_is_escaped_because_github_strikes_out_between_two() -> None:
     assert escape("3~5天，10~20元") == "3\\~5天，10\\~20元"
 
