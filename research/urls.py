@@ -4,27 +4,119 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import IPv6Address
-from urllib.parse import SplitResult, quote, unquote_plus, urlsplit
+from urllib.parse import SplitResult, quote, unquote, unquote_plus, urlsplit
 
-# Parameters that say where a click came from, never what the page shows.
-TRACKING_PREFIXES = ("utm_",)
+# Parameters that say where a click came from or how a page is drawn, never what it shows.
+TRACKING_PREFIXES = ("utm_", "hsa_", "mtm_", "matomo_", "piwik_", "bsft_")
 TRACKING_NAMES = frozenset(
     {
-        "_ga", "_gl", "dclid", "gbraid", "gclid", "gclsrc", "srsltid", "wbraid",  # Google
-        "fbclid", "igshid",  # Meta
+        "_ga", "_gl", "dclid", "gad_campaignid", "gad_source", "gbraid", "gclid", "gclsrc", "gs_l",  # Google
+        "srsltid", "wbraid",
+        "fb_action_ids", "fb_action_types", "fb_ref", "fb_source", "fbclid", "igsh", "igshid",  # Meta
         "msclkid",  # Microsoft
         "mc_cid", "mc_eid",  # Mailchimp
-        "twclid", "ttclid", "yclid",  # X, TikTok, Yandex
-        "isappinstalled", "spm", "spm_id_from", "vd_source",  # WeChat, Alibaba, Bilibili
+        "__hsfp", "__hssc", "__hstc", "_hsenc", "_hsmi", "hsctatracking", "mkt_tok",  # HubSpot, Marketo
+        "elqaid", "elqat", "elqcampaignid", "elqtrack", "elqtrackid", "oly_anon_id", "oly_enc_id",
+        "vero_conv", "vero_id", "wickedid", "ml_subscriber", "ml_subscriber_hash", "dm_i", "rb_clickid",
+        "__twitter_impression", "epik", "li_fat_id", "rdt_cid", "ref_src", "ref_url", "ttclid", "twclid",
+        "_openstat", "yclid", "ysclid",  # Yandex
+        "_branch_match_id", "_branch_referrer", "guccounter", "guce_referrer", "guce_referrer_sig",
+        "cm_mmc", "ef_id", "pk_campaign", "pk_kwd", "pk_medium", "pk_source", "s_kwcid", "wt.mc_id",
+        "wt_mc", "xtor",
+        "at_campaign", "at_campaign_type", "at_link_id", "at_link_origin", "at_link_type", "at_medium",
+        "at_ptr_name", "cmpid", "icid", "itm_campaign", "itm_content", "itm_medium", "itm_source",  # papers
+        "itm_term", "ncid", "ns_campaign", "ns_mchannel", "ns_source", "s_cid", "soc_src", "soc_trk",
+        "isappinstalled", "nsukey", "spm", "wxshare_count",  # WeChat, Alibaba
+        "buvid", "from_spmid", "share_medium", "share_plat", "share_session_id", "share_source",  # Bilibili
+        "share_tag", "share_times", "spm_id_from", "unique_k", "vd_source",
+        "_refluxos", "bd_vid", "hmci", "hmcu", "hmkw", "hmpl", "hmsr", "qhclickid", "sudaref", "tt_from",
+        "amp_gsa", "amp_js_v", "amp_r", "amp_tf", "usqp",  # viewers of AMP
     }
 )  # fmt: skip
 # These names also carry meaning elsewhere, so only the pair is dropped.
 TRACKING_PAIRS = frozenset(
-    {("from", "groupmessage"), ("from", "singlemessage"), ("from", "timeline")}
+    {
+        ("from", "groupmessage"), ("from", "singlemessage"), ("from", "timeline"),
+        ("wfr", "spider"), ("for", "pc"),  # Baidu
+        ("amp", ""), ("amp", "1"), ("amp", "true"), ("outputtype", "amp"),
+    }
+)  # fmt: skip
+
+# Pages that do nothing but lead to the address in one of their parameters.
+_GOOGLE = re.compile(r"(?:[a-z]+\.)?google\.(?:[a-z]{2,3}|com?\.[a-z]{2})")
+_WRAPPERS: dict[str, tuple[str, ...]] = {
+    "google/url": ("q", "url"),
+    "google/news/url": ("url",),
+    "l.facebook.com/l.php": ("u",),
+    "lm.facebook.com/l.php": ("u",),
+    "l.instagram.com/": ("u",),
+    "t.umblr.com/redirect": ("z",),
+    "out.reddit.com/*": ("url",),
+    "youtube.com/redirect": ("q",),
+    "linkedin.com/redir/redirect": ("url",),
+    "steamcommunity.com/linkfilter": ("url", "u"),
+    "vk.com/away.php": ("to",),
+    "duckduckgo.com/l": ("uddg",),
+    "bing.com/ck/a": ("u",),
+    "disq.us/url": ("url",),
+    "slack-redir.net/link": ("url",),
+    "link.zhihu.com/": ("target",),
+    "link.juejin.cn/": ("target",),
+    "link.csdn.net/": ("target",),
+    "jianshu.com/go-wild": ("url",),
+    "gitee.com/link": ("target",),
+    "oschina.net/action/gotolink": ("url",),
+    "sspai.com/link": ("target",),
+    "infoq.cn/link": ("target",),
+    "douban.com/link2": ("url",),
+    "weibo.cn/sinaurl": ("u",),
+    "weibo.com/sinaurl": ("u",),
+    "docs.qq.com/scenario/link.html": ("url",),
+    "c.pc.qq.com/middlem.html": ("pfurl",),
+    "c.pc.qq.com/middlect.html": ("pfurl",),
+    "weixin110.qq.com/*": ("url",),
+}
+_HOPS = 5  # wrappers within wrappers; an address with more of them is left as it is
+_CACHED = re.compile(r"/(?:c|v|wp/s|wp)/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
+_VIEWED = re.compile(r"/amp/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
+
+# Names of hosts that show the pages of a site to phones. Others (mobile., touch.) are also the names
+# of sections about phones, so that of these only known ones count.
+_PHONE = ("m.", "wap.", "3g.")
+_PHONE_HOSTS = frozenset({"mobile.twitter.com", "mobile.x.com", "mobile.nytimes.com", "mobile.reuters.com"})  # fmt: skip
+_WIKIS = re.compile(
+    r"(.+\.)?m\.((?:wikipedia|wikimedia|wiktionary|wikivoyage|wikinews|wikisource|wikibooks|wikiquote"
+    r"|wikiversity|wikidata)\.org)"
 )
+# What stands below these is a site of its own: m.github.io and m.com.cn are no other site's.
+_SHARED = frozenset(
+    {
+        "appspot.com", "azurewebsites.net", "blogspot.com", "cn.com", "cnblogs.com", "de.com", "eu.com",
+        "eu.org", "firebaseapp.com", "github.io", "gitlab.io", "hatenablog.com", "herokuapp.com",
+        "livejournal.com", "lofter.com", "medium.com", "netlify.app", "pages.dev", "substack.com",
+        "tumblr.com", "uk.com", "us.com", "vercel.app", "web.app", "weebly.com", "wixsite.com",
+        "wordpress.com",
+    }
+)  # fmt: skip
+_SECOND_LEVEL = frozenset(
+    {
+        "ac", "co", "com", "ed", "edu", "go", "gob", "gouv", "gov", "govt", "gr", "id", "ltd",
+        "me", "mil", "ne", "net", "nhs", "nic", "nom", "or", "org", "plc", "sch",
+    }
+)  # fmt: skip
+_PROVINCES = frozenset(
+    {
+        "ah", "bj", "cq", "fj", "gd", "gs", "gx", "gz", "ha", "hb", "he", "hi", "hk", "hl",
+        "hn", "jl", "js", "jx", "ln", "mo", "nm", "nx", "qh", "sc", "sd", "sh", "sn", "sx",
+        "tj", "tw", "xj", "xz", "yn", "zj",
+    }
+)  # fmt: skip
+_FILE_OR_NUMBER = re.compile(r"\.(?:s?html?|php|aspx?|jsp)$|[0-9]{5}")
+_WEIXIN = ("__biz", "mid", "idx", "sn")  # what names an article there
 
 _PORTS = {"http": 80, "https": 443}
 _UNSAFE = re.compile(r'[<>"{}|\\^`]')  # RFC 3986 has no place for them in an address
@@ -40,7 +132,27 @@ def canonical_url(url: str) -> str:
     and tracking parameters are gone; a bare host gets its slash, and several slashes at the end of
     the path are one. Credentials, white space and control characters make an address unusable.
     Characters that have no place in an address, and invisible ones, are percent-encoded.
+
+    Of a page that only leads to the address in it (google.com/url?q=…, a cache of AMP) that address
+    is taken, if it is a plain one itself. A redirect that does not tell its target stays as it is,
+    and so does an archived copy, which is a document of its own.
     """
+    outer = address = _plain(url)
+    for _ in range(_HOPS + 1):
+        inner = _plain(_wrapped(urlsplit(address))) if address else ""
+        if not inner:
+            return address
+        address = inner
+    return outer
+
+
+def wraps(url: str) -> bool:
+    """Whether an address does nothing but lead to another that it tells."""
+    return canonical_url(url) != _plain(url)
+
+
+def _plain(url: str) -> str:
+    """The address in its canonical form, whatever it wraps."""
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zs", "Zl", "Zp") for char in url):
         return ""
     try:
@@ -57,6 +169,54 @@ def canonical_url(url: str) -> str:
     fragment = parts.fragment if parts.fragment.startswith("!") else ""
     rest = path + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
     return f"{parts.scheme}://{netloc}{_safe(rest)}"
+
+
+def _wrapped(parts: SplitResult) -> str:
+    """The address that a canonical address leads to; "" if it is none that does or tells."""
+    host = without_www(parts.netloc)
+    google = bool(_GOOGLE.fullmatch(host))
+    if host == "cdn.ampproject.org" or host.endswith((".cdn.ampproject.org", ".bing-amp.com")):
+        return _cached(_CACHED.fullmatch(parts.path), parts.query)
+    if google and parts.path.startswith("/amp/"):
+        return _cached(_VIEWED.fullmatch(parts.path), parts.query)
+    if host.endswith(".safelinks.protection.outlook.com"):
+        return _parameter(parts.query, ("url",))
+    place = "google" if google else host
+    path = parts.path.rstrip("/").lower() or "/"
+    names = _WRAPPERS.get(place + path) or _WRAPPERS.get(place + "/*") or ()
+    target = _parameter(parts.query, names)
+    return _from_base64(target) if host == "bing.com" else target
+
+
+def _cached(match: re.Match[str] | None, query: str) -> str:
+    """The address of a page that a cache of AMP holds."""
+    if not match:
+        return ""
+    return f"http{'s' if match['safe'] else ''}://{match['rest']}" + (f"?{query}" if query else "")
+
+
+def _parameter(query: str, names: tuple[str, ...]) -> str:
+    """The one value that the parameters of these names have, decoded; else ""."""
+    pairs = (pair.partition("=") for pair in query.split("&"))
+    values = {value for name, _, value in pairs if value and name in names}
+    try:
+        return (
+            unquote(values.pop(), errors="strict").replace(" ", "%20") if len(values) == 1 else ""
+        )
+    except UnicodeDecodeError:
+        return ""
+
+
+def _from_base64(text: str) -> str:
+    """What Bing writes for an address: "a1" and the address in Base64, without its padding."""
+    try:
+        return (
+            urlsafe_b64decode(text[2:] + "=" * (-len(text[2:]) % 4)).decode()
+            if text[:2] == "a1"
+            else ""
+        )
+    except ValueError:
+        return ""
 
 
 def _host(parts: SplitResult) -> str:
@@ -101,17 +261,78 @@ def url_identity(url: str) -> str:
     """The key under which two addresses are one source; "" if the address is unusable.
 
     It is the canonical address without scheme, `www.` and closing slash, the parameters sorted, and
-    percent-encoding unified (RFC 3986, 6.2.2): /wiki/故宫 and /wiki/%E6%95%85… are one page.
+    percent-encoding unified (RFC 3986, 6.2.2): /wiki/故宫 and /wiki/%E6%95%85… are one page. The page
+    for phones and the AMP page of an article are that article; a host in Punycode is what it means.
     """
     address = canonical_url(url)
     if not address:
         return ""
     parts = urlsplit(address)
-    query = "&".join(sorted(_encoded(pair) for pair in parts.query.split("&")))
-    fragment = _encoded(parts.fragment)
     path = _encoded(parts.path).rstrip("/")
+    host = _site(_readable(parts.netloc), article=_is_article(path))
+    pairs = sorted(_encoded(pair) for pair in parts.query.split("&"))
+    if host == "mp.weixin.qq.com" and path == "/s":
+        pairs = _article_of_weixin(pairs)
+    query, fragment = "&".join(pairs), _encoded(parts.fragment)
     tail = (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
-    return without_www(parts.netloc) + path + tail
+    return host + _without_amp(path) + tail
+
+
+def _site(host: str, *, article: bool) -> str:
+    """A host without `www.` or what makes it the host for phones, or for AMP if it shows an article."""
+    bare = without_www(host)
+    if wiki := _WIKIS.fullmatch(bare):
+        return (wiki[1] or "") + wiki[2]
+    front, _, rest = bare.partition(".")
+    phone = f"{front}." in _PHONE or bare in _PHONE_HOSTS
+    return rest if (phone or (article and front == "amp")) and _is_site(rest) else bare
+
+
+def _is_site(host: str) -> bool:
+    """Whether a host is that of one site; .com.cn, .bj.cn and github.io are those of many."""
+    *_, second, top = ["", *host.split(".")]
+    if not second or host in _SHARED or not re.fullmatch("[^0-9:]+", top):
+        return False
+    many = second in _SECOND_LEVEL or (top == "cn" and second in _PROVINCES)
+    return not (len(top) == 2 and many) or host.count(".") > 1
+
+
+def _is_article(path: str) -> bool:
+    """Whether a path ends like that of an article: with a file, a long number or four words."""
+    last = path.rpartition("/")[2]
+    return bool(_FILE_OR_NUMBER.search(last)) or last.count("-") >= 3
+
+
+def _without_amp(path: str) -> str:
+    """The path of the article that an AMP page shows, as far as its form is beyond doubt."""
+    path = re.sub(r"\.amp(?=\.s?html?$)", "", path)
+    folder, _, last = path.rpartition("/")
+    if last == "amp" and _is_article(folder):
+        return folder
+    return re.sub(r"^/amp(?=/(?:19|20)[0-9]{2}/)", "", path)
+
+
+def _article_of_weixin(pairs: list[str]) -> list[str]:
+    """What names the article in the parameters of a link to it, if they name one."""
+    kept = [pair for pair in pairs if pair.partition("=")[0] in _WEIXIN]
+    return kept if {pair.partition("=")[0] for pair in kept} >= {"__biz", "mid"} else pairs
+
+
+def _readable(host: str) -> str:
+    """A host with the letters that its Punycode stands for."""
+    return ".".join(unicodedata.normalize("NFC", _letters(label)) for label in host.split("."))
+
+
+def _letters(label: str) -> str:
+    if not label.startswith("xn--"):
+        return label
+    try:
+        letters = label[4:].encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label
+    same = letters == letters.lower() and letters.encode("punycode").decode() == label[4:]
+    fit = all(char == "-" or unicodedata.category(char)[0] in "LMN" for char in letters)
+    return letters if same and fit and not letters.isascii() else label
 
 
 def without_www(host: str) -> str:

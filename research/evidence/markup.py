@@ -30,6 +30,7 @@ Node = str | dict[str, Any]
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _FIRST = 0xF0000
 _MARK = "[\U000f0000-\U0010ffff]"
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BREAKS = re.compile(r"\r\n?")
 
@@ -39,9 +40,18 @@ def encodable(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text)
 
 
+def undirected(text: str) -> str:
+    """Text without what turns the direction of other text: embeddings, overrides and isolates.
+
+    One that nothing closes would reorder what stands behind it: a citation, a price, the next
+    sentence. Letters have their direction without them, and its marks (U+200E, U+200F) stay.
+    """
+    return _TURNS.sub("", text)
+
+
 def _clean(text: str) -> str:
-    """Text that can be stored and sent, and that can forge no placeholder."""
-    return _PRIVATE.sub("", encodable(_BREAKS.sub("\n", text)))
+    """Text that can be stored and sent, that forges no placeholder and turns no other text round."""
+    return undirected(_PRIVATE.sub("", encodable(_BREAKS.sub("\n", text))))
 
 
 # --- Markdown as it is read here ------------------------------------------------------------------
@@ -167,7 +177,7 @@ def parse(
     with its citations. With `partial` the text is still being written: what may yet become a
     citation, a link or a table at its end is left out.
     """
-    text = _clean(text)
+    text = _shallow(_clean(text))
     text = _unwrapped(_steady(text) if partial else text, partial=partial).strip("\n")
     text = _AFTER_FENCE.sub(r"\1\n\2", text)
     scan = _Scan(handles, urls)
@@ -353,13 +363,43 @@ _AFTER_FENCE = re.compile(
 )
 
 
-def _by_fences(text: str) -> Iterator[tuple[bool, str]]:
-    """The text in stretches of whole lines, and whether each is fenced code."""
-    lines = text.split("\n")
+_FRONT = re.compile(
+    r"^[ \t]*(?:>|[-+*](?=[ \t>]|$)|[0-9]{1,9}[.)](?=[ \t>]|$))"
+    r"(?:[ \t>]|[-+*](?=[ \t>]|$)|[0-9]{1,9}[.)](?=[ \t>]|$))*",
+    re.MULTILINE,
+)
+_WIDEST = 18  # characters of marks and spaces at the front of a line: each may begin a level
+
+
+def _shallow(text: str) -> str:
+    """A text of which no line is in more quotations and lists than Markdown reads, which are 20.
+
+    Beyond them it would lose all the rest of the text. Code is left as it is.
+    """
+    cut = _FRONT.sub(
+        lambda front: front[0].expandtabs(4)[:_WIDEST] if len(front[0]) > _WIDEST / 4 else front[0],
+        text,
+    )
+    if cut == text:
+        return text
+    fenced = _fenced(cut)
+    pairs = enumerate(zip(text.split("\n"), cut.split("\n"), strict=True))
+    return "\n".join(as_it_was if at in fenced else line for at, (as_it_was, line) in pairs)
+
+
+def _fenced(text: str) -> set[int]:
+    """The lines of fenced code."""
     fenced: set[int] = set()
     for token in _BLOCKS.parse(text):
         if token.type == "fence" and token.map:
             fenced.update(range(*token.map))
+    return fenced
+
+
+def _by_fences(text: str) -> Iterator[tuple[bool, str]]:
+    """The text in stretches of whole lines, and whether each is fenced code."""
+    lines = text.split("\n")
+    fenced = _fenced(text)
     numbered = list(enumerate(lines))
     for is_code, group in groupby(numbered, key=lambda item: item[0] in fenced):
         stretch = [line + "\n" * (at < len(lines) - 1) for at, line in group]
@@ -477,6 +517,8 @@ _TAGS = {
     "strong_open": "strong",
     "s_open": "s",
 }
+_WITHIN = ("em", "strong", "s")
+_NESTED = 5  # false numbers within false numbers that are taken out
 _TOP = 3  # the level of an answer's highest heading: those above are the page's and the report's
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
@@ -499,7 +541,8 @@ def tree(spans: Sequence[NumberedSpan]) -> list[Node]:
 
 class _Tree:
     def __init__(self, spans: Sequence[NumberedSpan]) -> None:
-        self._text = _with_placeholders(spans)
+        self._text = _shallow(_with_placeholders(spans))
+        self._begun = 0  # the line at which the paragraph begins that is read
         self._left = {
             at: line for line, words in enumerate(self._text.split("\n")) for at in _cites_in(words)
         }
@@ -509,7 +552,7 @@ class _Tree:
         for group in _roots(_READER.parse(self._text)):
             nodes += self._blocks(group)
             _, end = group[0].map or (0, 0)
-            nodes += self._rest(at for at, line in self._left.items() if line < end)
+            nodes += self._rest(self._before(end))
         nodes += self._rest(self._left)
         _shift_headings(nodes)
         return nodes
@@ -519,22 +562,47 @@ class _Tree:
         found = [node for at in list(cites) for node in self._cite(at)]
         return [{"t": "p", "c": found}] if found else []
 
+    def _before(self, end: int) -> list[int]:
+        """The citations that stand before a line and are not placed yet."""
+        return [at for at, line in self._left.items() if line < end]
+
+    def _lost(self, end: int) -> list[Node]:
+        return [node for at in self._before(end) for node in self._cite(at)]
+
+    def _until(self, text: str) -> list[int]:
+        """The citations of a text, and those before them that Markdown has swallowed."""
+        last = max(_cites_in(text), default=-1)
+        return [at for at in self._left if at <= last]
+
     def _cite(self, at: int) -> list[Node]:
-        return [] if self._left.pop(at, None) is None else [{"t": "cite", "span": at}]
+        """The node of a citation, behind those that its paragraph has swallowed before it."""
+        lost = [n for n, line in self._left.items() if n < at and line >= self._begun]
+        return [
+            {"t": "cite", "span": n} for n in [*lost, at] if self._left.pop(n, None) is not None
+        ]
 
     def _blocks(self, tokens: Iterable[Token]) -> list[Node]:
         root: list[Node] = []
         stack = [root]
+        row = 0  # the line at which the row of a table ends
         for token in tokens:
+            if token.type == "tr_close":  # a cell beyond the last column is not shown
+                cell = stack[-1][-1]
+                assert isinstance(cell, dict)
+                cell["c"] += self._lost(row)
             if token.nesting < 0:
                 stack.pop()
             elif token.nesting > 0:
                 stack.append(_opened(token, stack[-1]))
+                row = token.map[1] if token.type == "tr_open" and token.map else row
             elif token.type == "inline":
+                self._begun, end = token.map or (0, 0)
                 stack[-1].extend(self._inline(token.children or []))
+                if end > row:
+                    stack[-1].extend(self._lost(end))
             elif token.type == "fence":
                 stack[-1].append({"t": "pre", "c": [_PRIVATE.sub("", token.content)]})
-                stack[-1].extend(self._rest(_cites_in(token.content)))
+                stack[-1].extend(self._rest(self._until(token.content)))
             elif token.type == "hr":
                 stack[-1].append({"t": "hr", "c": []})
         return [node for node in root if not _is_empty(node)]
@@ -557,7 +625,7 @@ class _Tree:
                 stack[-1].append({"t": "br", "c": []})
             elif token.type == "softbreak":
                 stack[-1].append("\n")
-        return _joined(root)
+        return _honest(_joined(root))
 
     def _strings(self, text: str) -> Iterator[Node]:
         for piece in re.split(f"({_MARK})", text):
@@ -626,7 +694,7 @@ def _characters(text: str) -> str:
 
 
 def _joined(nodes: list[Node]) -> list[Node]:
-    """Neighbouring strings as one, without any number that looks like a citation.
+    """Neighbouring strings as one.
 
     A line break between Chinese characters is no space.
     """
@@ -634,7 +702,6 @@ def _joined(nodes: list[Node]) -> list[Node]:
     for is_text, group in groupby(nodes, key=lambda node: isinstance(node, str)):
         if is_text:
             text = _SOFT.sub("", "".join(str(node) for node in group)).replace("\n", " ")
-            text = _NUMBER.sub("", text)
             out += [text] if text else []
             continue
         for node in group:
@@ -642,6 +709,34 @@ def _joined(nodes: list[Node]) -> list[Node]:
                 node["c"] = _joined(node["c"])
             out.append(node)
     return out
+
+
+def _honest(nodes: list[Node]) -> list[Node]:
+    """Nodes without any number that looks like a citation, even across them, as [*1*] does."""
+    leaves = [*_leaves(nodes)]
+    for _ in range(_NESTED):
+        kept = _NUMBER.sub(
+            lambda found: "\ue000" * len(found[0]), "".join(content[at] for content, at in leaves)
+        )
+        start = 0
+        for content, at in leaves:
+            end = start + len(content[at])
+            content[at] = kept[start:end].replace("\ue000", "")
+            start = end
+        if "\ue000" not in kept:
+            break
+    return [node for node in nodes if node != ""]
+
+
+def _leaves(nodes: list[Any]) -> Iterator[tuple[list[Any], int]]:
+    """Where the strings stand, with something in the place of code, breaks and citations."""
+    for at, node in enumerate(nodes):
+        if isinstance(node, str):
+            yield nodes, at
+        elif node["t"] in _WITHIN:
+            yield from _leaves(node["c"])
+        else:
+            yield ["\0"], 0
 
 
 def _walk(nodes: Iterable[Node]) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote, urlsplit
 
-from research.evidence.markup import encodable
+from research.evidence.markup import encodable, undirected
 from research.export.words import Say
 from research.urls import canonical_url
 
@@ -18,6 +18,7 @@ _ACTIVE = re.compile(
     r"|<(?=[A-Za-z/!?])"
     r"|&(?=#?[A-Za-z0-9]*(;|$))"
     r"|(?<= )#(?=#*$)"  # would close a heading
+    r"|%{2,}|={2,}"  # %%hides%% and ==marks== in Obsidian
 )
 # What acts only at the start of a block.
 _LEADING = re.compile(r"[#>=]|[-+](?=[ -]|$)")
@@ -30,9 +31,10 @@ def escape(text: str) -> str:
 
     Safe at the start of a line, in a heading, a link's text or a table cell, and beside other text
     that is set off by a space or by a mark such as ” or ;. Ordinary sentences come out as they are.
-    Two characters cannot be rendered and become U+FFFD: NUL and half a surrogate pair.
+    Two characters cannot be rendered and become U+FFFD: NUL and half a surrogate pair. What would
+    turn the direction of the text behind it is left out.
     """
-    return at_start(inactive(" ".join(text.split())))
+    return at_start(inactive(" ".join(undirected(text).split())))
 
 
 def inactive(text: str) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from research.evidence.citations import NumberedSpan
-from research.evidence.markup import Node, encodable, punctuation, tree
+from research.evidence.markup import Node, encodable, punctuation, tree, undirected
 from research.export.inline import at_start, backslashed, inactive
 
 _WRAPS = {"em": "*", "strong": "**", "s": "~~"}
@@ -159,7 +159,7 @@ def _collide(last: Node, out: str, node: Node, piece: str) -> bool:
 
 def _code(content: str, *, cell: bool) -> str:
     ticks = "`" * (max(map(len, re.findall("`+", content)), default=0) + 1)
-    content = re.sub(r"\s", " ", encodable(content))
+    content = re.sub(r"\s", " ", undirected(encodable(content)))
     if content.strip() and (content[0] in "` " or content[-1] in "` "):
         content = f" {content} "
     return ticks + (content.replace("|", "\\|") if cell else content) + ticks
@@ -168,4 +168,4 @@ def _code(content: str, *, cell: bool) -> str:
 def fenced(content: str, language: str = "") -> str:
     """Text as a block of code that it cannot end; `language` is a word of ours."""
     ticks = "`" * max(3, max(map(len, re.findall("`+", content)), default=0) + 1)
-    return f"{ticks}{language}\n{encodable(content).rstrip()}\n{ticks}"
+    return f"{ticks}{language}\n{undirected(encodable(content)).rstrip()}\n{ticks}"

@@ -295,12 +295,15 @@ def test_text_for_another_part_begins_a_paragraph() -> None:
     ("spans", "nodes"),
     [
         ([span("[a]: http://x", 1), span("\n\nb")], "<p>[a]: http://x{0}</p><p>b</p>"),
-        ([span("[a](http://x", 1), span(") b")], "<p>a b</p><p>{0}</p>"),
+        ([span("[a](http://x", 1), span(") b")], "<p>a b{0}</p>"),
         ([span("![a](http://x"), span(")", 1)], "<p>!a{1}</p>"),
         ([span("<!-- a", 1), span(" -->\n\nb")], "<p><!-- a{0} --></p><p>b</p>"),
-        ([span("```a", 1), span("\nb", 2), span("\n```\nc")], "<pre>b\n</pre><p>{1}</p><p>{0}</p><p>c</p>"),
+        ([span("```a", 1), span("\nb", 2), span("\n```\nc")], "<pre>b\n</pre><p>{0}{1}</p><p>c</p>"),
         ([span("| a |\n|---|\n| b | c", 1), span(" |\n\nd")],
-         "<table><tr><th>a</th></tr><tr><td>b</td></tr></table><p>{0}</p><p>d</p>"),
+         "<table><tr><th>a</th></tr><tr><td>b{0}</td></tr></table><p>d</p>"),
+        ([span("| a |\n|---|\n| b | c", 1), span(" |\n| d", 2), span(" |")],
+         "<table><tr><th>a</th></tr><tr><td>b{0}</td></tr><tr><td>d{1}</td></tr></table>"),
+        ([span("\\[*1*\\] [**2]**", 1)], "<p><em></em> <strong></strong>{0}</p>"),
         ([span("`a", 1), span("b` c")], "<p><code>ab</code>{0} c</p>"),
         ([span("a &#983040; b", 1)], "<p>a  b{0}</p>"),
         ([span("&#91;1&#93; \\[2\\] [3", 1), span("]")], "<p>  [3{0}]</p>"),
@@ -308,6 +311,31 @@ def test_text_for_another_part_begins_a_paragraph() -> None:
 )  # fmt: skip
 def test_no_markdown_swallows_or_forges_a_citation(spans: list[NumberedSpan], nodes: str) -> None:
     assert brief(tree(spans)) == nodes
+
+
+@pytest.mark.parametrize("turn", [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"])
+def test_nothing_turns_the_direction_of_other_text(turn: str) -> None:
+    for written in (turn, f"&#{ord(turn)};", f"&#x{ord(turn):x};"):
+        nodes = drawn(f"It costs {written}60 yuan[@3fa9] `a{turn}b` today.\n\n```\n{turn}c\n```\n")
+        assert brief(nodes) == "<p>It costs 60 yuan{0} <code>ab</code> today.</p><pre>c\n</pre>"
+    assert brief(drawn("שלום\u200f\u200e [@3fa9]")) == "<p>שלום\u200f\u200e{0}</p>"
+
+
+@pytest.mark.parametrize("holder", ["> ", "- ", "1. ", "> - "])
+def test_what_follows_a_deep_nesting_is_not_lost(holder: str) -> None:
+    for deep in (holder * 300 + "deep", "".join(" " * 2 * n + "- n\n" for n in range(300))):
+        shown = brief(drawn(f"{deep}\n\n```\ncode\n```\n\n# The end [@3fa9]"))
+        assert "<pre>code\n</pre>" in shown
+        assert "The end{0}" in shown
+    code = f"{' ' * 30}- x: 1\n"
+    assert brief(drawn(f"```\n{code}```\n\n{holder * 99}a")).startswith(f"<pre>{code}</pre>")
+
+
+@pytest.mark.parametrize("holder", ["> ", "- ", "1. ", "> - "])
+def test_the_words_of_a_deep_nesting_are_not_lost(holder: str) -> None:
+    lines = [holder * n + f"w{n}w [@3fa9]\n\n" for n in range(1, 46)]
+    shown = brief(drawn("".join(lines)))
+    assert re.findall(r"w(\d+)w\{", shown) == [str(n) for n in range(1, 46)]
 
 
 # --- Anything
@@ -389,7 +417,7 @@ def test_any_spans_keep_every_citation(spans: list[NumberedSpan]) -> None:
 REPEATED = [
     " " * 40_000, "\n" * 20_000, "[" * 20_000, "[](" * 8_000, "[@3fa9]" * 3_000, "(@3fa9" * 5_000,
     "`" * 9_000, "a` " * 9_000, "> " * 9_000, "**a" * 9_000, "| " * 9_000 + "[@3fa9]",
-    "【]" * 9_000, "[" * 9_000 + "1" + "]" * 9_000,
+    "【]" * 9_000, "[" * 9_000 + "1" + "]" * 9_000, "\\[*1*\\] a" * 4_000, "\\[" * 5_000 + "1\\]" * 5_000,
 ]  # fmt: skip
 
 

@@ -93,7 +93,8 @@ PARAGRAPH = ("paragraph_open", "paragraph_close")
 
 def flat(text: str) -> str:
     """What a text has to read as, on one line."""
-    return " ".join(text.split()).replace("\0", "\ufffd")
+    words = re.sub("[\u202a-\u202e\u2066-\u2069]", "", text)
+    return " ".join(words.split()).replace("\0", "\ufffd")
 
 
 def plain(tokens: list[Token]) -> str:
@@ -118,6 +119,7 @@ TEXT = st.one_of(ACTIVE, st.text(), PIECES.map("".join))
 @given(TEXT)
 @settings(max_examples=500)
 @example("a_b_c __init__ _x_")
+@example("\u202e # heading")
 @example("1234567890. x")
 @example("    code")
 def test_escaped_text_reads_as_itself(text: str) -> None:
@@ -165,6 +167,12 @@ def test_escaped_text_stays_in_its_table_cell(left: str, right: str) -> None:
 )
 def test_ordinary_sentences_need_no_escape(sentence: str) -> None:
     assert escape(sentence) == sentence
+
+
+def test_what_hides_or_marks_text_in_obsidian_is_escaped() -> None:
+    assert escape("80%% of it %%hidden%% and ==marked==; 5% = x") == (
+        "80\\%\\% of it \\%\\%hidden\\%\\% and \\=\\=marked\\=\\=; 5% = x"
+    )
 
 
 def test_a_tilde_is_escaped_because_github_strikes_out_between_two() -> None:

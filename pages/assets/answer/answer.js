@@ -1,10 +1,13 @@
 // Draws an answer from its blocks. Every text becomes a text node: nothing from outside is markup.
 // A click on a citation opens its passage below the block it stands in; Escape closes it.
 
+// Without what would turn the direction of the text behind it: a citation, a name, the next fact.
+const straight = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
+
 const make = (tag, className, text) => {
   const node = document.createElement(tag);
   if (className) node.className = className;
-  if (text) node.textContent = text;
+  if (text) node.textContent = straight(text);
   return node;
 };
 
@@ -214,7 +217,7 @@ const fill = (into, nodes, view) => {
 const quoted = (item, view) => {
   const root = make("div", item.kind === "quote" ? "sl-quote" : "");
   const boxes = [];
-  root.append(item.kind === "quote" ? `“${item.text}”` : item.text);
+  root.append(straight(item.kind === "quote" ? `“${item.text}”` : item.text));
   const found = marks(item, `${view.prefix}-${item.at}`, view, boxes);
   if (found.length) attach(root, found);
   if (item.cites.length && item.kind === "quote") root.append(make("span", "sl-where", item.cites[0].where));

@@ -25,7 +25,7 @@ from yarl import URL
 
 from research.sources.web.reader import Page, passages, read
 from research.trouble import Trouble, of_status, retry_after
-from research.urls import url_identity
+from research.urls import url_identity, wraps
 from research.wire.addresses import PORTS, Guard, Resolve, system_addresses
 from research.wire.bodies import Guarded, whole
 
@@ -125,7 +125,7 @@ class Fetcher:
             Trouble: the page cannot be read, or must not be; the message says why.
         """
         target = self._guard.target(url)
-        key = url_identity(str(target)) or str(target)
+        key = _key(str(target))
         if page := self._known(key):
             return page
         flight = self._flights.get(key)
@@ -181,7 +181,7 @@ class Fetcher:
         except TimeoutError as error:
             text = f"{target.host} did not deliver the page within {self._deadline:g} s"
             raise Trouble("timeout", text, again=True) from error
-        self._keep(page, key, url_identity(page.url) or key)
+        self._keep(page, key, _key(page.url))
         return page
 
     async def _follow(self, target: URL) -> tuple[URL, _Answer]:
@@ -346,6 +346,11 @@ async def _rules(response: aiohttp.ClientResponse) -> _Rules:
         text = body.decode("utf-8-sig", "replace")
     robots = await asyncio.to_thread(Protego.parse, text)
     return _Rules(time.monotonic() + FRESH, robots)
+
+
+def _key(url: str) -> str:
+    """What a page is kept under; what a redirecting page itself says is no page of its target."""
+    return url if wraps(url) else url_identity(url) or url
 
 
 def _left_alone(why: str) -> _Rules:
