@@ -6,6 +6,7 @@ import pytest
 
 from research.evidence.citations import lint
 from research.evidence.registry import Registry
+from research.records import Status
 from research.urls import url_identity
 from tests.evaluation.plantings import (
     GOOD,
@@ -13,7 +14,9 @@ from tests.evaluation.plantings import (
     balanced,
     by_words,
     check,
+    confusion,
     differing,
+    overlap,
     planted,
 )
 
@@ -119,3 +122,31 @@ def test_the_check_beats_word_overlap_at_its_best() -> None:
 
 def test_what_stands_word_for_word_is_never_doubted() -> None:
     assert [i.name for i in found() if i.label == "quoted" and i.found not in GOOD] == []
+
+
+def told(label: Status, status: Status | None, share: float = 0.0) -> Judged:
+    return Judged(label=label, found=status, overlap=share, name="", kind="", language="en")
+
+
+def test_scores_count_what_was_found_and_what_was_not() -> None:
+    some = [
+        told("supported", "quoted", 0.9),
+        told("supported", "weak", 0.4),
+        told("quoted", None, 0.8),
+        told("differs", "differs", 0.9),
+        told("differs", "weak", 0.5),
+        told("weak", "differs", 0.2),
+        told("none", None, 0.0),
+        told("none", "supported", 0.0),
+    ]
+    assert differing(some) == (0.5, 0.5)
+    assert balanced(some) == pytest.approx((1 / 3 + 3 / 5) / 2)
+    assert by_words(some) == pytest.approx((1 + 3 / 5) / 2)
+    assert confusion(some)["quoted", ""] == 1
+    assert sum(confusion(some).values()) == len(some)
+
+
+def test_overlap_is_the_share_of_the_words_that_tell_something() -> None:
+    assert overlap("The tower opened in 1925.", ["In 1925 the tower was opened."]) == 1.0
+    assert overlap("The tower opened in 1925.", ["A bridge.", "It rained."]) == 0.0
+    assert overlap("The tower opened in 1925.", []) == 0.0
