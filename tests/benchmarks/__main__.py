@@ -31,6 +31,8 @@ def main() -> int:
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    if given.pairs and ("support" not in names or not given.pairs.is_file()):
+        parser.error(f"--pairs needs the benchmark support and a file; {given.pairs} is given")
     logging.disable(logging.WARNING)
     console = Console(width=None if sys.stdout.isatty() else 140)
     for name in names:
