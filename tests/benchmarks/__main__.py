@@ -23,15 +23,22 @@ NAMES = sorted(
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; all")
-    names = parser.parse_args().names or NAMES
+    parser.add_argument(
+        "--pairs", type=Path, metavar="FILE", help="labelled pairs that `support` judges as well"
+    )
+    given = parser.parse_args()
+    names = given.names or NAMES
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    if given.pairs and ("support" not in names or not given.pairs.is_file()):
+        parser.error(f"--pairs needs the benchmark support and a file; {given.pairs} is given")
     logging.disable(logging.WARNING)
     console = Console(width=None if sys.stdout.isatty() else 140)
     for name in names:
         module = importlib.import_module(f"tests.benchmarks.{name}")
-        console.print(_table(name, list(module.figures())))
+        found = module.figures(given.pairs) if name == "support" else module.figures()
+        console.print(_table(name, list(found)))
     return 0
 
 

@@ -1,0 +1,71 @@
+"""How well sentences are checked against the passages that they cite, on reports with planted defects.
+
+The reports are those of `tests/evaluation/sentences`: sentences that their sources say, in the same or
+in other words, and sentences with another figure, date, unit, source or name, with a negation, with no
+citation or an invented one. `differs` is found or not; of all, "supported" (quoted and supported) is
+told from "unsupported". Beside it stands what plain word overlap reaches with the threshold that is
+best for the very set. With a file of labelled pairs the judge alone is measured on them as well.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from research.evidence.support import Sentence
+from tests.benchmarks.figures import Figure
+from tests.evaluation.plantings import (
+    Judged,
+    balanced,
+    by_words,
+    check,
+    confusion,
+    differing,
+    judged,
+    pairs,
+    planted,
+)
+
+RECALL, PRECISION, BALANCED = 0.95, 0.9, 0.8
+LANGUAGES = {"": "all", "zh": "Chinese", "en": "English", "mixed": "mixed"}
+
+
+def figures(file: Path | None = None) -> Iterator[Figure]:
+    begun = time.process_time()
+    checked = [check(name) for name in planted()]
+    spent = time.process_time() - begun
+    found = [item for report in checked for item in report.judged]
+    beside = [sentence for report in checked for sentence in report.beside]
+    yield from _scores("reports", found, beside)
+    yield Figure("reports, sentences nobody labelled", len(beside), note=_texts(beside))
+    yield Figure("reports, processor a sentence", 1000 * spent / max(1, len(found)), "ms")
+    if file:
+        yield from _scores(file.stem, [judged(pair) for pair in pairs(file)])
+
+
+def _scores(what: str, of: Sequence[Judged], beside: Sequence[Sentence] = ()) -> Iterator[Figure]:
+    for language, title in LANGUAGES.items():
+        part = [item for item in of if language in ("", item.language)]
+        if not part:
+            continue
+        recall, precision = differing(part, () if language else beside)
+        note = f"{len(part)} claims"
+        yield Figure(f"{what}, {title}: recall of differs", recall, target=RECALL, more=True, note=note)  # fmt: skip
+        yield Figure(f"{what}, {title}: precision of differs", precision, target=PRECISION, more=True)  # fmt: skip
+        cited = [item for item in part if item.label != "none"]
+        ways = {"cited": cited, "all": part} if len(cited) < len(part) else {"cited": cited}
+        for way, chosen in ways.items():
+            name = f"{what}, {title}: balanced accuracy, {way}"
+            words = f"by words alone {by_words(chosen):.2f}"
+            yield Figure(name, balanced(chosen), target=BALANCED, more=True, note=words)
+    for kind in sorted({item.kind for item in of}):
+        part = [item for item in of if item.kind == kind]
+        share = sum(item.right for item in part) / len(part)
+        yield Figure(f"{what}, {kind}", share, note=f"of {len(part)} told from the other kind")
+    for (label, status), count in sorted(confusion(of).items()):
+        yield Figure(f"{what}, {label} found {status or 'to be no claim'}", count)
+
+
+def _texts(sentences: Sequence[Sentence]) -> str:
+    return " / ".join(f"{sentence.status}: {sentence.text[:30]}" for sentence in sentences)
