@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
     from research.evidence.drafts import drafted
     from research.evidence.markup import tree as answer_tree
+    from research.evidence.support import Sentence, Support, support
+    from research.evidence.support import drawn as answer_stretches
     from research.export.data import report_json
     from research.export.geo import csv as places_csv
     from research.export.geo import geojson, kml, located
@@ -129,6 +131,7 @@ __all__ = [
     "Route",
     "Rows",
     "Run",
+    "Sentence",
     "SettingError",
     "Settings",
     "Sighting",
@@ -137,11 +140,13 @@ __all__ = [
     "Step",
     "StoreError",
     "Story",
+    "Support",
     "Task",
     "UnreadableItems",
     "Unwatchable",
     "Usage",
     "Watch",
+    "answer_stretches",
     "answer_tree",
     "ask_database",
     "cited",
@@ -166,6 +171,7 @@ __all__ = [
     "runs",
     "served_as_a_whole",
     "stories_json",
+    "support",
     "to_gcj02",
     "url_identity",
 ]
@@ -183,9 +189,11 @@ _HOMES = {
     "Point": "places.coordinates",
     "QuestionError": "stages.question",
     "SettingError": "settings",
+    "Sentence": "evidence.support",
     "Settings": "settings",
     "StateError": "runs.states",
     "StoreError": "storage",
+    "Support": "evidence.support",
     "UnreadableItems": "news.command",
     "Unwatchable": "runs.watching",
     "DatabaseAnswer": "runs.database",
@@ -193,6 +201,7 @@ _HOMES = {
     "DatabaseSchema": "runs.database",
     "DatabaseTable": "runs.database",
     "database_schema": "runs.database",
+    "answer_stretches": "evidence.support",
     "answer_tree": "evidence.markup",
     "ask_database": "runs.database",
     "query_database": "runs.database",
@@ -215,10 +224,12 @@ _HOMES = {
     "rows_table": "export.rows",
     "served_as_a_whole": "stages.plan",
     "stories_json": "news.command",
+    "support": "evidence.support",
     "to_gcj02": "places.coordinates",
     "url_identity": "urls",
 }
 _OWN_NAMES = {
+    "answer_stretches": "drawn",
     "answer_tree": "tree",
     "places_csv": "csv",
     "prices_as_of": "as_of",

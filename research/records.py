@@ -36,6 +36,8 @@ RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrup
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
 Tone = Literal["positive", "neutral", "negative"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
+Status = Literal["quoted", "supported", "weak", "none", "differs"]
+LackKind = Literal["figure", "date", "name", "polarity", "words"]
 StepKind = Literal[
     "understand",  # what is asked for, and who has understood it
     "link",  # names of the question as the database has them
@@ -287,6 +289,30 @@ class Span(Record):
     cites: tuple[Cite, ...] = ()
     part: str = ""
     unsourced: bool = False  # it claims a source that does not exist
+
+
+class Lack(Record):
+    """What a claim says and its passage does not: in the claim's own words, and what stands there
+    instead, if anything does."""
+
+    kind: LackKind
+    text: str
+    found: str = ""
+
+
+class Ruling(Record):
+    """How a claim stands to the passages that it cites: a hint, never a verdict.
+
+    `passage` is the place of the one that comes nearest, `start` to `end` its sentence that does;
+    `score` (0 to 1) is how much of the claim is there.
+    """
+
+    status: Status
+    lacks: tuple[Lack, ...] = ()
+    passage: int = 0
+    start: int = 0
+    end: int = 0
+    score: float = 0.0
 
 
 class Failure(Record):

@@ -1,0 +1,218 @@
+"""What stands behind each sentence of an answer, and how many of them have what behind them.
+
+A status is a hint with a measured accuracy, never a verdict. Knows numbered answers; how a claim is
+compared with a passage is the business of `research.evidence.judging`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from research.evidence.citations import CitedAnswer, NumberedSpan, verbatim
+from research.evidence.claims import is_claim
+from research.evidence.judging import judge
+from research.evidence.marking import marked, pieces
+from research.evidence.markup import Node, tree
+from research.records import Cite, Evidence, Lack, Passage, Record, Status
+
+
+class Sentence(Record):
+    """A sentence of an answer and what stands behind it.
+
+    `at` is its place among the sentences, `spans` the places of the answer's spans whose citations it
+    has, `numbers` those citations. `evidence` and `passage` name the passage that comes nearest, and
+    `start` to `end` the stretch of it. `ruled` says that a model has judged it.
+    """
+
+    at: int
+    text: str
+    numbers: tuple[int, ...] = ()
+    spans: tuple[int, ...] = ()
+    status: Status
+    lacks: tuple[Lack, ...] = ()
+    evidence: str = ""
+    passage: str = ""
+    start: int = 0
+    end: int = 0
+    ruled: bool = False
+
+
+class Counts(NamedTuple):
+    """How many sentences have which status, and how many there are."""
+
+    total: int
+    quoted: int
+    supported: int
+    weak: int
+    none: int
+    differs: int
+
+
+class Support(Record):
+    """The sentences of an answer that claim something, in order."""
+
+    sentences: tuple[Sentence, ...] = ()
+
+    @property
+    def counts(self) -> Counts:
+        found = [sentence.status for sentence in self.sentences]
+        ways: tuple[Status, ...] = ("quoted", "supported", "weak", "none", "differs")
+        return Counts(len(found), *(found.count(way) for way in ways))
+
+    @property
+    def doubtful(self) -> tuple[Sentence, ...]:
+        """The sentences that are marked in the text."""
+        return tuple(s for s in self.sentences if s.status in ("weak", "none", "differs"))
+
+    def of(self, number: int) -> tuple[Sentence, ...]:
+        """Every sentence that uses a source."""
+        return tuple(s for s in self.sentences if number in s.numbers)
+
+
+class Stretch(NamedTuple):
+    """Answer spans that are drawn as one: a quote, or a run of Markdown with its tree. `first` is the
+    place of the first of them."""
+
+    first: int
+    spans: tuple[NumberedSpan, ...]
+    nodes: tuple[Node, ...]
+
+
+class Said(NamedTuple):
+    """A sentence before it is judged: its text and the spans whose citations it has."""
+
+    text: str
+    spans: tuple[int, ...]
+    quoted: bool = False
+
+
+def stretches(cited: CitedAnswer) -> Iterator[Stretch]:
+    """The answer as it is drawn: runs of Markdown with their trees, and single other spans."""
+    for written, group in groupby(enumerate(cited.spans), lambda at: at[1].span.kind == "text"):
+        found = list(group)
+        if written:
+            spans = tuple(item for _, item in found)
+            yield Stretch(found[0][0], spans, tuple(tree(spans)))
+        else:
+            yield from (Stretch(at, (item,), ()) for at, item in found)
+
+
+def said(stretch: Stretch) -> list[Said]:
+    """The sentences of a stretch: of Markdown each that the tree has, of a quote itself."""
+    if stretch.nodes:
+        first = stretch.first
+        return [Said(p.text, tuple(first + at for at in p.cites)) for p in pieces(stretch.nodes)]
+    only = stretch.spans[0]
+    if only.span.kind == "quote":
+        return [Said(only.span.text, (stretch.first,), quoted=True)]
+    return []
+
+
+def drawn(cited: CitedAnswer, found: Support) -> Iterator[Stretch]:
+    """The answer as it is drawn, with a node `mark` behind each doubtful sentence of its Markdown,
+    whose `sentence` is the place of that sentence (`Sentence.at`)."""
+    chosen = {sentence.at for sentence in found.doubtful}
+    at = 0
+    for stretch in stretches(cited):
+        count = len(said(stretch))
+        own = [place for place in chosen if at <= place < at + count]
+        nodes = marked(stretch.nodes, own, at) if own and stretch.nodes else stretch.nodes
+        yield stretch._replace(nodes=tuple(nodes))
+        at += count
+
+
+def support(cited: CitedAnswer) -> Support:
+    """Judges each sentence of a numbered answer by the passages that it cites."""
+    sources = {source.number: source.evidence for source in cited.sources}
+    found: list[Sentence] = []
+    at = 0
+    for stretch in stretches(cited):
+        for one in said(stretch):
+            sentence = _judged(at, one, cited.spans, sources)
+            if sentence:
+                found.append(sentence)
+            at += 1
+    return Support(sentences=tuple(found))
+
+
+def _judged(
+    at: int, one: Said, spans: Sequence[NumberedSpan], sources: Mapping[int, Evidence]
+) -> Sentence | None:
+    """The sentence with its status; none if it claims nothing."""
+    own = [spans[place] for place in one.spans]
+    numbers = tuple(dict.fromkeys(number for item in own for number in item.numbers))
+    unsourced = any(item.unsourced for item in own)
+    behind = list(_behind(own, sources))
+    base = {"at": at, "text": one.text, "numbers": numbers, "spans": one.spans}
+    if one.quoted:
+        if not behind:
+            return Sentence(**base, status="none")
+        nearest = next((b for b in behind if one.text in b.passage.text), behind[0])
+        start = max(0, nearest.passage.text.find(one.text))
+        return Sentence(**base, status="quoted", **nearest.place(start, start + len(one.text)))
+    if not behind:
+        claims = unsourced or is_claim(one.text)
+        return Sentence(**base, status="none") if claims else None
+    for item in behind:
+        if len(one.text) > 12 and verbatim(one.text, item.text):
+            start = max(0, item.text.find(one.text))
+            return Sentence(**base, status="quoted", **item.place(start, start + len(one.text)))
+    ruling = judge(one.text, tuple(item.read for item in behind))
+    nearest = behind[min(ruling.passage, len(behind) - 1)]
+    status: Status = "weak" if unsourced and ruling.status == "supported" else ruling.status
+    place = nearest.place(ruling.start - nearest.lead, ruling.end - nearest.lead)
+    return Sentence(**base, status=status, lacks=ruling.lacks, **place)
+
+
+class Behind(NamedTuple):
+    """A passage behind a sentence: what of it is meant, and where that begins in it."""
+
+    evidence: Evidence
+    passage: Passage
+    offset: int
+    text: str
+
+    @property
+    def head(self) -> str:
+        """What the passage is about: it may name its subject nowhere else."""
+        heads = (self.evidence.title, self.passage.title, self.passage.heading)
+        told = " · ".join(dict.fromkeys(head.strip() for head in heads if head.strip()))
+        return f"{told}\n" if told else ""
+
+    @property
+    def lead(self) -> int:
+        return len(self.head)
+
+    @property
+    def read(self) -> str:
+        """What a claim is compared with."""
+        return self.head + self.text
+
+    def place(self, start: int, end: int) -> dict[str, object]:
+        """Where a stretch of the text is; nothing of it if it lies before the text."""
+        inside = end > 0
+        begin = self.offset + max(0, start) if inside else 0
+        stop = self.offset + min(end, len(self.text)) if inside else 0
+        return {
+            "evidence": self.evidence.id,
+            "passage": self.passage.id,
+            "start": begin,
+            "end": stop,
+        }
+
+
+def _behind(spans: Iterable[NumberedSpan], sources: Mapping[int, Evidence]) -> Iterator[Behind]:
+    """The passages that spans cite, each once."""
+    seen: set[Cite] = set()
+    for item in spans:
+        known = {p.id: (sources[n], p) for n in item.numbers for p in sources[n].passages}
+        for cite in item.span.cites:
+            if cite in seen or cite.passage not in known:
+                continue
+            seen.add(cite)
+            evidence, passage = known[cite.passage]
+            whole = not 0 <= cite.start < cite.end
+            start, end = (0, len(passage.text)) if whole else (cite.start, cite.end)
+            yield Behind(evidence, passage, start, passage.text[start:end])

@@ -1,0 +1,191 @@
+"""A report as a tree, from which HTML, PDF and Word are drawn: what the Markdown says, no more.
+
+The Markdown of a report is ours, with everything from outside escaped. It is read back here, so that
+all formats say the same and nothing that is safe in one is unsafe in another. Knows Markdown and
+trees; draws nothing.
+
+Blocks are p, h (with `level` and `id`), ul, ol (with `start`, and `role` "sources" for the list of what
+is cited), li, table, tr, th, td (with `align`), pre, blockquote and hr; within them are em, strong, s,
+code, br, a (with `href`, always http or https), cite (with `number`: the place of its source in the list
+of sources) and strings. Each but cite, br and hr has its content in `c`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from research.evidence.citations import CitedAnswer
+from research.evidence.markup import Node
+from research.export.markdown import language_of, report_markdown
+from research.export.words import speaker
+from research.records import Language, Report
+from research.urls import canonical_url
+
+_TAGS = {
+    "paragraph_open": "p",
+    "heading_open": "h",
+    "bullet_list_open": "ul",
+    "ordered_list_open": "ol",
+    "list_item_open": "li",
+    "blockquote_open": "blockquote",
+    "table_open": "table",
+    "tr_open": "tr",
+    "th_open": "th",
+    "td_open": "td",
+    "em_open": "em",
+    "strong_open": "strong",
+    "s_open": "s",
+    "link_open": "a",
+}
+_CITE = re.compile(r"\[([0-9]{1,6})\]")
+
+
+class Document(NamedTuple):
+    """A report as a tree: its title, the language it is in, and its blocks."""
+
+    title: str
+    language: Language
+    nodes: list[Node]
+
+
+def _reader() -> MarkdownIt:
+    """Escaped characters stay apart from the others: `[1]` is a citation, `\\[1\\]` is text."""
+    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    reader.disable(["image", "html_inline", "html_block", "autolink", "reference", "text_join"])
+    reader.parse("*")  # it puts its rules in order at first use, which threads must not share
+    return reader
+
+
+_READER = _reader()
+
+
+def document(report: Report, cited: CitedAnswer | None) -> Document:
+    """The whole report, as `report_markdown` says it."""
+    language = language_of(report, cited)
+    say = speaker(language)
+    last = len(cited.sources) if cited else 0
+    nodes = list(_Grower(last).blocks(_READER.parse(report_markdown(report, cited))))
+    title = plain(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
+    _named(nodes, say("sources"))
+    return Document(title, language, nodes)
+
+
+def plain(nodes: Iterable[Node]) -> str:
+    """The text of nodes, citations as [n]."""
+    return "".join(_words(nodes))
+
+
+def _words(nodes: Iterable[Node]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, str):
+            yield node
+        elif node["t"] == "cite":
+            yield f"[{node['number']}]"
+        elif node["t"] == "br":
+            yield "\n"
+        else:
+            yield from _words(node.get("c", ()))
+
+
+def _named(nodes: Sequence[Node], sources: str) -> None:
+    """Gives headings their ids and the list of sources its role."""
+    count = 0
+    under = ""
+    for node in nodes:
+        if not isinstance(node, dict):
+            continue
+        if node["t"] == "h":
+            count += 1
+            node["id"] = f"section-{count}"
+            if node["level"] <= 2:
+                under = plain(node["c"])
+        elif node["t"] == "ol" and under == sources and "role" not in node:
+            node["role"] = "sources"
+            under = ""
+
+
+class _Grower:
+    """Grows a tree from tokens. `last` is the highest number that a citation can have."""
+
+    def __init__(self, last: int) -> None:
+        self._last = last
+
+    def blocks(self, tokens: Iterable[Token]) -> list[Node]:
+        root: list[Node] = []
+        stack = [root]
+        for token in tokens:
+            if token.nesting < 0:
+                stack.pop()
+            elif token.nesting > 0:
+                stack.append(_opened(token, stack[-1]))
+            elif token.type == "inline":
+                stack[-1].extend(self._inline(token.children or []))
+            elif token.type == "fence":
+                stack[-1].append({"t": "pre", "language": token.info, "c": [token.content]})
+            elif token.type == "hr":
+                stack[-1].append({"t": "hr"})
+        return root
+
+    def _inline(self, tokens: Iterable[Token]) -> list[Node]:
+        root: list[Node] = []
+        stack = [root]
+        for token in tokens:
+            if token.nesting < 0:
+                stack.pop()
+            elif token.nesting > 0:
+                stack.append(_opened(token, stack[-1]))
+            elif token.type == "text":
+                for piece in self._cites(token.content):
+                    _append(stack[-1], piece)
+            elif token.type == "text_special":
+                _append(stack[-1], token.content)
+            elif token.type == "code_inline":
+                stack[-1].append({"t": "code", "c": [token.content]})
+            elif token.type == "hardbreak":
+                stack[-1].append({"t": "br"})
+            elif token.type == "softbreak":
+                _append(stack[-1], " ")
+        return root
+
+    def _cites(self, text: str) -> Iterator[Node]:
+        at = 0
+        for match in _CITE.finditer(text):
+            if 0 < int(match[1]) <= self._last:
+                yield text[at : match.start()]
+                yield {"t": "cite", "number": int(match[1])}
+                at = match.end()
+        yield text[at:]
+
+
+def _append(into: list[Node], piece: Node) -> None:
+    """Text that follows text is one string."""
+    if isinstance(piece, str) and into and isinstance(into[-1], str):
+        into[-1] += piece
+    elif piece != "":
+        into.append(piece)
+
+
+def _opened(token: Token, parent: list[Node]) -> list[Node]:
+    """Puts the node of an opening token into its parent; returns where its content goes."""
+    if token.type not in _TAGS or token.hidden:
+        return parent
+    content: list[Node] = []
+    node: dict[str, Any] = {"t": _TAGS[token.type]}
+    if node["t"] == "h":
+        node["level"] = int(token.tag[1:])
+    if node["t"] == "a":
+        href = canonical_url(str(token.attrGet("href") or ""))
+        if not href:
+            return parent
+        node["href"] = href
+    if token.attrGet("start") is not None:
+        node["start"] = token.attrGet("start")
+    if align := str(token.attrGet("style") or ""):
+        node["align"] = align.removeprefix("text-align:")
+    parent.append({**node, "c": content})
+    return content
