@@ -28,6 +28,7 @@ KINDS: dict[str, tuple[Severity, str, str]] = {
     "bare-address": ("info", "正文中有裸网址：{what}", "A bare address in the text: {what}"),
     "in-heading": ("info", "标题里有引用 {what}。", "A heading cites {what}."),
     "leading": ("info", "引用 {what} 出现在它所支持的文字之前。", "{what} stands before any text that it could support."),
+    "inconsistent": ("error", "导出的编号与来源不一致：{what}", "The numbers of the export do not fit its sources: {what}"),
 }  # fmt: skip
 
 
