@@ -892,6 +892,7 @@ _JUDGED = {
     "differs": ("数字不符", "differs"),
     "statuses": ("句子状态", "sentences by status"),
 }
+_WIDE = 110  # columns: a table is never squeezed below them
 _SHADES = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
@@ -948,6 +949,7 @@ def _as_data(one: Evaluation) -> dict[str, Any]:
 def _draw(found: list[tuple[str, Evaluation]], tongue: int) -> None:
     """A table of the reports, then what was found in each."""
     console = _Quiet(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    console.width = max(console.width, _WIDE)
     names = ("file", "style", "citations", "sources", "sentences", "cited", "errors", "warnings")
     table = Table(box=SIMPLE)
     for name in names:

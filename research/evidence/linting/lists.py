@@ -30,7 +30,7 @@ _NAMES = frozenset(
     注释和参考资料|参考资料列表|引用与来源|来源及参考|资料来源与链接|参考资料及来源
     """.replace("\n", "|").split("|")
 ) - {""}
-_NAMES = frozenset(name.strip() for name in _NAMES)
+_NAMES = frozenset(name.strip() for name in _NAMES if name.strip())
 # Headings that may also stand over remarks, or over pages that nobody cites.
 _WEAK = frozenset(
     {"notes", "note", "data sources", "数据来源", "links", "相关链接", "说明", "备注", "注"}
@@ -355,7 +355,7 @@ def named(words: str) -> str | None:
     words = re.sub(r"[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]", "", words)
     words = re.sub(r"\{[^{}]{0,80}\}\s*$", "", words)
     words = _DECORATION.sub("", words).rstrip(" *_:：#】]）)|.")
-    for part in (words, *re.split(r"\s*[/(（|·\-–—&]\s*|\s+and\s+", words, maxsplit=1)):
+    for part in (words, *re.split(r"\s*[/(（|·\-–—&]\s*|\s+and\s+|(?<=[\u4e00-\u9fff])\s+(?=[A-Za-z])", words, maxsplit=1)):
         name = " ".join(part.replace("&", "and").lower().split()).strip(" *_:：")
         if name in _NAMES:
             return "name"

@@ -100,7 +100,7 @@ _INTERVAL = re.compile(
 _INDEXED = re.compile(
     r"(?:(?:^|[^\w.])[a-z]|\w_\w*|[a-z][A-Z]\w*|\b(?:arr|array|args|argv|vec|idx|buf|xs|ys|nums|matrix|tmp|ptr|df|str|sys\.argv|self\.\w+|\w+\.\w+\[\d+\]))$"
 )
-_PAREN = re.compile(r"[(（]([^()（）\n]{3,240})[)）]")
+_PAREN = re.compile(r"[(（]((?:[^()（）\n]|\n(?![ \t]*\n)){3,240})[)）]")
 _YEARS = r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\. ?d\.|无日期|in press|forthcoming)"
 _CITE = re.compile(
     rf"(?:(?:see|see also|cf\.|e\.g\.,?|compare|also|as cited in|cited in|参见|见|详见|参阅)\s+)?(?P<names>\D*?)(?P<comma>\s*[,，]\s*|\s+)(?P<year>{_YEARS})"
@@ -431,7 +431,7 @@ class Marks:
             ):
                 continue
             for part in re.split("[;；]", match[1]):
-                cite = authored(part)
+                cite = authored(" ".join(part.split()))
                 if cite:
                     strong = bool(
                         re.search(r"et al|&|\band\b|等", cite["names"]) or cite["comma"].strip()

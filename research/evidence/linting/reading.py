@@ -20,7 +20,7 @@ _FENCE = re.compile(r"[ \t>]*(?:[-*+] +|\d{1,3}[.)] +)?(`{3,}|~{3,})([^\n]*)")
 _LISTS = re.compile(r"[ \t]*(?:[-*+•·][ \t]|\d{1,4}[.)、][ \t]*|\[\^?[^\[\]\n]{1,80}\]:)")
 _TICKS = re.compile(r"`+|\n[ \t]*\n")
 _COMMENT = re.compile(r"<!--|<(script|style|pre|svg|math)\b[^<>]{0,500}>", re.IGNORECASE)
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,20})((?:[\s/][^<>]{0,2000})?)>")
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]{0,20})((?:[\s/][^<>]{0,2000})?)>")
 _HREF = re.compile(r"\bhref\s?=\s?[\"']?([^\s\"'<>]{1,2000})", re.IGNORECASE)
 _MATH = re.compile(
     r"\$\$(?:[^$\n]|\n(?![ \t]*\n)){1,3000}\$\$"
