@@ -54,8 +54,8 @@ _KNOWN = frozenset(
 )
 _PRINT = re.compile(
     r"\bISBN\b|\bISSN\b|\bdoi\b|\b10\.\d{4,9}/|arXiv|PMID|PMC\d|\bRFC ?\d|\bISO(?:/IEC)? ?\d|\bIEEE\b|\bGB/?T? ?\d|\[[MJDCNRSPZ](?:/OL)?\]|\bpp?\. ?\d|\bvol\.|\bno\. ?\d|\d+ ?\(\d+\)[,:]|\b\d+:\d+|[Pp]ress\b|Publish|Verlag"
-    r"|University|Journal|Proceedings|Conference|Transactions|出版|学报|年鉴|杂志|期刊|大学|第\s?\d+\s?[期卷版页]|《|访谈|内部|档案|文件|手稿|公报|白皮书"
-    r"|interview|personal communication|internal|archive|manuscript|unpublished|database|dataset|table|library|newspaper|\bed\.|\beds\.|edition|thesis|dissertation"
+    r"|University Press|Journal|Proceedings|Conference|Transactions|出版|学报|年鉴|杂志|期刊|大学出版|第\s?\d+\s?[期卷版页]|《|访谈|内部|档案|文件|手稿|公报|白皮书"
+    r"|interview|personal communication|internal|archive|manuscript|unpublished|dataset|\bed\.|\beds\.|edition|thesis|dissertation"
     r"|\.(?:pdf|docx?|xlsx?|pptx?|csv|md|txt|html?|json|epub)\b|\b(?:Act|Law|Directive|Regulation|Treaty|Statute)\b|ibid|op\. cit|同上",
     re.IGNORECASE,
 )
@@ -448,7 +448,7 @@ class Checks:
             ):
                 continue
             han = len(re.findall(f"[{HAN}]", text))
-            long = han >= 80 or len(text) - han >= 240
+            long = han >= 60 or len(text) - han >= 240
             figures = _FIGURE.findall(text)
             more = [figure for figure in figures if not re.fullmatch(r"(?:1\d|20)\d\d", figure)]
             if long and len(figures) >= 3 and len(more) >= 2:
