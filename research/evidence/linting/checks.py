@@ -14,7 +14,7 @@ from itertools import pairwise
 from urllib.parse import urlsplit
 
 from research.evidence.linting.lists import Entry, Lists, Sources
-from research.evidence.linting.marks import Mark, Marks
+from research.evidence.linting.marks import FALSE_ID, Mark, Marks
 from research.evidence.linting.reading import Line, Reading
 from research.text import HAN
 from research.urls import TRACKING_NAMES, TRACKING_PREFIXES, canonical_url, url_identity
@@ -140,7 +140,8 @@ class Checks:
         for scope, (_, numbers, _) in enumerate(self._scopes):
             mine = {mark.id for mark in by_scope.get(scope, ())}
             yield from self._order_flaws(scope, mine)
-            if mine & set(numbers):
+            firm = any(not mark.soft for mark in by_scope.get(scope, ()))
+            if firm and mine & set(numbers):
                 for number, entry in numbers.items():
                     if number not in mine and not self._is_linked(entry):
                         yield "unused", entry.start, f"[{number}]", ""
@@ -555,7 +556,7 @@ def _address(url: str, at: int) -> Iterator[Flawed]:
         yield "bad-address", at, "( )", ""
     elif url.startswith(("#", "/", "./", "../", "mailto:", "tel:", "^")):
         return
-    elif _FILLED.fullmatch(url) or _EMPTY_WEB.fullmatch(url):
+    elif FALSE_ID.search(url) or _FILLED.fullmatch(url) or _EMPTY_WEB.fullmatch(url):
         yield "placeholder", at, shown, ""
     elif not scheme and not url.lower().startswith("www."):
         odd = re.match(r"(?:htt?ps?|htps?|hxxps?)[:/]", url, re.IGNORECASE)
@@ -578,9 +579,7 @@ def _web(url: str, shown: str, at: int) -> Iterator[Flawed]:
         or re.search(r"\.\.|\s", url.split("?")[0])
     ):
         yield "bad-address", at, shown, ""
-    elif _RESERVED.search(host) or (
-        re.search(r"/id/\d{1,3}-\d{1,3}$", url) and "vertexaisearch" in url
-    ):
+    elif _RESERVED.search(host):
         yield "placeholder", at, shown, ""
     elif _WRAPPERS.match(url) or _tracked(url):
         yield "tracking", at, shown, ""

@@ -65,6 +65,7 @@ _NUMBERED = re.compile(
     r")",
     re.IGNORECASE,
 )
+_TAGGED = re.compile(r"[ \t]*(?:<ol\b[^<>]{0,200}>[ \t]*)?<li\b", re.IGNORECASE)
 _BULLET = re.compile(r"[ \t>]*[-*+•·‣▪][ \t]+")
 _LABEL = re.compile(
     _LEAD
@@ -266,6 +267,10 @@ class Lists:
         ):
             return
         entry = self._numbered(line) or self._labelled(line)
+        if entry is None and _TAGGED.match(self._reading.raw[line.start : line.end]):
+            count = sum(entry.form == "tagged" for entry in current.entries[-1:])
+            number = int(current.entries[-1].id) + 1 if count else 1
+            entry = self._entry("number", str(number), line, "tagged")
         if entry is None and (line.kind == "row" or _BULLET.match(text)):
             deep = len(text) - len(text.lstrip()) >= 2 and current.entries
             if deep and line.kind != "row":
@@ -355,7 +360,12 @@ def named(words: str) -> str | None:
     words = re.sub(r"[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]", "", words)
     words = re.sub(r"\{[^{}]{0,80}\}\s*$", "", words)
     words = _DECORATION.sub("", words).rstrip(" *_:：#】]）)|.")
-    for part in (words, *re.split(r"\s*[/(（|·\-–—&]\s*|\s+and\s+|(?<=[\u4e00-\u9fff])\s+(?=[A-Za-z])", words, maxsplit=1)):
+    for part in (
+        words,
+        *re.split(
+            r"\s*[/(（|·\-–—&]\s*|\s+and\s+|(?<=[\u4e00-\u9fff])\s+(?=[A-Za-z])", words, maxsplit=1
+        ),
+    ):
         name = " ".join(part.replace("&", "and").lower().split()).strip(" *_:：")
         if name in _NAMES:
             return "name"

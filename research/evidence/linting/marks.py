@@ -48,11 +48,12 @@ class Oddity:
     end: int
 
 
+_LOCATED = r"\s*[,:，：]\s*(?:pp?\.?|§+|(?:ch|sec|th|lem|fig|tab|eq|app|art|par|cor|prop|def)[a-z]{0,8}\.?|第)\s*[\w\s.,–-]{1,20}"
 _DIGITS = r"\^?\d{1,4}"
 _NUMBERS = re.compile(
     rf"\s*(?:(?:sources?|refs?\.?|references?|来源|资料|文献|参考|cite|citations?) ?:?#? ?)?{_DIGITS}"
     rf"(?:\s*(?:[,;、，；&|+]|and|和|–|—|-|to|至|~)\s*{_DIGITS})*"
-    r"(?:\s*[,:，：]\s*(?:pp?\.?|§+|ch\.|sec\.|第)\s*[\w\s.,–-]{1,20})?\s*",
+    rf"(?:{_LOCATED})?\s*",
     re.IGNORECASE,
 )
 _CITED = re.compile(r"\s*cite: ?", re.IGNORECASE)
@@ -85,8 +86,13 @@ _TOKENS = re.compile(
 _UNCLOSED = re.compile(r"\[[^\[\]()\n]{1,200}\((?:https?://|www\.)[^\s()]{1,2000}\)")
 _HALF = re.compile(r"\(\s*<?(?:https?:/|www\.)")
 _SPACED = re.compile(r"[ \t]{1,3}\((?:https?://|www\.)[^\s()]{1,2000}\)")
-_FALSE_ID = re.compile(r"(?:^|/)id/\d{1,3}-\d{1,3}$")
+FALSE_ID = re.compile(r"(?:^|/)id/\d{1,3}-\d{1,3}$")
 _CARET = re.compile(r"\^\s*[\[(]?\s*(\d{1,3}(?:\s*[,，–-]\s*\d{1,3}){0,20})\s*[\])]?\s*\^")
+# Superscripts that have lost their height: "in 2021.4 By then", or the last cell of a row.
+_BARE = re.compile(
+    r"(?<=[^\W\d][.,;!?”\"’)])(\d{1,2}(?:,\d{1,2}){0,9})(?=\s|$)|(?<=\d{4}[.,;])(\d{1,2})(?=\s[A-Z])|\|[ \t]*(\d{1,2}(?:, ?\d{1,2}){0,9})[ \t]*\|?[ \t]*$",
+    re.MULTILINE,
+)
 _SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[⁻˒,，·][⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}){0,20}")
 _SUPERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒·", "0123456789-,,")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
@@ -98,7 +104,7 @@ _INTERVAL = re.compile(
     re.IGNORECASE,
 )
 _INDEXED = re.compile(
-    r"(?:(?:^|[^\w.])[a-z]|\w_\w*|[a-z][A-Z]\w*|\b(?:arr|array|args|argv|vec|idx|buf|xs|ys|nums|matrix|tmp|ptr|df|str|sys\.argv|self\.\w+|\w+\.\w+\[\d+\]))$"
+    r"(?:(?:^|[^\w.])[a-z]|\w_\w*|[a-z][A-Z]\w*|\b(?:arr|array|args|argv|vec|idx|buf|xs|ys|nums|rows|cols|columns|items|keys|cells|stack|queue|buffer|nodes|elements|matrix|tmp|ptr|df|str|sys\.argv|self\.\w+|\w+\.\w+\[\d+\]))$"
 )
 _PAREN = re.compile(r"[(（]((?:[^()（）\n]|\n(?![ \t]*\n)){3,240})[)）]")
 _YEARS = r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\. ?d\.|无日期|in press|forthcoming)"
@@ -166,6 +172,7 @@ class Marks:
         self._covered: list[tuple[int, int]] = []
         for mark in (*self._tokens(), *self._linked(), *self._bracketed()):
             found.append(mark)
+        self._boxed = tuple(found)
         self._covered.sort()
         spans = self._merged()
         for mark in (*self._raised(), *self._worded(), *self._keyed(), *self._bare()):
@@ -224,8 +231,7 @@ class Marks:
                 "number", str(int(content)), link.start, link.end, "numbered", "" if sharp else link.url,
                 soft=sharp and "[" not in words and "^" not in self._text[link.start - 1 : link.start + 2],
             )  # fmt: skip
-        elif _FALSE_ID.search(link.url):
-            self.oddities.append(Oddity("placeholder", link.start, link.end))
+        elif FALSE_ID.search(link.url):
             yield Mark("note", link.url, link.start, link.end, "tokens")
         elif not sharp and link.url and not link.url.lower().startswith(("mailto:", "tel:")):
             yield Mark("link", "", link.start, link.end, "links", link.url)
@@ -280,7 +286,7 @@ class Marks:
         return self._worded_bracket(pair, inside), end
 
     def _footnote(self, key: str, start: int, end: int) -> list[Mark]:
-        if key.isdecimal() and not self._notes and key in self._numbers:
+        if key.isdecimal() and not self._notes and self._numbers:
             return [Mark("number", str(int(key)), start, end, "numbered")]
         if re.search(r"\s", key) and key not in self._notes:
             return [Mark("note", "", start, end, "footnotes")]  # a note within the text
@@ -300,8 +306,7 @@ class Marks:
             if any(len(number) == 4 for number in numbers) and not known:
                 return []
             if len(known) < len(numbers) and (
-                (_INTERVAL.search(line) and ("," in inside or (not known and len(numbers) > 1) or re.search(r"(?:array|list|index|vector|=|数组|列表|索引)\s*$", line)))
-                or re.match(r"\s*(?:[%=<>+*/^]|\]\s*[%=])", behind)
+                _INTERVAL.search(line) and ("," in inside or (not known and len(numbers) > 1) or re.search(r"(?:array|list|index|vector|=|数组|列表|索引)\s*$", line))
             ):  # fmt: skip
                 return []
             if (
@@ -310,7 +315,7 @@ class Marks:
                 and not (line[-1:] == "." or line[-1:] == " ")
             ):
                 return []
-            if re.match(r"\s*[-+*/]?=\s*\S", behind):
+            if re.match(r"[ \t]*[-+*/]?=[ \t]*\S", behind):
                 return []
             if (
                 re.search(r"[\w)]\[\d+\]$", line)
@@ -407,6 +412,13 @@ class Marks:
                         "superscripts",
                         soft=not self._numbers and not boxed,
                     )
+        if self._numbers and not any(mark.sort == "number" for mark in self._boxed):
+            for match in _BARE.finditer(self._text):
+                for number in (
+                    () if self._listed(match.start()) else numbers_in(match[match.lastindex or 0])
+                ):
+                    at = match.span(match.lastindex or 0)
+                    yield Mark("number", number, *at, "superscripts", soft=True)
         for match in _SUPER.finditer(self._text):
             before = self._text[max(0, match.start() - 12) : match.start()]
             if self._listed(match.start()) or _UNIT.search(before) or not before.strip():
@@ -493,9 +505,7 @@ def authored(part: str) -> re.Match[str] | None:
 
 def numbers_in(text: str) -> list[str]:
     """The numbers that a citation names; 1-3 names three."""
-    text = re.sub(
-        r"\s*[,:，：]\s*(?:pp?\.?|§+|ch\.|sec\.|第)[\s\S]*", "", unicodedata.normalize("NFKC", text)
-    )
+    text = re.sub(rf"{_LOCATED}\s*$", "", unicodedata.normalize("NFKC", text), flags=re.IGNORECASE)
     out: list[str] = []
     at = 0
     for match in re.finditer(r"\d{1,4}", text):
