@@ -124,8 +124,9 @@ def evaluate_report(text: str, language: Language = "en") -> Evaluation:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise UnreadableReport(f"{where}: {first['msg']}") from error
-    counts = support(cited).counts._asdict()
-    total = counts.pop("total")
+    problems = lint(cited)
+    counts = {} if problems else support(cited).counts._asdict()  # which trusts the numbers
+    total = counts.pop("total", 0)
     flaws = tuple(
         Flaw(
             line=0,
@@ -134,17 +135,17 @@ def evaluate_report(text: str, language: Language = "en") -> Evaluation:
             excerpt="",
             message=message("inconsistent", problem, "", language),
         )
-        for problem in lint(cited)
+        for problem in problems
     )
     found = Lint(
         styles=("numbered",) if cited.sources else (),
         citations=sum(len(item.numbers) for item in cited.spans),
         sources=len(cited.sources),
         sentences=total,
-        cited=total - counts["none"],
+        cited=total - counts.get("none", 0),
         flaws=flaws,
     )
-    return Evaluation(lint=found, statuses=counts)
+    return Evaluation(lint=found, statuses=counts or None)
 
 
 def _ours(text: str) -> dict[str, Any] | None:
