@@ -107,8 +107,8 @@ def _shares(reading: Reading, lists: Lists, marks: list[Mark]) -> tuple[int, int
     plain = "".join(text)
     ends = [match.end() for match in _STOP.finditer(plain)]
     starts = [0, *ends]
-    filled = [
-        _CONTENT.search(plain, start, end) is not None
+    begins = [
+        found.start() if (found := _CONTENT.search(plain, start, end)) else None
         for start, end in zip(starts, [*ends, len(plain)], strict=True)
     ]
     cited: set[int] = set()
@@ -117,8 +117,8 @@ def _shares(reading: Reading, lists: Lists, marks: list[Mark]) -> tuple[int, int
         if line.number in lists.taken or line.kind in ("heading", "row"):
             continue
         at = bisect_right(starts, mark.start) - 1
-        if at > 0 and not _CONTENT.search(plain, starts[at], mark.start) and mark.sort != "link":
+        if at > 0 and mark.sort != "link" and (begins[at] or mark.start) >= mark.start:
             at -= 1
-        if filled[at]:
+        if begins[at] is not None:
             cited.add(at)
-    return sum(filled), len(cited)
+    return sum(at is not None for at in begins), len(cited)

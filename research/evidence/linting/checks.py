@@ -468,7 +468,7 @@ class Checks:
             if line.kind == "heading":
                 yield "in-heading", mark.start, what, ""
             elif line.kind != "row":
-                before = self._reading.plain[line.start : mark.start]
+                before = self._reading.plain[max(line.start, mark.start - 21) : mark.start]
                 first = re.fullmatch(r"[\s>*_+\d.)-]{0,20}", before)
                 above = self._reading.lines[line.number - 2].kind if line.number > 1 else "blank"
                 behind = self._reading.plain[mark.end : mark.end + 40].strip(" \n[]0123456789,.;。")
