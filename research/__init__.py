@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from research import runs
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
     from research.evidence.drafts import drafted
+    from research.evidence.evaluating import Evaluation, UnreadableReport, evaluate_report
+    from research.evidence.linting import Flaw, Lint, lint_markdown
     from research.evidence.markup import tree as answer_tree
     from research.evidence.support import Sentence, Support, support
     from research.evidence.support import drawn as answer_stretches
@@ -108,13 +110,16 @@ __all__ = [
     "DatabaseTable",
     "Entry",
     "Estimate",
+    "Evaluation",
     "Event",
     "Evidence",
     "Figure",
     "Finding",
+    "Flaw",
     "Hit",
     "Leg",
     "Library",
+    "Lint",
     "NumberedSpan",
     "Options",
     "Outlet",
@@ -143,6 +148,7 @@ __all__ = [
     "Support",
     "Task",
     "UnreadableItems",
+    "UnreadableReport",
     "Unwatchable",
     "Usage",
     "Watch",
@@ -153,9 +159,11 @@ __all__ = [
     "database_schema",
     "drafted",
     "edited_plan",
+    "evaluate_report",
     "file_name",
     "geojson",
     "kml",
+    "lint_markdown",
     "load_report",
     "located",
     "news_report",
@@ -183,8 +191,11 @@ _HOMES = {
     "CitedAnswer": "evidence.citations",
     "CitedSource": "evidence.citations",
     "Entry": "library.index",
+    "Evaluation": "evidence.evaluating",
+    "Flaw": "evidence.linting",
     "Hit": "library.index",
     "Library": "library.index",
+    "Lint": "evidence.linting",
     "NumberedSpan": "evidence.citations",
     "Point": "places.coordinates",
     "QuestionError": "stages.question",
@@ -195,6 +206,7 @@ _HOMES = {
     "StoreError": "storage",
     "Support": "evidence.support",
     "UnreadableItems": "news.command",
+    "UnreadableReport": "evidence.evaluating",
     "Unwatchable": "runs.watching",
     "DatabaseAnswer": "runs.database",
     "DatabaseColumn": "runs.database",
@@ -208,9 +220,11 @@ _HOMES = {
     "cited": "evidence.citations",
     "drafted": "evidence.drafts",
     "edited_plan": "stages.plan",
+    "evaluate_report": "evidence.evaluating",
     "file_name": "export.markdown",
     "geojson": "export.geo",
     "kml": "export.geo",
+    "lint_markdown": "evidence.linting",
     "load_report": "runs.reports",
     "located": "export.geo",
     "news_report": "runs.reports",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import locale
 import logging
 import os
 import re
@@ -16,16 +17,19 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 from rich.text import Text
 
 from research import (
     SUFFIXES,
     DatabaseAnswer,
     Estimate,
+    Evaluation,
     Event,
     Options,
     QuestionError,
@@ -36,9 +40,11 @@ from research import (
     StoreError,
     Task,
     UnreadableItems,
+    UnreadableReport,
     Watch,
     ask_database,
     cited,
+    evaluate_report,
     query_database,
     report_json,
     report_markdown,
@@ -47,7 +53,19 @@ from research import (
 )
 
 ANSWERED, FAILED, UNUSABLE, NOTHING, UNCHANGED, STOPPED = 0, 1, 2, 3, 4, 130
-COMMANDS = ("ask", "news", "load", "plan", "library", "runs", "resume", "check", "stories", "db")
+COMMANDS = (
+    "ask",
+    "news",
+    "load",
+    "plan",
+    "library",
+    "runs",
+    "resume",
+    "check",
+    "stories",
+    "db",
+    "evaluate",
+)
 PROG = "python -m research"
 
 DESCRIPTION = """\
@@ -75,6 +93,7 @@ commands:
   check                      ask every model and every web search for something small
   db QUESTION                ask the database of scenic areas, or that of DATABASE_URL; --sql
                              "SELECT …" runs a statement of your own, read-only
+  evaluate FILE ...          check the citations of any Markdown report, or of a JSON report of ours
   stories FILE.json          group items of news into stories: a JSON list of objects with title,
                              outlet, published, text, url
   COMMAND --help             the options of a command
@@ -94,6 +113,7 @@ exit codes:
   2    wrong usage, an unusable question or an unusable setting
   3    finished, but nothing was found in the sources, or nothing was searched
   4    news --changed: nothing has changed, and nothing is printed
+       evaluate: 0 without a defect, 1 with one, 2 if a file cannot be read
   130  stopped with Ctrl-C, or the plan waits for approval; the message says how to go on
 """
 
@@ -117,7 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger().addHandler(log)
     code = FAILED
     try:
-        if args.act is not _stories:  # which needs no data folder
+        if args.act not in (_stories, _evaluate):  # which need no data folder
             runs.desk(args.data_dir)
         code = args.act(args)
     except (QuestionError, SettingError, StateError) as error:
@@ -151,7 +171,7 @@ def _close() -> None:
 def _parsed(argv: list[str]) -> argparse.Namespace:
     """The command and its options; whatever is no command is a question."""
     takes = {"-o", "--output", "--queries", "--loops", "--sources", "--model", "--data-dir"}
-    takes |= {"--sections", "--reflections", "--source"}
+    takes |= {"--lang", "--sections", "--reflections", "--source"}
     takes |= {"--max-searches", "--max-tokens", "--max-cost", "--max-seconds"}
     at, words = 0, argv
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
@@ -274,6 +294,16 @@ def _parser() -> argparse.ArgumentParser:
     asking.add_argument("--sql", metavar="SELECT", help="a statement instead of a question")
     news = command(_stories, "stories", "Groups items of news into stories, as JSON.", [shared])
     news.add_argument("file", type=Path, metavar="FILE", help="a JSON list; - is standard input")
+
+    judged = command(
+        _evaluate,
+        "evaluate",
+        "Checks the citations of reports in Markdown, whoever wrote them; of a JSON report of ours "
+        "each sentence is compared with the passages that it cites.",
+        [as_json, shared],
+    )
+    judged.add_argument("--lang", choices=("zh", "en"), help="language of the findings")
+    judged.add_argument("files", nargs="+", type=Path, metavar="FILE", help="at most 10 MB each")
 
     library = commands.add_parser("library", description="Your documents.", allow_abbrev=False)
     kinds = library.add_subparsers(dest="kind", required=True)
@@ -839,6 +869,122 @@ def _stories(args: argparse.Namespace) -> int:
     except UnreadableItems as error:
         raise Quit(UNUSABLE, f"{args.file}: {error}") from error
     return ANSWERED
+
+
+_LARGEST = 10_000_000  # bytes of a report
+_JUDGED = {
+    "file": ("文件", "file"),
+    "style": ("引用样式", "style"),
+    "citations": ("引用", "citations"),
+    "sources": ("来源", "sources"),
+    "sentences": ("句子", "sentences"),
+    "cited": ("有引用", "cited"),
+    "errors": ("错误", "errors"),
+    "warnings": ("警告", "warnings"),
+    "line": ("第 {} 行", "line {}"),
+    "error": ("错误", "error"),
+    "warning": ("警告", "warning"),
+    "info": ("提示", "info"),
+    "none": ("无", "none"),
+    "quoted": ("原文引用", "quoted"),
+    "supported": ("有依据", "supported"),
+    "weak": ("依据不足", "weak"),
+    "differs": ("数字不符", "differs"),
+    "statuses": ("句子状态", "sentences by status"),
+}
+_WIDE = 110  # columns: a table is never squeezed below them
+_SHADES = {"error": "red", "warning": "yellow", "info": "dim"}
+
+
+def _evaluate(args: argparse.Namespace) -> int:
+    """Checks reports; every file is judged before the exit code is."""
+    spoken = args.lang or _spoken()
+    found: list[tuple[str, Evaluation]] = []
+    unread = []
+    for path in args.files:
+        try:
+            found.append((str(path), evaluate_report(_report_text(path), spoken)))
+        except UnreadableReport as error:
+            unread.append(f"{path}: {error}")
+        except Quit as error:
+            unread.append(str(error))
+    if args.json:
+        rows = [{"file": name, **_as_data(one)} for name, one in found]
+        _put(_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
+    elif found:
+        _draw(found, 0 if spoken == "zh" else 1)
+    for complaint in unread:
+        _complain(UNUSABLE, complaint)
+    defects = sum(one.lint.errors + one.lint.warnings for _, one in found)
+    return UNUSABLE if unread else FAILED if defects else ANSWERED
+
+
+def _spoken() -> Literal["zh", "en"]:
+    """The language of the terminal."""
+    return "zh" if (locale.getlocale()[0] or "").lower().startswith(("zh", "chinese")) else "en"
+
+
+def _report_text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise Quit(UNUSABLE, f"{path} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:  # a name with a character that no file's name has
+        raise Quit(UNUSABLE, f"{path} cannot be read: {error}.") from error
+    if len(data) > _LARGEST:
+        raise Quit(UNUSABLE, f"{path} is larger than {_LARGEST // 1_000_000} MB.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Quit(UNUSABLE, f"{path} is not UTF-8 (byte {error.start}).") from error
+
+
+def _as_data(one: Evaluation) -> dict[str, Any]:
+    lint = one.lint
+    counts = {"errors": lint.errors, "warnings": lint.warnings, "statuses": one.statuses}
+    return lint.model_dump(mode="json") | counts
+
+
+def _draw(found: list[tuple[str, Evaluation]], tongue: int) -> None:
+    """A table of the reports, then what was found in each."""
+    console = _Quiet(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    console.width = max(console.width, _WIDE)
+    names = ("file", "style", "citations", "sources", "sentences", "cited", "errors", "warnings")
+    table = Table(box=SIMPLE)
+    for name in names:
+        justify: Literal["left", "right"] = "left" if name in ("file", "style") else "right"
+        table.add_column(
+            _JUDGED[name][tongue],
+            justify=justify,
+            overflow="fold",
+            no_wrap=name not in ("file", "style"),
+        )
+    for file, one in found:
+        lint = one.lint
+        share = f"{100 * lint.cited / lint.sentences:.0f} %" if lint.sentences else "–"
+        counts = (lint.citations, lint.sources, lint.sentences, share, lint.errors, lint.warnings)
+        style = ", ".join(lint.styles) or _JUDGED["none"][tongue]
+        table.add_row(*(Text(plain(str(value))) for value in (file, style, *counts)))
+    console.print(table)
+    for file, one in found:
+        _draw_findings(console, file, one, tongue)
+
+
+def _draw_findings(console: Console, file: str, one: Evaluation, tongue: int) -> None:
+    if one.lint.flaws or one.statuses:
+        console.print(Text(plain(file), "bold"), soft_wrap=True)
+    if one.statuses:
+        counts = (f"{_JUDGED[name][tongue]} {count}" for name, count in one.statuses.items())
+        console.print(Text(f"  {_JUDGED['statuses'][tongue]}: {', '.join(counts)}"), soft_wrap=True)
+    for flaw in one.lint.flaws:
+        where = f"{_JUDGED['line'][tongue].format(flaw.line)}  " if flaw.line else ""
+        line = Text(f"  {where}")
+        line.append(f"{_JUDGED[flaw.severity][tongue]} {flaw.kind}", _SHADES[flaw.severity])
+        line.append(f"  {plain(flaw.message)}")
+        console.print(line, soft_wrap=True)
+        if flaw.excerpt:
+            console.print(Text(f"      {plain(flaw.excerpt)}", "dim"), soft_wrap=True)
 
 
 def _db(args: argparse.Namespace) -> int:

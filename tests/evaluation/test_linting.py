@@ -1,0 +1,185 @@
+"""The citations of other people's reports: what is sound stays unmarked, what is not is found."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from research import lint_markdown
+from research.evidence.linting.words import KINDS
+from research.text import has_han
+
+HERE = Path(__file__).parent
+CLEAN = sorted((HERE / "clean").glob("*.md"))
+PLANTED = sorted((HERE / "planted").glob("*.md"))
+LABELS = json.loads((HERE / "planted" / "labels.json").read_text(encoding="utf-8"))
+NUMBERED = [path for path in CLEAN if path.name.startswith("numbered_")]
+DEFECTS = {kind for kind, (severity, _, _) in KINDS.items() if severity != "info"} - {
+    "inconsistent"
+}
+
+
+def defects(text: str) -> list[tuple[str, int]]:
+    found = lint_markdown(text).flaws
+    return sorted((flaw.kind, flaw.line) for flaw in found if flaw.severity != "info")
+
+
+def kinds(text: str) -> set[str]:
+    return {kind for kind, _ in defects(text)}
+
+
+@pytest.mark.parametrize("path", CLEAN, ids=lambda path: path.stem)
+def test_a_sound_report_of_another_style_has_no_defect(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert 25 <= text.count("\n") <= 80
+    assert defects(text) == []
+    found = lint_markdown(text)
+    assert found.styles and found.citations >= 5 and 0 < found.cited <= found.sentences
+
+
+def test_there_are_thirty_sound_reports_in_many_styles() -> None:
+    styles = {lint_markdown(path.read_text(encoding="utf-8")).styles[0] for path in CLEAN}
+    assert len(CLEAN) == 30
+    assert styles >= {"numbered", "footnotes", "links", "author-year", "superscripts", "brackets"}
+    assert styles >= {"keys", "references"}
+
+
+@pytest.mark.parametrize("path", PLANTED, ids=lambda path: path.stem)
+def test_each_planted_defect_is_found_at_its_line_and_nothing_else(path: Path) -> None:
+    planted = [(item["kind"], item["line"]) for item in LABELS if item["file"] == path.name]
+    assert planted
+    assert defects(path.read_text(encoding="utf-8")) == sorted(planted)
+
+
+def test_every_kind_of_defect_is_planted_at_least_twice() -> None:
+    planted = [item["kind"] for item in LABELS]
+    assert {kind for kind in DEFECTS if planted.count(kind) < 2} == set()
+    assert {item["file"] for item in LABELS} == {path.name for path in PLANTED}
+
+
+def test_each_kind_is_explained_in_both_languages() -> None:
+    for kind, (_, chinese, english) in KINDS.items():
+        assert has_han(chinese) and not has_han(english), kind
+    text = "# A\n\nIt grew by 4 % [7].\n\n## Sources\n\n1. A, https://a.org/1\n"
+    assert "[7]" in lint_markdown(text, "zh").flaws[0].message
+    assert has_han(lint_markdown(text, "zh").flaws[0].message)
+
+
+SOUND = [
+    "The array a[0] and rows[12] hold it [1].",
+    "- [ ] to do\n- [x] done [1]",
+    "In [2020] the quote said \"it [sic] grew\" [1].",
+    "Values lie in the interval [0, 1] or the range [3, 9] [1].",
+    "Run `x[9]` first [1].\n\n```\ny[8]\n```",
+    "The formula $x_{[7]} = y^2$ holds [1].",
+    "![figure [9]](a.png) shows it [1].",
+    "【概述】 A heading in brackets [1].\n\n【9月】 Another.",
+    "See [the table](#table) and [[Note]] [1].",
+    "| a | b |\n|---|---|\n| 1 | two [1] |",
+    "An area of 40 m² and 10<sup>9</sup> cells [1].",
+    "Mail me@a.org, or see version 1.2.3 [1].",
+    "<!-- [5] --> It is hidden [1].",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SOUND)
+def test_what_only_looks_like_a_citation_is_none(words: str) -> None:
+    assert defects(f"# T\n\n{words}\n\n## Sources\n\n1. Title. https://a.org/1\n") == []
+
+
+HEADINGS = [
+    "## References", "## Sources", "**Sources**", "Sources:", "# Works cited", "## Bibliography",
+    "### 7. References", "## 📚 Sources", "## 来源", "## 参考资料", "## 参考文献", "## 引用", "## 资料来源",
+    "## 七、参考文献", "**参考资料：**", "## References / 参考文献", "References\n----------", "<h2>References</h2>",
+]  # fmt: skip
+ENTRIES = [
+    "{n}. Title {n} — https://a.org/{n}", "[{n}] Title {n}, https://a.org/{n}", "[{n}]: https://a.org/{n}",
+    "- [{n}] Title {n} <https://a.org/{n}>", "* **[{n}]** [Title {n}](https://a.org/{n})",
+    "{n}) [Title {n}](https://a.org/{n})", "【{n}】标题{n} https://a.org/{n}", "［{n}］标题{n} https://a.org/{n}",
+    "| {n} | Title {n} | https://a.org/{n} |", "[{n}](https://a.org/{n}) Title {n}", "<sup>{n}</sup> Title https://a.org/{n}",
+    "{n}、标题{n}，https://a.org/{n}", "[[{n}]](https://a.org/{n}) Title {n}", r"\[{n}\] Title {n} https://a.org/{n}",
+    "{n}. [https://a.org/{n}](https://a.org/{n})", "- {n}. Title {n}: https://a.org/{n}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_a_list_is_known_by_its_heading_and_its_numbers(heading: str, entry: str) -> None:
+    gap = "\n" if entry.startswith(("|", "-", "*")) else "\n\n"
+    listed = gap.join(entry.format(n=n) for n in (1, 2, 3))
+    body = "# T\n\nOne [1]. Two [2].\n\nThree [3]."
+    assert defects(f"{body}\n\n{heading}\n\n{listed}\n") == []
+    assert kinds(f"{body} Four [4].\n\n{heading}\n\n{listed}\n") == {"dangling"}
+    assert kinds(f"{body.replace(' [2]', '')}\n\n{heading}\n\n{listed}\n") == {"unused"}
+
+
+CITES = ["[{}]", "【{}】", "［{}］", "〔{}〕", "<sup>{}</sup>", "<sup>[{}]</sup>", "[[{}]]", "[^{}]", r"\[{}\]", "[Source {}]", "[来源{}]", "^[{}]^", "[[{}]](#s)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("cite", CITES)
+def test_a_number_is_a_citation_however_it_is_dressed(cite: str) -> None:
+    listed = "## Sources\n\n1. A, https://a.org/1\n2. B, https://a.org/2\n"
+    one, two, lost = (cite.format(number) for number in (1, 2, 9))
+    assert defects(f"# T\n\nIt grew{one}. It fell.{two}\n\n{listed}") == []
+    assert kinds(f"# T\n\nIt grew{one}. It fell.{two} It rose{lost}.\n\n{listed}") == {"dangling"}
+
+
+@given(st.text(alphabet=st.sampled_from("[]()^@1290a【】†#|-*`$<>:/. \n\\!年。http"), max_size=300))
+@settings(max_examples=300)
+def test_no_text_makes_it_fail(text: str) -> None:
+    found = lint_markdown(text)
+    assert all(1 <= flaw.line <= text.count("\n") + text.count("\r") + 1 for flaw in found.flaws)
+    assert found.cited <= found.sentences
+
+
+@given(st.text(max_size=200))
+def test_nor_does_any_other(text: str) -> None:
+    lint_markdown(text)
+
+
+@given(st.data())
+@settings(max_examples=100)
+def test_a_number_without_a_source_is_found_wherever_it_is_put(data: st.DataObject) -> None:
+    lines = data.draw(st.sampled_from(NUMBERED)).read_text(encoding="utf-8").split("\n")
+    listed = re.compile(r"#+ .*(?:Sources|References|Bibliography|来源|参考)|Citations:|---$")
+    end = next(n for n, line in enumerate(lines) if listed.match(line))
+    open_code = [n for n, line in enumerate(lines) if line.startswith("```")]
+    places = [
+        n for n, line in enumerate(lines[:end])
+        if re.search(r"\w[.。]?$", line.rstrip()) and not (open_code and open_code[0] <= n <= open_code[1])
+    ]  # fmt: skip
+    at = data.draw(st.sampled_from(places))
+    lines[at] = lines[at].rstrip() + " [99]"
+    assert ("dangling", at + 1) in defects("\n".join(lines))
+
+
+HOSTILE = [
+    "[" * 1000, "](" * 500, "[a](" * 250, "`" * 7 + " ``` " * 100, "<sup>" * 200, "![" * 500, "(" * 1000,
+    "$x" * 500, "[^1]" * 250, "【" * 1000, "@a;" * 300, "(A, " * 250, "\\[" * 500, "<!--" * 250, "a_b*" * 250,
+    "[1]" * 333, "| " * 500, "> " * 500, "# Sources\n1. x\n" * 60, "[1]: x\n" * 140, "- [1] x\n" * 120,
+    "[[b]" * 250, "https://a" * 110, "(Smith, 2020; " * 70, "x² " * 330, "[a][b]" * 160, "<script>" * 120,
+    "\n\n" * 500, "2020 " * 200, "[@a](" * 200,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE, ids=range(len(HOSTILE)))
+def test_time_grows_with_the_length_of_a_hostile_text_and_no_faster(piece: str) -> None:
+    """Eight times the text may take eight times as long, and some; a square would take 64."""
+
+    def taken(times: int) -> float:
+        text = piece * times
+        best = float("inf")
+        for _ in range(2):
+            began = time.perf_counter()
+            lint_markdown(text)
+            best = min(best, time.perf_counter() - began)
+        return best
+
+    lint_markdown(piece)
+    assert taken(80) < 28 * taken(10) + 0.05
