@@ -31,6 +31,8 @@ _FACES: dict[str, tuple[str, ...]] = {
     "plain": _PLAIN,
     "bold": ("bold", *_PLAIN),
     "mono": ("mono", *_PLAIN),
+    "western": ("western", *_PLAIN),  # quotation marks as wide as Latin has them
+    "western bold": ("western-bold", "bold", *_PLAIN),
 }
 # Controls and what only steers the drawing: joiners, directions, variants of pictures.
 _UNSEEN = re.compile(
@@ -96,7 +98,7 @@ class Embedded(TTFont):  # type: ignore[misc]
                 "FontDescriptor": self.face.addSubsetObjects(doc, base, drawn),
                 "DW": round(self.face.defaultWidth),
                 "W": pdfdoc.PDFArray([1, pdfdoc.PDFArray([round(self.width(c)) for c in chars])]),
-                "CIDToGlyphMap": _stream(doc, self._glyphs(chars), f"glyphs:{base}"),
+                "CIDToGIDMap": _stream(doc, self._glyphs(chars), f"glyphs:{base}"),
             }
         )
         doc.idToObject["BasicFonts"].dict[name] = pdfdoc.PDFDictionary(
@@ -163,12 +165,12 @@ def _loaded(name: str) -> Embedded:
 
 @cache
 def drawn(char: str, face: str) -> Drawn:
-    """How a face ("plain", "bold" or "mono") draws a character."""
+    """How a face draws a character: plain, bold, mono, or the marks of "western", "western bold"."""
     code = ord(char)
     for name in _FACES[face]:
         font = _loaded(name)
         if code in font.face.charToGlyph:
-            stroked = face == "bold" and name != "bold" and name != "emoji"
+            stroked = face.endswith("bold") and not name.endswith("bold") and name != "emoji"
             return Drawn(font.fontName, font.width(char), stroked, boxed=False)
     font = _loaded("regular")
     return Drawn(font.fontName, font.width(char), stroked=False, boxed=not char.isspace())

@@ -19,6 +19,8 @@ _CLOSING = frozenset(
 )
 _OPENING = frozenset("（【「『《〈〔〖｛［“‘([{«‹￥¥$€£#")
 _PARTING = frozenset("/?&=._-%#+,;:@~|")  # where a long address may be parted: after these
+_SHARED = frozenset("“”‘’—…·")  # marks of Chinese and of Latin, which are not as wide in both
+_NEUTRAL = " “”‘’—…·0123456789()[]"
 _JUSTIFIED = 0.06  # of the type size: the most that may come between two characters
 
 
@@ -120,9 +122,19 @@ def _paragraphs(pieces: Iterable[Piece]) -> Iterator[list[_Char]]:
 
 def _measured(text: str, style: Style) -> Iterator[_Char]:
     size, face = style.drawn_size, style.face
-    for char in seen(text):
-        how = drawn(char, face)
+    shown = seen(text)
+    western = {"plain": "western", "bold": "western bold"}.get(face, face)
+    for at, char in enumerate(shown):
+        how = drawn(char, western if char in _SHARED and _is_western(shown, at) else face)
         yield _Char(char, style, how.font, how.stroked, how.width * size / 1000)
+
+
+def _is_western(text: str, at: int) -> bool:
+    """Whether a mark that both scripts have stands in Latin text: what is outside of it decides,
+    else what is inside."""
+    before, after = text[max(0, at - 40) : at].strip(_NEUTRAL), text[at + 1 : at + 41].strip(_NEUTRAL)
+    outer, inner = (before[-1:], after[:1]) if text[at] in "“‘" else (after[:1], before[-1:])
+    return not _wide(outer or inner or " ")
 
 
 def _wide(char: str) -> bool:

@@ -28,7 +28,7 @@ SYSTEM = Path("/usr/share/fonts")
 UNIHAN = Path("/usr/share/unicode")
 ERROR = 1.0  # how far a curve may stray: thousandths of the type size
 
-LATIN = ((0x20, 0x58F), (0x1E00, 0x1FFF))
+LATIN = ((0x20, 0x58F), (0x1D00, 0x1DBF), (0x1E00, 0x1FFF))
 SIGNS = ((0x2000, 0x2BFF), (0x2E00, 0x2E7F), (0xFFFC, 0xFFFE))
 EAST = ((0x2E80, 0x33FF), (0xFE10, 0xFE6F), (0xFF00, 0xFFEF), (0x1F100, 0x1F2FF))
 LETTERS = ((0x1D400, 0x1D7FF),)
@@ -128,12 +128,16 @@ def save(font: TTFont, name: str) -> None:
 
 def main(emoji: str) -> None:
     latin, signs, east = within(*LATIN), within(*SIGNS), within(*EAST)
+    for weight, name in (("Regular", "western"), ("Bold", "western-bold")):
+        western = collected(f"NotoSansCJK-{weight}.ttc", "Noto Sans CJK KR")
+        save(quadratic(cut(western, {ord(char) for char in "“”‘’—…·"})), name)
     mono = collected("NotoSansCJK-Regular.ttc", "Noto Sans Mono CJK SC")
     save(quadratic(cut(mono, latin | within((0x2000, 0x22FF)))), "mono")
     pictures = cut(TTFont(emoji), within(*PICTURES))
     save(pictures, "emoji")
     bold = collected("NotoSansCJK-Bold.ttc", "Noto Sans CJK SC")
-    save(quadratic(cut(bold, latin | signs | within((0x3000, 0x30FF), (0xFF00, 0xFFEF)) | common())), "bold")
+    kana = within((0x3000, 0x30FF), (0xFF00, 0xFFEF))
+    save(quadratic(cut(bold, latin | signs | kana | common())), "bold")
     regular = quadratic(
         cut(collected("NotoSansCJK-Regular.ttc", "Noto Sans CJK SC"), latin | signs | east | han())
     )
