@@ -39,7 +39,7 @@ _INK, _FAINT, _LINK = RGBColor(0x1F, 0x23, 0x28), RGBColor(0x65, 0x6D, 0x76), "1
 _LATIN, _EAST, _MONO = "Calibri", "Microsoft YaHei", "Consolas"
 _DEEPEST = 8  # level of a list: Word has nine
 _STEP = 360  # twentieths of a point that a level is set in
-_BULLETS = "•◦▪"
+_BULLETS = "•◦"
 _BULLET, _DECIMAL = 0, 1  # kinds of lists
 _LONGEST = 255  # characters of a property
 
@@ -138,7 +138,10 @@ class _Writer:
         self._body.append(_paragraph("Title", [_run(title)]))
         self._body.append(_paragraph("Byline", [_run(f"Sightline · {made:%Y-%m-%d %H:%M} UTC")]))
         self._contents([node for node in nodes if _is(node, "h") and 1 <= _level(node) <= 2])
+        front = len(self._body)
         self._blocks(nodes, top=True)
+        if len(self._body) > front and self._body[front].tag == qn("w:p"):
+            self._body[front].find(qn("w:pPr")).insert(1, _el("pageBreakBefore"))
         body = self._file.element.body
         for old in list(body)[:-1]:
             body.remove(old)
@@ -159,7 +162,7 @@ class _Writer:
             entry = _el("hyperlink", _run(title or "—"), anchor=_anchor(node["id"]), history=1)
             runs = [*(opening if at == 0 else []), entry]
             self._body.append(_paragraph(f"TOC{_level(node)}", runs))
-        self._body.append(_el("p", _field("end"), _el("r", _el("br", type="page"))))
+        self._body[-1].append(_field("end"))
 
     # --- Blocks
 
@@ -236,7 +239,7 @@ class _Writer:
         inset = _el("ind", left=_STEP * (depth + 1) + _STEP // 4)
         items = [item for item in node["c"] if isinstance(item, dict)]
         for number, item in enumerate(items, start):
-            content = list(item["c"])
+            content: list[Any] = list(item["c"])
             first = list(_leading(content))
             inline = first[0]["c"] if len(first) == 1 and _is(first[0], "p") else first
             runs: Iterable[Any] = self._runs(inline)
@@ -257,6 +260,7 @@ class _Writer:
                 "tblPr",
                 _el("tblStyle", val="TableGrid"),
                 _el("tblW", w=sum(wide), type="dxa"),
+                _el("tblBorders", *(_el(s, val="single", sz=4, color=_RULE) for s in _SIDES)),
                 _el("tblLayout", type="fixed"),
                 _el(
                     "tblCellMar",
@@ -371,6 +375,8 @@ _MARKS = {
 }
 _ORDER = {qn(f"w:{tag}"): at for at, tag in enumerate(("rStyle", "rFonts", "b", "i", "strike"))}
 _JUSTIFIED = {"right": "right", "center": "center"}
+_RULE = "C4CCD4"
+_SIDES = ("top", "left", "bottom", "right", "insideH", "insideV")
 _CELL = {"top": 40, "left": 90, "bottom": 40, "right": 90}
 
 
@@ -401,7 +407,7 @@ def _anchor(key: object) -> str:
     return re.sub(r"\W", "_", str(key), flags=re.ASCII)
 
 
-def _leading(nodes: Sequence[Node]) -> Iterator[Node]:
+def _leading(nodes: Sequence[Any]) -> Iterator[Any]:
     """What stands beside the mark of an item: its first paragraph, or the text before any block."""
     if nodes and _is(nodes[0], "p"):
         yield nodes[0]
@@ -431,7 +437,7 @@ def _widths(rows: Sequence[Sequence[Any]], across: int) -> list[int]:
             least[at] = max(least[at], *(_ems(word) for word in text.split() or ("",)))
     floor = _WIDTH / 100
     em = 200 if across <= 7 else 160
-    low = [max(min(word * em, _WIDTH / max(across, 3)) , floor) + 200 for word in least]
+    low = [max(min(word * em, _WIDTH / max(across, 3)), floor) + 200 for word in least]
     most = [max(want * em + 200, small) for want, small in zip(wants, low, strict=True)]
     if sum(low) > _WIDTH:
         low = [part * _WIDTH / sum(low) for part in low]
@@ -506,7 +512,13 @@ def _page(file: Any, title: str) -> None:
     for footer in (section.footer, section.first_page_footer):
         paragraph = footer.paragraphs[0]
         paragraph.alignment = 1
-        for part in (_field("begin"), _code(" PAGE "), _field("separate"), _run("1"), _field("end")):
+        for part in (
+            _field("begin"),
+            _code(" PAGE "),
+            _field("separate"),
+            _run("1"),
+            _field("end"),
+        ):
             paragraph._p.append(part)
 
 
@@ -515,7 +527,12 @@ def _styles(file: Any, chinese: bool) -> None:
     defaults = styles.element.find(qn("w:docDefaults"))
     for fonts in defaults.iter(qn("w:rFonts")):
         fonts.attrib.clear()
-        for kind, name in (("ascii", _LATIN), ("hAnsi", _LATIN), ("cs", _LATIN), ("eastAsia", _EAST)):
+        for kind, name in (
+            ("ascii", _LATIN),
+            ("hAnsi", _LATIN),
+            ("cs", _LATIN),
+            ("eastAsia", _EAST),
+        ):
             fonts.set(qn(f"w:{kind}"), name)
     for told in defaults.iter(qn("w:lang")):
         told.set(qn("w:val"), "en-US")
@@ -527,7 +544,7 @@ def _styles(file: Any, chinese: bool) -> None:
         _style(file, f"Heading {level}", size, after=4, before=before, bold=True, line=1.3)
         styles[f"Heading {level}"].font.italic = False
     for name in ("List Bullet", "List Number", "List Continue"):
-        _style(file, name, 10.5, after=3)
+        _style(file, name, 10.5, after=3, line=1.35 if chinese else 1.25)
         properties = styles[name].element.pPr
         for tag in ("w:numPr", "w:ind", "w:contextualSpacing"):
             for old in properties.findall(qn(tag)):
@@ -613,7 +630,9 @@ def _early(style: Any, mark: Any) -> None:
     properties.insert(at, mark)
 
 
-_LATER = frozenset(qn(f"w:{tag}") for tag in ("spacing", "ind", "contextualSpacing", "jc", "outlineLvl"))
+_LATER = frozenset(
+    qn(f"w:{tag}") for tag in ("spacing", "ind", "contextualSpacing", "jc", "outlineLvl")
+)
 
 
 # --- The package

@@ -66,18 +66,18 @@ class Embedded(TTFont):  # type: ignore[misc]
         super().__init__(_PREFIX + name, str(file), shapable=False)
         self._numbers: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
 
-    def splitString(self, text: str, doc: Any, encoding: str = "utf-8") -> list[tuple[int, bytes]]:  # noqa: N802
+    def splitString(self, text: str, doc: Any, encoding: str = "utf-8") -> list[tuple[int, bytes]]:
         numbers = self._numbers.setdefault(doc, {})
         codes = [numbers.setdefault(char, min(len(numbers) + 1, _LAST)) for char in text]
         return [(0, struct.pack(f">{len(codes)}H", *codes))]
 
-    def getSubsetInternalName(self, subset: int, doc: Any) -> str:  # noqa: N802
+    def getSubsetInternalName(self, subset: int, doc: Any) -> str:
         if self.fontName not in doc.fontMapping:
             doc.fontMapping[self.fontName] = f"/F{len(doc.fontMapping) + 1}"
             doc.delayedFonts.append(self)
         return str(doc.fontMapping[self.fontName])
 
-    def addObjects(self, doc: Any) -> None:  # noqa: N802
+    def addObjects(self, doc: Any) -> None:
         """The font with the glyphs that the document has used."""
         chars = list(self._numbers.pop(doc, {}))[:_LAST]
         drawn = [code for char in chars if (code := ord(char)) in self.face.charToGlyph]

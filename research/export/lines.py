@@ -132,7 +132,10 @@ def _measured(text: str, style: Style) -> Iterator[_Char]:
 def _is_western(text: str, at: int) -> bool:
     """Whether a mark that both scripts have stands in Latin text: what is outside of it decides,
     else what is inside."""
-    before, after = text[max(0, at - 40) : at].strip(_NEUTRAL), text[at + 1 : at + 41].strip(_NEUTRAL)
+    before, after = (
+        text[max(0, at - 40) : at].strip(_NEUTRAL),
+        text[at + 1 : at + 41].strip(_NEUTRAL),
+    )
     outer, inner = (before[-1:], after[:1]) if text[at] in "“‘" else (after[:1], before[-1:])
     return not _wide(outer or inner or " ")
 
@@ -149,7 +152,12 @@ def _parts(a: _Char, b: _Char) -> bool:
         return True
     if b.char in _CLOSING or a.char in _OPENING or "\xa0" in (a.char, b.char):
         return False
-    return _wide(a.char) or _wide(b.char) or a.char in "-–" or a.char in _CLOSING and ord(a.char) > 0xFF
+    return (
+        _wide(a.char)
+        or _wide(b.char)
+        or a.char in "-–"
+        or (a.char in _CLOSING and ord(a.char) > 0xFF)
+    )
 
 
 def _units(chars: list[_Char]) -> Iterator[list[_Char]]:
@@ -221,11 +229,16 @@ def _fitting(unit: list[_Char], width: float, used: float) -> Iterator[list[_Cha
 def _line(row: list[_Char], full: float) -> Line:
     while row and row[-1].char == " ":
         row = row[:-1]
+    alike = [list(group) for _, group in groupby(row, key=lambda char: char[1:4])]
     stretches = tuple(
-        Stretch("".join(char.char for char in group), *key, sum(char.width for char in group))
-        for key, group in (
-            (key, list(group)) for key, group in groupby(row, key=lambda char: char[1:4])
+        Stretch(
+            text="".join(char.char for char in group),
+            style=group[0].style,
+            font=group[0].font,
+            stroked=group[0].stroked,
+            width=sum(char.width for char in group),
         )
+        for group in alike
     )
     width = sum(stretch.width for stretch in stretches)
     slack = full - width

@@ -196,7 +196,13 @@ class _Printer:
         return strips
 
     def _blocks(
-        self, nodes: Sequence[Node], inset: float, style: Style, *, top: bool = False, gap: float = 7.5
+        self,
+        nodes: Sequence[Node],
+        inset: float,
+        style: Style,
+        *,
+        top: bool = False,
+        gap: float = 7.5,
     ) -> Iterator[Strip]:
         """Blocks from the left by `inset`; what is no block between them is a paragraph."""
         for inline, group in groupby(nodes, key=_is_inline):
@@ -225,7 +231,8 @@ class _Printer:
             yield from self._code(plain(content), inset)
         elif kind == "blockquote":
             quoted = self._blocks(content, inset + 14, style._replace(colour="#4b535d"))
-            yield from (_barred(strip, LEFT + inset + 2) for strip in quoted)
+            for at, strip in enumerate(quoted):
+                yield _barred(strip, LEFT + inset + 2, first=at == 0)
         elif kind == "hr":
             x, wide = LEFT + inset, WIDTH - inset
             yield Strip(1, lambda canvas, top, _: _rule(canvas, x, top, wide), 12)
@@ -300,13 +307,18 @@ class _Printer:
     def _code(self, text: str, inset: float) -> Iterator[Strip]:
         style = Style(9.2, INK, mono=True)
         self._boxed += boxed([(text, style)])
-        rows = lines([(text.rstrip("\n").expandtabs(4), style)], WIDTH - inset - 20, keep_spaces=True)
+        rows = lines(
+            [(text.rstrip("\n").expandtabs(4), style)], WIDTH - inset - 20, keep_spaces=True
+        )
         last = len(rows) - 1
         for at, row in enumerate(rows):
             pad = (7.0 if at == 0 else 0.0, 7.0 if at == last else 0.0)
             height = 13.2 + sum(pad)
             draw = _shaded(
-                _drawing(row, LEFT + inset + 10, 13.2, 9.2, pad[0]), LEFT + inset, WIDTH - inset, height
+                _drawing(row, LEFT + inset + 10, 13.2, 9.2, pad[0]),
+                LEFT + inset,
+                WIDTH - inset,
+                height,
             )
             yield Strip(height, draw, 9.0 if at == 0 else 0.0, at == 0 and last > 0)
 
@@ -341,8 +353,7 @@ class _Printer:
         room = WIDTH - inset
         pad = 5.0
         sizes = [
-            [natural(pieces) for pieces, _ in column]
-            for column in zip(*cells[:200], strict=True)
+            [natural(pieces) for pieces, _ in column] for column in zip(*cells[:200], strict=True)
         ]
         most = min(_MOST, room / 2)
         wants = [max(size[0] for size in column) + 2 * pad + 1 for column in sizes]
@@ -377,7 +388,9 @@ class _Printer:
     ) -> list[Strip]:
         """A row as one strip, or as several if it is tall."""
         pad, leading = 5.0, style.size * 1.45
-        found = [lines(pieces, width - 2 * pad) for (pieces, _), width in zip(cells, wide, strict=True)]
+        found = [
+            lines(pieces, width - 2 * pad) for (pieces, _), width in zip(cells, wide, strict=True)
+        ]
         deep = max(len(cell) for cell in found)
         step = deep if deep * leading <= _TALL else _PARTED
         strips = []
@@ -419,7 +432,13 @@ class _Printer:
             yield (
                 f"[{number}]",
                 style._replace(
-                    raised=raised, goal=goal, href="", colour=LINK, bold=False, italic=False, mono=False
+                    raised=raised,
+                    goal=goal,
+                    href="",
+                    colour=LINK,
+                    bold=False,
+                    italic=False,
+                    mono=False,
                 ),
             )
         else:
@@ -553,13 +572,13 @@ def _ruled(inner: Draw, x: float, width: float, height: float, *, strong: bool) 
     return draw
 
 
-def _barred(strip: Strip, x: float) -> Strip:
+def _barred(strip: Strip, x: float, *, first: bool) -> Strip:
     """A strip of a quotation, with a bar at its left."""
 
     def draw(canvas: Any, top: float, gap: float) -> None:
         canvas.setStrokeColor(HexColor(RULE))
         canvas.setLineWidth(2.2)
-        canvas.line(x, top + gap, x, top - strip.height)
+        canvas.line(x, top + (0 if first else gap), x, top - strip.height)
         strip.draw(canvas, top, gap)
 
     return strip._replace(draw=draw)
@@ -612,4 +631,3 @@ def _image(picture: Pictured) -> Strip:
         canvas._code.append("EMC")
 
     return Strip(height, draw, 10)
-

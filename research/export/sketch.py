@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from io import BytesIO
-from math import ceil, cos, floor, log10, radians
+from math import ceil, cos, floor, hypot, log10, radians, sin
 from typing import NamedTuple
 
 from PIL import Image, ImageDraw, ImageFont
@@ -22,7 +22,7 @@ from research.export.markdown import PLACES, gathered
 from research.export.words import speaker
 from research.records import Language, Place, Report
 
-WIDE, HIGH = 880.0, 520.0  # of the picture
+WIDE, HIGH = 720.0, 430.0  # of the picture
 _LEFT, _RIGHT, _TOP, _FOOT = 58.0, 22.0, 20.0, 40.0
 _ACROSS, _DOWN = WIDE - _LEFT - _RIGHT, HIGH - _TOP - _FOOT
 _DEGREE = 111_320.0  # metres of a degree of latitude
@@ -31,6 +31,8 @@ _NAME = 26.0  # letters of a name, a Han as two
 _SCALE = 2  # pixels of the PNG for a unit
 _PIN, _DOT = 11.0, 5.0
 _STEPS = (1, 2, 5)
+_MOVED = 60  # pins at most are moved apart, and
+_TIMES = 40  # how often
 _SANS = "'Noto Sans SC','PingFang SC','Microsoft YaHei',sans-serif"
 
 
@@ -78,6 +80,7 @@ class _Words(NamedTuple):
 
 
 _Mark = _Stroke | _Disc | _Shape | _Words
+_Spot = tuple[float, float, int]
 _Box = tuple[float, float, float, float]
 
 
@@ -122,7 +125,7 @@ def sketch_svg(
 def sketch_png(
     places: Sequence[Place], language: Language, *, numbers: Sequence[int] | None = None
 ) -> bytes:
-    """The same picture as a PNG of 1760 by 1040 pixels, b"" if no place lies on the globe."""
+    """The same picture as a PNG of 1440 by 860 pixels, b"" if no place lies on the globe."""
     marks = list(_marks(places, language, numbers))
     if not marks:
         return b""
@@ -187,10 +190,15 @@ def _marks(
     view = _view([place for _, place in found])
     yield from _grid(view)
     yield from _furniture(view, language)
-    spots = [(view.x(place.lng), view.y(place.lat), number) for number, place in found]
+    exact = [(view.x(place.lng), view.y(place.lat)) for _, place in found]
+    spots = _apart(exact, [number for number, _ in found])
     taken: list[_Box] = [(x - r, y - r, x + r, y + r) for x, y, n in spots for r in [_radius(n)]]
     taken += [(_LEFT, HIGH - _FOOT - 34, _LEFT + 230, HIGH - _FOOT), (WIDE - 66, _TOP, WIDE, 78)]
     names = [_named(place, *spot, taken) for (_, place), spot in zip(found, spots, strict=True)]
+    for (x, y, _), (own_x, own_y) in zip(spots, exact, strict=True):
+        if abs(x - own_x) + abs(y - own_y) > 3:
+            yield _Stroke(own_x, own_y, x, y, "#c8372d", 1)
+            yield _Disc(own_x, own_y, 2.4, "#c8372d")
     for x, y, number in reversed(spots):
         yield _Disc(x, y, _radius(number) + 1.6, "#ffffff")
         yield _Disc(x, y, _radius(number), "#c8372d" if number else "#7a8794")
@@ -200,13 +208,34 @@ def _marks(
     yield from (name for name in names if name)
 
 
+def _apart(exact: Sequence[tuple[float, float]], numbers: Sequence[int]) -> list[_Spot]:
+    """Where the pins stand: those that would cover each other move apart, a little each time."""
+    spots = [[x, y] for x, y in exact]
+    if len(spots) <= _MOVED:
+        for _ in range(_TIMES):
+            for at, one in enumerate(spots):
+                for to in range(at + 1, len(spots)):
+                    other, need = spots[to], _radius(numbers[at]) + _radius(numbers[to]) + 2
+                    dx, dy = other[0] - one[0], other[1] - one[1]
+                    far = hypot(dx, dy)
+                    if far >= need:
+                        continue
+                    if far < 0.01:  # one point: each pin goes another way
+                        dx, dy, far = cos(to * 2.4), sin(to * 2.4), 1.0
+                        push = need / 2
+                    else:
+                        push = (need - far) / 2
+                    for spot, sign in ((one, -1), (other, 1)):
+                        spot[0] = min(max(spot[0] + sign * dx / far * push, _LEFT), WIDE - _RIGHT)
+                        spot[1] = min(max(spot[1] + sign * dy / far * push, _TOP), HIGH - _FOOT)
+    return [(x, y, number) for (x, y), number in zip(spots, numbers, strict=True)]
+
+
 def _radius(number: int) -> float:
     return _PIN if number else _DOT
 
 
-def _named(
-    place: Place, x: float, y: float, number: int, taken: list[_Box]
-) -> _Words | None:
+def _named(place: Place, x: float, y: float, number: int, taken: list[_Box]) -> _Words | None:
     """The name beside its pin, where it covers nothing that is there; None if there is no room."""
     text = _shortened(seen(place.name).strip())
     if not text:
@@ -248,12 +277,16 @@ def _grid(view: _View) -> Iterator[_Mark]:
         x = view.x(lng)
         yield _Stroke(x, _TOP, x, foot, "#dfe4ea", 1)
         turned = (lng + 180) % 360 - 180
-        yield _Words(x, foot + 13, _degrees(turned, "EW", 170 / view.per_lng), 11, "#656d76", "middle")
+        yield _Words(
+            x, foot + 13, _degrees(turned, "EW", 170 / view.per_lng), 11, "#656d76", "middle"
+        )
     for lat in _rounds(view.north - _DOWN / view.per_lat, view.north, 120 / view.per_lat):
         if abs(lat) <= 90:
             y = view.y(lat)
             yield _Stroke(_LEFT, y, right, y, "#dfe4ea", 1)
-            yield _Words(_LEFT - 6, y, _degrees(lat, "NS", 120 / view.per_lat), 11, "#656d76", "end")
+            yield _Words(
+                _LEFT - 6, y, _degrees(lat, "NS", 120 / view.per_lat), 11, "#656d76", "end"
+            )
     for x, y, to_x, to_y in (
         (_LEFT, _TOP, right, _TOP), (right, _TOP, right, foot),
         (right, foot, _LEFT, foot), (_LEFT, foot, _LEFT, _TOP),
