@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from io import BytesIO
 from itertools import groupby
 from typing import Any
@@ -18,7 +19,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import docx
 from docx.enum.style import WD_STYLE_TYPE
 from docx.opc.constants import RELATIONSHIP_TYPE
-from docx.oxml.ns import qn
+from docx.oxml.ns import qn as qualified
 from docx.shared import Cm, Emu, Pt, RGBColor
 from lxml import etree
 
@@ -69,6 +70,8 @@ def cleaned(text: str) -> str:
 
 
 # --- XML
+
+qn = cache(qualified)  # asked for each element, and there are few
 
 
 def _el(tag: str, /, *children: Any, **attributes: object) -> Any:
@@ -161,7 +164,7 @@ class _Writer:
             title = " ".join(plain(item for item in node["c"] if not _is(item, "cite")).split())
             entry = _el("hyperlink", _run(title or "—"), anchor=_anchor(node["id"]), history=1)
             runs = [*(opening if at == 0 else []), entry]
-            self._body.append(_paragraph(f"TOC{_level(node)}", runs))
+            self._body.append(_paragraph(f"toc{_level(node)}", runs))
         self._body[-1].append(_field("end"))
 
     # --- Blocks
@@ -555,8 +558,8 @@ def _styles(file: Any, chinese: bool) -> None:
     _bordered(styles["Quote"])
     _style(file, "Byline", 9.5, after=18, faint=True)
     _style(file, "Contents Title", 12.5, after=6, before=12, bold=True)
-    _style(file, "TOC 1", 10.5, after=2, before=4, bold=True)
-    _style(file, "TOC 2", 9.5, after=1, left=14, faint=True)
+    _style(file, "toc 1", 10.5, after=2, before=4, bold=True)
+    _style(file, "toc 2", 9.5, after=1, left=14, faint=True)
     _style(file, "Code", 9, after=8, before=4, line=1.15)
     _shaded(styles["Code"])
     _style(file, "Cell", 9, line=1.2)
@@ -565,7 +568,7 @@ def _styles(file: Any, chinese: bool) -> None:
     _style(file, "Picture", 10.5, after=6, before=4)
     _style(file, "Header", 8, faint=True)
     _style(file, "Footer", 8, faint=True)
-    link = styles.add_style("Hyperlink", WD_STYLE_TYPE.CHARACTER)
+    link = styles.add_style("Hyperlink", WD_STYLE_TYPE.CHARACTER, builtin=True)
     cite = styles.add_style("Citation", WD_STYLE_TYPE.CHARACTER)
     for style in (link, cite):
         style.font.color.rgb = RGBColor.from_string(_LINK)
@@ -587,7 +590,7 @@ def _style(
     """Sets a paragraph style, or adds it. Its font is that of the file, not that of the theme."""
     styles = file.styles
     if name not in styles:
-        style = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
+        style = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH, builtin=name.startswith("toc"))
         style.base_style = styles["Normal"]
     style = styles[name]
     style.font.size, style.font.bold = Pt(size), bold

@@ -14,7 +14,7 @@ import re
 import struct
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -101,7 +101,7 @@ class Embedded(TTFont):  # type: ignore[misc]
                 "CIDToGIDMap": _stream(doc, self._glyphs(chars), f"glyphs:{base}"),
             }
         )
-        doc.idToObject["BasicFonts"].dict[name] = pdfdoc.PDFDictionary(
+        font = pdfdoc.PDFDictionary(
             {
                 "Type": pdfdoc.PDFName("Font"),
                 "Subtype": pdfdoc.PDFName("Type0"),
@@ -111,6 +111,7 @@ class Embedded(TTFont):  # type: ignore[misc]
                 "ToUnicode": _stream(doc, _to_unicode(chars), f"unicode:{base}"),
             }
         )
+        doc.idToObject["BasicFonts"].dict[name] = doc.Reference(font, f"font:{base}")
 
     def width(self, char: str) -> float:
         return float(self.face.charWidths.get(ord(char), self.face.defaultWidth))
@@ -163,7 +164,7 @@ def _loaded(name: str) -> Embedded:
     return font
 
 
-@cache
+@lru_cache(maxsize=1 << 16)
 def drawn(char: str, face: str) -> Drawn:
     """How a face draws a character: plain, bold, mono, or the marks of "western", "western bold"."""
     code = ord(char)

@@ -40,6 +40,7 @@ BLOCKS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "h
 _SIZES = {1: 22.0, 2: 15.5, 3: 12.5, 4: 11.0}
 _LEAST = 26.0  # points of a column, and
 _MOST = 90.0  # how much of them its longest word may claim
+_DEEPEST = WIDTH * 0.6  # how far from the left anything begins
 _TALL = HEIGHT / 2  # a row that is taller may be parted
 _PARTED = 12  # lines of each part
 _LOCK = threading.Lock()  # fonts keep what one document at a time has used
@@ -108,6 +109,7 @@ class _Printer:
         canvas.setAuthor(seen(author) or "Sightline")
         canvas.setSubject("")
         canvas.setCreator("Sightline")
+        canvas.setViewerPreference("DisplayDocTitle", "true")
         for number, sheet in enumerate(sheets, 1):
             self._page(canvas, sheet, title, number, len(sheets))
         if any(heading for heading, _ in starts):
@@ -230,9 +232,10 @@ class _Printer:
         elif kind == "pre":
             yield from self._code(plain(content), inset)
         elif kind == "blockquote":
-            quoted = self._blocks(content, inset + 14, style._replace(colour="#4b535d"))
+            deep = min(inset + 14, _DEEPEST)
+            quoted = self._blocks(content, deep, style._replace(colour="#4b535d"))
             for at, strip in enumerate(quoted):
-                yield _barred(strip, LEFT + inset + 2, first=at == 0)
+                yield _barred(strip, LEFT + deep - 12, first=at == 0)
         elif kind == "hr":
             x, wide = LEFT + inset, WIDTH - inset
             yield Strip(1, lambda canvas, top, _: _rule(canvas, x, top, wide), 12)
@@ -293,7 +296,7 @@ class _Printer:
             style = style._replace(size=style.size - 1)
         widest = lines([(f"{start + len(items)}.", style)], WIDTH)[0].width
         deep = inset + (max(widest + 7, 18.0) if ordered else 14.0)
-        deep = min(deep, WIDTH * 0.6)
+        deep = min(deep, _DEEPEST)
         for number, item in enumerate(items, start):
             mark = lines([(f"{number}." if ordered else "•", style)], WIDTH)[0]
             goal = f"source-{number}" if sources else ""
@@ -373,7 +376,8 @@ class _Printer:
                     first = place == 0 and at == 0
                     yield strip._replace(
                         before=(9.0 if number == 0 else 14.0) if first else 0.0,
-                        keeps=place < max(heads, 1) and len(drawn) > 1,
+                        keeps=(place < max(heads, 1) or place == len(drawn) - 2)
+                        and place < len(drawn) - 1,
                         heads=top if place >= heads else (),
                     )
 

@@ -76,15 +76,23 @@ def _height(group: Sequence[Strip]) -> float:
 
 
 def columns(natural: Sequence[float], least: Sequence[float], width: float) -> list[float]:
-    """The widths of a table's columns: as they like if there is room, else each its least and a
-    share of the rest; columns that want much give up more than those that want little."""
+    """The widths of a table's columns: as they like if there is room, else those that want much are
+    as wide as each other, and none is narrower than its least."""
     if sum(natural) <= width:
         spare = width - sum(natural) if sum(natural) > 0.6 * width else 0.0
         return [want + spare * want / sum(natural) for want in natural]
-    rest = width - sum(least)
-    wants = [(want - low) ** 0.5 for want, low in zip(natural, least, strict=True)]
-    shares = sum(wants) or 1.0
-    return [low + rest * want / shares for low, want in zip(least, wants, strict=True)]
+    low, high = 0.0, max(natural)
+    for _ in range(40):
+        level = (low + high) / 2
+        if sum(_up_to(level, natural, least)) > width:
+            high = level
+        else:
+            low = level
+    return _up_to(low, natural, least)
+
+
+def _up_to(level: float, natural: Sequence[float], least: Sequence[float]) -> list[float]:
+    return [max(few, min(want, level)) for want, few in zip(natural, least, strict=True)]
 
 
 def bands(least: Sequence[float], width: float) -> list[list[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
@@ -266,6 +267,20 @@ def test_text_from_outside_is_text(words: str) -> None:
     assert actions <= {"/URI"}
 
 
+def test_a_run_without_an_answer_is_a_report_too() -> None:
+    told = report("Some words")
+    said = "".join(page.extract_text() for page in PdfReader(BytesIO(report_pdf(told, None))).pages)
+    assert "There is no answer." in said
+
+
+def test_files_that_are_made_at_once_are_as_those_made_alone() -> None:
+    other = Document("另一份", "zh", [p("别的文字，" * 40)])
+    alone = [drawn_pdf(told, made=MADE) for told in (CHINESE, other)]
+    with ThreadPoolExecutor(4) as threads:
+        both = list(threads.map(lambda told: drawn_pdf(told, made=MADE), [CHINESE, other] * 4))
+    assert both == alone * 4
+
+
 def test_a_link_leads_to_the_web_or_nowhere() -> None:
     nodes: list[Node] = [p({"t": "a", "href": "javascript:alert(1)", "c": ["here"]})]
     data = drawn_pdf(Document("T", "en", nodes), made=MADE)
@@ -290,6 +305,14 @@ def test_a_cell_that_is_longer_than_a_page_is_parted() -> None:
     table: Node = {"t": "table", "c": [row("td", "one", cell)]}
     data = drawn_pdf(Document("T", "zh", [table]), made=MADE)
     assert body(data, "T") == folded(f"one{cell}")
+
+
+def test_what_is_nested_deeply_stays_on_the_page() -> None:
+    node: Node = p("innermost " * 8)
+    for _ in range(40):
+        node = {"t": "blockquote", "c": [{"t": "ol", "c": [li(node)]}]}
+    data = drawn_pdf(Document("T", "en", [node]), made=MADE)
+    assert body(data, "T") == folded("1." * 40 + "innermost " * 8)
 
 
 # --- Lines
