@@ -63,7 +63,8 @@ class Embedded(TTFont):  # type: ignore[misc]
     """A font whose characters are numbered as they come, apart for each document."""
 
     def __init__(self, name: str, file: Path) -> None:
-        super().__init__(_PREFIX + name, str(file), shapable=False)
+        super().__init__(_PREFIX + name, str(file))
+        self.shapable = False
         self._numbers: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
 
     def splitString(self, text: str, doc: Any, encoding: str = "utf-8") -> list[tuple[int, bytes]]:
