@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from research.evidence.support import Sentence, Support, support
     from research.evidence.support import drawn as answer_stretches
     from research.export.data import report_json
+    from research.export.docx import report_docx
     from research.export.geo import csv as places_csv
     from research.export.geo import geojson, kml, located
     from research.export.markdown import file_name, report_markdown
+    from research.export.pdf import report_pdf
     from research.export.rows import csv as rows_csv
     from research.export.rows import excel as rows_excel
     from research.export.rows import parquet as rows_parquet
     from research.export.rows import table as rows_table
+    from research.export.sketch import mapped as mapped_places
+    from research.export.sketch import sketch_svg
     from research.library.documents import SUFFIXES
     from research.library.index import Entry, Hit, Library
     from research.library.prepare import Added
@@ -166,18 +170,22 @@ __all__ = [
     "lint_markdown",
     "load_report",
     "located",
+    "mapped_places",
     "news_report",
     "places_csv",
     "prices_as_of",
     "query_database",
+    "report_docx",
     "report_json",
     "report_markdown",
+    "report_pdf",
     "rows_csv",
     "rows_excel",
     "rows_parquet",
     "rows_table",
     "runs",
     "served_as_a_whole",
+    "sketch_svg",
     "stories_json",
     "support",
     "to_gcj02",
@@ -230,13 +238,17 @@ _HOMES = {
     "news_report": "runs.reports",
     "places_csv": "export.geo",
     "prices_as_of": "models.prices",
+    "mapped_places": "export.sketch",
+    "report_docx": "export.docx",
     "report_json": "export.data",
     "report_markdown": "export.markdown",
+    "report_pdf": "export.pdf",
     "rows_csv": "export.rows",
     "rows_excel": "export.rows",
     "rows_parquet": "export.rows",
     "rows_table": "export.rows",
     "served_as_a_whole": "stages.plan",
+    "sketch_svg": "export.sketch",
     "stories_json": "news.command",
     "support": "evidence.support",
     "to_gcj02": "places.coordinates",
@@ -245,6 +257,7 @@ _HOMES = {
 _OWN_NAMES = {
     "answer_stretches": "drawn",
     "answer_tree": "tree",
+    "mapped_places": "mapped",
     "places_csv": "csv",
     "prices_as_of": "as_of",
     "rows_csv": "csv",

@@ -21,6 +21,20 @@ WORDS: dict[str, tuple[str, str]] = {
     "plan": ("计划与各轮检索", "Plan and rounds"),
     "usage": ("用量", "Usage"),
     "made": ("本报告的形成", "How this was made"),
+    # on paper
+    "contents": ("目录", "Contents"),
+    "rows cut": (
+        "本文件中未列出该表格的另外 {count} 行。",
+        "This file leaves out {count} more rows of this table.",
+    ),
+    "boxed": (
+        "有 {count} 个字符在所附字体中没有字形，以方框表示；复制文字时得到的仍是原字符。",
+        "Characters drawn as a box, as the fonts have no glyph for them: {count}. "
+        "A copy of the text still holds them.",
+    ),
+    "map": ("地点示意图", "Sketch map of the places"),
+    "map of": ("地点示意图：{names}", "Sketch map of the places: {names}"),
+    "map more": ("等 {count} 处", "and others, {count} in all"),
     # the answer
     "page": ("第 {page} 页", "p. {page}"),
     "no source": ("（无来源）", "(no source)"),
