@@ -23,7 +23,28 @@ WORDS: dict[str, tuple[str, str]] = {
     "made": ("本报告的形成", "How this was made"),
     # the answer
     "page": ("第 {page} 页", "p. {page}"),
+    "cite": ("[{number}]", "[{number}]"),
+    "footnote": ("[^{number}]", "[^{number}]"),
     "no source": ("（无来源）", "(no source)"),
+    "weak": ("（依据不足）", "(weak support)"),
+    "differs": ("（数字与来源不符）", "(figure differs from the source)"),
+    "differs from": (
+        "（数字与来源不符：来源为 {found}）",
+        "(figure differs: {found} in the source)",
+    ),
+    # how many sentences have what behind them
+    "support": ("{total} 句中 {good} 句有来源支持", "{good} of {total} sentences supported"),
+    "support.quoted": (
+        "{total} 句均为来源原文。",
+        "Sentences: {total}, each verbatim from its source.",
+    ),
+    "support.weak": ("{count} 句依据不足", "{count} weak"),
+    "support.none": ("{count} 句无来源", "{count} without a source"),
+    "support.differs": ("{count} 句数字与来源不符", "{count} with another figure than the source"),
+    "support hint": (
+        "{what}。此为自动提示，并非定论；在带标注的测试句上准确率为 {percent}%。",
+        "{what}. This is an automatic hint, no verdict: it was right for {percent}% of labelled test sentences.",
+    ),
     "not found": ("所查资料中未找到", "Not found in the sources searched"),
     "stop": ("。", "."),
     "nothing cited": ("回答没有引用任何来源。", "The answer cites no source."),
@@ -199,6 +220,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "limit.cost": ("{n} 美元", "{n} US dollars"),
     "limit.seconds": ("{n} 秒", "{n} s"),
     "model": ("指定的模型：{model}", "Model asked for: {model}"),
+    "used": ("所用模型与服务：{names}", "Models and services: {names}"),
     "run": ("运行编号：{run}", "Run: {run}"),
     "status": ("运行状态：{status}", "Run status: {status}"),
     "error": ("错误：{error}", "Error: {error}"),
@@ -264,12 +286,15 @@ WORDS: dict[str, tuple[str, str]] = {
 }
 
 
-def speaker(language: Language) -> Say:
-    """A function that gives a fixed text by its key, with its blanks filled in."""
+def speaker(language: Language, *, footnotes: bool = False) -> Say:
+    """A function that gives a fixed text by its key, with its blanks filled in.
+
+    With `footnotes` a citation is the mark of one.
+    """
     column = 0 if language == "zh" else 1
 
     def say(key: str, **blanks: object) -> str:
-        text = WORDS[key][column]
+        text = WORDS["footnote" if footnotes and key == "cite" else key][column]
         return text.format(**blanks) if blanks else text
 
     return say
