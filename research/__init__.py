@@ -20,10 +20,20 @@ if TYPE_CHECKING:
     from research.evidence.markup import tree as answer_tree
     from research.evidence.support import Sentence, Support, support
     from research.evidence.support import drawn as answer_stretches
+    from research.export.about import about as report_origin
+    from research.export.archive import report_zip
     from research.export.data import report_json
+    from research.export.formats import FORMATS as REPORT_FORMATS
+    from research.export.formats import report_as
+    from research.export.formats import suffix as report_suffix
     from research.export.geo import csv as places_csv
     from research.export.geo import geojson, kml, located
+    from research.export.grids import answer_tables
+    from research.export.grids import tables_csv as answer_tables_csv
+    from research.export.grids import tables_excel as answer_tables_excel
+    from research.export.html import report_html
     from research.export.markdown import file_name, report_markdown
+    from research.export.references import bibtex, csl_json, ris, sources_csv
     from research.export.rows import csv as rows_csv
     from research.export.rows import excel as rows_excel
     from research.export.rows import parquet as rows_parquet
@@ -91,6 +101,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_QUESTION",
+    "REPORT_FORMATS",
     "SUFFIXES",
     "Added",
     "Answer",
@@ -147,9 +158,14 @@ __all__ = [
     "Usage",
     "Watch",
     "answer_stretches",
+    "answer_tables",
+    "answer_tables_csv",
+    "answer_tables_excel",
     "answer_tree",
     "ask_database",
+    "bibtex",
     "cited",
+    "csl_json",
     "database_schema",
     "drafted",
     "edited_plan",
@@ -162,14 +178,21 @@ __all__ = [
     "places_csv",
     "prices_as_of",
     "query_database",
+    "report_as",
+    "report_html",
     "report_json",
     "report_markdown",
+    "report_origin",
+    "report_suffix",
+    "report_zip",
+    "ris",
     "rows_csv",
     "rows_excel",
     "rows_parquet",
     "rows_table",
     "runs",
     "served_as_a_whole",
+    "sources_csv",
     "stories_json",
     "support",
     "to_gcj02",
@@ -178,6 +201,7 @@ __all__ = [
 
 # Where a public name lives, unless it is a record; and what it is called there, if that differs.
 _HOMES = {
+    "REPORT_FORMATS": "export.formats",
     "SUFFIXES": "library.documents",
     "Added": "library.prepare",
     "CitedAnswer": "evidence.citations",
@@ -202,10 +226,15 @@ _HOMES = {
     "DatabaseTable": "runs.database",
     "database_schema": "runs.database",
     "answer_stretches": "evidence.support",
+    "answer_tables": "export.grids",
+    "answer_tables_csv": "export.grids",
+    "answer_tables_excel": "export.grids",
     "answer_tree": "evidence.markup",
     "ask_database": "runs.database",
     "query_database": "runs.database",
+    "bibtex": "export.references",
     "cited": "evidence.citations",
+    "csl_json": "export.references",
     "drafted": "evidence.drafts",
     "edited_plan": "stages.plan",
     "file_name": "export.markdown",
@@ -216,23 +245,35 @@ _HOMES = {
     "news_report": "runs.reports",
     "places_csv": "export.geo",
     "prices_as_of": "models.prices",
+    "report_as": "export.formats",
+    "report_html": "export.html",
     "report_json": "export.data",
     "report_markdown": "export.markdown",
+    "report_origin": "export.about",
+    "report_suffix": "export.formats",
+    "report_zip": "export.archive",
+    "ris": "export.references",
     "rows_csv": "export.rows",
     "rows_excel": "export.rows",
     "rows_parquet": "export.rows",
     "rows_table": "export.rows",
     "served_as_a_whole": "stages.plan",
+    "sources_csv": "export.references",
     "stories_json": "news.command",
     "support": "evidence.support",
     "to_gcj02": "places.coordinates",
     "url_identity": "urls",
 }
 _OWN_NAMES = {
+    "REPORT_FORMATS": "FORMATS",
+    "answer_tables_csv": "tables_csv",
+    "answer_tables_excel": "tables_excel",
     "answer_stretches": "drawn",
     "answer_tree": "tree",
     "places_csv": "csv",
     "prices_as_of": "as_of",
+    "report_origin": "about",
+    "report_suffix": "suffix",
     "rows_csv": "csv",
     "rows_excel": "excel",
     "rows_parquet": "parquet",

@@ -89,17 +89,17 @@ def excel(rows: Rows) -> bytes:
     sheet.title = "rows"
     found = table(rows)
     for at, name in enumerate(found.column_names, 1):
-        _put(sheet, 1, at, name).font = Font(bold=True)
+        put(sheet, 1, at, name).font = Font(bold=True)
     widths = [len(name) for name in found.column_names]
     for line, row in enumerate(_lines(found), 2):
         for at, value in enumerate(row, 1):
             if value is not None:
-                put = _put(sheet, line, at, value)
-                widths[at - 1] = max(widths[at - 1], len(str(put.value)))
+                placed = put(sheet, line, at, value)
+                widths[at - 1] = max(widths[at - 1], len(str(placed.value)))
     for at, width in enumerate(widths, 1):
         sheet.column_dimensions[get_column_letter(at)].width = min(max(width + 2, _WIDTH[0]), _WIDTH[1])  # fmt: skip
     sheet.freeze_panes = "A2"
-    _put(book.create_sheet("SQL"), 1, 1, rows.sql)
+    put(book.create_sheet("SQL"), 1, 1, rows.sql)
     out = BytesIO()
     book.save(out)
     return out.getvalue()
@@ -109,7 +109,8 @@ def _lines(found: pa.Table) -> Iterator[tuple[Any, ...]]:
     return zip(*(column.to_pylist() for column in found.columns), strict=True)
 
 
-def _put(sheet: Any, line: int, at: int, value: Any) -> Any:
+def put(sheet: Any, line: int, at: int, value: Any) -> Any:
+    """Puts a value into a cell, so that a text is a text whatever it begins with; returns the cell."""
     place = sheet.cell(line, at)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= EXACT:
         value = str(value)

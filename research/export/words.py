@@ -66,6 +66,28 @@ WORDS: dict[str, tuple[str, str]] = {
     "looked up": ("检索于 {date}", "looked up {date}"),
     "expires": ("链接约 30 天后失效", "the link expires after about 30 days"),
     "grounding": ("搜索模型的概述，非原文", "the search model's wording, not the page's"),
+    # what a file for people adds
+    "contents": ("目录", "Contents"),
+    "cited in": ("引用处：", "Cited at:"),
+    "cited passages": ("所引段落", "Cited passages"),
+    "see there": ("在原网页中查看", "see it on the page"),
+    "sketch": ("地点示意图", "Sketch of the places"),
+    # an archive
+    "archive.files": ("文件：", "Files:"),
+    "archive.lost": ("{name}：未能写出（{why}）", "{name}: could not be written ({why})"),
+    "archive.rights": (
+        "所引段落、地点与数据的权利归其发布者所有；再次发布前请查阅各来源的许可。",
+        "The passages, places and data belong to those who published them; look up their licences "
+        "before you publish any of it.",
+    ),
+    "archive.links": (
+        "下列来源的链接约 30 天后失效：{numbers}",
+        "The links of these sources expire after about 30 days: {numbers}",
+    ),
+    "archive.nowhere": (
+        "因坐标无效而未写入地图文件的地点：{count}",
+        "Places that lack usable coordinates and are in no file for maps: {count}",
+    ),
     # places
     "places": ("地点", "Places"),
     "places left out": ("另有 {count} 处未列出。", "Not listed: {count} more."),

@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.footnote import footnote_plugin
 
 from research.evidence.citations import CitedAnswer, NumberedSpan, number
-from research.evidence.markup import tree
 from research.evidence.marking import marked, pieces
+from research.evidence.markup import tree
 from research.evidence.registry import evidence_id, gather
 from research.evidence.support import ACCURACY, Sentence, Support, support
 from research.export.data import report_json
