@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -53,10 +54,10 @@ def report_zip(report: Report, cited: CitedAnswer | None) -> bytes:
 
 def _parts(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
     for ending in REPORTS:
-        yield f"report.{ending}", lambda ending=ending: FORMATS[ending](report, cited)
+        yield f"report.{ending}", partial(FORMATS[ending], report, cited)
     if cited:
         for ending in REFERENCES:
-            yield f"sources.{ending}", lambda ending=ending: FORMATS[ending](report, cited)
+            yield f"sources.{ending}", partial(FORMATS[ending], report, cited)
         yield "sources.csv", lambda: sources_csv(cited.sources).encode()
     yield from _places(report, cited)
     yield from _tables(report, cited)
@@ -80,7 +81,7 @@ def _places(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
 def _tables(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
     tables = answer_tables(cited) if cited else []
     for at, table in enumerate(tables, 1):
-        yield f"tables/table-{at}.csv", lambda table=table: tables_csv([table])
+        yield f"tables/table-{at}.csv", partial(tables_csv, [table])
     if tables:
         yield "tables.xlsx", lambda: tables_excel(tables, about(report, cited))
 
@@ -90,7 +91,7 @@ def _rows(report: Report) -> Iterator[Part]:
     found = [finding.rows for finding in report.findings if finding.rows]
     for at, rows in enumerate(found, 1):
         for ending, write in writers.items():
-            yield f"rows/rows-{at}.{ending}", lambda write=write, rows=rows: write(rows)
+            yield f"rows/rows-{at}.{ending}", partial(write, rows)
 
 
 # README.txt
