@@ -46,7 +46,6 @@ from research import (
     report_json,
     report_markdown,
     report_suffix,
-    report_zip,
     runs,
     stories_json,
 )
@@ -640,13 +639,21 @@ def _ending(path: Path) -> str:
     return "zip" if name.endswith(".zip") else report_suffix(name)
 
 
+def _archive(report: Report, answer: CitedAnswer | None) -> bytes:
+    from research import (
+        report_zip,
+    )  # it brings Excel and Parquet, for which nobody else should wait
+
+    return report_zip(report, answer)
+
+
 def _format(args: argparse.Namespace) -> str:
     return "json" if args.json else _ending(args.output)
 
 
 def _save(path: Path, ending: str, report: Report, answer: CitedAnswer | None) -> None:
     """Writes a report to a file; if that cannot be, prints it as Markdown."""
-    data = report_zip(report, answer) if ending == "zip" else report_as(report, answer, ending)
+    data = _archive(report, answer) if ending == "zip" else report_as(report, answer, ending)
     try:
         path.write_bytes(_json(data.decode()).encode() if ending == "json" else data)
     except OSError as error:
