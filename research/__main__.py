@@ -640,9 +640,8 @@ def _ending(path: Path) -> str:
 
 
 def _archive(report: Report, answer: CitedAnswer | None) -> bytes:
-    from research import (
-        report_zip,
-    )  # it brings Excel and Parquet, for which nobody else should wait
+    """Loaded when it is asked for: it brings Excel and Parquet, for which nobody else should wait."""
+    from research import report_zip
 
     return report_zip(report, answer)
 

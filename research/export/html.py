@@ -46,7 +46,7 @@ body { margin: 0 auto; max-width: 50rem; padding: 1.5rem 1.25rem 4rem; color: va
 h1 { font-size: 1.7rem; line-height: 1.3; } h2 { font-size: 1.3rem; margin-top: 2.2em;
   border-bottom: 1px solid var(--line); } h3 { font-size: 1.1rem; margin-top: 1.6em; }
 a { color: var(--link); unicode-bidi: isolate; }
-sup { line-height: 0; } sup a { text-decoration: none; padding: 0 .1em; }
+sup { line-height: 0; white-space: nowrap; } sup a { text-decoration: none; padding: 0 .1em; }
 :target { background: var(--mark); }
 blockquote { margin: .8em 0; padding: .1em 1em; border-left: 3px solid var(--line); color: var(--soft); }
 pre { background: var(--tint); padding: .8em 1em; overflow-x: auto; }
