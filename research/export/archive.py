@@ -61,7 +61,7 @@ def _parts(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
         yield "sources.csv", lambda: sources_csv(cited.sources).encode()
     yield from _places(report, cited)
     yield from _tables(report, cited)
-    yield from _rows(report)
+    yield from _rows(report, cited)
 
 
 def places_of(report: Report) -> list[Place]:
@@ -86,8 +86,12 @@ def _tables(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
         yield "tables.xlsx", lambda: tables_excel(tables, about(report, cited))
 
 
-def _rows(report: Report) -> Iterator[Part]:
-    writers: dict[str, Callable[[Rows], bytes]] = {"csv": rows_csv, "xlsx": excel, "parquet": parquet}  # fmt: skip
+def _rows(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
+    writers: dict[str, Callable[[Rows], bytes]] = {
+        "csv": rows_csv,
+        "xlsx": lambda rows: excel(rows, about(report, cited)),
+        "parquet": parquet,
+    }
     found = [finding.rows for finding in report.findings if finding.rows]
     for at, rows in enumerate(found, 1):
         for ending, write in writers.items():

@@ -19,7 +19,7 @@ from research.evidence.citations import CitedAnswer, NumberedSpan
 from research.evidence.markup import Node, encodable
 from research.evidence.support import stretches
 from research.export.geo import cell
-from research.export.rows import put
+from research.export.rows import put, told
 from research.export.words import Say, speaker
 
 _SHEET = 31  # characters of a sheet's name
@@ -74,10 +74,7 @@ def tables_excel(tables: Sequence[Table], about: Sequence[str] = ()) -> bytes:
             f"{at} {_UNFIT.sub(' ', encodable(table.heading))}"[:_SHEET].strip()
         )
         _fill(sheet, table)
-    notes = book.create_sheet("About")
-    notes.column_dimensions["A"].width = 2 * _WIDTH[1]
-    for at, line in enumerate(about, 1):
-        put(notes, at, 1, encodable(line))
+    told(book, about)
     out = BytesIO()
     book.save(out)
     return out.getvalue()

@@ -78,8 +78,9 @@ def parquet(rows: Rows) -> bytes:
     return out.getvalue()
 
 
-def excel(rows: Rows) -> bytes:
-    """The rows as an Excel workbook: a sheet of typed cells, and one with the statement.
+def excel(rows: Rows, about: Sequence[str] = ()) -> bytes:
+    """The rows as an Excel workbook: a sheet of typed cells, one with the statement, and, if lines on
+    how it came about are given, one with those.
 
     A text is a text cell whatever it begins with, also when it is edited later. What Excel cannot
     hold as it is becomes text: long whole numbers, days before March 1900, moments with a time zone.
@@ -100,9 +101,19 @@ def excel(rows: Rows) -> bytes:
         sheet.column_dimensions[get_column_letter(at)].width = min(max(width + 2, _WIDTH[0]), _WIDTH[1])  # fmt: skip
     sheet.freeze_panes = "A2"
     put(book.create_sheet("SQL"), 1, 1, rows.sql)
+    if about:
+        told(book, about)
     out = BytesIO()
     book.save(out)
     return out.getvalue()
+
+
+def told(book: Workbook, about: Sequence[str]) -> None:
+    """Adds a sheet with lines on how a workbook came about."""
+    notes = book.create_sheet("About")
+    notes.column_dimensions["A"].width = 2 * _WIDTH[1]
+    for at, line in enumerate(about, 1):
+        put(notes, at, 1, encodable(line))
 
 
 def _lines(found: pa.Table) -> Iterator[tuple[Any, ...]]:

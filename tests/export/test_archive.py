@@ -8,6 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 from lxml import etree
+from openpyxl import load_workbook
 
 from research import REPORT_FORMATS, report_as, report_suffix
 from research.evidence.citations import CitedAnswer
@@ -62,6 +63,9 @@ def test_everything_is_in_it_and_each_file_is_what_its_name_says() -> None:
     assert told == [*about(written, cited)]
     described = etree.fromstring(at["places.kml"]).findtext(f".//{{{KML}}}Document/{{{KML}}}description")  # fmt: skip
     assert described is not None and "Run: 3f2a-9b1c-77" in described
+    for name in ("tables.xlsx", "rows/rows-1.xlsx"):
+        notes = load_workbook(BytesIO(at[name]))["About"]
+        assert [row[0].value for row in notes.iter_rows()] == told
     readme = at["README.txt"].decode()
     assert all(f"- {name}\n" in readme for name in names - {"README.txt"})
 
