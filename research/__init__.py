@@ -22,12 +22,22 @@ if TYPE_CHECKING:
     from research.evidence.markup import tree as answer_tree
     from research.evidence.support import Sentence, Support, support
     from research.evidence.support import drawn as answer_stretches
+    from research.export.about import about as report_origin
+    from research.export.archive import report_zip
     from research.export.data import report_json
     from research.export.docx import report_docx
+    from research.export.formats import FORMATS as REPORT_FORMATS
+    from research.export.formats import report_as
+    from research.export.formats import suffix as report_suffix
     from research.export.geo import csv as places_csv
     from research.export.geo import geojson, kml, located
+    from research.export.grids import answer_tables
+    from research.export.grids import tables_csv as answer_tables_csv
+    from research.export.grids import tables_excel as answer_tables_excel
+    from research.export.html import report_html
     from research.export.markdown import file_name, report_markdown
     from research.export.pdf import report_pdf
+    from research.export.references import bibtex, csl_json, ris, sources_csv
     from research.export.rows import csv as rows_csv
     from research.export.rows import excel as rows_excel
     from research.export.rows import parquet as rows_parquet
@@ -97,6 +107,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_QUESTION",
+    "REPORT_FORMATS",
     "SUFFIXES",
     "Added",
     "Answer",
@@ -157,9 +168,14 @@ __all__ = [
     "Usage",
     "Watch",
     "answer_stretches",
+    "answer_tables",
+    "answer_tables_csv",
+    "answer_tables_excel",
     "answer_tree",
     "ask_database",
+    "bibtex",
     "cited",
+    "csl_json",
     "database_schema",
     "drafted",
     "edited_plan",
@@ -175,10 +191,16 @@ __all__ = [
     "places_csv",
     "prices_as_of",
     "query_database",
+    "report_as",
     "report_docx",
+    "report_html",
     "report_json",
     "report_markdown",
+    "report_origin",
     "report_pdf",
+    "report_suffix",
+    "report_zip",
+    "ris",
     "rows_csv",
     "rows_excel",
     "rows_parquet",
@@ -186,6 +208,7 @@ __all__ = [
     "runs",
     "served_as_a_whole",
     "sketch_svg",
+    "sources_csv",
     "stories_json",
     "support",
     "to_gcj02",
@@ -194,6 +217,7 @@ __all__ = [
 
 # Where a public name lives, unless it is a record; and what it is called there, if that differs.
 _HOMES = {
+    "REPORT_FORMATS": "export.formats",
     "SUFFIXES": "library.documents",
     "Added": "library.prepare",
     "CitedAnswer": "evidence.citations",
@@ -222,10 +246,15 @@ _HOMES = {
     "DatabaseTable": "runs.database",
     "database_schema": "runs.database",
     "answer_stretches": "evidence.support",
+    "answer_tables": "export.grids",
+    "answer_tables_csv": "export.grids",
+    "answer_tables_excel": "export.grids",
     "answer_tree": "evidence.markup",
     "ask_database": "runs.database",
     "query_database": "runs.database",
+    "bibtex": "export.references",
     "cited": "evidence.citations",
+    "csl_json": "export.references",
     "drafted": "evidence.drafts",
     "edited_plan": "stages.plan",
     "evaluate_report": "evidence.evaluating",
@@ -243,23 +272,35 @@ _HOMES = {
     "report_json": "export.data",
     "report_markdown": "export.markdown",
     "report_pdf": "export.pdf",
+    "report_as": "export.formats",
+    "report_html": "export.html",
+    "report_origin": "export.about",
+    "report_suffix": "export.formats",
+    "report_zip": "export.archive",
+    "ris": "export.references",
     "rows_csv": "export.rows",
     "rows_excel": "export.rows",
     "rows_parquet": "export.rows",
     "rows_table": "export.rows",
     "served_as_a_whole": "stages.plan",
     "sketch_svg": "export.sketch",
+    "sources_csv": "export.references",
     "stories_json": "news.command",
     "support": "evidence.support",
     "to_gcj02": "places.coordinates",
     "url_identity": "urls",
 }
 _OWN_NAMES = {
+    "REPORT_FORMATS": "FORMATS",
+    "answer_tables_csv": "tables_csv",
+    "answer_tables_excel": "tables_excel",
     "answer_stretches": "drawn",
     "answer_tree": "tree",
     "mapped_places": "mapped",
     "places_csv": "csv",
     "prices_as_of": "as_of",
+    "report_origin": "about",
+    "report_suffix": "suffix",
     "rows_csv": "csv",
     "rows_excel": "excel",
     "rows_parquet": "parquet",

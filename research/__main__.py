@@ -26,7 +26,9 @@ from rich.table import Table
 from rich.text import Text
 
 from research import (
+    REPORT_FORMATS,
     SUFFIXES,
+    CitedAnswer,
     DatabaseAnswer,
     Estimate,
     Evaluation,
@@ -46,8 +48,10 @@ from research import (
     cited,
     evaluate_report,
     query_database,
+    report_as,
     report_json,
     report_markdown,
+    report_suffix,
     runs,
     stories_json,
 )
@@ -67,6 +71,7 @@ COMMANDS = (
     "evaluate",
 )
 PROG = "python -m research"
+OUTPUTS = (*(f".{ending}" for ending in REPORT_FORMATS), ".zip")
 
 DESCRIPTION = """\
 Answers a question: the Markdown report goes to standard output, live progress to
@@ -101,6 +106,7 @@ commands:
 examples:
   python -m research "When was the Summer Palace built?"
   python -m research "故宫门票多少钱？" -o report.md
+  python -m research "西湖一日游" -o trip.zip
   python -m research "西湖和颐和园的门票" --json --loops 1
   python -m research ask library
   python -m research news "央行降准" --sections 4 --reflections 1 --save=reports
@@ -170,8 +176,8 @@ def _close() -> None:
 
 def _parsed(argv: list[str]) -> argparse.Namespace:
     """The command and its options; whatever is no command is a question."""
-    takes = {"-o", "--output", "--queries", "--loops", "--sources", "--model", "--data-dir"}
-    takes |= {"--lang", "--sections", "--reflections", "--source"}
+    takes = {"-o", "--output", "--out", "--queries", "--loops", "--sources", "--model"}
+    takes |= {"--data-dir", "--lang", "--sections", "--reflections", "--source"}
     takes |= {"--max-searches", "--max-tokens", "--max-cost", "--max-seconds"}
     at, words = 0, argv
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
@@ -214,7 +220,12 @@ def _parser() -> argparse.ArgumentParser:
     limits.add_argument("--approve", action="store_true", help="wait with the plan for approval")
     writing = argparse.ArgumentParser(add_help=False)
     writing.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write to FILE; .json gives JSON"
+        "-o",
+        "--output",
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help=f"write to FILE; its suffix is the format: {' '.join(OUTPUTS)}",
     )
     saving = argparse.ArgumentParser(add_help=False)
     saving.add_argument(
@@ -612,12 +623,10 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
         tasks = [_planned(task) for task in report.plan.tasks] if report.plan else []
         _put("".join(f"{line}\n" for line in tasks))
         raise Quit(STOPPED, f"The plan waits for approval. Approve it with: {PROG} resume {run.id}")
-    as_json = args.json or (args.output and args.output.suffix.lower() == ".json")
-    text = _json(report_json(report, answer)) if as_json else report_markdown(report, answer)
     if args.output:
-        _save(args.output, text)
+        _save(args.output, _format(args), report, answer)
     else:
-        _put(text)
+        _put(_json(report_json(report, answer)) if args.json else report_markdown(report, answer))
     if run.status == "failed" or answer is None:
         again = f" Go on with: {PROG} resume {run.id}" if run.resumable else ""
         why = run.error or "it has no answer"
@@ -635,15 +644,40 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
 
 
 def _check_output(path: Path | None) -> None:
-    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+    if path is None:
+        return
+    if path.is_dir() or not path.absolute().parent.is_dir():
         raise Quit(UNUSABLE, f"{path} cannot be written: it is a folder, or its folder is missing.")
+    if not _ending(path):
+        raise Quit(UNUSABLE, f"{path} has no format of a report; there are {', '.join(OUTPUTS)}.")
 
 
-def _save(path: Path, text: str) -> None:
+def _ending(path: Path) -> str:
+    """The format that a file's name asks for: Markdown without a suffix, "" for one that is unknown."""
+    name = path.name.lower()
+    if path.suffix.lower() in ("", ".txt", ".markdown"):
+        return "md"
+    return "zip" if name.endswith(".zip") else report_suffix(name)
+
+
+def _archive(report: Report, answer: CitedAnswer | None) -> bytes:
+    """Loaded when it is asked for: it brings Excel and Parquet, for which nobody else should wait."""
+    from research import report_zip
+
+    return report_zip(report, answer)
+
+
+def _format(args: argparse.Namespace) -> str:
+    return "json" if args.json else _ending(args.output)
+
+
+def _save(path: Path, ending: str, report: Report, answer: CitedAnswer | None) -> None:
+    """Writes a report to a file; if that cannot be, prints it as Markdown."""
+    data = _archive(report, answer) if ending == "zip" else report_as(report, answer, ending)
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(_json(data.decode()).encode() if ending == "json" else data)
     except OSError as error:
-        _put(text)
+        _put(report_markdown(report, answer))
         raise Quit(FAILED, f"{path} cannot be written: {error.strerror or error}.") from error
     _complain(ANSWERED, f"The report is in {path}")
 

@@ -162,6 +162,35 @@ def test_the_report_can_go_to_a_file_whose_suffix_chooses_the_format(
         assert text.startswith(f"# {ENGLISH}\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("a.html", b"<!DOCTYPE html>"),
+        ("a.bib", b"@comment{"),
+        ("a.ris", b"TY  - "),
+        ("a.csl.json", b"[\n  {"),
+        ("a.zip", b"PK\x03\x04"),
+        ("a.txt", b"# When was"),
+    ],
+)
+def test_a_file_is_of_the_format_that_its_suffix_names(
+    folder: Path, tmp_path: Path, name: str, start: bytes
+) -> None:
+    done = terminal(folder, ENGLISH, "--out", str(tmp_path / name))
+    assert (done.returncode, done.stdout) == (ANSWERED, "")
+    assert (tmp_path / name).read_bytes().startswith(start)
+
+
+def test_a_suffix_of_no_format_ends_with_2_before_anything_is_searched(
+    folder: Path, tmp_path: Path
+) -> None:
+    before = run_ids(folder)
+    done = terminal(folder, ENGLISH, "-o", str(tmp_path / "report.exe"))
+    assert (done.returncode, done.stdout) == (UNUSABLE, "")
+    assert "has no format of a report; there are .md, .html" in done.stderr
+    assert run_ids(folder) == before
+
+
 def test_a_command_word_can_be_asked(folder: Path) -> None:
     code, report = asked(folder, "ask", "library")
     assert code in (ANSWERED, NOTHING)

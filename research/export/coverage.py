@@ -127,7 +127,10 @@ def _row(story: Story, registry: Registry, numbers: Mapping[str, int], say: Say)
     count = say("independent", count=story.independent, items=len(story.evidence))
     yield outlets + say("aside", what=count) if copies else outlets
     yield say(f"tone.{story.tone}") + (say("aside", what=say("rough")) if story.rough else "")
-    yield " ".join(f"[{numbers[key]}]" for key in story.evidence if key in numbers) or "—"
+    yield (
+        " ".join(say("cite", number=numbers[key]) for key in story.evidence if key in numbers)
+        or "—"
+    )
 
 
 def _conflicts(known: Coverage, numbers: Mapping[str, int], say: Say) -> Iterator[str]:
@@ -147,7 +150,7 @@ def _conflict(conflict: Conflict, headline: str, numbers: Mapping[str, int], say
     lines = []
     for figure in conflict.figures:
         number = numbers.get(figure.evidence)
-        mark = f" [{number}]" if number else ""
+        mark = " " + say("cite", number=number) if number else ""
         lines.append(f"{_figure(figure, say)}{mark} — “{escape(figure.clause)}”")
     return "".join([escape(headline), *(f"\n  - {line}" for line in lines)])
 

@@ -1,6 +1,6 @@
 """A report as JSON for programs: enough to judge the run by, with the numbers of the Markdown.
 
-The schema `sightline-report/5`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
+The schema `sightline-report/6`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
 field without a value is "", [], 0, false or null.
 
 - `schema`, `language` (zh or en: of the answer, else of the question)
@@ -16,6 +16,15 @@ field without a value is "", [], 0, false or null.
   `citations` (`number`, `evidence` and `passage` by id, and the stretch of the passage from `start`
   to `end` that is meant; 0 and 0 mean all of it) and for a quote `quotes`, which tells where it stands
   (number, passage, heading, page)
+- `support`: what stands behind each sentence of the answer that claims something, or null without an
+  answer: a hint, no verdict. `accuracy` (share of labelled test sentences in this language for which it
+  was right), `counts` (total, quoted, supported, weak, none, differs) and `sentences`, in order: `at` (its
+  place among all sentences), `text`, `status` (quoted: verbatim in its source; supported: a cited passage
+  says it; weak: cited, but no cited passage clearly says it; none: no source; differs: a figure is another
+  in the passage), `numbers` (of its sources), `lacks` (what the passage lacks: `kind` of figure, date,
+  name, polarity or words, `text` as in the sentence, `found` what stands there instead, or ""),
+  `evidence` and `passage` (ids of what comes nearest), `start` to `end` (the stretch of that passage),
+  `ruled` (whether a model has judged it)
 - `sources`: what is cited. `number`, the fields of an evidence, `times` (pieces that cite it), and of
   the `passages` those that are cited
 - `evidence`: everything that was found, each source once: id, kind, title, publisher, url, locator,
@@ -60,6 +69,7 @@ from typing import Any
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
 from research.evidence.markup import encodable
 from research.evidence.registry import Registry
+from research.evidence.support import ACCURACY, support
 from research.export.markdown import (
     answer_markdown,
     failed,
@@ -74,7 +84,7 @@ from research.export.markdown import (
 from research.records import Cite, Coverage, Evidence, Finding, Report, Span
 from research.urls import canonical_url
 
-SCHEMA = "sightline-report/5"
+SCHEMA = "sightline-report/6"
 _EVIDENCE = (
     "id", "kind", "title", "publisher", "url", "locator", "published", "moment", "retrieved", "sample",
     "expires", "place", "passages",
@@ -87,7 +97,7 @@ _FINDING = {
 
 
 def report_json(report: Report, cited: CitedAnswer | None) -> str:
-    """The report as JSON (schema `sightline-report/5`), with the same numbers as the Markdown.
+    """The report as JSON (schema `sightline-report/6`), with the same numbers as the Markdown.
 
     It leaves out who asked and in which conversation: the file may travel.
     """
@@ -108,6 +118,7 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
         "suggestions": len(answer.suggestions) if answer else 0,
         "answer": answer_markdown(cited) if cited else "",
         "blocks": _blocks(cited, registry) if cited else [],
+        "support": _support(cited) if cited else None,
         "sources": [_source(source) for source in cited.sources] if cited else [],
         "evidence": [_evidence(item) for item in registry],
         "coverage": _coverage(answer.coverage) if answer else None,
@@ -170,6 +181,15 @@ def _quote(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any
 
 
 # What stands behind it
+
+
+def _support(cited: CitedAnswer) -> dict[str, Any]:
+    found = support(cited)
+    return {
+        "accuracy": ACCURACY[cited.answer.language],
+        "counts": found.counts._asdict(),
+        "sentences": [item.model_dump(mode="json", exclude={"spans"}) for item in found.sentences],
+    }
 
 
 def _coverage(coverage: Coverage | None) -> dict[str, Any] | None:

@@ -69,10 +69,15 @@ def document(report: Report, cited: CitedAnswer | None) -> Document:
     language = language_of(report, cited)
     say = speaker(language)
     last = len(cited.sources) if cited else 0
-    nodes = list(_Grower(last).blocks(_READER.parse(report_markdown(report, cited))))
+    nodes = grown(report_markdown(report, cited), last)
     title = plain(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
     _named(nodes, say("sources"))
     return Document(title, language, nodes)
+
+
+def grown(markdown: str, last: int = 0) -> list[Node]:
+    """Markdown of ours as a tree; numbers up to `last` in brackets are citations."""
+    return _Grower(last).blocks(_READER.parse(markdown))
 
 
 def plain(nodes: Iterable[Node]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from csv import writer
 from html import escape
 from io import StringIO
@@ -31,7 +31,7 @@ COLUMNS = (
 CELL = 16_000  # characters: Excel holds 32,767 units of UTF-16; more spills into other rows
 
 _UNITS = {"distance": "distance_m", "cost": "cost_cny"}
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # What a spreadsheet may take for a formula; East Asian ones take full-width signs too. Apostrophes
 # before it count, so that the one that is put in front can be told from those that were there.
 _FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
@@ -42,27 +42,32 @@ def located(place: Place) -> bool:
     return -180 <= place.lng <= 180 and -90 <= place.lat <= 90
 
 
-def geojson(places: Iterable[Place]) -> str:
+def geojson(places: Iterable[Place], about: Sequence[str] = ()) -> str:
     """A FeatureCollection of points as in RFC 7946, with all that is known as properties.
 
-    Half a surrogate pair becomes U+FFFD, as UTF-8 cannot hold it. Raises ValueError for a place that
-    is not `located`.
+    `about` are lines on how the file came about: its foreign member "sightline". Half a surrogate pair
+    becomes U+FFFD, as UTF-8 cannot hold it. Raises ValueError for a place that is not `located`.
     """
-    collection = {"type": "FeatureCollection", "features": [_feature(place) for place in places]}
+    collection: dict[str, Any] = {"type": "FeatureCollection"}
+    if about:
+        collection["sightline"] = list(about)
+    collection["features"] = [_feature(place) for place in places]
     text = json.dumps(collection, ensure_ascii=False, allow_nan=False, indent=2)
     return encodable(text) + "\n"
 
 
-def kml(places: Iterable[Place], title: str) -> str:
-    """OGC KML 2.2: a document with a placemark for each place.
+def kml(places: Iterable[Place], title: str, about: Sequence[str] = ()) -> str:
+    """OGC KML 2.2: a document with a placemark for each place; `about` describes the document.
 
-    Names and data are literal. The description is for people; viewers read it as HTML, so it is
+    Names and data are literal. A description is for people; viewers read it as HTML, so it is
     escaped as such and can only be text. What XML 1.0 forbids is dropped. Raises ValueError for a
     place that is not `located`.
     """
     root = etree.Element(f"{{{KML}}}kml", nsmap={None: KML})
     document = _child(root, "Document")
     _child(document, "name", title)
+    if about:
+        _child(document, "description", _told("\n".join(about)))
     for place in places:
         _placemark(document, place)
     written = etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
@@ -137,7 +142,7 @@ def _placemark(document: Any, place: Place) -> None:
 
 def _child(parent: Any, tag: str, text: str | None = None) -> Any:
     child = etree.SubElement(parent, f"{{{KML}}}{tag}")
-    child.text = None if text is None else _NOT_XML.sub("", text)
+    child.text = None if text is None else NOT_XML.sub("", text)
     return child
 
 
@@ -167,8 +172,11 @@ def _description(place: Place) -> str:
         f"{lat}, {lng} (WGS-84)",
         "示例数据 / sample data" if place.sample else "",
     )
-    text = "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
-    return escape(_NOT_XML.sub("", text), quote=False).replace("$[", "$&#91;")
+    return _told("\n".join(filter(None, (" ".join(line.split()) for line in lines))))
+
+
+def _told(text: str) -> str:
+    return escape(NOT_XML.sub("", text), quote=False).replace("$[", "$&#91;")
 
 
 def _figures(known: dict[str, Any]) -> str:
@@ -197,5 +205,5 @@ def cell(value: Any) -> str:
 
 def shortened(text: str) -> str:
     """A text as a cell of a spreadsheet can hold it: without what XML forbids, and cut at `CELL`."""
-    text = _NOT_XML.sub("", text)
+    text = NOT_XML.sub("", text)
     return text if len(text) <= CELL else text[: CELL - 1] + "…"

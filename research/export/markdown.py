@@ -9,7 +9,7 @@ from a question.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from math import isfinite
@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
 from research.evidence.registry import Registry, gather
+from research.evidence.support import ACCURACY, Counts, Sentence, Stretch, Support, drawn, support
 from research.export import coverage
-from research.export.inline import BREAKS, bullets, escape, joined, link
+from research.export.inline import BREAKS, bullets, escape, inactive, joined, link
 from research.export.prose import markdown
 from research.export.tables import tables
 from research.export.words import WORDS, Say, speaker
@@ -45,17 +46,19 @@ from research.urls import canonical_url
 
 TITLE_LENGTH = 80  # characters
 PLACES = 200  # rows of the table of places
+FOUND = 40  # characters of a figure of a source that a mark repeats
 
 # --- The report as Markdown ---------------------------------------------------------------------
 
 
-def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
+def report_markdown(report: Report, cited: CitedAnswer | None, *, footnotes: bool = False) -> str:
     """The whole report as Markdown, in the language of the answer, else of the question.
 
     `cited` is the report's answer with its numbers, or None if the run ended without an
-    answer: then the report says so and lists the plan and what was found.
+    answer: then the report says so and lists the plan and what was found. With `footnotes` a
+    citation is [^1] and its source a footnote, as GitHub and Obsidian know them.
     """
-    say, registry = speaker(language_of(report, cited)), gathered(report)
+    say, registry = speaker(language_of(report, cited), footnotes=footnotes), gathered(report)
     blocks = [
         f"# {_title(report.run.question) or say('untitled')}",
         f"## {say('question')}",
@@ -64,7 +67,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
         f"## {say('answer')}",
         *(_answer(report, cited, say) if cited else _no_answer(report, say)),
         *coverage.coverage(report, registry, cited, say),
-        *(_sources(cited, say) if cited else ()),
+        *(_sources(cited, say, footnotes=footnotes) if cited else ()),
         *_places(report, cited, say),
         *tables(report, say),
         *_failures(report, cited, say),
@@ -93,21 +96,55 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def answer_markdown(cited: CitedAnswer) -> str:
-    """The answer alone, with its citations as [n] and without its title."""
-    return "\n\n".join(_body(cited, speaker(cited.answer.language)))
+    """The answer alone, with its citations as [n], without its title and marks of support."""
+    return "\n\n".join(_body(cited, speaker(cited.answer.language), Support()))
 
 
 def _answer(report: Report, cited: CitedAnswer, say: Say) -> Iterator[str]:
     title = escape(cited.answer.title)
     if title and title != escape(report.run.question):
         yield f"**{title}**"
-    yield from _body(cited, say)
+    found = support(cited)
+    yield from _supported(found.counts, cited.answer.language, say)
+    yield from _body(cited, say, found)
 
 
-def _body(cited: CitedAnswer, say: Say) -> Iterator[str]:
+def _supported(counts: Counts, language: Language, say: Say) -> Iterator[str]:
+    """How many sentences have what behind them, and how far that can be trusted."""
+    if not counts.total:
+        return
+    if counts.quoted == counts.total:
+        yield say("support.quoted", total=counts.total)
+        return
+    facts = [say("support", good=counts.quoted + counts.supported, total=counts.total)]
+    others = {"weak": counts.weak, "none": counts.none, "differs": counts.differs}
+    facts += [say(f"support.{way}", count=count) for way, count in others.items() if count]
+    yield say(
+        "support hint", what=say("comma").join(facts), percent=f"{ACCURACY[language]:.0%}"[:-1]
+    )
+
+
+def _body(cited: CitedAnswer, say: Say, found: Support) -> Iterator[str]:
     sources = {source.number: source for source in cited.sources}
+    doubts = {sentence.at: _doubt(sentence, cited.spans, say) for sentence in found.doubtful}
+    trees = (stretch for stretch in drawn(cited, found) if stretch.written)
     for shape, group in groupby(cited.spans, key=lambda item: _SHAPES[item.span.kind]):
-        yield from shape(list(group), sources, say)
+        if shape is None:
+            yield from _texts(next(trees), say, doubts)
+        else:
+            yield from shape(list(group), sources, say)
+
+
+def _doubt(sentence: Sentence, spans: Sequence[NumberedSpan], say: Say) -> str:
+    """What is said behind a doubtful sentence; nothing if a citation of it says it already."""
+    if sentence.status == "differs":
+        found = next((lack.found for lack in sentence.lacks if lack.found.strip()), "")
+        words = inactive(" ".join(found.split()))
+        short = words if len(words) <= FOUND else ""
+        return " " + (say("differs from", found=short) if short else say("differs"))
+    if any(spans[at].unsourced for at in sentence.spans):
+        return ""
+    return " " + say("no source" if sentence.status == "none" else "weak")
 
 
 def _headings(spans: list[NumberedSpan], _: dict[int, CitedSource], say: Say) -> Iterator[str]:
@@ -128,15 +165,15 @@ def _points(spans: list[NumberedSpan], sources: dict[int, CitedSource], say: Say
     )
 
 
-def _texts(spans: list[NumberedSpan], _: dict[int, CitedSource], say: Say) -> Iterator[str]:
-    if text := markdown(spans, lambda item: _marks(item, say)):
+def _texts(stretch: Stretch, say: Say, doubts: Mapping[int, str]) -> Iterator[str]:
+    if text := markdown(stretch.spans, lambda item: _marks(item, say), stretch.nodes, doubts):
         yield text
 
 
 def _marks(item: NumberedSpan, say: Say) -> str:
     """The citation numbers of a span. A space before each keeps a "!" from making an image."""
     unsourced = " " + say("no source") if item.unsourced else ""
-    return "".join(f" [{number}]" for number in item.numbers) + unsourced
+    return "".join(" " + say("cite", number=number) for number in item.numbers) + unsourced
 
 
 def _quote(item: NumberedSpan, sources: dict[int, CitedSource], say: Say) -> str:
@@ -169,12 +206,12 @@ def _missing(item: NumberedSpan, say: Say) -> str:
 
 
 _Shape = Callable[[list[NumberedSpan], dict[int, CitedSource], Say], Iterator[str]]
-_SHAPES: dict[SpanKind, _Shape] = {
+_SHAPES: dict[SpanKind, _Shape | None] = {
     "heading": _headings,
     "notice": _notices,
     "quote": _points,
     "missing": _points,
-    "text": _texts,
+    "text": None,  # drawn by `_texts`, from its tree
 }
 
 
@@ -185,19 +222,21 @@ def _no_answer(report: Report, say: Say) -> Iterator[str]:
 # --- What stands behind it
 
 
-def _sources(cited: CitedAnswer, say: Say) -> Iterator[str]:
-    yield f"## {say('sources')}"
-    lines = [line for source in cited.sources for line in _cited_source(source, say)]
+def _sources(cited: CitedAnswer, say: Say, *, footnotes: bool) -> Iterator[str]:
+    if not footnotes or not cited.sources:  # who draws footnotes has a heading for them
+        yield f"## {say('sources')}"
+    lines = [line for s in cited.sources for line in _cited_source(s, say, footnotes=footnotes)]
     yield "\n".join(lines) or say("nothing cited")
 
 
-def _cited_source(source: CitedSource, say: Say) -> Iterator[str]:
+def _cited_source(source: CitedSource, say: Say, *, footnotes: bool) -> Iterator[str]:
     """A numbered source. The words of a search model follow: its page need not have them."""
-    number = f"{source.number}. "
+    number = f"[^{source.number}]: " if footnotes else f"{source.number}. "
+    indent = 4 if footnotes else len(number)
     yield number + _source(source.evidence, say)
     for passage in source.evidence.passages:
         if passage.origin == "grounding":
-            yield f"{' ' * len(number)}- “{escape(passage.text)}” — {say('grounding')}"
+            yield f"{' ' * indent}- “{escape(passage.text)}” — {say('grounding')}"
 
 
 def _name(evidence: Evidence, say: Say) -> str:
@@ -266,7 +305,7 @@ def _places(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str
     head = [say(f"place.{column}") for column in _COLUMNS]
     rows = [head, ["---"] * len(head)]
     for item, place in found[:PLACES]:
-        number = f"[{numbers[item.id]}]" if item.id in numbers else "—"
+        number = say("cite", number=numbers[item.id]) if item.id in numbers else "—"
         centre = near.get(item.id) if several else None
         rows.append([number, *_row(item, place, centre, say)])
     yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -558,6 +597,12 @@ def _spent(used: Total, say: Say) -> str:
     return joined(facts, say)
 
 
+def origin_markdown(report: Report, cited: CitedAnswer | None) -> str:
+    """How a report was made and what failed, as Markdown: what other files tell of themselves."""
+    say = speaker(language_of(report, cited))
+    return "\n\n".join([*_made(report, cited, say), *_failures(report, cited, say)])
+
+
 def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     run = report.run
     options = say(
@@ -569,11 +614,13 @@ def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
         sources=say("comma").join(_where_looked(name, say) for name in run.options.sources),
     )
     made = say("made at", time=_minute(cited.answer.made)) if cited else ""
+    models = dict.fromkeys(item.model for item in report.usage if item.model.strip())
     facts = [
         say("author", author=escape(cited.answer.author)) if cited else "",
         options,
         _limits(run.options, say),
         say("model", model=escape(run.options.model)) if run.options.model.strip() else "",
+        say("used", names=say("comma").join(map(escape, models))) if models else "",
         say("run", run=escape(run.id)),
         say("status", status=say(f"status.{run.status}")),
         say("error", error=escape(run.error)) if run.error.strip() else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -17,19 +17,33 @@ _CLOSE = "，。；、！？）”’,.;!?"  # what needs no space behind a cita
 _RULERS = {"left": ":---", "center": ":---:", "right": "---:"}
 
 
-def markdown(spans: Sequence[NumberedSpan], marks: Callable[[NumberedSpan], str]) -> str:
+def markdown(
+    spans: Sequence[NumberedSpan],
+    marks: Callable[[NumberedSpan], str],
+    nodes: Sequence[Node] | None = None,
+    doubts: Mapping[int, str] | None = None,
+) -> str:
     """A run of text spans as Markdown that renders as `tree` reads it.
 
     It is written anew from the tree: lists, tables, code, headings and emphasis are all that can
     come of it. `marks` gives what stands where a span has its citations; it begins with a space.
     Lists have bullets of their own, "*", so that none runs on into a list of the report.
+
+    `nodes` is the tree if it has marks behind sentences, and `doubts` gives for each the words that
+    stand there, as Markdown; they too begin with a space.
     """
-    return "\n\n".join(_Writer(spans, marks).blocks(tree(spans)))
+    writer = _Writer(spans, marks, doubts or {})
+    return "\n\n".join(writer.blocks(tree(spans) if nodes is None else nodes))
 
 
 class _Writer:
-    def __init__(self, spans: Sequence[NumberedSpan], marks: Callable[[NumberedSpan], str]) -> None:
-        self._spans, self._marks = spans, marks
+    def __init__(
+        self,
+        spans: Sequence[NumberedSpan],
+        marks: Callable[[NumberedSpan], str],
+        doubts: Mapping[int, str],
+    ) -> None:
+        self._spans, self._marks, self._doubts = spans, marks, doubts
 
     def blocks(self, nodes: Sequence[Node], *, in_item: bool = False) -> list[str]:
         """The blocks of a container; strings and the like between them are paragraphs."""
@@ -121,6 +135,8 @@ class _Writer:
         kind = node["t"]
         if kind == "cite":
             return self._marks(self._spans[node["span"]])
+        if kind == "mark":
+            return self._doubts.get(node["sentence"], "")
         if kind == "br":
             return " "
         if kind == "code":

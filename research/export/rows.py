@@ -78,8 +78,9 @@ def parquet(rows: Rows) -> bytes:
     return out.getvalue()
 
 
-def excel(rows: Rows) -> bytes:
-    """The rows as an Excel workbook: a sheet of typed cells, and one with the statement.
+def excel(rows: Rows, about: Sequence[str] = ()) -> bytes:
+    """The rows as an Excel workbook: a sheet of typed cells, one with the statement, and, if lines on
+    how it came about are given, one with those.
 
     A text is a text cell whatever it begins with, also when it is edited later. What Excel cannot
     hold as it is becomes text: long whole numbers, days before March 1900, moments with a time zone.
@@ -89,27 +90,38 @@ def excel(rows: Rows) -> bytes:
     sheet.title = "rows"
     found = table(rows)
     for at, name in enumerate(found.column_names, 1):
-        _put(sheet, 1, at, name).font = Font(bold=True)
+        put(sheet, 1, at, name).font = Font(bold=True)
     widths = [len(name) for name in found.column_names]
     for line, row in enumerate(_lines(found), 2):
         for at, value in enumerate(row, 1):
             if value is not None:
-                put = _put(sheet, line, at, value)
-                widths[at - 1] = max(widths[at - 1], len(str(put.value)))
+                placed = put(sheet, line, at, value)
+                widths[at - 1] = max(widths[at - 1], len(str(placed.value)))
     for at, width in enumerate(widths, 1):
         sheet.column_dimensions[get_column_letter(at)].width = min(max(width + 2, _WIDTH[0]), _WIDTH[1])  # fmt: skip
     sheet.freeze_panes = "A2"
-    _put(book.create_sheet("SQL"), 1, 1, rows.sql)
+    put(book.create_sheet("SQL"), 1, 1, rows.sql)
+    if about:
+        told(book, about)
     out = BytesIO()
     book.save(out)
     return out.getvalue()
+
+
+def told(book: Workbook, about: Sequence[str]) -> None:
+    """Adds a sheet with lines on how a workbook came about."""
+    notes = book.create_sheet("About")
+    notes.column_dimensions["A"].width = 2 * _WIDTH[1]
+    for at, line in enumerate(about, 1):
+        put(notes, at, 1, encodable(line))
 
 
 def _lines(found: pa.Table) -> Iterator[tuple[Any, ...]]:
     return zip(*(column.to_pylist() for column in found.columns), strict=True)
 
 
-def _put(sheet: Any, line: int, at: int, value: Any) -> Any:
+def put(sheet: Any, line: int, at: int, value: Any) -> Any:
+    """Puts a value into a cell, so that a text is a text whatever it begins with; returns the cell."""
     place = sheet.cell(line, at)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= EXACT:
         value = str(value)

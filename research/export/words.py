@@ -37,7 +37,28 @@ WORDS: dict[str, tuple[str, str]] = {
     "map more": ("等 {count} 处", "and others, {count} in all"),
     # the answer
     "page": ("第 {page} 页", "p. {page}"),
+    "cite": ("[{number}]", "[{number}]"),
+    "footnote": ("[^{number}]", "[^{number}]"),
     "no source": ("（无来源）", "(no source)"),
+    "weak": ("（依据不足）", "(weak support)"),
+    "differs": ("（数字与来源不符）", "(figure differs from the source)"),
+    "differs from": (
+        "（数字与来源不符：来源为 {found}）",
+        "(figure differs: {found} in the source)",
+    ),
+    # how many sentences have what behind them
+    "support": ("{total} 句中 {good} 句有来源支持", "{good} of {total} sentences supported"),
+    "support.quoted": (
+        "{total} 句均为来源原文。",
+        "Sentences: {total}, each verbatim from its source.",
+    ),
+    "support.weak": ("{count} 句依据不足", "{count} weak"),
+    "support.none": ("{count} 句无来源", "{count} without a source"),
+    "support.differs": ("{count} 句数字与来源不符", "{count} with another figure than the source"),
+    "support hint": (
+        "{what}。此为自动提示，并非定论；在带标注的测试句上准确率为 {percent}%。",
+        "{what}. This is an automatic hint, no verdict: it was right for {percent}% of labelled test sentences.",
+    ),
     "not found": ("所查资料中未找到", "Not found in the sources searched"),
     "stop": ("。", "."),
     "nothing cited": ("回答没有引用任何来源。", "The answer cites no source."),
@@ -59,6 +80,28 @@ WORDS: dict[str, tuple[str, str]] = {
     "looked up": ("检索于 {date}", "looked up {date}"),
     "expires": ("链接约 30 天后失效", "the link expires after about 30 days"),
     "grounding": ("搜索模型的概述，非原文", "the search model's wording, not the page's"),
+    # what a file for people adds
+    "contents": ("目录", "Contents"),
+    "cited in": ("引用处：", "Cited at:"),
+    "cited passages": ("所引段落", "Cited passages"),
+    "see there": ("在原网页中查看", "see it on the page"),
+    "sketch": ("地点示意图", "Sketch of the places"),
+    # an archive
+    "archive.files": ("文件：", "Files:"),
+    "archive.lost": ("{name}：未能写出（{why}）", "{name}: could not be written ({why})"),
+    "archive.rights": (
+        "所引段落、地点与数据的权利归其发布者所有；再次发布前请查阅各来源的许可。",
+        "The passages, places and data belong to those who published them; look up their licences "
+        "before you publish any of it.",
+    ),
+    "archive.links": (
+        "下列来源的链接约 30 天后失效：{numbers}",
+        "The links of these sources expire after about 30 days: {numbers}",
+    ),
+    "archive.nowhere": (
+        "因坐标无效而未写入地图文件的地点：{count}",
+        "Places that lack usable coordinates and are in no file for maps: {count}",
+    ),
     # places
     "places": ("地点", "Places"),
     "places left out": ("另有 {count} 处未列出。", "Not listed: {count} more."),
@@ -213,6 +256,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "limit.cost": ("{n} 美元", "{n} US dollars"),
     "limit.seconds": ("{n} 秒", "{n} s"),
     "model": ("指定的模型：{model}", "Model asked for: {model}"),
+    "used": ("所用模型与服务：{names}", "Models and services: {names}"),
     "run": ("运行编号：{run}", "Run: {run}"),
     "status": ("运行状态：{status}", "Run status: {status}"),
     "error": ("错误：{error}", "Error: {error}"),
@@ -278,12 +322,15 @@ WORDS: dict[str, tuple[str, str]] = {
 }
 
 
-def speaker(language: Language) -> Say:
-    """A function that gives a fixed text by its key, with its blanks filled in."""
+def speaker(language: Language, *, footnotes: bool = False) -> Say:
+    """A function that gives a fixed text by its key, with its blanks filled in.
+
+    With `footnotes` a citation is the mark of one.
+    """
     column = 0 if language == "zh" else 1
 
     def say(key: str, **blanks: object) -> str:
-        text = WORDS[key][column]
+        text = WORDS["footnote" if footnotes and key == "cite" else key][column]
         return text.format(**blanks) if blanks else text
 
     return say

@@ -1,0 +1,48 @@
+"""Every format in which a report can leave, by the end of its file's name.
+
+The one table of them: the archive, the terminal and the pages read it. Writes no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from research.evidence.citations import CitedAnswer, CitedSource
+from research.export.about import about
+from research.export.data import report_json
+from research.export.html import report_html
+from research.export.markdown import report_markdown
+from research.export.references import bibtex, csl_json, ris
+from research.records import Report
+
+Writer = Callable[[Report, CitedAnswer | None], bytes]
+
+
+def _sources(cited: CitedAnswer | None) -> tuple[CitedSource, ...]:
+    return cited.sources if cited else ()
+
+
+# The report itself.
+REPORTS: dict[str, Writer] = {
+    "md": lambda report, cited: report_markdown(report, cited).encode(),
+    "html": lambda report, cited: report_html(report, cited).encode(),
+    "json": lambda report, cited: report_json(report, cited).encode(),
+}
+# What it cites.
+REFERENCES: dict[str, Writer] = {
+    "csl.json": lambda _, cited: csl_json(_sources(cited)).encode(),
+    "bib": lambda report, cited: bibtex(_sources(cited), about(report, cited)).encode(),
+    "ris": lambda _, cited: ris(_sources(cited)).encode(),
+}
+FORMATS = {**REPORTS, **REFERENCES}
+
+
+def suffix(name: str) -> str:
+    """The format that a file's name asks for, or "" if it names none."""
+    fitting = (ending for ending in FORMATS if name.lower().endswith(f".{ending}"))
+    return max(fitting, key=len, default="")
+
+
+def report_as(report: Report, cited: CitedAnswer | None, ending: str) -> bytes:
+    """A report in one of `FORMATS`."""
+    return FORMATS[ending](report, cited)

@@ -1,0 +1,113 @@
+"""What it takes to write a long report: 600 sentences, 300 sources, tables, in every format.
+
+The report is made up: thirty sections of twenty sentences, each cited, in Chinese and English in
+turn, and a table in each; a passage of 600 characters stands behind each source. Each format is
+written from nothing, as a click on its button would, but for sentences that are judged already.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+
+from research.evidence.citations import CitedAnswer, cited
+from research.evidence.registry import evidence_id
+from research.evidence.support import drawn, support
+from research.export.archive import report_zip
+from research.export.formats import FORMATS
+from research.records import (
+    Answer,
+    Cite,
+    Evidence,
+    Finding,
+    Options,
+    Passage,
+    Report,
+    Run,
+    Span,
+    Task,
+)
+from tests.benchmarks.figures import Figure
+
+SECTIONS, SENTENCES, SOURCES = 30, 20, 300
+PAGE, FORMAT, SLOW = 1.0, 5.0, 10.0  # seconds
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+_ENGLISH = "In {year} the harbour of district {n} handled {figure} tonnes of freight, {part} per cent more than a year before."
+_CHINESE = (
+    "{year}年，第{n}区港口的货物吞吐量为{figure}吨，比上一年增长{part}%，其中集装箱占一半以上。"
+)
+
+
+def _sentence(n: int) -> str:
+    shape = _CHINESE if n % 2 else _ENGLISH
+    return shape.format(year=1900 + n % 120, n=n, figure=1_000 + 37 * n, part=n % 17 + 1)
+
+
+def _source(n: int) -> Evidence:
+    url = f"https://example.org/report/{n}"
+    text = " ".join(_sentence(n + at * SOURCES) for at in range(6))
+    passage = Passage(id=f"p{n}", text=text, end=len(text))
+    return Evidence(
+        id=evidence_id("web", url, ""), kind="web", title=f"Report {n} on harbours 港口报告", url=url,
+        publisher="Example Press", retrieved=NOW, published=date(2026, 1, 1 + n % 28),
+        passages=(passage,),
+    )  # fmt: skip
+
+
+def _spans(sources: list[Evidence]) -> Iterator[Span]:
+    for section in range(SECTIONS):
+        yield Span(kind="text", text=f"\n\n## Section {section + 1}\n\n")
+        for at in range(SENTENCES):
+            n = section * SENTENCES + at
+            item = sources[n % SOURCES]
+            cites = (Cite(evidence=item.id, passage=item.passages[0].id),)
+            yield Span(kind="text", text=f"{_sentence(n)} ", cites=cites)
+        rows = "\n".join(f"| {n} | {n * 7} t | {n % 9} % |" for n in range(8))
+        yield Span(
+            kind="text", text=f"\n\n| District | Freight | Growth |\n|---|---|---|\n{rows}\n"
+        )
+
+
+def report() -> Report:
+    """The long report."""
+    sources = [_source(n) for n in range(SOURCES)]
+    answer = Answer(
+        title="Harbours", language="en", author="made up", spans=tuple(_spans(sources)), made=NOW
+    )
+    findings = tuple(
+        Finding(
+            task=Task(id=f"1.{at}", source="web", query=f"harbours {at}"),
+            evidence=tuple(sources[at::10]),
+            started=NOW,
+        )
+        for at in range(10)
+    )
+    run = Run(
+        id="bench", conversation="c", owner="o", question="How did harbours grow?",
+        options=Options(), status="done", created=NOW,
+    )  # fmt: skip
+    return Report(run=run, findings=findings, answer=answer, evidence=tuple(sources))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def figures() -> Iterator[Figure]:
+    written = report()
+    numbered = cited(written)
+    assert isinstance(numbered, CitedAnswer)
+    first = _seconds(lambda: support(numbered))
+    count = support(numbered).counts.total
+    note = f"{count} sentences, {len(numbered.sources)} sources"
+    yield Figure("support, first time", first, "s", FORMAT, note=note)
+    blocks = _seconds(lambda: [*drawn(numbered, support(numbered))])
+    yield Figure("support and blocks of the page, again", blocks, "s", PAGE)
+    for ending, write in FORMATS.items():
+        limit = SLOW if ending == "pdf" else FORMAT
+        seconds = _seconds(lambda write=write: write(written, numbered))  # type: ignore[misc]
+        yield Figure(ending, seconds, "s", limit, note=f"{len(write(written, numbered)):,} bytes")
+    yield Figure("zip", _seconds(lambda: report_zip(written, numbered)), "s", 2 * SLOW)
