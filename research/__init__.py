@@ -16,6 +16,7 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 if TYPE_CHECKING:
     from research import runs
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
+    from research.evidence.conflicts import conflicts
     from research.evidence.drafts import drafted
     from research.evidence.markup import tree as answer_tree
     from research.evidence.support import Sentence, Support, support
@@ -44,11 +45,13 @@ if TYPE_CHECKING:
         Conflict,
         Conversation,
         Coverage,
+        Disagreement,
         Estimate,
         Event,
         Evidence,
         Figure,
         Finding,
+        GivenFigure,
         Leg,
         Options,
         Outlet,
@@ -106,12 +109,14 @@ __all__ = [
     "DatabaseColumn",
     "DatabaseSchema",
     "DatabaseTable",
+    "Disagreement",
     "Entry",
     "Estimate",
     "Event",
     "Evidence",
     "Figure",
     "Finding",
+    "GivenFigure",
     "Hit",
     "Leg",
     "Library",
@@ -150,6 +155,7 @@ __all__ = [
     "answer_tree",
     "ask_database",
     "cited",
+    "conflicts",
     "database_schema",
     "drafted",
     "edited_plan",
@@ -206,6 +212,7 @@ _HOMES = {
     "ask_database": "runs.database",
     "query_database": "runs.database",
     "cited": "evidence.citations",
+    "conflicts": "evidence.conflicts",
     "drafted": "evidence.drafts",
     "edited_plan": "stages.plan",
     "file_name": "export.markdown",

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Day = date  # where a field has that name
 Language = Literal["zh", "en"]
 EvidenceKind = Literal["library", "web", "news", "place", "database"]
 Reason = Literal[
@@ -522,6 +523,26 @@ class Conflict(Record):
     subject: str
     unit: str
     figures: tuple[Figure, ...]
+
+
+class GivenFigure(Record):
+    """A figure as one source gives it, and the sentence that gives it. `number` is that of its
+    citation, `date` the day of publication; `copies` counts the other sources with the same text."""
+
+    text: str
+    clause: str
+    evidence: str
+    number: int | None = None
+    date: Day | None = None
+    copies: int = 0
+
+
+class Disagreement(Record):
+    """Figures of different sources for one thing that cannot all be true."""
+
+    subject: str
+    unit: str
+    figures: tuple[GivenFigure, ...]
 
 
 class Change(Record):

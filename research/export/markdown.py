@@ -17,8 +17,10 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
+from research.evidence.conflicts import conflicts as disagreements
 from research.evidence.registry import Registry, gather
 from research.export import coverage
+from research.export.conflicts import conflicts
 from research.export.inline import BREAKS, bullets, escape, joined, link
 from research.export.prose import markdown
 from research.export.tables import tables
@@ -63,6 +65,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None) -> str:
         *coverage.changes(registry, cited, say),
         f"## {say('answer')}",
         *(_answer(report, cited, say) if cited else _no_answer(report, say)),
+        *conflicts(disagreements(report, cited), registry, say),
         *coverage.coverage(report, registry, cited, say),
         *(_sources(cited, say) if cited else ()),
         *_places(report, cited, say),

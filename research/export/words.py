@@ -125,6 +125,18 @@ WORDS: dict[str, tuple[str, str]] = {
     "tone.neutral": ("中性", "neutral"),
     "tone.negative": ("负面", "negative"),
     "rough": ("粗略", "rough"),
+    "disagree": ("来源不一致", "Sources disagree"),
+    "disagree help": (
+        "同一个量在不同来源中的数字不同。并列于此，不判断哪一个正确；互为转载的来源只算一次。",
+        "The same quantity with different figures in different sources. Which one is right is not judged; "
+        "copies of one text count once.",
+    ),
+    "disagree.what": ("内容", "What"),
+    "disagree.figure": ("数字", "Figure"),
+    "disagree.source": ("来源", "Source"),
+    "disagree.date": ("日期", "Date"),
+    "disagree.clause": ("原文", "Sentence"),
+    "copies": ("另有 {count} 处转载", "and {count} more with the same text"),
     "conflicts": ("媒体之间的分歧", "Where outlets differ"),
     "conflicts help": (
         "对同一事物给出的不同数字，孰是孰非未作判断。",
