@@ -7,6 +7,7 @@ rounding of the claim; 2024年3月 and "March 2024" are one date. Knows nothing 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,8 +25,8 @@ volume: 立方米=1 m³=1 cubic-metres=1 cubic-meters=1 升=0.001 公升=0.001 l
 mass: kg=1 公斤=1 千克=1 kilogram=1 kilograms=1 kilogrammes=1 吨=1000 tonne=1000 tonnes=1000 ton=1000 tons=1000 克=0.001 gram=0.001 grams=0.001 斤=0.5 毫克=1e-6 mg=1e-6 milligrams=1e-6 微克=1e-9 micrograms=1e-9 lb=0.4536 lbs=0.4536 pounds=0.4536 磅=0.4536 ounces=0.02835 盎司=0.02835
 temperature: ℃=1 °c=1 摄氏度=1 degrees-celsius=1 degree-celsius=1 celsius=1 度=1 degrees=1
 fahrenheit: ℉=1 °f=1 华氏度=1 degrees-fahrenheit=1
-duration: 秒=1 秒钟=1 second=1 seconds=1 分钟=60 minute=60 minutes=60 min=60 mins=60 小时=3600 个小时=3600 钟头=3600 个钟头=3600 hour=3600 hours=3600 hr=3600 hrs=3600 天=86400 day=86400 days=86400 个工作日=86400 工作日=86400 周=604800 星期=604800 个星期=604800 week=604800 weeks=604800 个月={_YEAR / 12} month={_YEAR / 12} months={_YEAR / 12} 年={_YEAR} year={_YEAR} years={_YEAR} 载={_YEAR} 岁={_YEAR} 周岁={_YEAR} decade={_YEAR * 10} decades={_YEAR * 10} 个世纪={_YEAR * 100} centuries={_YEAR * 100} 毫秒=0.001 milliseconds=0.001 ms=0.001 个季度={_YEAR / 4} quarters={_YEAR / 4}
-speed: km/h=1 kph=1 公里/小时=1 公里每小时=1 公里/时=1 千米/小时=1 kilometres-per-hour=1 kilometers-per-hour=1 km-per-hour=1 mph=1.60934 miles-per-hour=1.60934 m/s=3.6 米/秒=3.6 米每秒=3.6 metres-per-second=3.6 meters-per-second=3.6
+duration: 秒=1 秒钟=1 second=1 seconds=1 分钟=60 minute=60 minutes=60 min=60 mins=60 小时=3600 个小时=3600 钟头=3600 个钟头=3600 hour=3600 hours=3600 hr=3600 hrs=3600 天=86400 day=86400 days=86400 个工作日=86400 工作日=86400 周=604800 星期=604800 个星期=604800 week=604800 weeks=604800 个月={_YEAR / 12} 月={_YEAR / 12} 世纪={_YEAR * 100} month={_YEAR / 12} months={_YEAR / 12} 年={_YEAR} year={_YEAR} years={_YEAR} 载={_YEAR} 岁={_YEAR} 周岁={_YEAR} decade={_YEAR * 10} decades={_YEAR * 10} 个世纪={_YEAR * 100} centuries={_YEAR * 100} 毫秒=0.001 milliseconds=0.001 ms=0.001 个季度={_YEAR / 4} quarters={_YEAR / 4}
+speed: km/h=1 kph=1 公里/小时=1 公里每小时=1 公里/时=1 千米/小时=1 kilometres-per-hour=1 kilometers-per-hour=1 km-per-hour=1 kilometres-an-hour=1 kilometers-an-hour=1 km-an-hour=1 miles-an-hour=1.60934 mph=1.60934 miles-per-hour=1.60934 m/s=3.6 米/秒=3.6 米每秒=3.6 metres-per-second=3.6 meters-per-second=3.6
 power: w=1 瓦=1 watts=1 kw=1000 千瓦=1000 kilowatts=1000 mw=1e6 兆瓦=1e6 megawatts=1e6 megawatt=1e6 gw=1e9 吉瓦=1e9 gigawatts=1e9 gigawatt=1e9
 energy: kwh=1 千瓦时=1 度电=1 kilowatt-hours=1 mwh=1000 兆瓦时=1000 gwh=1e6 twh=1e9 terawatt-hours=1e9 gigawatt-hours=1e6
 data: kb=1e3 mb=1e6 gb=1e9 tb=1e12
@@ -57,7 +58,15 @@ for _line in _UNITS.strip().splitlines():
         _UNIT[_word if _word[0] == "-" else _word.replace("-", " ")] = (_kind, float(_factor))
 _MONEY = {"$": "usd", "us$": "usd", "usd": "usd", "¥": "yuan", "￥": "yuan", "rmb": "yuan", "cny": "yuan"}  # fmt: skip
 _MONEY |= {"€": "eur", "eur": "eur", "£": "gbp", "gbp": "gbp", "hk$": "hkd"}
-_SCALE = {"万亿": 1e12, "千亿": 1e11, "百亿": 1e10, "十亿": 1e9, "亿": 1e8, "千万": 1e7, "百万": 1e6}
+_SCALE = {
+    "万亿": 1e12,
+    "千亿": 1e11,
+    "百亿": 1e10,
+    "十亿": 1e9,
+    "亿": 1e8,
+    "千万": 1e7,
+    "百万": 1e6,
+}
 _SCALE |= {"十万": 1e5, "万": 1e4, "千": 1e3, "百": 1e2, "trillion": 1e12, "tn": 1e12, "trn": 1e12}
 _SCALE |= {"billion": 1e9, "bn": 1e9, "million": 1e6, "mn": 1e6, "thousand": 1e3, "hundred": 1e2}
 _SCALE |= {"m": 1e6, "b": 1e9, "k": 1e3, "dozen": 12, "lakh": 1e5, "crore": 1e7}
@@ -114,15 +123,22 @@ _BETWEEN = re.compile(
     rf"(?:between|from)\s(?P<money>[$¥￥€£])?(?P<low>{_FIGURE})\s?(?P<scale>{_SCALES})?(?P<one>{_UNIT_AFTER})?\s(?:and|to)\s[$¥￥€£]?(?P<high>{_FIGURE})\s?(?P<scales>{_SCALES})?(?P<unit>{_UNIT_AFTER})?"
 )
 _HAN_NUMBER = re.compile(
-    rf"(?P<figure>[一二三四五六七八九两十百千零〇半]+(?:点[零一二三四五六七八九]+)?)(?P<more>多|余)?(?P<scale>万亿|亿|万)?(?P<after>多|余)?(?P<unit>{_HAN_UNITS}|(?<=[万亿])(?=[\u4e00-\u9fff]))"
+    rf"(?P<figure>[一二三四五六七八九两十百千零〇半]+(?:点[零一二三四五六七八九]+)?)(?P<more>多|余)?(?P<scale>万亿|亿|万)?(?P<rest>(?<=[万亿])[一二三四五六七八九两十百千零]+万?)?(?P<after>多|余)?(?P<unit>{_HAN_UNITS}|(?<=[万亿])(?=[\u4e00-\u9fff]))"
 )
 _SAID = re.compile(
     rf"\b(?P<figure>(?:an?\s(?=(?:hundred|thousand|million|billion|dozen|few\shundred))|(?:{'|'.join(_SPOKEN)})\b)"
     rf"(?:[\s-](?:and\s)?(?:{'|'.join(_SPOKEN)}|hundred|thousand|million|billion|dozen)\b)*(?:(?<=an)\s|(?<=a)\s)?(?:(?<=\s)(?:hundred|thousand|million|billion|dozen))?)"
     rf"(?P<unit>[\s-](?:{_EN_UNITS})\b)?"
 )
+_AND_HALF = re.compile(
+    rf"\b(?P<n>{'|'.join(_SPOKEN)}|\d+)\sand\sa\shalf\s(?P<unit>{_EN_UNITS})\b|\bhalf\san?\s(?P<unit2>{_EN_UNITS})\b"
+    r"|(?P<han>[一二两三四五六七八九十\d]+)个半(?P<unit3>小时|月|世纪)"
+)
 _SHARE_ZH = re.compile(r"(?P<base>[二三四五六七八九十百千两\d]+)分之(?P<top>[一二三四五六七八九十百零两点\d.]+)")  # fmt: skip
-_SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the)\b|\s(?:all|as|its|their)\b|$|[,.;])|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
+_SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the)\b|\s(?:all|as|its|their)\b|$|[,.;])|(?<=by\s)(?P<by>half)\b(?!\san?\b)|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
+_POINT_PART = re.compile(
+    r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b"
+)
 _HALF_ZH = re.compile(r"一半|半数|过半|对半")
 _GROWN = re.compile(rf"\b(?:{'|'.join(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[一两二三四\d])番|翻倍|(?:近|约)?(?P<grown>增长|增加|提高|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?(?P<fold>\d+(?:\.\d+)?|[一二三四五六七八九十两]+)倍")  # fmt: skip
 _ISO = re.compile(r"(?<![\d.])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d.])")
@@ -138,8 +154,8 @@ _EN_DATE = re.compile(
 )
 _EN_DAYS = re.compile(rf"\b(?P<m>{_NAMES})\s(?P<a>\d{{1,2}})\s?(?:-|–|—|to)\s?(?P<b>\d{{1,2}})(?:,?\s(?P<y>\d{{4}}))?\b")  # fmt: skip
 _EN_YEAR = re.compile(
-    r"(?<![\d.,$¥€£#:/a-z-])(?P<y>1[0-9]\d\d|20\d\d|2100)(?P<bc>\s?(?:bce|bc))?(?:\s?[-–]\s?(?P<to>(?:1[0-9]|20)\d\d|\d\d))?(?![\d:%]|[.,]\d|\s?[a-z°%]|\s?[万亿千百元米公平里个人名家座吨年多余件亩台辆次位只项])"
-    r"|\b(?:in|since|by|until|from|of|for|during|before|after|to|and|between|through|year)\s(?:ad\s)?(?P<y2>\d{3}|1[0-9]\d\d|20\d\d)(?P<bc2>\s(?:bce|bc)\b)?(?!\d|,\d|\.\d|\s?[%°$]|\s?(?:million|billion|thousand|[万亿千百元米公平里个人名家座吨])|\s(?:" + _EN_UNITS + r")\b)(?=\s[a-z]|\W|$)"
+    r"(?<![\d.,$¥€£#:/a-z-])(?P<y>1[0-9]\d\d|20\d\d|2100)(?P<bc>\s?(?:bce|bc))?(?:\s?[-–]\s?(?P<to>(?:1[0-9]|20)\d\d|\d\d))?(?![\d:%]|[.,]\d|[a-z]|\s?[°%]|\s(?!(?:at|in|on|the|and|to|for|was|were|when|with|by|as|is|had|has|from|of|after|before|but|or|election|season|budget|final|games|olympics|summit)\b)[a-z]|\s?[万亿千百元米公平里个人名家座吨年多余件亩台辆次位只项])"
+    r"|\b(?:in|since|by|until|from|of|for|during|before|after|to|and|between|through|year)\s(?:ad\s)?(?P<y2>(?<=ad\s)\d{3}|\d{1,3}(?=\sbce?\b)|1[0-9]\d\d|20\d\d)(?P<bc2>\s(?:bce|bc)\b)?(?!\d|,\d|\.\d|\s?[%°$]|\s?(?:million|billion|thousand|[万亿千百元米公平里个人名家座吨])|\s(?:" + _EN_UNITS + r")\b)(?=\s[a-z]|\W|$)"
 )  # fmt: skip
 _DECADE = re.compile(r"\b(?:the\s)?(?P<c>1[0-9]|20)(?P<t>\d)0s\b|(?:(?P<n>\d{1,2}|[一二三四五六七八九十]{1,3})世纪)?(?P<ten>\d0|[二三四五六七八九]十|〇〇)年代")  # fmt: skip
 _CENTURY = re.compile(rf"\b(?P<n>\d{{1,2}})(?:st|nd|rd|th)[\s-]century\b|\b(?P<w>{'|'.join(_RANK)})[\s-]century\b|(?P<z>公元前)?(?P<h>\d{{1,2}}|[一二三四五六七八九十]{{1,3}})世纪")  # fmt: skip
@@ -157,7 +173,7 @@ _SCORE = re.compile(r"(?<![\d.:-])(?P<a>\d{1,3})\s?(?:比|[:：](?=\d(?!\d)))\s?
 
 
 class _Folding(dict[int, str]):
-    """Width and case, one character for one: offsets stay. Chinese punctuation stays as well."""
+    """Width, case and accents, one character for one: offsets stay, and so does Chinese punctuation."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -169,8 +185,8 @@ class _Folding(dict[int, str]):
             char = " "
         elif char in "\u2011\u2212":
             char = "-"
-        low = char.lower()
-        self[code] = low if len(low) == 1 else char
+        bare = unicodedata.normalize("NFD", char.lower())
+        self[code] = bare[0] if unicodedata.combining(bare[-1]) or len(bare) == 1 else char
         return self[code]
 
 
@@ -194,9 +210,17 @@ class Measure:
     end: int
     step: float = 1.0
     coarse: float = 1.0
-    bound: str = ""  # about, least, most
+    bound: str = ""  # about, some, least, most
     unit: str = ""
     parts: tuple[int | None, int | None, int | None] = (None, None, None)
+    factor: float = 1.0  # of the unit as it is written
+    spoken: bool = False  # a small number written as a word
+
+    @property
+    def bare(self) -> float:
+        """The number as it is written, whatever it counts."""
+        year = self.parts[0]
+        return float(year or 0) if self.dated else self.low / self.factor
 
     @property
     def family(self) -> str:
@@ -210,17 +234,38 @@ class Measure:
         return self.kind == "date"
 
 
+_TIMES = frozenset(("clock", "weekday", "quarter", "half", "decade", "century", "score", "edition"))
+
+
+def _unitless(measure: Measure) -> Measure:
+    by = measure.factor
+    return replace(
+        measure,
+        kind="",
+        unit="",
+        low=measure.low / by,
+        high=measure.high / by,
+        step=measure.step / by,
+        coarse=measure.coarse / by,
+    )
+
+
 def _close(one: float, other: float) -> bool:
     return abs(one - other) <= 1e-6 * max(abs(one), abs(other), 1e-12)
 
 
 def agrees(claim: Measure, found: Measure) -> bool:
     """Whether what is found bears the claim's figure out: equal, or rounded by the claim."""
+    if claim.dated and found.dated:
+        return dates_agree(claim, found)
     if claim.dated or found.dated:
-        return claim.dated and found.dated and dates_agree(claim, found)
+        date, other = (claim, found) if claim.dated else (found, claim)
+        return other.kind == "" and date.parts[1] is None and _close(date.bare, other.bare)
     if claim.family != found.family:
-        loose = ("count", "people", "")
-        if not (claim.kind in loose and found.kind in loose or "" in (claim.kind, found.kind)):
+        loose = ("count", "people")
+        if "" in (claim.kind, found.kind) and claim.kind not in _TIMES and found.kind not in _TIMES:
+            claim, found = _unitless(claim), _unitless(found)
+        elif not (claim.kind in loose and found.kind in loose):
             return False
     elif claim.kind != found.kind:
         return _shares_agree(claim, found)
@@ -240,6 +285,8 @@ def _values_agree(claim: Measure, found: Measure) -> bool:
     if _close(one, other):
         return True
     gap, size = abs(one - other), max(abs(one), abs(other))
+    if claim.bound == "some" and one <= other < one + claim.coarse:
+        return True
     if claim.unit != found.unit and gap <= CONVERSION * size:
         return claim.kind not in ("count", "people", "ratio", "")
     if not found.bound and other:
@@ -307,13 +354,17 @@ class _Reader:
         return not any(self.taken[match.start() : match.end()])
 
     def bound(self, start: int, end: int, inside: str = "") -> str:
-        """What is said before and after a figure: an estimate, a least or a most."""
+        """What is said before and after a figure: an estimate, a least or a most; "some" if more than
+        the figure is meant and less than its last digit allows: 500多."""
+        if inside:
+            return "some"
         before = _BEFORE.search(self.text, max(0, start - 22), start)
         after = _AFTER.match(self.text, end)
         for match in (before, after):
             if match:
-                return next(name for name, value in match.groupdict().items() if value)
-        return "least" if inside else ""
+                name = next(name for name, value in match.groupdict().items() if value)
+                return "some" if name == "least" and match[0].strip() in ("多", "余") else name
+        return ""
 
 
 def _number(said: str) -> float:
@@ -349,13 +400,23 @@ def _steps(said: str, scale: float) -> tuple[float, float]:
     return step, scale * 10.0**zeros if zeros and whole.strip("0") else step
 
 
+def _coarse(value: float) -> float:
+    """The worth of the last digit of a whole number that is not 0."""
+    digits = f"{value:.0f}"
+    return 10.0 ** (len(digits) - len(digits.rstrip("0")))
+
+
 def _part(said: str | None) -> int | None:
     return int(han(said)) if said else None
 
 
 def _dates(r: _Reader) -> None:
     def date(
-        match: re.Match[str], y: int | None, m: int | None = None, d: int | None = None, end: int = 0
+        match: re.Match[str],
+        y: int | None,
+        m: int | None = None,
+        d: int | None = None,
+        end: int = 0,
     ) -> Measure | None:
         if m is not None and not 1 <= m <= 12 or d is not None and not 1 <= d <= 31:
             return None
@@ -365,12 +426,16 @@ def _dates(r: _Reader) -> None:
     for match in _ISO.finditer(text):
         r.keep(*match.span(), date(match, *(int(match[name]) for name in "ymd")))
     for match in _DECADE.finditer(text):
-        century = int(match["c"]) if match["c"] else int(han(match["n"])) - 1 if match["n"] else None
+        century = (
+            int(match["c"]) if match["c"] else int(han(match["n"])) - 1 if match["n"] else None
+        )
         ten = int(match["t"]) if match["t"] else int(han(match["ten"])) // 10
         value = (century if century is not None else 19) * 100 + ten * 10
         r.keep(*match.span(), Measure("decade", value, value, *match.span()))
     for match in _CENTURY.finditer(text):
-        value = int(match["n"] or 0) or _RANK.get(match["w"] or "", 0) or int(han(match["h"] or "0"))
+        value = (
+            int(match["n"] or 0) or _RANK.get(match["w"] or "", 0) or int(han(match["h"] or "0"))
+        )
         r.keep(*match.span(), Measure("century", value, value, *match.span()))
     for match in _MONTHS_ZH.finditer(text):
         year = _part(match["y"])
@@ -435,14 +500,23 @@ def _times(r: _Reader) -> None:
         r.keep(*match.span(), Measure("half", value, value, *match.span()))
 
 
+def _parts_of_points(r: _Reader) -> None:
+    for match in _POINT_PART.finditer(r.text):
+        value = 0.5 if match[1] == "half" else 0.25
+        r.keep(*match.span(), Measure("points", value, value, *match.span(), 0.25, 0.25))
+
+
 def _shares(r: _Reader) -> None:
     for match in _SHARE_ZH.finditer(r.text):
         base, top = match["base"], match["top"]
         value = han(top) if base == "百" else han(top) * 100 / (1000 if base == "千" else han(base) or 1)  # fmt: skip
         step = 1.0 if base == "百" else 5.0
         r.keep(*match.span(), Measure("ratio", value, value, *match.span(), step, step, r.bound(*match.span()), "%"))  # fmt: skip
+    _parts_of_points(r)
     for match in _SHARE_EN.finditer(r.text):
-        if match["part"]:
+        if match["by"]:
+            value = 50.0
+        elif match["part"]:
             if not match["top"] and match["part"] != "half":
                 continue
             top = {"a": 1, "an": 1, None: 1}.get(match["top"]) or _SPOKEN.get(match["top"]) or int(match["top"])  # fmt: skip
@@ -487,7 +561,11 @@ def _spans(r: _Reader) -> None:
     """Ranges: both ends bear the unit that is said once."""
     for match in (*_BETWEEN.finditer(r.text), *_RANGE.finditer(r.text)):
         groups = match.groupdict()
-        if groups["unit"] is None and not (groups["scales"] or groups["money"]) or not r.free(match):
+        if (
+            groups["unit"] is None
+            and not (groups["scales"] or groups["money"])
+            or not r.free(match)
+        ):
             continue
         moved = re.search(r"从|由|自|\bfrom\s?$|(?:rose|fell|rise|fall|grew|grow\w*|increas\w*|decreas\w*|drop\w*|declin\w*|jump\w*|climb\w*|slip\w*)[^.]{0,12}$", r.text[max(0, match.start() - 12) : match.start()])  # fmt: skip
         if moved or (match.re is _BETWEEN and match[0].startswith("from") and re.search(r"(?:rose|fell|rise|fall|grew|grow\w*|increas\w*|decreas\w*|drop\w*|declin\w*|jump\w*|climb\w*|slip\w*|cut|rais\w*|lower\w*)[^.]{0,40}$", r.text[max(0, match.start() - 60) : match.start()])):  # fmt: skip
@@ -502,7 +580,7 @@ def _spans(r: _Reader) -> None:
         low, high = (_number(groups[name]) * scale * factor for name, scale in (("low", low_scale), ("high", high_scale)))  # fmt: skip
         if low < high:
             unit = (groups["unit"] or "").strip()
-            r.keep(*match.span(), Measure(kind, low, high, *match.span(), unit=str(factor) + kind if unit else ""))  # fmt: skip
+            r.keep(*match.span(), Measure(kind, low, high, *match.span(), unit=str(factor) + kind if unit else "", factor=factor))  # fmt: skip
 
 
 def _figures(r: _Reader) -> None:
@@ -530,7 +608,7 @@ def _figures(r: _Reader) -> None:
             kind, factor = "money gbp", 1.0
         if match["money"]:
             kind, factor = "money " + _MONEY[match["money"]], 1.0
-        if kind == "length" and re.search(r"时速|每小时$", text[max(0, match.start() - 6) : match.start()]):  # fmt: skip
+        if kind == "length" and re.search(r"时速.{0,3}$|每小时.{0,2}$", text[max(0, match.start() - 6) : match.start()]):  # fmt: skip
             kind, factor = "speed", factor / 1000
         if kind in ("temperature", "fahrenheit") and re.search(r"零下|minus\s?$|(?<![\d])[-−]$", text[max(0, match.start() - 6) : match.start()]):  # fmt: skip
             value = -value
@@ -548,6 +626,7 @@ def _figures(r: _Reader) -> None:
                 coarse * factor,
                 r.bound(match.start(), end, inside),
                 f"{factor}{kind}",
+                factor=factor,
             ),
         )
 
@@ -557,13 +636,23 @@ _SURE = frozenset("倍 成 小时 个小时 公里 米 岁 周岁 个月 公顷 
 _NO_NUMBER_AFTER = {"台": "山", "里": "屯洋山塘河庄", "道": "口", "门": "峡", "国": "演志时", "层": "次", "对": "一", "分": "之钟", "年": "级"}  # fmt: skip
 
 
+def _halves(r: _Reader) -> None:
+    """half an hour, six and a half miles, 一个半小时"""
+    for match in _AND_HALF.finditer(r.text):
+        said = match["n"] or match["han"] or "0"
+        whole = _SPOKEN.get(said) or (float(said) if said.isdigit() else han(said))
+        kind, factor = _unit_of(match["unit"] or match["unit2"] or match["unit3"])
+        value = (whole + 0.5) * factor
+        r.keep(*match.span(), Measure(kind, value, value, *match.span(), 0.5 * factor, 0.5 * factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor))  # fmt: skip
+
+
 def _said(r: _Reader) -> None:
     text = r.text
     for match in _HAN_NUMBER.finditer(text):
         figure, unit = match["figure"], match["unit"]
         before = text[match.start() - 1] if match.start() else ""
         following = text[match.end() : match.end() + 1]
-        if before in tuple("第几数初星其之万统唯周每某") or following in tuple(_NO_NUMBER_AFTER.get(unit, ())):  # fmt: skip
+        if figure == "一" and before in tuple("这那上下同") or before in tuple("第几数初星其之万统唯周每某") or following in tuple(_NO_NUMBER_AFTER.get(unit, ())):  # fmt: skip
             continue
         single = len(figure) == 1 and not match["scale"]
         if single and figure in "百千零〇" or "半" in figure and figure != "半":
@@ -574,9 +663,12 @@ def _said(r: _Reader) -> None:
             continue
         scale = _SCALE.get(match["scale"] or "", 1.0)
         value = han(figure) * scale
+        if match["rest"]:
+            value += han(match["rest"].rstrip("万")) * (1e4 if match["rest"].endswith("万") else 1)
+            scale = 1.0
         kind, factor = _unit_of(unit)
         inside = (match["more"] or match["after"] or "") and "some"
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, scale * factor, r.bound(*match.span(), inside), f"{factor}{kind}"))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, _coarse(value) * factor, r.bound(*match.span(), inside), f"{factor}{kind}", factor=factor))  # fmt: skip
     for match in _SAID.finditer(text):
         words = re.findall(r"[a-z]+", match["figure"])
         unit_said = match["unit"]
@@ -586,7 +678,7 @@ def _said(r: _Reader) -> None:
             continue
         value = _spoken(words)
         kind, factor = _unit_of(unit_said)
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), factor, factor, r.bound(*match.span()), f"{factor}{kind}"))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), factor, factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor, spoken=value <= 10 and kind in ("", "duration")))  # fmt: skip
 
 
 def _spoken(words: list[str]) -> float:
@@ -603,7 +695,7 @@ def _spoken(words: list[str]) -> float:
     return total + part
 
 
-_READERS: tuple[Callable[[_Reader], None], ...] = (_dates, _times, _spans, _shares, _ordinals, _figures, _said)  # fmt: skip
+_READERS: tuple[Callable[[_Reader], None], ...] = (_dates, _times, _spans, _shares, _ordinals, _halves, _figures, _said)  # fmt: skip
 
 
 @lru_cache(8_192)
