@@ -22,7 +22,6 @@ _CLOSERS = "。．.!！?？…;；,，、:：”’」』）)】》\"'*_~`"
 _EMPHASIS = re.compile(r"\*\*|__|~~|[*_`]")
 _ITEM = re.compile(r"^(?P<lead>[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]|$)")
-_ROW = re.compile(r"^[ \t>]*\|")
 _RULE = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~@&])")
 
@@ -88,9 +87,8 @@ def _tries(text: str, letters: str, nth: int, new: str) -> Iterator[str]:
     """The text with one sentence changed, by each place at which it may stand."""
     lines = text.split("\n")
     for at, line in enumerate(lines):
-        if _ROW.match(line) or "|" in line:
-            if not new and letters and _letters(line) == letters:
-                yield "\n".join(_rowless(lines, at))
+        if "|" in line and not new and letters and _letters(line) == letters:
+            yield "\n".join(_rowless(lines, at))
     places = [at for at, char in enumerate(text) if char.isalnum()]
     flat = "".join(text[at] for at in places)
     starts, at = [], flat.find(letters) if letters else -1

@@ -255,7 +255,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "stage.summarise": ("归纳检索结果", "summing up what was found"),
     "stage.reflect": ("反思", "reflecting"),
     "stage.write": ("撰写回答", "writing the answer"),
-    "stage.check": ("检查连接", "checking the connection"),
+    "stage.check": ("检查", "checking"),
     # where was looked
     "source.library": ("资料库", "library"),
     "source.web": ("网络", "web"),
