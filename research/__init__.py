@@ -16,6 +16,7 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 if TYPE_CHECKING:
     from research import runs
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
+    from research.evidence.conflicts import conflicts
     from research.evidence.drafts import drafted
     from research.evidence.evaluating import Evaluation, UnreadableReport, evaluate_report
     from research.evidence.linting import Flaw, Lint, lint_markdown
@@ -60,11 +61,13 @@ if TYPE_CHECKING:
         Conflict,
         Conversation,
         Coverage,
+        Disagreement,
         Estimate,
         Event,
         Evidence,
         Figure,
         Finding,
+        GivenFigure,
         Leg,
         Options,
         Outlet,
@@ -123,6 +126,7 @@ __all__ = [
     "DatabaseColumn",
     "DatabaseSchema",
     "DatabaseTable",
+    "Disagreement",
     "Entry",
     "Estimate",
     "Evaluation",
@@ -131,6 +135,7 @@ __all__ = [
     "Figure",
     "Finding",
     "Flaw",
+    "GivenFigure",
     "Hit",
     "Leg",
     "Library",
@@ -175,6 +180,7 @@ __all__ = [
     "ask_database",
     "bibtex",
     "cited",
+    "conflicts",
     "csl_json",
     "database_schema",
     "drafted",
@@ -255,6 +261,7 @@ _HOMES = {
     "bibtex": "export.references",
     "cited": "evidence.citations",
     "csl_json": "export.references",
+    "conflicts": "evidence.conflicts",
     "drafted": "evidence.drafts",
     "edited_plan": "stages.plan",
     "evaluate_report": "evidence.evaluating",

@@ -777,6 +777,7 @@ _TELL: dict[str, Callable[[Event], Lines]] = {
     "tool": _told_tool,
     "reflection": _told_reflection,
     "writing": lambda _: [("writing", "dim")],
+    "checking": lambda event: [(f"checking {event.data['sentences']} sentences", "dim")],
     "waiting": _told_waiting,
     "section": _told_section,
     "queued": _told_queued,

@@ -6,6 +6,8 @@
         |                                         +---- the last round ---------------+   |
         +---- a direct answer ------------------------------------------------------------+
 
+Behind finalize_answer comes check_answer, which does nothing unless somebody is set to check answers.
+
 A plan that is the outline of a report goes to `section` instead, once for each of its sections, side by
 side. There is one node per source, all made by one loop. The state of a run starts empty and belongs to
 that run alone; its limits and helpers come with the context and are not stored. Nodes and routers
@@ -25,7 +27,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send, interrupt
 
-from research.reasoners import Reasoner
+from research.reasoners import Checker, Reasoner
 from research.records import (
     Answer,
     Coverage,
@@ -43,6 +45,7 @@ from research.records import (
 from research.sources import Source
 from research.stages.answer import Unwritten, answered, compose
 from research.stages.budget import Ended, Meter
+from research.stages.check import checked
 from research.stages.coverage import Begin, Early, covered, read_ahead
 from research.stages.plan import alone, make_plan, unplanned
 from research.stages.question import understand
@@ -90,6 +93,8 @@ class Context:
     spend: Callable[[dict[str, Any]], None] = lambda usage: None
     earlier: Earlier | None = None  # the report that is brought up to date
     early: Early = field(default_factory=Early)
+    checker: Checker | None = None  # of the sentences of an answer
+    repair: str = "off"
 
 
 class Chapter(TypedDict):
@@ -201,6 +206,24 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
         say("writing")
         answer = await _composed(state, context, say)
     say("answer", quotes=answer.quotes, cites=answer.cites, failures=len(answer.failures))
+    return {"answer": answer}
+
+
+async def _check(state: State, runtime: Run) -> dict[str, Any]:
+    context = runtime.context
+    if context.checker is None:
+        return {}
+    answer = await checked(
+        state["question"],
+        state["answer"],
+        state.get("findings", []),
+        context.checker,
+        context.repair,
+        context.options,
+        context.meter,
+        context.notes,
+        _voice(runtime),
+    )
     return {"answer": answer}
 
 
@@ -364,6 +387,7 @@ def build(
     graph.add_node("approval", around(_approve))
     graph.add_node("reflection", around(traced("reflect", _reflect)))
     graph.add_node("finalize_answer", around(traced("answer", _answer)))
+    graph.add_node("check_answer", around(traced("check", _check)))
     graph.add_node("section", around(traced("section", _section)), input_schema=Chapter)
     graph.add_edge("section", "finalize_answer")
     targets = [*nodes.values(), "section", "finalize_answer"]
@@ -374,10 +398,11 @@ def build(
     graph.add_conditional_edges("generate_query", planned, [*targets, "approval"])
     graph.add_conditional_edges("approval", fan_out, targets)
     graph.add_conditional_edges("reflection", fan_out, targets)
+    graph.add_edge("finalize_answer", "check_answer")
     if last:
         graph.add_node("report", last)
-        graph.add_edge("finalize_answer", "report")
+        graph.add_edge("check_answer", "report")
         graph.add_edge("report", END)
     else:
-        graph.add_edge("finalize_answer", END)
+        graph.add_edge("check_answer", END)
     return graph

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Day = date  # where a field has that name
 Language = Literal["zh", "en"]
 EvidenceKind = Literal["library", "web", "news", "place", "database"]
 Reason = Literal[
@@ -37,6 +38,7 @@ SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
 Tone = Literal["positive", "neutral", "negative"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
 Status = Literal["quoted", "supported", "weak", "none", "differs"]
+Verdict = Literal["supported", "partly", "contradicted", "absent"]
 LackKind = Literal["figure", "date", "name", "polarity", "words"]
 StepKind = Literal[
     "understand",  # what is asked for, and who has understood it
@@ -524,6 +526,26 @@ class Conflict(Record):
     figures: tuple[Figure, ...]
 
 
+class GivenFigure(Record):
+    """A figure as one source gives it, and the sentence that gives it. `number` is that of its
+    citation, `date` the day of publication; `copies` counts the other sources with the same text."""
+
+    text: str
+    clause: str
+    evidence: str
+    number: int | None = None
+    date: Day | None = None
+    copies: int = 0
+
+
+class Disagreement(Record):
+    """Figures of different sources for one thing that cannot all be true."""
+
+    subject: str
+    unit: str
+    figures: tuple[GivenFigure, ...]
+
+
 class Change(Record):
     """What is otherwise than in the report before.
 
@@ -578,6 +600,55 @@ class Tones(Record):
     failures: tuple[Failure, ...] = ()
 
 
+class Judged(Record):
+    """What a model has ruled of a cited sentence. `key` names the sentence with what it cites (see
+    `research.evidence.support.key_of`); `quote` is verbatim in a passage, `start` to `end` of it."""
+
+    key: str
+    verdict: Verdict
+    reason: str = ""
+    quote: str = ""
+    evidence: str = ""
+    passage: str = ""
+    start: int = 0
+    end: int = 0
+
+
+class Rulings(Record):
+    """What a model has ruled of some sentences; of those it said nothing usable of, nothing."""
+
+    rulings: tuple[Judged, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+
+class Rewritten(Record):
+    """Sentences as a model has rewritten them, each with the key of what it was."""
+
+    texts: tuple[tuple[str, str], ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+
+class Repair(Record):
+    """A sentence without support as it was, and as it is; "" if it was dropped."""
+
+    before: str
+    after: str = ""
+    part: str = ""
+
+
+class Review(Record):
+    """What became of the doubtful sentences of an answer: how `author`, a model, has ruled, and what was
+    put right. `unchecked` counts the sentences that there was no room to ask about, `kept` those that
+    could not be taken out."""
+
+    author: str = ""
+    rulings: tuple[Judged, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    unchecked: int = 0
+    kept: int = 0
+    failures: tuple[Failure, ...] = ()
+
+
 class Answer(Record):
     """The cited text before numbering: only ids of the evidence registry become numbers."""
 
@@ -590,6 +661,7 @@ class Answer(Record):
     unwritten: bool = False
     suggestions: tuple[str, ...] = ()
     coverage: Coverage | None = None  # of a report
+    review: Review | None = None
     made: datetime
 
     @property

@@ -26,6 +26,9 @@ PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")  # who can search the w
 Role = Literal["plan", "reflect", "write", "search"]
 ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
 REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works on reports
+CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
+CHECKS = ("rules", "model")
+REPAIRS = ("off", "drop", "rewrite")
 _ROLE_SETTINGS: dict[Role, str] = {
     "plan": "QUERY_GENERATOR_MODEL",
     "reflect": "REFLECTION_MODEL",
@@ -73,6 +76,9 @@ class Settings(BaseModel):
     runs_at_once: int = 100
     runs_each: int = 20
     approve_plan: str = "off"
+    check: str = "rules"  # who judges the doubtful sentences of an answer
+    repair: str = "off"  # what becomes of those without support
+    check_model: str = ""
     search_timeout: float = 60.0
     search_delay: float = 0.0
     cache_hours: float = 1.0
@@ -201,6 +207,9 @@ class Settings(BaseModel):
             ("SIGHTLINE_MAX_RUNS", str(self.runs_at_once)),
             ("SIGHTLINE_MAX_RUNS_EACH", str(self.runs_each)),
             ("SIGHTLINE_APPROVE_PLAN", self.approve_plan),
+            ("SIGHTLINE_CHECK", self.check),
+            ("SIGHTLINE_REPAIR", self.repair),
+            (CHECK_MODEL, self.check_model),
             *((model_setting(role), self.model(role)) for role in ROLES),
             ("GEMINI_API_KEY", "set" if self.gemini_key.get_secret_value() else ""),
             ("GOOGLE_GEMINI_BASE_URL", open_address(self.gemini_url)),
@@ -522,6 +531,9 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         runs_at_once=_whole(env, "SIGHTLINE_MAX_RUNS", 100, 0, 100_000),
         runs_each=_whole(env, "SIGHTLINE_MAX_RUNS_EACH", 20, 0, 100_000),
         approve_plan=_one(env, "SIGHTLINE_APPROVE_PLAN", ("off", "on")),
+        check=_one(env, "SIGHTLINE_CHECK", CHECKS),
+        repair=_one(env, "SIGHTLINE_REPAIR", REPAIRS),
+        check_model=_text(env, CHECK_MODEL),
         search_timeout=_number(env, "SIGHTLINE_SEARCH_TIMEOUT", 60, 0.05, 600),
         search_delay=_number(env, "SIGHTLINE_SEARCH_DELAY", 0, 0, 60),
         cache_hours=_number(env, "SIGHTLINE_CACHE_HOURS", 1, 0, 720),

@@ -64,6 +64,7 @@ MODELS = {
     "ANSWER_MODEL": "write_model",
     "WEB_SEARCH_MODEL": "search_model",
     "QUERY_ENGINE_MODEL_NAME": "report_model",
+    "CHECK_MODEL": "check_model",
 }
 ADDRESSES = {
     "GOOGLE_GEMINI_BASE_URL": "gemini_url",
@@ -93,6 +94,8 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     **{name: (field, "", "http://127.0.0.1:8/v1/", "http://127.0.0.1:8/v1") for name, field in ADDRESSES.items()},
     "WIKIPEDIA_URL": ("wikipedia_url", WIKIPEDIA, "http://w.test/{language}/", "http://w.test/{language}"),
     "AMAP_MCP": ("amap_mcp", "memory", " NPM", "npm"),
+    "SIGHTLINE_CHECK": ("check", "rules", " Model", "model"),
+    "SIGHTLINE_REPAIR": ("repair", "off", " Rewrite", "rewrite"),
     "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
     "NEWS_FEEDS": ("news_feeds", "", " http://f.test/a,http://f.test/b?c=1,2\n", "http://f.test/a http://f.test/b?c=1,2"),
     "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),

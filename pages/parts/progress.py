@@ -93,6 +93,8 @@ class View:
     waiting: tuple[str, str, float, datetime] | None = None
     queued: list[str] = field(default_factory=list)
     cites: int | None = None
+    checking: int = 0  # sentences that a model is asked about
+    reviewed: tuple[int, int] | None = None  # sentences that were ruled on, and put right
     tokens: int = 0
     paid: int = 0
     cost: float = 0.0
@@ -245,6 +247,13 @@ class View:
     def _on_answer(self, data: dict[str, Any], _: datetime) -> None:
         self.cites = data.get("cites", data["quotes"])  # runs of earlier versions have quotes alone
 
+    def _on_checking(self, data: dict[str, Any], _: datetime) -> None:
+        self.checking = int(data["sentences"])
+
+    def _on_checked(self, data: dict[str, Any], _: datetime) -> None:
+        self.checking, self.waiting = 0, None
+        self.reviewed = int(data["rulings"]), int(data["repairs"])
+
 
 def summary(view: View, run: Run) -> str:
     """One line: rounds, searches, seconds."""
@@ -306,6 +315,12 @@ def draw(view: View, run: Run) -> None:
         _step(run, "answer", t("step.answered", n=view.cites), ":material/task_alt:")
     elif view.writing and run.active:
         _step(run, "answer", t("step.writing"), "spinner")
+    if view.reviewed:
+        ruled, mended = view.reviewed
+        label = t("step.checked", n=number(ruled), mended=number(mended))
+        _step(run, "check", label, ":material/fact_check:")
+    elif view.checking and run.active:
+        _step(run, "check", t("step.checking", n=number(view.checking)), "spinner")
     if view.waiting and run.active:
         what, reason, wait, since = view.waiting
         if datetime.now(UTC) < since + timedelta(seconds=wait):

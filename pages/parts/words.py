@@ -289,6 +289,11 @@ WORDS: dict[str, tuple[str, str]] = {
     "step.no_followups": ("没有别的查法了。", "There is nothing else to try."),
     "step.writing": ("正在整理答案……", "Writing the answer…"),
     "step.answered": ("答案：{n} 处有出处", "Answer: {n} stretches with sources"),
+    "step.checking": ("正在逐句核对来源（{n} 句）……", "Checking against the sources ({n})…"),
+    "step.checked": (
+        "核对：判定 {n} 句，改动 {mended} 句",
+        "Check: {n} ruled on, {mended} put right",
+    ),
     "step.again": ("{what}：{why}，{wait}后重试", "{what}: {why}, again in {wait}"),
     "nav.news": ("新闻", "News"),
     "news.title": ("新闻报告", "News report"),
@@ -504,7 +509,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "stage.summarise": ("归纳", "summing up"),
     "stage.reflect": ("反思", "reflection"),
     "stage.write": ("撰写答案", "writing the answer"),
-    "stage.check": ("测试连接", "test connection"),
+    "stage.check": ("检查", "check"),
     "download.markdown": ("下载 Markdown", "Download Markdown"),
     "download.json": ("下载 JSON", "Download JSON"),
     # map

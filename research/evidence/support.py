@@ -16,7 +16,18 @@ from research.evidence.claims import is_claim
 from research.evidence.judging import judge
 from research.evidence.marking import marked, pieces
 from research.evidence.markup import Node, tree
-from research.records import Cite, Evidence, Lack, Language, Passage, Record, Status
+from research.records import (
+    Cite,
+    Evidence,
+    Judged,
+    Lack,
+    Language,
+    Passage,
+    Record,
+    Status,
+    Verdict,
+    fingerprint,
+)
 
 # How many of the labelled sentences of `tests/benchmarks` get the status that a person gave them.
 ACCURACY: dict[Language, float] = {"zh": 0.79, "en": 0.75}
@@ -137,15 +148,53 @@ def drawn(cited: CitedAnswer, found: Support) -> Iterator[Stretch]:
 def support(cited: CitedAnswer) -> Support:
     """Judges each sentence of a numbered answer by the passages that it cites."""
     sources = {source.number: source.evidence for source in cited.sources}
+    review = cited.answer.review
+    ruled = {item.key: item for item in review.rulings} if review else {}
     found: list[Sentence] = []
     at = 0
     for stretch in stretches(cited):
         for one in said(stretch):
             sentence = _judged(at, one, cited.spans, sources)
             if sentence:
-                found.append(sentence)
+                ruling = ruled.get(key_of(sentence, cited)) if ruled else None
+                found.append(_ruled(sentence, ruling) if ruling else sentence)
             at += 1
     return Support(sentences=tuple(found))
+
+
+def key_of(sentence: Sentence, cited: CitedAnswer) -> str:
+    """Names a sentence with the passages that it cites, wherever it stands."""
+    cites = (cite for place in sentence.spans for cite in cited.spans[place].span.cites)
+    known = dict.fromkeys(f"{cite.evidence} {cite.passage} {cite.start}" for cite in cites)
+    return fingerprint(sentence.text, *known)
+
+
+_RULED: dict[Verdict, Status] = {
+    "supported": "supported",
+    "partly": "weak",
+    "contradicted": "differs",
+    "absent": "weak",
+}
+
+
+def _ruled(sentence: Sentence, ruling: Judged) -> Sentence:
+    """A doubtful sentence as a model has ruled."""
+    if sentence.status not in ("weak", "differs"):
+        return sentence
+    status = _RULED[ruling.verdict]
+    update: dict[str, object] = {"status": status, "ruled": True}
+    if status == "supported":
+        update["lacks"] = ()
+    if ruling.quote:
+        place = ("evidence", "passage", "start", "end")
+        update |= {name: getattr(ruling, name) for name in place}
+    return sentence.model_copy(update=update)
+
+
+def behind(sentence: Sentence, cited: CitedAnswer) -> list[Behind]:
+    """The passages behind a sentence."""
+    sources = {source.number: source.evidence for source in cited.sources}
+    return list(_behind([cited.spans[place] for place in sentence.spans], sources))
 
 
 def _judged(

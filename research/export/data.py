@@ -41,6 +41,9 @@ field without a value is "", [], 0, false or null.
   each), `undated` (pieces), `author` (of the tones) and, if an earlier report was brought up to date, the run
   `compared` with and `changes` (kind: new, grown, gone, figure; story, headline, evidence, before, after). A
   figure has text, clause, outlet, evidence
+- `conflicts`: figures of different sources for one thing that do not agree: subject, unit, `figures` (text,
+  `clause` that gives it, `evidence` id, `number` of its citation or null, `date` of publication or null, `copies`:
+  other sources with the same text). Those within a news story are in `coverage`
 - `plan`: parts, tasks, edited, notes, failures; null if there was none
 - `rounds`: for each its number `round`, `findings`, `not_run` (planned tasks that were not looked up)
   and `reflections` (sufficient, gap, follow_ups, note, failures). A finding has its task, provider,
@@ -67,6 +70,7 @@ from math import isfinite
 from typing import Any
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
+from research.evidence.conflicts import conflicts
 from research.evidence.markup import encodable
 from research.evidence.registry import Registry
 from research.evidence.support import ACCURACY, support
@@ -122,6 +126,7 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
         "sources": [_source(source) for source in cited.sources] if cited else [],
         "evidence": [_evidence(item) for item in registry],
         "coverage": _coverage(answer.coverage) if answer else None,
+        "conflicts": [one.model_dump(mode="json") for one in conflicts(report, cited)],
         "plan": report.plan.model_dump(mode="json") if report.plan else None,
         "rounds": [_round(report, number, registry) for number in rounds(report)],
         "failures": [item.model_dump(mode="json") for item in failed(report, cited)],

@@ -17,9 +17,11 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
+from research.evidence.conflicts import conflicts as disagreements
 from research.evidence.registry import Registry, gather
 from research.evidence.support import ACCURACY, Counts, Sentence, Stretch, Support, drawn, support
 from research.export import coverage
+from research.export.conflicts import conflicts
 from research.export.inline import BREAKS, bullets, escape, inactive, joined, link
 from research.export.prose import markdown
 from research.export.tables import tables
@@ -66,6 +68,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None, *, footnotes: boo
         *coverage.changes(registry, cited, say),
         f"## {say('answer')}",
         *(_answer(report, cited, say) if cited else _no_answer(report, say)),
+        *conflicts(disagreements(report, cited), registry, say),
         *coverage.coverage(report, registry, cited, say),
         *(_sources(cited, say, footnotes=footnotes) if cited else ()),
         *_places(report, cited, say),

@@ -81,7 +81,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "expires": ("链接约 30 天后失效", "the link expires after about 30 days"),
     "grounding": ("搜索模型的概述，非原文", "the search model's wording, not the page's"),
     # what a file for people adds
-    "contents": ("目录", "Contents"),
     "cited in": ("引用处：", "Cited at:"),
     "cited passages": ("所引段落", "Cited passages"),
     "see there": ("在原网页中查看", "see it on the page"),
@@ -182,6 +181,18 @@ WORDS: dict[str, tuple[str, str]] = {
     "tone.neutral": ("中性", "neutral"),
     "tone.negative": ("负面", "negative"),
     "rough": ("粗略", "rough"),
+    "disagree": ("来源不一致", "Sources disagree"),
+    "disagree help": (
+        "同一个量在不同来源中的数字不同。并列于此，不判断哪一个正确；互为转载的来源只算一次。",
+        "The same quantity with different figures in different sources. Which one is right is not judged; "
+        "copies of one text count once.",
+    ),
+    "disagree.what": ("内容", "What"),
+    "disagree.figure": ("数字", "Figure"),
+    "disagree.source": ("来源", "Source"),
+    "disagree.date": ("日期", "Date"),
+    "disagree.clause": ("原文", "Sentence"),
+    "copies": ("另有 {count} 处转载", "and {count} more with the same text"),
     "conflicts": ("媒体之间的分歧", "Where outlets differ"),
     "conflicts help": (
         "对同一事物给出的不同数字，孰是孰非未作判断。",
@@ -301,7 +312,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "stage.summarise": ("归纳检索结果", "summing up what was found"),
     "stage.reflect": ("反思", "reflecting"),
     "stage.write": ("撰写回答", "writing the answer"),
-    "stage.check": ("检查连接", "checking the connection"),
+    "stage.check": ("检查", "checking"),
     # where was looked
     "source.library": ("资料库", "library"),
     "source.web": ("网络", "web"),

@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from research.settings import REPORT_MODEL, ROLES, Role, SettingError, Settings, model_setting
+from research.settings import (
+    CHECK_MODEL,
+    REPORT_MODEL,
+    ROLES,
+    Role,
+    SettingError,
+    Settings,
+    model_setting,
+)
 
 Provider = Literal["gemini", "openai", "ollama"]
 
@@ -152,6 +160,11 @@ def reporter(settings: Settings) -> Spec | None:
             f"{REPORT_MODEL} is {text!r}; it needs {needs}. Set it, or remove {REPORT_MODEL}."
         )
     return spec
+
+
+def checker(settings: Settings) -> Spec | None:
+    """The model that judges sentences of an answer; None if that is left to the one that reflects."""
+    return parse(settings.check_model, CHECK_MODEL) if settings.check_model else None
 
 
 def gone(name: str) -> str:

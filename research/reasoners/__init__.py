@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from research.records import (
     Draft,
     Finding,
     Options,
+    Passage,
     Plan,
     Question,
     Reflection,
+    Rewritten,
+    Rulings,
     Say,
     Section,
     Tones,
@@ -117,3 +120,31 @@ class Reasoner(Protocol):
     ) -> Tones:
         """How the news of each headline sounds to somebody who asks this; nothing if it cannot be
         told."""
+
+
+class Claim(NamedTuple):
+    """A sentence that cites: its key, its text and its passages, each with the id of its source."""
+
+    key: str
+    text: str
+    passages: tuple[tuple[str, Passage], ...]
+
+
+class Checker(Protocol):
+    """Who judges sentences by the passages that they cite. What fails is part of what comes back."""
+
+    def can(self, options: Options) -> bool:
+        """Whether there is a model that writes and judges the answer of such a run."""
+
+    def author(self, options: Options) -> str:
+        """Who judges, as `provider:name`."""
+
+    async def rule(
+        self, question: Question, claims: Sequence[Claim], options: Options, say: Say
+    ) -> Rulings:
+        """What is ruled of each sentence, by one call."""
+
+    async def rewrite(
+        self, question: Question, claims: Sequence[Claim], options: Options, say: Say
+    ) -> Rewritten:
+        """The sentences so that they say only what their passages say, by one call."""

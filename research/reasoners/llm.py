@@ -17,7 +17,7 @@ from research.evidence.markup import parse
 from research.evidence.registry import addresses
 from research.models.calls import Chat, Prompt
 from research.models.clients import Clients
-from research.models.roles import KEYS, Spec, reporter, roles, usable
+from research.models.roles import KEYS, Spec, checker, reporter, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
 from research.reasoners.drafts import (
@@ -94,6 +94,7 @@ class LLM:
         self._clients = clients
         self._roles = roles(clients.settings)
         self.reporter = reporter(clients.settings)
+        self._checker = checker(clients.settings)
         self._clock = clock
         self._chats: dict[Spec, Chat] = {}
         editor = Editor(self)
@@ -121,6 +122,14 @@ class LLM:
     def reporting(self) -> Chat | None:
         """The model that is set for reports, if one is."""
         return self._chat(self.reporter) if self.reporter else None
+
+    def checking(self, options: Options) -> Chat:
+        """The model that judges sentences: the one that is set for it, else the one that reflects.
+
+        Raises:
+            Trouble: the run's own model is no model's name.
+        """
+        return self._chat(self._checker) if self._checker else self.chat("reflect", options)
 
     def _chat(self, spec: Spec) -> Chat:
         if spec not in self._chats:

@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any
 
 from research.models.calls import Prompt
+from research.reasoners import Claim
 from research.reasoners.material import Listing, plain
 from research.records import (
     MEMORY,
@@ -316,3 +317,68 @@ handle of the piece that says so, copied exactly, in square brackets. Cite in no
         ]
     )
     return Prompt(system, user)
+
+
+# Checking
+
+SENTENCE = 1_000  # characters
+PASSAGE = 3_000
+SHOWN = 3  # passages of a sentence
+_VERDICTS = ("supported", "partly", "contradicted", "absent")
+
+
+def check_schema(count: int) -> dict[str, Any]:
+    """The JSON schema of rulings on sentences."""
+    row = structure(
+        number={"type": "integer"},
+        verdict={"type": "string", "enum": list(_VERDICTS)},
+        quote={"type": "string", "maxLength": 500},
+        reason={"type": "string", "maxLength": 200},
+    )
+    return structure(rulings={"type": "array", "items": row, "maxItems": count})
+
+
+def check_prompt(question: Question, claims: Sequence[Claim], room: int) -> Prompt:
+    """Whether passages say what sentences say."""
+    system = f"""{DESK}
+
+Each numbered sentence of an answer cites passages. Judge each sentence by its own passages alone, \
+whatever you know yourself, and reply with JSON: one entry for each number in "rulings".
+- "verdict": "supported" if the passages say all that the sentence says, in whatever words or language; \
+"partly" if they say some of it and are silent on the rest; "contradicted" if they say something that \
+cannot be true together with it, such as another figure, date, name or the opposite; "absent" if they do \
+not speak of it.
+- "quote": the words of a passage, copied character by character, that the verdict rests on; "" if the \
+verdict is "absent".
+- "reason": in a few words, what is missing or different; "" if supported. \
+{in_language(question.language, "the reasons")}"""
+    return Prompt(system, _claims(claims, room))
+
+
+def rewrite_schema(count: int) -> dict[str, Any]:
+    """The JSON schema of rewritten sentences."""
+    row = structure(number={"type": "integer"}, text={"type": "string", "maxLength": SENTENCE})
+    return structure(rewritten={"type": "array", "items": row, "maxItems": count})
+
+
+def rewrite_prompt(question: Question, claims: Sequence[Claim], room: int) -> Prompt:
+    """Sentences so that they say what their passages say, and no more."""
+    system = f"""{DESK}
+
+Each numbered sentence of an answer says something that its passages do not. Rewrite it so that it says \
+only what its own passages say, with their figures, dates and names, in one plain sentence of about the \
+same length, without Markdown and without citations. Reply with JSON: one entry for each number in \
+"rewritten", its "text" "" if the passages say nothing about the matter. \
+Write each sentence in its own language."""
+    return Prompt(system, _claims(claims, room))
+
+
+def _claims(claims: Sequence[Claim], room: int) -> str:
+    """Sentences with their passages, each shortened so that all of them have room."""
+    shown = sum(min(SHOWN, len(claim.passages)) for claim in claims) or 1
+    most = max(200, min(PASSAGE, (room // 2 - SENTENCE * len(claims)) // shown))
+    out = []
+    for number, claim in enumerate(claims, 1):
+        out.append(f"Sentence {number}:\n{fenced('sentence', claim.text[:SENTENCE])}")
+        out += [fenced("passage", passage.text[:most]) for _, passage in claim.passages[:SHOWN]]
+    return "\n\n".join(out)

@@ -73,7 +73,14 @@ class Desk:
         self.map, self.sources, self.usual = kit.map, kit.sources, kit.usual
         engine = _remote() if settings.runs_url else LocalRuns
         self.runs: Runs = engine(
-            settings, kit.reasoner, kit.sources, kit.usual, kit.closing, kit.store, kit.traces
+            settings,
+            kit.reasoner,
+            kit.sources,
+            kit.usual,
+            kit.closing,
+            kit.store,
+            kit.traces,
+            kit.checker(),
         )
 
     def estimate(self, options: Options, owner: str, plan: Plan | None) -> Estimate:

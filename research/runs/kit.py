@@ -15,7 +15,8 @@ from research.news.feeds import Feeds
 from research.news.gdelt import GDELT
 from research.news.tavily import TavilyNews
 from research.places.service import Service
-from research.reasoners import Reasoner
+from research.reasoners import Checker, Reasoner
+from research.reasoners.checker import ModelChecker
 from research.reasoners.digest import Digest
 from research.reasoners.llm import LLM
 from research.reasoners.places import wanted
@@ -91,7 +92,12 @@ class Kit:
     @property
     def means(self) -> Means:
         """What runs work with."""
-        return Means(self.settings, self.store, self.reasoner, self.sources, self.traces)
+        sources, traces = self.sources, self.traces
+        return Means(self.settings, self.store, self.reasoner, sources, traces, self.checker())
+
+    def checker(self) -> Checker | None:
+        """Who judges the sentences of answers, if that is not left to the rules."""
+        return ModelChecker(self.models, self.reporters) if self.settings.check == "model" else None
 
     def usual(self) -> Options:
         """The limits of a run that brings none: it looks wherever there is something to be found.

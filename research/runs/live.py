@@ -11,7 +11,7 @@ from typing import Any
 
 from research.graph import Context
 from research.models.prices import priced
-from research.reasoners import Reasoner
+from research.reasoners import Checker, Reasoner
 from research.records import Answer, Plan, Reflection, Report, Run, RunStatus, Usage
 from research.runs.files import Files, problem
 from research.runs.ledger import RunLedger
@@ -44,6 +44,7 @@ class Means:
     reasoner: Reasoner
     sources: Mapping[str, Source]
     traces: Tracing = field(default_factory=Tracing)
+    checker: Checker | None = None
     together: Together = field(init=False)
     files: Files = field(init=False)
 
@@ -153,6 +154,8 @@ class Live:
             meter=self.meter,
             spend=self.spend,
             earlier=earlier,
+            checker=means.checker,
+            repair=means.settings.repair,
         )
 
     def _updated(self) -> Earlier | None:

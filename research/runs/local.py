@@ -16,7 +16,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from research.graph import RECURSION_LIMIT, build
-from research.reasoners import Reasoner
+from research.reasoners import Checker, Reasoner
 from research.records import Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
 from research.runs.checkpoints import checkpoints
@@ -44,6 +44,7 @@ class LocalRuns(Runs):
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
         store: Store | None = None,
         traces: Tracing | None = None,
+        checker: Checker | None = None,
     ) -> None:
         """Opens the store, unless it is given an open one, and starts the loop. What `traces` has not
         sent yet is sent at the end.
@@ -57,7 +58,7 @@ class LocalRuns(Runs):
         except StoreError:
             store.close()
             raise
-        means = Means(settings, store, reasoner, dict(sources), traces or Tracing())
+        means = Means(settings, store, reasoner, dict(sources), traces or Tracing(), checker)
         super().__init__(means, usual, closing)
         self._live: dict[str, Live] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}

@@ -19,7 +19,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.errors import APITimeoutError, LangGraphError, NotFoundError
 
 from research.graph import RECURSION_LIMIT
-from research.reasoners import Reasoner
+from research.reasoners import Checker, Reasoner
 from research.records import Check, Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
 from research.runs.check import timed
@@ -56,6 +56,7 @@ class RemoteRuns(Runs):
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
         store: Store | None = None,
         traces: Tracing | None = None,
+        checker: Checker | None = None,
     ) -> None:
         """Opens the store, unless it is given an open one, and starts the loop. The server need not be
         there yet; the traces of its runs are its own.
@@ -69,7 +70,7 @@ class RemoteRuns(Runs):
         except StoreError:
             store.close()
             raise
-        means = Means(settings, store, reasoner, dict(sources), traces or Tracing())
+        means = Means(settings, store, reasoner, dict(sources), traces or Tracing(), checker)
         super().__init__(means, usual, closing)
         key = settings.runs_key.get_secret_value() or None
         self._place = open_address(settings.runs_url)

@@ -138,6 +138,17 @@ class Meter:
         tight = (w for w, used, limit in self._used() if limit < used + 2 * self._largest[w])
         return self.closed or next(tight, "")
 
+    @property
+    def tight(self) -> Why:
+        """Why there is no room for one more call beside those that have to be; "" if there is."""
+        full = (w for w, used, limit in self._used() if limit < used + self._largest[w])
+        return self.writing.why or next(full, "")
+
+    @property
+    def counted(self) -> bool:
+        """Whether each call has to be seen before the next may begin."""
+        return bool(self._limits.tokens or self._limits.cost)
+
     def take(self, task: Task) -> None:
         """Counts a search that is about to begin.
 

@@ -24,7 +24,7 @@ REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 _STAGES = {
     "follow_ups": "reconsider", "is_sufficient": "reflect", "sections": "outline", "route": "plan",
     "tones": "tones", "answerable": "analyse", "sql": "sql",
-    "colour": "check",
+    "colour": "check", "rulings": "rule", "rewritten": "rewrite",
 }  # fmt: skip
 TEXTS = frozenset({"fenced", "wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"})
 TOOLS = frozenset({"nocall", "badargs", "loop", "invent", "parallel"})
@@ -123,6 +123,7 @@ class Brain:
     replaces fields of a stage's JSON, as in `brain.values["plan"] = {"route": "direct"}`. `caller`
     says which tools are called instead of the usual ones; without any, the reply is a text.
     `statements` are the SQL that it writes for a question, one after the other.
+    `judge` makes a ruling of a sentence and its passages, and `rewriter` other words of them.
     `chapters` are the titles of an outline, `tools` the fields with which its searches are made;
     `section` is what is written of a section instead of the usual, or what makes it of the prompt.
     """
@@ -137,6 +138,8 @@ class Brain:
         self.tools: list[dict[str, str]] = []
         self.section: str | Callable[[str], str | None] | None = None
         self.statements: list[str] = []
+        self.judge: Callable[[str, list[str]], dict[str, Any]] = _supported
+        self.rewriter: Callable[[str, list[str]], str] = lambda sentence, passages: passages[0]
         self.caller: Callable[[Ask], Sequence[ToolCall]] | None = None
         self._reflected: dict[str, list[str]] = {}
 
@@ -192,7 +195,7 @@ class Brain:
         told = {
             "plan": self._plan, "reflect": self._reflect,
             "outline": self._outline, "reconsider": self._reconsider, "tones": _tones,
-            "analyse": _analysis, "sql": self._sql,
+            "analyse": _analysis, "sql": self._sql, "rule": self._rule, "rewrite": self._rewrite,
         }  # fmt: skip
         values = told.get(stage, _check)(ask, schema)
         return json.dumps(
@@ -280,6 +283,14 @@ class Brain:
             "why": f"try {tried + 1}",
         }
 
+    def _rule(self, ask: Ask, schema: Schema) -> dict[str, Any]:
+        rows = [{"number": n} | self.judge(s, p) for n, s, p in _sentences(ask.user)]
+        return {"rulings": rows}
+
+    def _rewrite(self, ask: Ask, schema: Schema) -> dict[str, Any]:
+        rows = [{"number": n, "text": self.rewriter(s, p)} for n, s, p in _sentences(ask.user)]
+        return {"rewritten": rows}
+
     def _round(self, ask: Ask) -> int:
         """Which reflection of its run this is.
 
@@ -299,6 +310,21 @@ class Brain:
     def _write(self, ask: Ask) -> str:
         said = self.answer(ask.prompt) if callable(self.answer) else self.answer
         return _answer(ask) if said is None else said
+
+
+def _supported(sentence: str, passages: list[str]) -> dict[str, Any]:
+    return {"verdict": "supported", "quote": passages[0][:40], "reason": ""}
+
+
+def _sentences(text: str) -> list[tuple[int, str, list[str]]]:
+    """The numbered sentences of a prompt, each with its passages."""
+    out: list[tuple[int, str, list[str]]] = []
+    for name, _, content in re.findall(r"<<<(sentence|passage) (\w+)\n(.*?)\n\2 \1>>>", text, re.S):
+        if name == "sentence":
+            out.append((len(out) + 1, content, []))
+        else:
+            out[-1][2].append(content)
+    return out
 
 
 def _analysis(ask: Ask, schema: Schema) -> dict[str, Any]:

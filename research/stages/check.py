@@ -1,0 +1,323 @@
+"""The check stage: a model judges the doubtful sentences of an answer, and those without support go or
+are put in other words. What became of each is kept with the answer.
+
+The step is extra: where there is no room for it, or nobody can be asked, the rules' judgement stands
+and the answer says so. Each call is noted when it is paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from research.evidence.citations import CitedAnswer, number
+from research.evidence.registry import Registry, gather
+from research.evidence.repairing import mended
+from research.evidence.support import Sentence, behind, key_of, said, stretches, support
+from research.reasoners import Checker, Claim
+from research.records import (
+    Answer,
+    Failure,
+    Finding,
+    Judged,
+    Language,
+    Options,
+    Question,
+    Record,
+    Repair,
+    Review,
+    Rewritten,
+    Rulings,
+    Say,
+    Span,
+    fingerprint,
+)
+from research.stages.budget import Ended, Meter
+from research.stages.section import Notes, once
+
+BATCH = 12  # sentences a call
+CALLS = 8  # of each kind, at most
+_R = TypeVar("_R", bound=Record)
+
+_CHECKED: dict[Language, str] = {
+    "zh": "由 {author} 核对了 {n} 句与来源是否相符。",
+    "en": "{author} checked {n} sentence{s} against the sources.",
+}
+_UNCHECKED: dict[Language, str] = {
+    "zh": "有 {n} 句没有由模型核对（{why}），仍按规则判断。",
+    "en": "{n} sentence{s} could not be checked by a model ({why}); the rules' judgement stands.",
+}
+_REPAIRED: dict[Language, str] = {
+    "zh": "没有来源支持的句子：删去 {dropped} 句，改写 {rewritten} 句，原句留在核对记录里。",
+    "en": "Sentences without support: {dropped} removed, {rewritten} rewritten. The record of the check "
+    "has them as they were.",
+}
+_WHY: dict[str, dict[Language, str]] = {
+    "failed": {"zh": "调用失败", "en": "the call failed"},
+    "many": {"zh": "句子太多", "en": "there were too many"},
+    "room": {"zh": "本次研究的上限没有余量", "en": "the run's limits left no room"},
+}
+
+
+@dataclass
+class _Desk:
+    """What one check works with, and what has come of it so far."""
+
+    question: Question
+    registry: Registry
+    checker: Checker
+    options: Options
+    meter: Meter
+    notes: Notes
+    say: Say
+    rulings: dict[str, Judged]
+    failures: list[Failure]
+    why: str = ""  # something was not asked
+
+
+async def checked(
+    question: Question,
+    answer: Answer,
+    findings: Sequence[Finding],
+    checker: Checker,
+    repair: str,
+    options: Options,
+    meter: Meter,
+    notes: Notes,
+    say: Say,
+) -> Answer:
+    """The answer with its review, and put right where `repair` is drop or rewrite."""
+    if answer.unwritten or not checker.can(options):
+        return answer
+    registry = gather([*question.remembered, *findings])
+    desk = _Desk(question, registry, checker, options, meter, notes, say, {}, [])
+    cited = number(answer, registry)
+    found = await asyncio.to_thread(support, cited)
+    if not found.sentences:
+        return answer
+    doubtful = [s for s in found.sentences if s.numbers and s.status in ("weak", "differs")]
+    claims = _claims(doubtful, cited)
+    if claims:
+        say("checking", sentences=len(claims))
+        await _ruled(claims, desk)
+    unchecked = 0 if not desk.why else sum(claim.key not in desk.rulings for claim in claims)
+    review = Review(
+        author=checker.author(options) if claims else "",
+        rulings=tuple(desk.rulings.values()),
+        unchecked=unchecked,
+    )
+    answer = answer.model_copy(update={"review": review})
+    if repair != "off":
+        answer = await _repaired(answer, repair, desk)
+    return _told(answer, desk, len(claims))
+
+
+def _claims(sentences: Iterable[Sentence], cited: CitedAnswer) -> list[Claim]:
+    """Sentences with their passages; one that stands twice is asked about once."""
+    out: dict[str, Claim] = {}
+    for sentence in sentences:
+        key = key_of(sentence, cited)
+        passages = tuple(
+            (item.evidence.id, item.passage.model_copy(update={"text": item.text}))
+            for item in behind(sentence, cited)
+        )
+        out.setdefault(key, Claim(key, sentence.text, passages))
+    return list(out.values())
+
+
+# --- Asking
+
+
+async def _ruled(claims: Sequence[Claim], desk: _Desk) -> None:
+    """Asks about sentences, some at a time."""
+
+    async def ask(batch: Sequence[Claim]) -> Rulings:
+        return await desk.checker.rule(desk.question, batch, desk.options, desk.say)
+
+    keys = {claim.key for claim in claims}
+    for made in await _asked("check", claims, Rulings, ask, desk):
+        desk.failures += made.failures
+        desk.rulings |= {item.key: item for item in made.rulings if item.key in keys}
+
+
+async def _asked(
+    step: str,
+    claims: Sequence[Claim],
+    shape: type[_R],
+    ask: Callable[[Sequence[Claim]], Awaitable[_R]],
+    desk: _Desk,
+) -> list[_R]:
+    """What came of the calls that there was room for: side by side, or one after the other where each
+    counts against a limit."""
+    batches = [claims[at : at + BATCH] for at in range(0, len(claims), BATCH)]
+    if len(batches) > CALLS:
+        desk.why = "many"
+    turn = asyncio.Semaphore(1 if desk.meter.counted else CALLS)
+
+    async def one(batch: Sequence[Claim]) -> _R | None:
+        async with turn:
+            name = (
+                f"{step} {fingerprint(desk.checker.author(desk.options), *(c.key for c in batch))}"
+            )
+            if desk.notes.noted(name) is None and desk.meter.tight:
+                desk.why = "room"
+                return None
+            try:
+                async with desk.meter.writing.open():
+                    made = await once(name, shape, lambda: ask(batch), desk.notes)
+            except Ended:
+                desk.why = "room"
+                return None
+        if getattr(made, "failures", ()):
+            desk.why = "failed"
+        return made
+
+    done = await asyncio.gather(*map(one, batches[:CALLS]))
+    return [made for made in done if made is not None]
+
+
+# --- Putting right
+
+
+async def _repaired(answer: Answer, repair: str, desk: _Desk) -> Answer:
+    """The answer without its unsupported sentences, or with other words for those that have a passage."""
+    cited = number(answer, desk.registry)
+    found = (await asyncio.to_thread(support, cited)).sentences
+    bad = [s for s in found if _unsupported(s, cited, desk)]
+    if not bad:
+        return answer
+    changes = {sentence.at: "" for sentence in bad}
+    if repair == "rewrite":
+        changes |= await _in_other_words(bad, cited, desk)
+    done, answer = await asyncio.to_thread(_changed, answer, cited, changes)
+    texts = {sentence.at: sentence for sentence in bad}
+    repairs = [
+        Repair(before=texts[at].text, after=changes[at], part=_part(texts[at], cited))
+        for at in sorted(done)
+    ]
+    written = {after for at, after in changes.items() if after and at in done}
+    if written:
+        answer, gone = await _judged_again(answer, written, desk)
+        repairs = [r.model_copy(update={"after": ""}) if r.after in gone else r for r in repairs]
+    assert answer.review is not None
+    review = answer.review.model_copy(
+        update={"repairs": tuple(repairs), "kept": len(changes.keys() - done)}
+    )
+    return answer.model_copy(update={"review": review})
+
+
+def _unsupported(sentence: Sentence, cited: CitedAnswer, desk: _Desk) -> bool:
+    ruling = desk.rulings.get(key_of(sentence, cited))
+    if sentence.ruled and ruling:
+        return ruling.verdict in ("absent", "contradicted")
+    return sentence.status in ("none", "differs")
+
+
+def _part(sentence: Sentence, cited: CitedAnswer) -> str:
+    return cited.spans[sentence.spans[0]].span.part if sentence.spans else ""
+
+
+async def _in_other_words(
+    bad: Sequence[Sentence], cited: CitedAnswer, desk: _Desk
+) -> dict[int, str]:
+    """What a model makes of the sentences that cite something, by their places."""
+
+    async def ask(batch: Sequence[Claim]) -> Rewritten:
+        return await desk.checker.rewrite(desk.question, batch, desk.options, desk.say)
+
+    claims = _claims((s for s in bad if s.numbers), cited)
+    texts: dict[str, str] = {}
+    for made in await _asked("rewrite", claims, Rewritten, ask, desk):
+        desk.failures += made.failures
+        texts |= dict(made.texts)
+    places = {s.at: texts[key] for s in bad if s.numbers and (key := key_of(s, cited)) in texts}
+    return {at: text for at, text in places.items() if any(char.isalnum() for char in text)}
+
+
+async def _judged_again(answer: Answer, written: set[str], desk: _Desk) -> tuple[Answer, set[str]]:
+    """Judges what was rewritten; what is still without support goes. Returns those too."""
+    cited = number(answer, desk.registry)
+    mine = {_plain(text): text for text in written}
+    own = [s for s in (await asyncio.to_thread(support, cited)).sentences if _plain(s.text) in mine]
+    doubtful = [s for s in own if s.numbers and s.status in ("weak", "differs")]
+    await _ruled(_claims(doubtful, cited), desk)
+    assert answer.review is not None
+    review = answer.review.model_copy(update={"rulings": tuple(desk.rulings.values())})
+    answer = answer.model_copy(update={"review": review})
+    cited = number(answer, desk.registry)
+    again = (await asyncio.to_thread(support, cited)).sentences
+    held = {_plain(s.text) for s in again if s.status in ("supported", "quoted")}
+    failed = {s.at: "" for s in again if _plain(s.text) in mine and _plain(s.text) not in held}
+    if not failed:
+        return answer, set()
+    gone = {mine[_plain(s.text)] for s in again if s.at in failed}
+    _, answer = await asyncio.to_thread(_changed, answer, cited, failed)
+    return answer, gone
+
+
+def _plain(text: str) -> str:
+    return "".join(char for char in text if char.isalnum())
+
+
+def _changed(
+    answer: Answer, cited: CitedAnswer, changes: dict[int, str]
+) -> tuple[set[int], Answer]:
+    """The answer with some sentences changed, and the places of those that could be."""
+    spans: list[Span] = []
+    done: set[int] = set()
+    at = 0
+    for stretch in stretches(cited):
+        count = len(said(stretch))
+        own = {place - at: new for place, new in changes.items() if at <= place < at + count}
+        kept = [item.span for item in stretch.spans]
+        if own and stretch.nodes:
+            found = mended(kept, own)
+            kept = list(found.spans)
+            done |= {at + place for place in found.done}
+        elif own:  # a quote that is none
+            kept = []
+            done |= {at + place for place in own}
+        spans += kept
+        at += count
+    return done, answer.model_copy(update={"spans": tuple(spans)})
+
+
+# --- What the answer says of it
+
+
+def _told(answer: Answer, desk: _Desk, asked: int) -> Answer:
+    review = answer.review
+    assert review is not None
+    tongue = desk.question.language
+    failures = tuple(dict.fromkeys(desk.failures))
+    ruled = asked - review.unchecked
+    lines = []
+    if asked and len(review.rulings):
+        lines.append(_CHECKED[tongue].format(author=review.author, n=ruled, s="s" * (ruled != 1)))
+    if review.unchecked:
+        n, why = review.unchecked, _WHY[desk.why][tongue]
+        lines.append(_UNCHECKED[tongue].format(n=n, s="s" * (n != 1), why=why))
+    if review.repairs:
+        rewritten = sum(bool(item.after) for item in review.repairs)
+        dropped = len(review.repairs) - rewritten
+        lines.append(_REPAIRED[tongue].format(dropped=dropped, rewritten=rewritten))
+    desk.say(
+        "checked",
+        rulings=len(review.rulings),
+        repairs=len(review.repairs),
+        unchecked=review.unchecked,
+        failures=len(failures),
+    )
+    if not (lines or failures):
+        return answer.model_copy(update={"review": None}) if not review.rulings else answer
+    notice = (Span(kind="notice", text=" ".join(lines)),) if lines else ()
+    first = next((n for n, s in enumerate(answer.spans) if s.kind != "notice"), len(answer.spans))
+    return answer.model_copy(
+        update={
+            "spans": (*answer.spans[:first], *notice, *answer.spans[first:]),
+            "review": review.model_copy(update={"failures": failures}),
+            "failures": tuple(dict.fromkeys((*answer.failures, *failures))),
+        }
+    )

@@ -1,0 +1,38 @@
+"""Where sources disagree, as a table: linked or cited, dated, and with nothing in it that acts."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+from research.evidence.registry import Registry
+from research.export.conflicts import conflicts
+from research.export.words import speaker
+from research.records import Disagreement, Evidence, GivenFigure, Passage
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def test_each_figure_has_its_source_its_date_and_its_sentence() -> None:
+    registry = Registry()
+    item = registry.add(
+        Evidence(
+            id="e2", kind="web", title="A|B](x) <b>", url="https://b.example/", retrieved=NOW,
+            passages=(Passage(id="p", text="t"),),
+        )
+    )  # fmt: skip
+    figures = (
+        GivenFigure(text="40元", clause="门票|40元 <script>", evidence=item.id, copies=2),
+        GivenFigure(text="60元", clause="门票60元", evidence="e1", number=3, date=date(2024, 5, 1)),
+    )
+    one = Disagreement(subject="故宫门票", unit="yuan", figures=figures)
+    heading, _, table = conflicts([one], registry, speaker("zh"))
+    assert heading == "## 来源不一致"
+    rows = table.splitlines()[2:]
+    assert rows[0].startswith("| 故宫门票 | 40元 | [A")
+    assert "](https://b.example/)" in rows[0] and "另有 2 处转载" in rows[0]
+    assert "<script" not in rows[0].replace("\\<", "")
+    assert rows[1] == "|  | 60元 | [3] | 2024-05-01 | 门票60元 |"
+
+
+def test_without_a_conflict_nothing_is_said() -> None:
+    assert list(conflicts([], Registry(), speaker("en"))) == []
