@@ -162,7 +162,7 @@ def made(report: Report, one: Format, words: str) -> Callable[[], bytes]:
     def make() -> bytes:
         try:
             data = one.make()
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it is, there is no file
             _log.exception("the %s file of run %s could not be made", one.kind, report.run.id)
             failed.setdefault(report.run.id, []).append(words)
             raise RuntimeError("the file could not be made") from None
