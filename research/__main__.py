@@ -24,6 +24,7 @@ from rich.text import Text
 
 from research import (
     SUFFIXES,
+    CitedAnswer,
     DatabaseAnswer,
     Estimate,
     Event,
@@ -44,6 +45,7 @@ from research import (
     report_markdown,
     runs,
     stories_json,
+    support,
 )
 
 ANSWERED, FAILED, UNUSABLE, NOTHING, UNCHANGED, STOPPED = 0, 1, 2, 3, 4, 130
@@ -572,6 +574,16 @@ def _follow(run: Run, after: int, screen: _Screen) -> None:
             screen.step((event.time - start).total_seconds(), text, style)
 
 
+def _counted(answer: CitedAnswer) -> str:
+    """How many sentences of an answer have what behind them; empty if it claims nothing."""
+    counts = support(answer).counts
+    told = (("weak", counts.weak), ("with another figure", counts.differs), ("without source", counts.none))  # fmt: skip
+    sentences = "sentence" if counts.total == 1 else "sentences"
+    facts = [f"{counts.quoted + counts.supported} of {counts.total} {sentences} supported"]
+    facts += [f"{n} {what}" for what, n in told if n]
+    return f"{', '.join(facts)}." if counts.total else ""
+
+
 def _finished(report: Report, args: argparse.Namespace) -> int:
     run, answer = report.run, cited(report)
     if run.status == "stopped":
@@ -588,6 +600,8 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
         _save(args.output, text)
     else:
         _put(text)
+    if answer and (counted := _counted(answer)):
+        _Screen().line(counted)
     if run.status == "failed" or answer is None:
         again = f" Go on with: {PROG} resume {run.id}" if run.resumable else ""
         why = run.error or "it has no answer"
