@@ -195,7 +195,7 @@ def _one(one: Listed, found: Support, report: Report, cited: CitedAnswer) -> Non
             text = plain(sentence.text, standing.SHOWN)
             told = standing.why(sentence, cited)
             lines.append(
-                f"- {SYMBOLS[sentence.status]} [{text}](#{key_of(report)}-{place}-{one.number}-open)"
-                f"  \n  :small[{plain(told)}]"
+                f"{SYMBOLS[sentence.status]} [{text}](#{key_of(report)}-{place}-{one.number}-open)"
+                f"  \n:gray[:small[{plain(told)}]]"
             )
-        st.markdown("\n".join(lines))
+        st.markdown("\n\n".join(lines))

@@ -306,7 +306,6 @@ def test_every_format_that_is_offered_is_downloaded_and_is_not_empty(
     visit: Open, language: str
 ) -> None:
     page = visit(language)
-    buttons = '[class*="st-key-download_"] [data-testid="stDownloadButton"] button'
     page.get_by_role("button", name=word("download.more", language)).click()
     page.locator('[class*="st-key-download_json_"]').wait_for()
     names = set()
@@ -314,8 +313,8 @@ def test_every_format_that_is_offered_is_downloaded_and_is_not_empty(
         re.search(r"st-key-(download_\w+)", box.get_attribute("class") or "")
         for box in page.locator('[class*="st-key-download_"]').all()
     ]
-    assert len(keys) >= 7, buttons
-    for key in keys:
+    assert len(keys) >= 7
+    for key in reversed(keys):  # a click beside those that pop up would close them
         assert key
         with page.expect_download() as download:
             page.locator(f".st-key-{key[1]} button").click()
