@@ -75,7 +75,7 @@ def formats(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
     for kind, group, name, suffix, mime, icon in (
         ("pdf", "first", "report_pdf", ".pdf", "application/pdf", ":material/picture_as_pdf:"),
         ("docx", "first", "report_docx", ".docx", _DOCX, ":material/description:"),
-        ("html", "report", "report_html", ".html", "text/html", ":material/html:"),
+        ("page", "report", "report_html", ".html", "text/html", ":material/html:"),
     ):
         if write := _writer(name):
             yield Format(kind, group, t(f"download.{kind}"), suffix, mime, icon,

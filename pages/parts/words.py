@@ -588,7 +588,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "download.pdf": ("下载 PDF", "Download PDF"),
     "download.docx": ("下载 Word", "Download Word"),
     "download.more": ("更多格式", "More formats"),
-    "download.html": ("网页（HTML）", "Web page (HTML)"),
+    "download.page": ("网页（HTML）", "Web page (HTML)"),
     "download.json": ("数据（JSON）", "Data (JSON)"),
     "download.csl": ("引文（CSL-JSON）", "References (CSL-JSON)"),
     "download.bib": ("引文（BibTeX）", "References (BibTeX)"),

@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(S
 LANGUAGES = ("zh", "en")
 SCHEMES = ("light", "dark")
 WIDE, NARROW = {"width": 1440, "height": 1000}, {"width": 390, "height": 844}
+OF_THE_MAP = "download_(geojson|kml|csv|html)_"
+A_TAB = 6  # files: Chromium gives a tab ten in a row
 SMALL = 4.5  # the contrast that small text needs (WCAG AA); a sign needs 3
 
 # The contrast of an element with what is behind it: relative luminances, as WCAG has them. What is
@@ -301,27 +303,33 @@ def test_a_selected_source_shows_its_sentences_and_the_way_to_them(
 # Files
 
 
+def offered(page: Page, language: str) -> list[str]:
+    """The keys of the buttons for files: first those that pop up, since a click beside them closes
+    them. The map has some of its own."""
+    page.get_by_role("button", name=word("download.more", language)).click()
+    page.locator('[class*="st-key-download_json_"]').wait_for()
+    boxes = page.locator('[class*="st-key-download_"]').all()
+    keys = [re.findall(r"st-key-(download_\w+)", box.get_attribute("class") or "") for box in boxes]
+    return [key for (key,) in reversed(keys) if not re.match(OF_THE_MAP, key)]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_format_that_is_offered_is_downloaded_and_is_not_empty(
     visit: Open, language: str
 ) -> None:
-    page = visit(language)
-    page.get_by_role("button", name=word("download.more", language)).click()
-    page.locator('[class*="st-key-download_json_"]').wait_for()
     names = set()
-    keys = [
-        re.search(r"st-key-(download_\w+)", box.get_attribute("class") or "")
-        for box in page.locator('[class*="st-key-download_"]').all()
-    ]
-    assert len(keys) >= 7
-    for key in reversed(keys):  # a click beside those that pop up would close them
-        assert key
-        with page.expect_download() as download:
-            page.locator(f".st-key-{key[1]} button").click()
-        names.add(download.value.suggested_filename)
-        assert Path(download.value.path()).stat().st_size > 10
-    assert len(names) == len(keys)
-    assert all(re.fullmatch(r"sightline-[\w.-]+", name) for name in names)
+    wanted = offered(visit(language), language)
+    assert len(wanted) >= 7
+    for start in range(0, len(wanted), A_TAB):
+        page = visit(language)
+        offered(page, language)
+        for key in wanted[start : start + A_TAB]:
+            with page.expect_download() as download:
+                page.locator(f".st-key-{key} button").click()
+            names.add(download.value.suggested_filename)
+            assert Path(download.value.path()).stat().st_size > 10
+    assert len(names) == len(wanted)
+    assert all(re.fullmatch(r"sightline(-\w+)+(\.\w+)+", name) for name in names)
 
 
 # Layout

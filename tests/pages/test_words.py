@@ -46,7 +46,7 @@ FAMILIES = {
     "count.": ("weak", "differs", "none"),
     "lack.": get_args(records.LackKind),
     "other.": get_args(records.LackKind),
-    "download.": ("pdf", "docx", "html", "csl", "bib", "ris", "sources_csv"),
+    "download.": ("pdf", "docx", "page", "csl", "bib", "ris", "sources_csv"),
     "download_group.": GROUPS,
     "map.": ("geojson", "kml", "csv"),
     "status.": get_args(records.Readiness.model_fields["state"].annotation),
