@@ -54,6 +54,7 @@ from research import (
     report_suffix,
     runs,
     stories_json,
+    support,
 )
 
 ANSWERED, FAILED, UNUSABLE, NOTHING, UNCHANGED, STOPPED = 0, 1, 2, 3, 4, 130
@@ -613,6 +614,16 @@ def _follow(run: Run, after: int, screen: _Screen) -> None:
             screen.step((event.time - start).total_seconds(), text, style)
 
 
+def _counted(answer: CitedAnswer) -> str:
+    """How many sentences of an answer have what behind them; empty if it claims nothing."""
+    counts = support(answer).counts
+    told = (("weak", counts.weak), ("with another figure", counts.differs), ("without source", counts.none))  # fmt: skip
+    sentences = "sentence" if counts.total == 1 else "sentences"
+    facts = [f"{counts.quoted + counts.supported} of {counts.total} {sentences} supported"]
+    facts += [f"{n} {what}" for what, n in told if n]
+    return f"{', '.join(facts)}." if counts.total else ""
+
+
 def _finished(report: Report, args: argparse.Namespace) -> int:
     run, answer = report.run, cited(report)
     if run.status == "stopped":
@@ -627,6 +638,8 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
         _save(args.output, _format(args), report, answer)
     else:
         _put(_json(report_json(report, answer)) if args.json else report_markdown(report, answer))
+    if answer and (counted := _counted(answer)):
+        _Screen().line(counted)
     if run.status == "failed" or answer is None:
         again = f" Go on with: {PROG} resume {run.id}" if run.resumable else ""
         why = run.error or "it has no answer"

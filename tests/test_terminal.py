@@ -113,6 +113,7 @@ def test_the_report_goes_to_standard_output_and_the_progress_to_standard_error(
     assert re.search(r"→ \d+ passages?, [\d.]+ s: 故宫博物院", done.stderr)
     assert "reflection:" in done.stderr
     assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ stretch(es)? with sources$", done.stderr)
+    assert re.search(r"(?m)^\d+ of \d+ sentences? supported\.$", done.stderr)
     assert "\x1b" not in done.stdout + done.stderr
 
 

@@ -6,13 +6,24 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import streamlit as st
 
+from pages.parts import fragments
+from pages.parts import support as standing
 from pages.parts.words import WORDS, lang, local_time, t
-from research import CitedAnswer, Evidence, NumberedSpan, Passage, Report, answer_tree
+from research import (
+    CitedAnswer,
+    Evidence,
+    NumberedSpan,
+    Passage,
+    Report,
+    Sentence,
+    Support,
+    answer_stretches,
+)
 
 SHIPPED = "scenic areas"  # the publisher of what the database that ships says
 _ROW = re.compile(r"row (\d+)")
@@ -30,9 +41,19 @@ _render = st.components.v2.component(
 )
 
 
+class Known(NamedTuple):
+    """What the blocks of an answer are made of: its sources by number, the cells of rows, by the
+    places of spans the sentence that has each, and by sentences what their marks say."""
+
+    sources: dict[int, Evidence]
+    rows: Cells
+    sentences: dict[int, Sentence]
+    marks: dict[int, dict[str, Any]]
+
+
 def draw(report: Report, cited: CitedAnswer) -> None:
-    """The answer of a report."""
-    _draw(report, cited, draft=False)
+    """The answer of a report, with the line of counts above it."""
+    _draw(report, cited, standing.of(report, cited))
     st.caption(f"{t('answer.by')}: {cited.answer.author} · {local_time(cited.answer.made)}")
 
 
@@ -41,19 +62,28 @@ def draw_draft(report: Report, cited: CitedAnswer) -> None:
 
     Drawn again and again it grows in place: what has not changed stays, and so do open passages.
     """
-    _draw(report, cited, draft=True)
+    _draw(report, cited, None)
 
 
-def _draw(report: Report, cited: CitedAnswer, *, draft: bool) -> None:
-    key = f"answer_{report.run.id[:8]}"
+def key_of(report: Report) -> str:
+    """The key of an answer's component, with which the ids of all that is in it begin."""
+    return f"answer_{report.run.id[:8]}"
+
+
+def _draw(report: Report, cited: CitedAnswer, found: Support | None) -> None:
+    key = key_of(report)
+    made = blocks(cited, cells(report), found)
     data = {
         "id": key,
         "lang": "zh-CN" if cited.answer.language == "zh" else "en",
-        "draft": draft,
-        "blocks": [block for block in blocks(cited, cells(report)) if not _repeats(block, report)],
+        "page": "zh-CN" if lang() == "zh" else "en",
+        "draft": found is None,
+        "summary": standing.summary(found, cited) if found else None,
+        "uses": standing.uses(found, cited) if found else {},
+        "blocks": [block for block in made if not _repeats(block, report)],
         "suggestions": cited.answer.suggestions[:SUGGESTIONS],
         "words": {
-            "open": WORDS["answer.open"][0 if lang() == "zh" else 1],
+            "open": _unfilled("answer.open"),
             "visit": t("answer.visit"),
             "sample": t("answer.sample"),
             "unsourced": t("answer.unsourced"),
@@ -61,9 +91,16 @@ def _draw(report: Report, cited: CitedAnswer, *, draft: bool) -> None:
             "grounding": t("answer.grounding"),
             "table": t("answer.table"),
             "suggestions": t("answer.suggestions"),
+            "nearest": _unfilled("support.nearest"),
+            "uses": _unfilled("support.uses"),
         },
     }
     _render(data=data, key=key)
+
+
+def _unfilled(key: str) -> str:
+    """Words whose number the component fills in."""
+    return WORDS[key][0 if lang() == "zh" else 1]
 
 
 def _repeats(block: dict[str, Any], report: Report) -> bool:
@@ -89,22 +126,34 @@ def cells(report: Report) -> Cells:
     return out
 
 
-def blocks(cited: CitedAnswer, rows: Cells | None = None) -> list[dict[str, Any]]:
+def blocks(
+    cited: CitedAnswer, rows: Cells | None = None, found: Support | None = None
+) -> list[dict[str, Any]]:
     """The answer as plain data: texts, and for each citation what its passage shows.
 
-    `rows` are the cells of passages that are rows of a database.
+    `rows` are the cells of passages that are rows of a database; `found` is what stands behind its
+    sentences, of which the doubtful ones are marked.
 
     Text that a model wrote comes as one block for each of its paragraphs, lists, tables and so on,
     with the spans that these cite by their places in the answer.
     """
-    sources = {source.number: source.evidence for source in cited.sources}
+    found = found or Support()
+    known = Known(
+        {source.number: source.evidence for source in cited.sources},
+        rows or {},
+        {at: sentence for sentence in found.sentences for at in sentence.spans},
+        standing.marks(found, cited),
+    )
     out: list[dict[str, Any]] = []
-    for is_text, group in groupby(enumerate(cited.spans), key=lambda at: at[1].span.kind == "text"):
-        run = list(group)
+    for is_text, group in groupby(
+        answer_stretches(cited, found), key=lambda at: at.spans[0].span.kind == "text"
+    ):
         if is_text:
-            out += _written(run, sources, rows or {})
+            for stretch in group:
+                for node in stretch.nodes:
+                    out.append(_written(node, stretch.first, stretch.spans, known))
         else:
-            out += _folded([{"at": at, **_block(item, sources, rows or {})} for at, item in run])
+            out += _folded([_block(stretch.first, stretch.spans[0], known) for stretch in group])
     return out
 
 
@@ -123,50 +172,60 @@ def _is_row(block: dict[str, Any]) -> bool:
     return block["kind"] == "quote" and any("cells" in cite for cite in block["cites"])
 
 
-def _block(item: NumberedSpan, sources: dict[int, Evidence], rows: Cells) -> dict[str, Any]:
-    return {"kind": item.span.kind, "text": item.span.text, **_cited(item, sources, rows)}
+def _block(at: int, item: NumberedSpan, known: Known) -> dict[str, Any]:
+    made = {"kind": item.span.kind, "at": at, "text": item.span.text, **_cited(at, item, known)}
+    sentence = known.sentences.get(at)
+    if sentence and sentence.at in known.marks:
+        made["mark"] = known.marks[sentence.at]
+    return made
 
 
-def _cited(item: NumberedSpan, sources: dict[int, Evidence], rows: Cells) -> dict[str, Any]:
+def _cited(at: int, item: NumberedSpan, known: Known) -> dict[str, Any]:
     return {
         "unsourced": item.unsourced,
-        "cites": [_cite(item, number, sources[number], rows) for number in item.numbers],
+        "cites": [_cite(at, item, number, known) for number in item.numbers],
     }
 
 
-def _written(
-    run: Sequence[tuple[int, NumberedSpan]], sources: dict[int, Evidence], rows: Cells
-) -> Iterator[dict[str, Any]]:
-    first = run[0][0]
-    for node in answer_tree([item for _, item in run]):
-        places = sorted(_places(node))
-        spans = {first + at: _cited(run[at][1], sources, rows) for at in places}
-        yield {"kind": "text", "node": node, "first": first, "spans": spans}
+def _written(node: Any, first: int, spans: Sequence[NumberedSpan], known: Known) -> dict[str, Any]:
+    pointed = list(_pointed(node))
+    places = sorted({at for kind, at in pointed if kind == "cite"})
+    marked = sorted({at for kind, at in pointed if kind == "mark"})
+    return {
+        "kind": "text",
+        "node": node,
+        "first": first,
+        "spans": {first + at: _cited(first + at, spans[at], known) for at in places},
+        "marks": {at: known.marks[at] for at in marked},
+    }
 
 
-def _places(node: Any) -> Iterator[int]:
-    """The spans that a node of the tree cites."""
+def _pointed(node: Any) -> Iterator[tuple[str, int]]:
+    """The spans that a node of the tree cites and the sentences that are marked in it."""
     if isinstance(node, dict):
         if node["t"] == "cite":
-            yield node["span"]
+            yield "cite", node["span"]
+        elif node["t"] == "mark":
+            yield "mark", node["sentence"]
         for child in node.get("c", ()):
-            yield from _places(child)
+            yield from _pointed(child)
 
 
-def _cite(item: NumberedSpan, number: int, evidence: Evidence, rows: Cells) -> dict[str, Any]:
-    (passage, start, end), *others = _stretches(item, evidence)
+def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, Any]:
+    evidence = known.sources[number]
+    (passage, start, end), *others = _stretches(item, evidence, known.sentences.get(at))
     kind = evidence.kind
-    shown = _shown(passage, start, end, kind, rows)
+    shown = _shown(passage, start, end, kind, known.rows)
     title = passage.title or evidence.title
     return {
         "n": number,
         "title": title,
         "where": " · ".join(filter(None, [title, shown["heading"]])),
         **shown,
-        "more": [_shown(*other, kind, rows) for other in others],
+        "more": [_shown(*other, kind, known.rows) for other in others],
         "code": _statement(evidence),
         "facts": f"{_dated(evidence)} · {t('answer.retrieved')} {local_time(evidence.retrieved)}",
-        "url": evidence.url,
+        "url": fragments.address(evidence, passage, start, end),
         "host": host(evidence),
         "expires": t("answer.expires") if evidence.expires else "",
         "sample": evidence.sample,
@@ -227,8 +286,13 @@ def _from_database(passage: Passage, rows: Cells) -> dict[str, Any]:
     return shown
 
 
-def _stretches(item: NumberedSpan, evidence: Evidence) -> list[tuple[Passage, int, int]]:
-    """The passages behind a citation and the stretch of each that is meant."""
+def _stretches(
+    item: NumberedSpan, evidence: Evidence, sentence: Sentence | None = None
+) -> list[tuple[Passage, int, int]]:
+    """The passages behind a citation and the stretch of each that is meant.
+
+    The passage that comes nearest to the sentence comes first, with the stretch of it that does.
+    """
     wanted = {cite.passage: cite for cite in item.span.cites}
     out = []
     for passage in evidence.passages:
@@ -239,9 +303,17 @@ def _stretches(item: NumberedSpan, evidence: Evidence) -> list[tuple[Passage, in
             at = passage.text.find(item.span.text)
             if at >= 0:
                 return [(passage, at, at + len(item.span.text))]
+        elif sentence and _nearest(sentence, evidence, passage):
+            out.insert(0, (passage, sentence.start, sentence.end))
+            continue
         whole = cite.end - cite.start >= len(passage.text)
         out.append((passage, 0, 0) if whole else (passage, cite.start, cite.end))
     return out or [(evidence.passages[0], 0, 0)]
+
+
+def _nearest(sentence: Sentence, evidence: Evidence, passage: Passage) -> bool:
+    same = (sentence.evidence, sentence.passage) == (evidence.id, passage.id)
+    return same and sentence.start < sentence.end
 
 
 def host(evidence: Evidence) -> str:

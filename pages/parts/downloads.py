@@ -1,32 +1,186 @@
-"""What can be taken away from a run."""
+"""What can be taken away from a run: the report, its sources, its places and its tables.
+
+Every format is a row of a table here. Its file is made when somebody asks for it.
+"""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
 import streamlit as st
 
+import research
 from pages.parts.words import t
-from research import CitedAnswer, Report, file_name, report_json, report_markdown
+from research import (
+    CitedAnswer,
+    Place,
+    Report,
+    file_name,
+    geojson,
+    kml,
+    located,
+    places_csv,
+    report_json,
+    report_markdown,
+    rows_csv,
+    rows_excel,
+)
+
+_log = logging.getLogger(__name__)
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_MARKDOWN, _FAILED = "markdown", "downloads_failed"  # in the session
+GROUPS = ("report", "sources", "places", "tables", "all")  # of what is offered under "more"
+
+Made = Callable[[], str | bytes]
+
+
+class Format(NamedTuple):
+    """A kind of file: `kind` is of its key, `words` of its button, `n` of which table it is."""
+
+    kind: str
+    group: str
+    words: str
+    suffix: str
+    mime: str
+    icon: str
+    make: Made
+    n: int = 0
 
 
 def draw(report: Report, cited: CitedAnswer | None) -> None:
-    """The report as Markdown and as JSON, under names that are made, never taken from outside."""
-    key = report.run.id[:8]
+    """The report in the usual formats, and all others behind a button."""
+    offered = list(formats(report, cited))
     with st.container(horizontal=True):
-        st.download_button(
-            t("download.markdown"),
-            report_markdown(report, cited),
-            file_name=file_name(report, ".md"),
-            mime="text/markdown",
-            key=f"download_md_{key}",
-            on_click="ignore",
-            icon=":material/download:",
-        )
-        st.download_button(
-            t("download.json"),
-            report_json(report, cited),
-            file_name=file_name(report, ".json"),
-            mime="application/json",
-            key=f"download_json_{key}",
-            on_click="ignore",
-            icon=":material/data_object:",
-        )
+        for one in offered:
+            if one.group == "first":
+                _button(report, one, main=True)
+        with st.popover(t("download.more"), icon=":material/more_horiz:"):
+            for group in GROUPS:
+                if members := [one for one in offered if one.group == group]:
+                    st.caption(t(f"download_group.{group}"))
+                    with st.container(horizontal=True):
+                        for one in members:
+                            _button(report, one)
+    for words in st.session_state.get(_FAILED, {}).pop(report.run.id, ()):
+        st.error(t("download.failed", what=words))
+
+
+def formats(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
+    """What can be made of a run, in the order in which it is offered."""
+    yield Format("md", "first", t("download.markdown"), ".md", "text/markdown",
+                 ":material/download:", lambda: report_markdown(report, cited))  # fmt: skip
+    for kind, group, name, suffix, mime, icon in (
+        ("pdf", "first", "report_pdf", ".pdf", "application/pdf", ":material/picture_as_pdf:"),
+        ("docx", "first", "report_docx", ".docx", _DOCX, ":material/description:"),
+        ("page", "report", "report_html", ".html", "text/html", ":material/html:"),
+    ):
+        if write := _writer(name):
+            yield Format(kind, group, t(f"download.{kind}"), suffix, mime, icon,
+                         lambda write=write: write(report, cited))  # fmt: skip
+    yield Format("json", "report", t("download.json"), ".json", "application/json",
+                 ":material/data_object:", lambda: report_json(report, cited))  # fmt: skip
+    if cited is not None and cited.sources:
+        yield from _of_sources(cited)
+    yield from _of_places(report)
+    yield from _of_tables(report)
+    if write_all := _writer("report_zip"):
+        yield Format("zip", "all", t("download.zip"), ".zip", "application/zip",
+                     ":material/folder_zip:", lambda: write_all(report, cited))  # fmt: skip
+
+
+def _of_sources(cited: CitedAnswer) -> Iterator[Format]:
+    for kind, name, suffix, mime in (
+        ("csl", "csl_json", ".csl.json", "application/vnd.citationstyles.csl+json"),
+        ("bib", "bibtex", ".bib", "application/x-bibtex"),
+        ("ris", "ris", ".ris", "application/x-research-info-systems"),
+        ("sources_csv", "sources_csv", ".sources.csv", "text/csv"),
+    ):
+        if write := _writer(name):
+            yield Format(kind, "sources", t(f"download.{kind}"), suffix, mime,
+                         ":material/format_quote:",
+                         lambda write=write: write(cited.sources))  # fmt: skip
+
+
+def _of_places(report: Report) -> Iterator[Format]:
+    found: dict[str, Place] = {}
+    for item in report.evidence:
+        if item.place and located(item.place):
+            found.setdefault(item.place.id, item.place)
+    places, title = tuple(found.values()), report.run.question
+    if not places:
+        return
+    files: tuple[tuple[str, str, str, Made], ...] = (
+        ("geojson", ".geojson", "application/geo+json", lambda: geojson(places)),
+        ("kml", ".kml", "application/vnd.google-earth.kml+xml", lambda: kml(places, title)),
+        ("csv", ".places.csv", "text/csv", lambda: places_csv(places)),
+    )
+    for kind, suffix, mime, make in files:
+        yield Format(f"places_{kind}", "places", t(f"map.{kind}"), suffix, mime,
+                     ":material/place:", make)  # fmt: skip
+
+
+def _of_tables(report: Report) -> Iterator[Format]:
+    tables = [one.rows for one in report.findings if one.rows and one.rows.rows]
+    for n, rows in enumerate(tables, 1):
+        which = n if len(tables) > 1 else 0
+        files = (("csv", ".csv", "text/csv", rows_csv), ("excel", ".xlsx", _XLSX, rows_excel))
+        for kind, suffix, mime, write in files:
+            yield Format(f"table{n}_{kind}", "tables", t(f"rows.{kind}"), f".rows{n}{suffix}", mime,
+                         ":material/table:", lambda write=write, rows=rows: write(rows),
+                         which)  # fmt: skip
+
+
+def _writer(name: str) -> Callable[..., str | bytes] | None:
+    """A writer of the engine, if it has that one."""
+    found: Callable[..., str | bytes] | None = getattr(research, name, None)
+    return found
+
+
+def _button(report: Report, one: Format, *, main: bool = False) -> None:
+    words = f"{one.words} {one.n}" if one.n else one.words
+    make = made(report, one, words)
+    st.download_button(
+        words,
+        _kept(report, make) if one.kind == "md" else make,
+        # Names are made, never taken from outside.
+        file_name=file_name(report, one.suffix),
+        mime=one.mime,
+        key=f"download_{one.kind}_{report.run.id[:8]}",
+        on_click="ignore",
+        icon=one.icon,
+        type="secondary" if main else "tertiary",
+    )
+
+
+def made(report: Report, one: Format, words: str) -> Callable[[], bytes]:
+    """Makes the file. That it failed is told at once by the button, and by the page from then on."""
+    failed: dict[str, list[str]] = st.session_state.setdefault(_FAILED, {})
+
+    def make() -> bytes:
+        try:
+            data = one.make()
+        except Exception:  # noqa: BLE001 - whatever it is, there is no file
+            _log.exception("the %s file of run %s could not be made", one.kind, report.run.id)
+            failed.setdefault(report.run.id, []).append(words)
+            raise RuntimeError("the file could not be made") from None
+        return data.encode("utf-8", "replace") if isinstance(data, str) else data
+
+    return make
+
+
+def _kept(report: Report, make: Callable[[], bytes]) -> bytes | Callable[[], bytes]:
+    """The file of an answer that is done, made once; before that it is made when it is asked for."""
+    if report.answer is None or report.run.status != "done":
+        return make
+    key = (report.run.id, report.answer.made)
+    known = st.session_state.get(_MARKDOWN)
+    if known is None or known[0] != key:
+        try:
+            st.session_state[_MARKDOWN] = known = (key, make())
+        except RuntimeError:
+            return make
+    data: bytes = known[1]
+    return data

@@ -608,7 +608,8 @@ def draw_report(report: Report, key: str, *, narrow: bool = True) -> bool:
         finding.rows for finding in report.findings
     )  # each row of a table selects its place
     draw(seen, tuple(centres.values()), key=key, narrow=narrow, linked=linked)
-    downloads(seen, tuple(centres.values()), report.run.question, file_name(report, ""), key=key)
+    name = file_name(report, "").rstrip(".")
+    downloads(seen, tuple(centres.values()), report.run.question, name, key=key)
     return True
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.parts import (
     answer,
+    conflicts,
     coverage,
     downloads,
     effort,
@@ -350,7 +351,7 @@ def finished(run: Run) -> None:
     coverage.draw(report, numbered)
     if numbered is not None:
         st.markdown(f"#### {t('sources.title')}")
-        sources.draw(numbered, run.id[:8])
+        sources.draw(report, numbered)
     downloads.draw(report, numbered)
     st.markdown(f"#### {t('run.activity')}")
     progress.draw(view, run)
@@ -365,6 +366,7 @@ def outcome(report: Report, numbered: CitedAnswer | None) -> None:
         answer.draw(report, numbered)
         if numbered.answer.failures:
             failures(numbered.answer.failures)
+        conflicts.draw(report, numbered)
 
 
 def failures(failed: tuple) -> None:  # type: ignore[type-arg]

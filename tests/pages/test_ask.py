@@ -508,7 +508,8 @@ def test_the_sources_are_numbered_from_one_and_each_is_cited(visit: Visit) -> No
 def test_an_answer_can_be_taken_away_as_markdown_and_as_json(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
     labels = [button.label for button in visitor.at.get("download_button")]
-    assert labels == [english("download.markdown"), english("download.json")]
+    assert labels[0] == english("download.markdown")
+    assert english("download.json") in labels
 
 
 def test_an_answer_from_the_sample_library_says_so(visit: Visit) -> None:

@@ -208,6 +208,8 @@ def test_a_citation_is_reached_and_opened_by_the_keyboard(watch: Watch, server: 
     settled(page)
     page.locator('[class*="st-key-new"] button').focus()
     page.keyboard.press("Tab")
+    assert page.locator(".sl-counts > summary:focus").count() == 1
+    page.keyboard.press("Tab")
     focused = page.locator(":focus")
     assert "sl-cite" in (focused.get_attribute("class") or "")
     passage = page.locator(f"#{focused.get_attribute('aria-controls')}")

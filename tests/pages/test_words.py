@@ -11,6 +11,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from pages.parts.downloads import GROUPS
 from pages.parts.words import WORDS, size
 from research import records
 from research.library.prepare import Added
@@ -40,6 +41,14 @@ FAMILIES = {
     "watch.": ("new", "gone", "grown", "figure"),  # kinds of changes
     "step.": ("searching", "waiting"),
     "section.": ("waiting", "searching", "writing", "reflecting", "done"),
+    "standing.": get_args(records.Status),
+    "meaning.": get_args(records.Status),
+    "count.": ("weak", "differs", "none"),
+    "lack.": get_args(records.LackKind),
+    "other.": get_args(records.LackKind),
+    "download.": ("pdf", "docx", "page", "csl", "bib", "ris", "sources_csv"),
+    "download_group.": GROUPS,
+    "map.": ("geojson", "kml", "csv"),
     "status.": get_args(records.Readiness.model_fields["state"].annotation),
 }
 HAN = "[\u4e00-\u9fff]"

@@ -1,5 +1,6 @@
 // Draws an answer from its blocks. Every text becomes a text node: nothing from outside is markup.
-// A click on a citation opens its passage below the block it stands in; Escape closes it.
+// A click on a citation opens its passage below the block it stands in, and one on a mark says why
+// the sentence is marked; Escape closes either.
 
 // Without what would turn the direction of the text behind it: a citation, a name, the next fact.
 const straight = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
@@ -21,6 +22,35 @@ const link = (url, text) => {
   return node;
 };
 
+// Ways to another place of the answer
+
+const bring = (target) => {
+  if (!target) return;
+  for (let at = target.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  target.scrollIntoView({ block: "center", behavior: still ? "auto" : "smooth" });
+  target.focus({ preventScroll: true });
+  const line = target.closest("p, li, td, th, .sl-quote") ?? target;
+  line.classList.add("sl-found");
+  setTimeout(() => line.classList.remove("sl-found"), 2000);
+};
+
+const way = (text, id) => {
+  const button = make("button", "sl-way", text);
+  button.type = "button";
+  button.onclick = () => bring(document.getElementById(id));
+  return button;
+};
+
+const symbol = (status) => {
+  const node = make("span", `sl-symbol sl-${status}`, status === "differs" ? "≠" : "");
+  node.setAttribute("aria-hidden", "true");
+  return node;
+};
+
+const citeId = (prefix, at, n) => `${prefix}-${at}-${n}-open`;
+const markId = (prefix, at) => `${prefix}-mark-${at}`;
+
 // Passages
 
 const stretch = (shown, words) => {
@@ -40,7 +70,29 @@ const stretch = (shown, words) => {
   return parts;
 };
 
-const passage = (cite, words, id) => {
+// The sentences that use a source, listed once somebody wants to see them.
+const used = (cite, view) => {
+  const found = view.uses[cite.n] ?? [];
+  if (found.length < 2) return [];
+  const root = make("details", "sl-uses");
+  root.append(make("summary", "", view.words.uses.replace("{n}", found.length)));
+  root.ontoggle = () => {
+    if (!root.open || root.querySelector("ul")) return;
+    const list = make("ul");
+    for (const one of found) {
+      const item = make("li");
+      const go = way(one.text, citeId(view.prefix, one.at, cite.n));
+      go.title = one.name;
+      item.append(symbol(one.status), go);
+      list.append(item);
+    }
+    root.append(list);
+  };
+  return [root];
+};
+
+const passage = (cite, view, id) => {
+  const { words } = view;
   const box = make("div", "sl-passage");
   box.id = id;
   box.hidden = true;
@@ -63,43 +115,84 @@ const passage = (cite, words, id) => {
     if (cite.expires) where.append(` · ${cite.expires}`);
     box.append(where);
   }
+  box.append(...used(cite, view));
   return box;
 };
 
-// The button of a citation; its passage goes to `boxes`, to be put below the block.
-const citation = (cite, id, view, boxes) => {
-  const { words, opened } = view;
-  const box = passage(cite, words, id);
-  const button = make("button", "sl-cite", `[${cite.n}]`);
-  button.type = "button";
-  button.setAttribute("aria-controls", id);
-  button.setAttribute("aria-label", words.open.replace("{n}", cite.n));
-  button.title = cite.where;
+// A button that opens a box, and closes it again.
+const opener = (button, box, view) => {
   const show = (open) => {
     box.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
-    open ? opened.add(id) : opened.delete(id);
+    open ? view.opened.add(box.id) : view.opened.delete(box.id);
   };
   const close = (event) => {
     if (event.key !== "Escape" || box.hidden) return;
     show(false);
     button.focus();
   };
-  show(opened.has(id));
+  button.type = "button";
+  button.setAttribute("aria-controls", box.id);
+  show(view.opened.has(box.id));
   button.onclick = () => show(box.hidden);
   button.addEventListener("keydown", close);
   box.addEventListener("keydown", close);
-  boxes.push(box);
   return button;
 };
 
-const marks = (item, id, view, boxes) => {
-  const found = item.cites.map((cite) => citation(cite, `${id}-${cite.n}`, view, boxes));
+// The button of a citation; its passage goes to `boxes`, to be put below the block.
+const citation = (cite, at, view, boxes) => {
+  const box = passage(cite, view, `${view.prefix}-${at}-${cite.n}`);
+  const button = make("button", "sl-cite", `[${cite.n}]`);
+  button.id = citeId(view.prefix, at, cite.n);
+  button.setAttribute("aria-label", view.words.open.replace("{n}", cite.n));
+  button.title = cite.where;
+  boxes.push(box);
+  return opener(button, box, view);
+};
+
+const cites = (item, at, view, boxes) => {
+  const found = item.cites.map((cite) => citation(cite, at, view, boxes));
   if (item.unsourced) found.push(make("span", "sl-tag sl-unsourced", view.words.unsourced));
   return found;
 };
 
-// Citations stay on the line of the last word; of many, the first.
+// The mark of a sentence that is worth checking; what it says goes to `boxes`.
+const mark = (item, view, boxes) => {
+  const id = markId(view.prefix, item.at);
+  const box = make("div", "sl-passage sl-why");
+  box.id = `${id}-why`;
+  box.lang = view.page;
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", item.name);
+  const head = make("div");
+  head.append(symbol(item.status), make("strong", "", item.name));
+  box.append(head);
+  if (item.reasons.length) {
+    const list = make("ul");
+    list.append(...item.reasons.map((reason) => make("li", "", reason)));
+    box.append(list);
+  }
+  if (item.near) {
+    const go = make("button", "sl-way", view.words.nearest.replace("{n}", item.near.n));
+    go.type = "button";
+    go.onclick = () => {
+      const cite = document.getElementById(citeId(view.prefix, item.near.at, item.near.n));
+      if (cite?.getAttribute("aria-expanded") === "false") cite.click();
+      bring(cite);
+    };
+    box.append(go);
+  }
+  const button = make("button", `sl-mark sl-is-${item.status}`);
+  button.id = id;
+  button.append(symbol(item.status));
+  button.setAttribute("aria-label", item.label);
+  button.title = item.label;
+  boxes.push(box);
+  return opener(button, box, view);
+};
+
+// Citations and marks stay on the line of the last word; of many, the first.
 const attach = (into, found) => {
   const tail = make("span", "sl-tail");
   const last = into.lastChild;
@@ -110,8 +203,14 @@ const attach = (into, found) => {
   } else if (last) {
     tail.append("\u2060");
   }
+  const more = found.slice(2);
+  const behind = more.at(-1)?.matches(".sl-mark") ? more.splice(-2) : [];
   tail.append(...found.slice(0, 2));
-  into.append(tail, ...found.slice(2));
+  into.append(tail, ...more);
+  if (!behind.length) return;
+  const end = make("span", "sl-tail");
+  end.append(...behind);
+  into.append(end);
 };
 
 // What a model wrote
@@ -128,7 +227,12 @@ const inline = (into, nodes, view, boxes) => {
   for (const node of nodes) {
     if (node.t === "cite") {
       const at = view.first + node.span;
-      found.push(...marks(view.spans[at], `${view.prefix}-${at}`, view, boxes));
+      found.push(...cites(view.spans[at], at, view, boxes));
+      continue;
+    }
+    if (node.t === "mark") {
+      const item = view.marks[node.sentence];
+      if (item) found.push(mark(item, view, boxes));
       continue;
     }
     settle();
@@ -218,7 +322,8 @@ const quoted = (item, view) => {
   const root = make("div", item.kind === "quote" ? "sl-quote" : "");
   const boxes = [];
   root.append(straight(item.kind === "quote" ? `“${item.text}”` : item.text));
-  const found = marks(item, `${view.prefix}-${item.at}`, view, boxes);
+  const found = cites(item, item.at, view, boxes);
+  if (item.mark) found.push(mark(item.mark, view, boxes));
   if (found.length) attach(root, found);
   if (item.cites.length && item.kind === "quote") root.append(make("span", "sl-where", item.cites[0].where));
   root.append(...boxes);
@@ -240,7 +345,44 @@ const block = (item, view) => {
   if (item.kind === "notice") return make("div", "sl-notice", item.text);
   if (item.kind === "rows") return folded(item, view);
   if (item.kind !== "text") return quoted(item, view);
-  return fill(make("div", "sl-text"), [item.node], { ...view, first: item.first, spans: item.spans });
+  return fill(make("div", "sl-text"), [item.node], { ...view, first: item.first, spans: item.spans, marks: item.marks });
+};
+
+// The line above the answer: how many sentences have what behind them, and which to look at.
+const summary = (item, view) => {
+  const id = `${view.prefix}-counts`;
+  const root = make("details", "sl-counts");
+  root.lang = view.page;
+  root.open = view.opened.has(id);
+  root.ontoggle = () => (root.open ? view.opened.add(id) : view.opened.delete(id));
+  root.append(make("summary", "", item.line));
+  const inner = make("div", "sl-explained");
+  if (item.doubtful.length) {
+    inner.append(make("div", "sl-label", item.title));
+    const list = make("ul", "sl-doubtful");
+    for (const one of item.doubtful) {
+      const line = make("li");
+      const words = make("div");
+      const go = way(one.text, markId(view.prefix, one.at));
+      go.lang = view.lang;
+      words.append(go, make("div", "sl-facts", one.why));
+      line.append(symbol(one.status), words);
+      list.append(line);
+    }
+    inner.append(list);
+  }
+  inner.append(make("div", "sl-label", item.legend));
+  const legend = make("ul", "sl-legend");
+  for (const one of item.meanings) {
+    const line = make("li");
+    const words = make("div");
+    words.append(make("strong", "", one.name), ` ${one.text}`);
+    line.append(symbol(one.status), words);
+    legend.append(line);
+  }
+  inner.append(legend, ...item.notes.map((note) => make("p", "", note)));
+  root.append(inner);
+  return root;
 };
 
 // HTML of the search engine, which its terms want shown as it is: shut off from the page. It can run
@@ -292,13 +434,15 @@ export default function ({ parentElement, data }) {
   states.set(parentElement, state);
   const root = parentElement.querySelector(".sl-answer");
   const { words } = data;
-  const view = { words, prefix: data.id, opened: state.opened };
-  const said = JSON.stringify(words);
+  const view = { words, prefix: data.id, opened: state.opened, uses: data.uses, lang: data.lang, page: data.page };
+  const said = JSON.stringify([words, data.uses]);
   root.lang = data.lang;
   root.setAttribute("aria-busy", String(data.draft));
   caret(root, false);
   if (state.root !== root) Object.assign(state, { root, kept: [] });
+  const above = data.summary ? [data.summary] : [];
   state.kept = update(root, state.kept, [
+    ...above.map((item) => ({ json: JSON.stringify(item), draw: () => summary(item, view) })),
     ...data.blocks.map((item) => ({ json: JSON.stringify(item) + said, draw: () => block(item, view) })),
     ...data.suggestions.map((html) => ({ json: said + html, draw: () => suggestion(html, words) })),
   ]);

@@ -1,0 +1,62 @@
+"""Where sources disagree about a figure: what each of them says, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+import research
+from pages.parts.answer import host
+from pages.parts.words import number, t
+from research import CitedAnswer, Evidence, Report
+
+SHORT, HEIGHT = 10, 390  # rows that the table shows all, and else its height in pixels
+
+
+def draw(report: Report, cited: CitedAnswer) -> None:
+    """The table of the disagreements; nothing if there are none."""
+    find = getattr(research, "conflicts", None)
+    found = find(report, cited) if find else ()
+    if found:
+        table(found, report)
+
+
+def table(found: Any, report: Report) -> None:
+    """A row for each figure that a source gives, those of one subject below each other."""
+    known = {item.id: item for item in report.evidence}
+    rows = [row(one, given, known) for one in found for given in one.figures]
+    st.markdown(f"#### {t('conflicts.title')}")
+    st.caption(t("conflicts.help"))
+    column = st.column_config
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        key=f"conflicts_{report.run.id[:8]}",
+        alt=t("conflicts.title"),
+        placeholder="–",
+        height=HEIGHT if len(rows) > SHORT else "content",
+        column_config={
+            "subject": column.TextColumn(t("conflicts.subject"), width="medium"),
+            "figure": column.TextColumn(t("conflicts.figure"), width="small"),
+            "clause": column.TextColumn(t("conflicts.clause"), width="large"),
+            "source": column.TextColumn(t("conflicts.source"), width="medium"),
+            "date": column.DateColumn(t("sources.date"), format="YYYY-MM-DD", width=100),
+        },
+    )
+
+
+def row(one: Any, given: Any, known: dict[str, Evidence]) -> dict[str, Any]:
+    """What one source says. `copies` are the further sources that say it in the same words."""
+    item = known.get(given.evidence)
+    mark = f"[{given.number}] " if given.number else ""
+    name = (item.title or host(item)) if item else ""
+    more = f" · {t('conflicts.copies', n=number(given.copies))}" if given.copies else ""
+    return {
+        "subject": one.subject,
+        "figure": given.text,
+        "clause": given.clause,
+        "source": f"{mark}{name}{more}",
+        "date": given.date,
+    }

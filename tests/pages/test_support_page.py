@@ -1,0 +1,333 @@
+"""What stands behind the sentences of an answer, as the pages tell it: marks, counts, sources, files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest import MonkeyPatch
+
+import research
+from pages.parts import answer, conflicts, downloads, sources
+from pages.parts import support as standing
+from pages.parts.words import WORDS
+from research import CitedAnswer, Report, Sentence, Span, Support, cited, runs, support
+from research.records import Lack
+from tests.pages.checked_run import QUOTED, SOURCES, evidence, found, put
+from tests.pages.visitor import Visitor
+
+Visit = Callable[..., Visitor]
+HOSTILE = "<img src=x onerror=alert(1)> [x](javascript:alert(1)) ![y](https://evil.example/y) $a$"
+
+
+@pytest.fixture(params=["zh", "en"])
+def language(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def run_id(folder: Path, language: Any) -> str:
+    return put(runs.desk().runs.store, language)
+
+
+def report_of(run_id: str) -> tuple[Report, CitedAnswer]:
+    report = runs.report(run_id)
+    assert report is not None
+    numbered = cited(report)
+    assert numbered is not None
+    return report, numbered
+
+
+def differing(numbered: CitedAnswer) -> Support:
+    """The support of the answer, in which the second sentence has another figure than its source."""
+    known = support(numbered)
+    lack = Lack(kind="figure", text="80", found="60")
+    return Support(
+        sentences=tuple(
+            s.model_copy(update={"status": "differs", "lacks": (lack,)}) if s.at == 1 else s
+            for s in known.sentences
+        )
+    )
+
+
+def marked(blocks: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    return {at: mark for block in blocks for at, mark in block.get("marks", {}).items()}
+
+
+# Marks
+
+
+def test_every_doubtful_sentence_has_one_mark_that_says_why(run_id: str) -> None:
+    _, numbered = report_of(run_id)
+    known = support(numbered)
+    marks = marked(answer.blocks(numbered, {}, known))
+    assert sorted(marks) == [sentence.at for sentence in known.doubtful]
+    assert {mark["status"] for mark in marks.values()} >= {"weak", "none"}
+    for sentence in known.doubtful:
+        assert marks[sentence.at]["label"].startswith(WORDS[f"standing.{sentence.status}"][1])
+
+
+def test_a_figure_that_differs_is_told_with_both_figures(run_id: str) -> None:
+    _, numbered = report_of(run_id)
+    mark = marked(answer.blocks(numbered, {}, differing(numbered)))[1]
+    assert mark["label"] == "Differs from its source: figure differs: 80 here, 60 in the source"
+    assert mark["near"] == {"n": 1, "at": support(numbered).sentences[1].spans[0]}
+
+
+def test_a_source_that_does_not_exist_is_told(run_id: str) -> None:
+    _, numbered = report_of(run_id)
+    labels = [mark["label"] for mark in marked(answer.blocks(numbered, {}, support(numbered))).values()]  # fmt: skip
+    assert sum(WORDS["support.unsourced"][1] in label for label in labels) == 1
+
+
+def test_a_draft_has_no_marks_and_no_counts(run_id: str, monkeypatch: MonkeyPatch) -> None:
+    report, numbered = report_of(run_id)
+    drawn: list[dict[str, Any]] = []
+    monkeypatch.setattr(answer, "_render", lambda data, key: drawn.append(data))
+    answer.draw_draft(report, numbered)
+    answer.draw(report, numbered)
+    assert [bool(marked(data["blocks"])) for data in drawn] == [False, True]
+    assert [data["summary"] is None for data in drawn] == [True, False]
+    assert drawn[0]["draft"] and not drawn[1]["draft"]
+
+
+def test_a_quote_that_its_source_does_not_contain_is_marked() -> None:
+    item = evidence(SOURCES["en"][0])
+    numbered = CitedAnswer.model_validate(
+        {
+            "answer": {"title": "t", "language": "en", "author": "a", "made": item.retrieved},
+            "spans": [{"span": Span(kind="quote", text="Never said."), "unsourced": True}],
+        }
+    )
+    (block,) = answer.blocks(numbered, {}, support(numbered))
+    assert block["mark"]["status"] == "none"
+
+
+# Passages
+
+
+def test_a_citation_opens_its_passage_at_the_sentence_that_comes_nearest(
+    run_id: str, language: str
+) -> None:
+    _, numbered = report_of(run_id)
+    blocks = answer.blocks(numbered, {}, support(numbered))
+    shown = [c for b in blocks for s in b.get("spans", {}).values() for c in s["cites"]]
+    prices = [cite for cite in shown if "40" in cite["quote"]]
+    assert len(prices) == 1
+    text = SOURCES[language][0][4]
+    assert prices[0]["before"] + prices[0]["quote"] + prices[0]["after"] == text
+    assert len(prices[0]["quote"]) < len(text) / 2
+    assert prices[0]["url"].startswith("https://www.dpm.org.cn/visit.html#:~:text=")
+    assert "2026-10-08" in prices[0]["facts"]
+
+
+def test_the_highlight_of_an_answer_without_support_is_what_was_cited(run_id: str) -> None:
+    _, numbered = report_of(run_id)
+    blocks = answer.blocks(numbered)
+    shown = [c for b in blocks for s in b.get("spans", {}).values() for c in s["cites"]]
+    assert {cite["quote"] for cite in shown} == {""}
+
+
+# Counts
+
+
+def test_the_line_counts_every_sentence(run_id: str, visit: Visit) -> None:
+    visitor = visit(run=run_id)
+    assert visitor.answer is not None
+    summary = visitor.answer["summary"]
+    _, numbered = report_of(run_id)
+    counts = support(numbered).counts
+    ok = counts.quoted + counts.supported
+    assert summary["line"].startswith(f"{ok} of {counts.total} sentences supported")
+    assert f"{counts.none} without source" in summary["line"]
+    assert len(summary["doubtful"]) == counts.weak + counts.none + counts.differs
+    accuracy = standing.ACCURACY
+    assert f"{accuracy['zh']} % (Chinese) and {accuracy['en']} % (English)" in summary["notes"][0]
+
+
+def test_the_line_is_in_the_language_of_the_page(run_id: str, visit: Visit) -> None:
+    visitor = visit(run=run_id, lang="zh")
+    assert visitor.answer is not None
+    line = visitor.answer["summary"]["line"]
+    assert re.fullmatch(r"\d+ 句中 \d+ 句有依据(，\d+ 句[^，]+)+", line)
+    assert visitor.answer["page"] == "zh-CN"
+
+
+def test_an_answer_of_quotes_is_told_as_one() -> None:
+    told = [Sentence(at=n, text="A quote.", status="quoted") for n in range(3)]
+    assert standing.line(Support(sentences=tuple(told))) == WORDS["support.quoted"][1].format(n=3)
+
+
+def test_an_answer_of_rows_has_no_line(visit: Visit) -> None:
+    visitor = visit("database")
+    visitor.at.text_area(key="database_question").set_value("各省5A景区数量")
+    visitor.press("database_go").wait()
+    assert visitor.answer is not None
+    assert visitor.answer["blocks"]
+    assert visitor.answer["summary"] is None
+
+
+def test_support_is_worked_out_once_for_a_run(
+    run_id: str, visit: Visit, monkeypatch: MonkeyPatch
+) -> None:
+    calls: list[CitedAnswer] = []
+
+    def counted(numbered: CitedAnswer) -> Support:
+        calls.append(numbered)
+        return support(numbered)
+
+    monkeypatch.setattr(standing, "support", counted)
+    visitor = visit(run=run_id)
+    visitor.look().look()
+    assert len(calls) == 1
+
+
+# Sources
+
+
+def test_sources_that_are_only_found_are_shown_when_asked_for(run_id: str, visit: Visit) -> None:
+    visitor = visit(run=run_id)
+    table = visitor.table("times")
+    assert list(table["number"]) == [1, 2, 3, 4, 5]
+    assert table["doubtful"].sum() >= 2
+    which = next(g for g in visitor.at.button_group if g.key and g.key.startswith("sources_which_"))
+    which.set_value("all")
+    visitor.look()
+    assert len(visitor.table("times")) == 12
+    assert visitor.table("times")["number"].isna().sum() == 7
+
+
+def test_sources_are_filtered_by_kind_domain_and_date(run_id: str) -> None:
+    report, numbered = report_of(run_id)
+    every = sources.listed(report, numbered)
+    web = {one.kind for one in every if one.evidence.kind == "web"}
+    by_kind = [one for one in every if sources.Wanted(kinds=tuple(web)).has(one)]
+    assert {one.evidence.kind for one in by_kind} == {"web"}
+    by_domain = [one for one in every if sources.Wanted(domains=("www.dpm.org.cn",)).has(one)]
+    assert [one.number for one in by_domain] == [1]
+    first, last = sorted(one.evidence.published for one in every if one.evidence.published)[-2:]
+    by_day = [one for one in every if sources.Wanted(days=(first, last)).has(one)]
+    assert {one.evidence.published for one in by_day} == {first, last}
+    assert [one for one in every if sources.Wanted(days=(first,)).has(one)] == every
+
+
+def test_few_sources_need_no_filters(folder: Path, visit: Visit) -> None:
+    known = found("en", uncited=0)[:5]
+    visitor = visit(run=put(runs.desk().runs.store, "en", known=known))
+    assert len(visitor.table("times")) == 5
+    assert [box.key for box in visitor.at.multiselect] == []
+
+
+def test_the_text_of_sources_stays_text(folder: Path, visit: Visit) -> None:
+    first, *others = found("en")
+    wild = first.model_copy(update={"title": HOSTILE, "publisher": HOSTILE})
+    visitor = visit(run=put(runs.desk().runs.store, "en", known=(wild, *others)))
+    assert visitor.errors == []
+    assert visitor.answer is not None
+    assert HOSTILE in list(visitor.table("times")["name"])
+
+
+def test_a_source_knows_the_sentences_that_use_it(run_id: str) -> None:
+    _, numbered = report_of(run_id)
+    known = support(numbered)
+    told = standing.uses(known, numbered)
+    assert {n: len(used) for n, used in told.items()} == {
+        str(s.number): len(known.of(s.number)) for s in numbered.sources
+    }
+    for n, used in told.items():
+        assert all(int(n) in numbered.spans[one["at"]].numbers for one in used)
+
+
+def test_the_link_of_a_source_leads_to_the_passage_that_is_used(run_id: str, visit: Visit) -> None:
+    links = list(visit(run=run_id).table("times")["link"])
+    assert sum(":~:text=" in str(link) for link in links) == 4
+    assert not isinstance(links[3], str)  # a document of the library
+
+
+# Conflicts
+
+
+def test_sources_that_disagree_stand_in_a_table(
+    run_id: str, language: Any, visit: Visit, monkeypatch: MonkeyPatch
+) -> None:
+    class Given:
+        def __init__(self, text: str, item: str, number: int | None) -> None:
+            self.text, self.clause, self.evidence = text, HOSTILE, item
+            self.number, self.date, self.copies = number, None, 2
+
+    class Disagreement:
+        subject, unit = "price of a ticket", "yuan"
+        figures = (Given("80", found(language)[0].id, 1), Given("60", "gone", None))
+
+    monkeypatch.setattr(research, "conflicts", lambda report, numbered: (Disagreement(),), raising=False)  # fmt: skip
+    visitor = visit(run=run_id)
+    table = visitor.table("figure")
+    assert list(table["figure"]) == ["80", "60"]
+    assert WORDS["conflicts.title"][1] in visitor.words
+    assert table["source"][0] == f"[1] {SOURCES[language][0][1]} · copies: 2"
+
+
+def test_without_disagreements_there_is_no_table(run_id: str, monkeypatch: MonkeyPatch) -> None:
+    report, numbered = report_of(run_id)
+    monkeypatch.setattr(research, "conflicts", lambda *_: (), raising=False)
+    monkeypatch.setattr(conflicts, "table", pytest.fail)
+    conflicts.draw(report, numbered)
+
+
+# Files
+
+
+def test_every_format_that_is_offered_can_be_made_and_has_a_name_of_its_own(run_id: str) -> None:
+    report, numbered = report_of(run_id)
+    offered = list(downloads.formats(report, numbered))
+    assert {"md", "json", "places_geojson", "places_kml", "places_csv", "table1_csv", "table1_excel"} <= {one.kind for one in offered}  # fmt: skip
+    assert (
+        len({one.kind for one in offered}) == len({one.suffix for one in offered}) == len(offered)
+    )
+    for one in offered:
+        assert downloads.made(report, one, one.words)()
+
+
+def test_writers_of_the_engine_are_offered_as_soon_as_there_are_some(
+    run_id: str, monkeypatch: MonkeyPatch
+) -> None:
+    report, numbered = report_of(run_id)
+    given: dict[str, tuple[Any, ...]] = {}
+
+    def writer(name: str) -> Callable[..., bytes]:
+        return lambda *args: given.update({name: args}) or name.encode()
+
+    names = ("report_pdf", "report_docx", "report_html", "csl_json", "bibtex", "ris", "sources_csv", "report_zip")  # fmt: skip
+    for name in names:
+        monkeypatch.setattr(research, name, writer(name), raising=False)
+    files = {one.kind: downloads.made(report, one, "") for one in downloads.formats(report, numbered)}  # fmt: skip
+    assert files["pdf"]() == b"report_pdf"
+    assert files["bib"]() == b"bibtex"
+    for make in files.values():
+        make()
+    assert given["report_zip"] == given["report_docx"] == (report, numbered)
+    assert given["csl_json"] == given["ris"] == (numbered.sources,)
+    assert set(given) == set(names)
+
+
+def test_a_writer_that_fails_is_told_in_words(
+    run_id: str, visit: Visit, monkeypatch: MonkeyPatch
+) -> None:
+    def broken(*_: object) -> str:
+        raise KeyError("secret detail")
+
+    monkeypatch.setattr(downloads, "report_markdown", broken)
+    visitor = visit(run=run_id)
+    (told,) = visitor.errors
+    assert WORDS["download.markdown"][1] in told
+    assert "secret" not in told
+
+
+def test_a_chosen_passage_is_named_by_its_quote(run_id: str, language: str) -> None:
+    _, numbered = report_of(run_id)
+    quote = next(b for b in answer.blocks(numbered, {}, support(numbered)) if b["kind"] == "quote")
+    assert quote["text"] == QUOTED[language] == quote["cites"][0]["quote"]
+    assert "mark" not in quote
