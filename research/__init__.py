@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from research.evidence.evaluating import Evaluation, UnreadableReport, evaluate_report
     from research.evidence.linting import Flaw, Lint, lint_markdown
     from research.evidence.markup import tree as answer_tree
+    from research.evidence.support import ACCURACY as SUPPORT_ACCURACY
     from research.evidence.support import Sentence, Support, support
     from research.evidence.support import drawn as answer_stretches
     from research.export.about import about as report_origin
@@ -112,6 +113,7 @@ __all__ = [
     "MAX_QUESTION",
     "REPORT_FORMATS",
     "SUFFIXES",
+    "SUPPORT_ACCURACY",
     "Added",
     "Answer",
     "Centre",
@@ -225,6 +227,7 @@ __all__ = [
 _HOMES = {
     "REPORT_FORMATS": "export.formats",
     "SUFFIXES": "library.documents",
+    "SUPPORT_ACCURACY": "evidence.support",
     "Added": "library.prepare",
     "CitedAnswer": "evidence.citations",
     "CitedSource": "evidence.citations",
@@ -299,6 +302,7 @@ _HOMES = {
 }
 _OWN_NAMES = {
     "REPORT_FORMATS": "FORMATS",
+    "SUPPORT_ACCURACY": "ACCURACY",
     "answer_tables_csv": "tables_csv",
     "answer_tables_excel": "tables_excel",
     "answer_stretches": "drawn",

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-import research
 from pages.parts.answer import host
 from pages.parts.words import number, t
-from research import CitedAnswer, Evidence, Report
+from research import CitedAnswer, Disagreement, Evidence, GivenFigure, Report, conflicts
 
 SHORT, HEIGHT = 10, 390  # rows that the table shows all, and else its height in pixels
 
 
 def draw(report: Report, cited: CitedAnswer) -> None:
     """The table of the disagreements; nothing if there are none."""
-    find = getattr(research, "conflicts", None)
-    found = find(report, cited) if find else ()
-    if found:
+    if found := conflicts(report, cited):
         table(found, report)
 
 
-def table(found: Any, report: Report) -> None:
+def table(found: Sequence[Disagreement], report: Report) -> None:
     """A row for each figure that a source gives, those of one subject below each other."""
     known = {item.id: item for item in report.evidence}
     rows = [row(one, given, known) for one in found for given in one.figures]
@@ -47,7 +45,7 @@ def table(found: Any, report: Report) -> None:
     )
 
 
-def row(one: Any, given: Any, known: dict[str, Evidence]) -> dict[str, Any]:
+def row(one: Disagreement, given: GivenFigure, known: dict[str, Evidence]) -> dict[str, Any]:
     """What one source says. `copies` are the further sources that say it in the same words."""
     item = known.get(given.evidence)
     mark = f"[{given.number}] " if given.number else ""

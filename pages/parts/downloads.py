@@ -17,6 +17,7 @@ from research import (
     CitedAnswer,
     Place,
     Report,
+    Rows,
     file_name,
     geojson,
     kml,
@@ -24,6 +25,7 @@ from research import (
     places_csv,
     report_json,
     report_markdown,
+    report_origin,
     rows_csv,
     rows_excel,
 )
@@ -72,39 +74,52 @@ def formats(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
     """What can be made of a run, in the order in which it is offered."""
     yield Format("md", "first", t("download.markdown"), ".md", "text/markdown",
                  ":material/download:", lambda: report_markdown(report, cited))  # fmt: skip
-    for kind, group, name, suffix, mime, icon in (
-        ("pdf", "first", "report_pdf", ".pdf", "application/pdf", ":material/picture_as_pdf:"),
-        ("docx", "first", "report_docx", ".docx", _DOCX, ":material/description:"),
-        ("page", "report", "report_html", ".html", "text/html", ":material/html:"),
+    for kind, group, ending, mime, icon in (
+        ("pdf", "first", "pdf", "application/pdf", ":material/picture_as_pdf:"),
+        ("docx", "first", "docx", _DOCX, ":material/description:"),
+        ("page", "report", "html", "text/html", ":material/html:"),
     ):
-        if write := _writer(name):
-            yield Format(kind, group, t(f"download.{kind}"), suffix, mime, icon,
-                         lambda write=write: write(report, cited))  # fmt: skip
+        yield Format(kind, group, t(f"download.{kind}"), f".{ending}", mime, icon,
+                     lambda ending=ending: research.report_as(report, cited, ending))  # fmt: skip
     yield Format("json", "report", t("download.json"), ".json", "application/json",
                  ":material/data_object:", lambda: report_json(report, cited))  # fmt: skip
     if cited is not None and cited.sources:
-        yield from _of_sources(cited)
-    yield from _of_places(report)
-    yield from _of_tables(report)
-    if write_all := _writer("report_zip"):
-        yield Format("zip", "all", t("download.zip"), ".zip", "application/zip",
-                     ":material/folder_zip:", lambda: write_all(report, cited))  # fmt: skip
+        yield from _of_sources(report, cited)
+    yield from _of_places(report, cited)
+    yield from _of_answer(report, cited)
+    yield from _of_tables(report, cited)
+    yield Format("zip", "all", t("download.zip"), ".zip", "application/zip",
+                 ":material/folder_zip:", lambda: research.report_zip(report, cited))  # fmt: skip
 
 
-def _of_sources(cited: CitedAnswer) -> Iterator[Format]:
-    for kind, name, suffix, mime in (
-        ("csl", "csl_json", ".csl.json", "application/vnd.citationstyles.csl+json"),
-        ("bib", "bibtex", ".bib", "application/x-bibtex"),
-        ("ris", "ris", ".ris", "application/x-research-info-systems"),
-        ("sources_csv", "sources_csv", ".sources.csv", "text/csv"),
+def _of_sources(report: Report, cited: CitedAnswer) -> Iterator[Format]:
+    for kind, ending, mime in (
+        ("csl", "csl.json", "application/vnd.citationstyles.csl+json"),
+        ("bib", "bib", "application/x-bibtex"),
+        ("ris", "ris", "application/x-research-info-systems"),
     ):
-        if write := _writer(name):
-            yield Format(kind, "sources", t(f"download.{kind}"), suffix, mime,
-                         ":material/format_quote:",
-                         lambda write=write: write(cited.sources))  # fmt: skip
+        yield Format(kind, "sources", t(f"download.{kind}"), f".{ending}", mime,
+                     ":material/format_quote:",
+                     lambda ending=ending: research.report_as(report, cited, ending))  # fmt: skip
+    yield Format("sources_csv", "sources", t("download.sources_csv"), ".sources.csv", "text/csv",
+                 ":material/format_quote:", lambda: research.sources_csv(cited.sources))  # fmt: skip
 
 
-def _of_places(report: Report) -> Iterator[Format]:
+def _of_answer(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
+    """The tables that a model has written into the answer."""
+    tables = research.answer_tables(cited) if cited else ()
+    if tables:
+        told = report_origin(report, cited)
+        files: tuple[tuple[str, str, str, Made], ...] = (
+            ("csv", ".csv", "text/csv", lambda: research.answer_tables_csv(tables)),
+            ("excel", ".xlsx", _XLSX, lambda: research.answer_tables_excel(tables, told)),
+        )
+        for kind, suffix, mime, make in files:
+            yield Format(f"answer_{kind}", "tables", t(f"download.answer_{kind}"), f".tables{suffix}",
+                         mime, ":material/table:", make)  # fmt: skip
+
+
+def _of_places(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
     found: dict[str, Place] = {}
     for item in report.evidence:
         if item.place and located(item.place):
@@ -112,9 +127,10 @@ def _of_places(report: Report) -> Iterator[Format]:
     places, title = tuple(found.values()), report.run.question
     if not places:
         return
+    told = report_origin(report, cited)
     files: tuple[tuple[str, str, str, Made], ...] = (
-        ("geojson", ".geojson", "application/geo+json", lambda: geojson(places)),
-        ("kml", ".kml", "application/vnd.google-earth.kml+xml", lambda: kml(places, title)),
+        ("geojson", ".geojson", "application/geo+json", lambda: geojson(places, told)),
+        ("kml", ".kml", "application/vnd.google-earth.kml+xml", lambda: kml(places, title, told)),
         ("csv", ".places.csv", "text/csv", lambda: places_csv(places)),
     )
     for kind, suffix, mime, make in files:
@@ -122,21 +138,19 @@ def _of_places(report: Report) -> Iterator[Format]:
                      ":material/place:", make)  # fmt: skip
 
 
-def _of_tables(report: Report) -> Iterator[Format]:
+def _of_tables(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
+    told = report_origin(report, cited)
     tables = [one.rows for one in report.findings if one.rows and one.rows.rows]
     for n, rows in enumerate(tables, 1):
         which = n if len(tables) > 1 else 0
-        files = (("csv", ".csv", "text/csv", rows_csv), ("excel", ".xlsx", _XLSX, rows_excel))
+        files: tuple[tuple[str, str, str, Callable[[Rows], bytes]], ...] = (
+            ("csv", ".csv", "text/csv", rows_csv),
+            ("excel", ".xlsx", _XLSX, lambda rows: rows_excel(rows, told)),
+        )
         for kind, suffix, mime, write in files:
             yield Format(f"table{n}_{kind}", "tables", t(f"rows.{kind}"), f".rows{n}{suffix}", mime,
                          ":material/table:", lambda write=write, rows=rows: write(rows),
                          which)  # fmt: skip
-
-
-def _writer(name: str) -> Callable[..., str | bytes] | None:
-    """A writer of the engine, if it has that one."""
-    found: Callable[..., str | bytes] | None = getattr(research, name, None)
-    return found
 
 
 def _button(report: Report, one: Format, *, main: bool = False) -> None:

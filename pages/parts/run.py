@@ -15,6 +15,7 @@ from pages.parts import (
     map,
     plan,
     progress,
+    review,
     rows,
     sources,
     trouble,
@@ -366,6 +367,7 @@ def outcome(report: Report, numbered: CitedAnswer | None) -> None:
         answer.draw(report, numbered)
         if numbered.answer.failures:
             failures(numbered.answer.failures)
+        review.draw(report)
         conflicts.draw(report, numbered)
 
 

@@ -7,10 +7,8 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.words import counted, lang, number, t
-from research import CitedAnswer, Report, Sentence, Support, support
+from research import SUPPORT_ACCURACY, CitedAnswer, Report, Sentence, Support, support
 
-# Of a hundred sentences of reports that it had not seen, how many were judged as a reader would.
-ACCURACY = {"zh": 79, "en": 75}
 STATUSES = ("quoted", "supported", "weak", "differs", "none")
 SHOWN = 240  # characters of a sentence in a list
 _KEPT = "support"
@@ -35,7 +33,12 @@ def summary(found: Support, cited: CitedAnswer) -> dict[str, Any] | None:
     if all(kinds.get(sentence.evidence) == "database" for sentence in found.sentences):
         return None
     judged = sum(sentence.ruled for sentence in found.sentences)
-    notes = [t("support.accuracy", zh=ACCURACY["zh"], en=ACCURACY["en"])]
+    notes = [
+        t(
+            "support.accuracy",
+            **{key: round(100 * share) for key, share in SUPPORT_ACCURACY.items()},
+        )
+    ]
     if judged:
         notes.append(t("support.ruled", n=number(judged)))
     doubtful = [

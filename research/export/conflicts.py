@@ -40,7 +40,7 @@ def _rows(one: Disagreement, sources: Mapping[str, str], say: Say) -> Iterator[l
 def _source(figure: GivenFigure, registry: Registry, say: Say) -> str:
     """The citation of a source, else a link to it."""
     if figure.number:
-        return f"[{figure.number}]"
+        return say("cite", number=figure.number)
     item = registry.get(figure.evidence)
     if item is None:
         return "—"

@@ -41,6 +41,9 @@ field without a value is "", [], 0, false or null.
   each), `undated` (pieces), `author` (of the tones) and, if an earlier report was brought up to date, the run
   `compared` with and `changes` (kind: new, grown, gone, figure; story, headline, evidence, before, after). A
   figure has text, clause, outlet, evidence
+- `review`: what a model that checks the answer has done, or null: `author`, `rulings` (`key`, `verdict`: supported,
+  partly, contradicted or absent; `reason`, the `quote` and where it stands), `repairs` (`before`, `after`: "" if it
+  was removed; `part`), `unchecked` and `kept` (sentences), `failures`
 - `conflicts`: figures of different sources for one thing that do not agree: subject, unit, `figures` (text,
   `clause` that gives it, `evidence` id, `number` of its citation or null, `date` of publication or null, `copies`:
   other sources with the same text). Those within a news story are in `coverage`
@@ -126,6 +129,7 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
         "sources": [_source(source) for source in cited.sources] if cited else [],
         "evidence": [_evidence(item) for item in registry],
         "coverage": _coverage(answer.coverage) if answer else None,
+        "review": answer.review.model_dump(mode="json") if answer and answer.review else None,
         "conflicts": [one.model_dump(mode="json") for one in conflicts(report, cited)],
         "plan": report.plan.model_dump(mode="json") if report.plan else None,
         "rounds": [_round(report, number, registry) for number in rounds(report)],

@@ -10,9 +10,12 @@ from collections.abc import Callable
 from research.evidence.citations import CitedAnswer, CitedSource
 from research.export.about import about
 from research.export.data import report_json
+from research.export.docx import report_docx
 from research.export.html import report_html
-from research.export.markdown import report_markdown
+from research.export.markdown import language_of, report_markdown
+from research.export.pdf import report_pdf
 from research.export.references import bibtex, csl_json, ris
+from research.export.sketch import mapped, sketch_svg
 from research.records import Report
 
 Writer = Callable[[Report, CitedAnswer | None], bytes]
@@ -22,10 +25,20 @@ def _sources(cited: CitedAnswer | None) -> tuple[CitedSource, ...]:
     return cited.sources if cited else ()
 
 
+def _html(report: Report, cited: CitedAnswer | None) -> bytes:
+    """The page with a sketch of the places, if there are any."""
+    found = mapped(report, cited)
+    places, numbers = [place for _, place in found], [number for number, _ in found]
+    sketch = sketch_svg(places, language_of(report, cited), numbers=numbers)
+    return report_html(report, cited, picture=sketch.encode() or None).encode()
+
+
 # The report itself.
 REPORTS: dict[str, Writer] = {
     "md": lambda report, cited: report_markdown(report, cited).encode(),
-    "html": lambda report, cited: report_html(report, cited).encode(),
+    "html": _html,
+    "pdf": report_pdf,
+    "docx": report_docx,
     "json": lambda report, cited: report_json(report, cited).encode(),
 }
 # What it cites.

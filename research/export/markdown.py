@@ -73,6 +73,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None, *, footnotes: boo
         *(_sources(cited, say, footnotes=footnotes) if cited else ()),
         *_places(report, cited, say),
         *tables(report, say),
+        *_review(cited, say),
         *_failures(report, cited, say),
         *_plan(report, say, with_evidence=cited is None),
         *_usage(report, say),
@@ -216,6 +217,21 @@ _SHAPES: dict[SpanKind, _Shape | None] = {
     "missing": _points,
     "text": None,  # drawn by `_texts`, from its tree
 }
+
+
+def _review(cited: CitedAnswer | None, say: Say) -> Iterator[str]:
+    """The sentences that a model's check has taken out or put in other words, as they were."""
+    review = cited.answer.review if cited else None
+    if review and review.repairs:
+        yield f"## {say('review')}"
+        yield from bullets(
+            say(
+                "review.rewritten" if repair.after else "review.dropped",
+                before=escape(repair.before),
+                after=escape(repair.after),
+            )
+            for repair in review.repairs
+        )
 
 
 def _no_answer(report: Report, say: Say) -> Iterator[str]:

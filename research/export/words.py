@@ -181,6 +181,9 @@ WORDS: dict[str, tuple[str, str]] = {
     "tone.neutral": ("中性", "neutral"),
     "tone.negative": ("负面", "negative"),
     "rough": ("粗略", "rough"),
+    "review": ("核对时改动的句子", "Sentences changed by the check"),
+    "review.dropped": ("已删去：“{before}”", "removed: “{before}”"),
+    "review.rewritten": ("已改写：“{before}” → “{after}”", "rewritten: “{before}” → “{after}”"),
     "disagree": ("来源不一致", "Sources disagree"),
     "disagree help": (
         "同一个量在不同来源中的数字不同。并列于此，不判断哪一个正确；互为转载的来源只算一次。",
