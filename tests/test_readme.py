@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from research import settings
+from research.evidence.support import ACCURACY
 from research.models import roles
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,6 +57,12 @@ def test_every_path_of_the_tree_exists():
             ]
         missing += [str(path.relative_to(ROOT)) for path in paths if not path.exists()]
     assert missing == []
+
+
+def test_the_accuracy_in_the_readme_is_that_of_the_code():
+    zh, en = (round(100 * ACCURACY[language]) for language in ("zh", "en"))
+    assert f"about {zh} % (Chinese) and {en} % (English)" in README
+    assert f"中文约 {zh} %、英文约 {en} %" in README
 
 
 def test_every_picture_of_the_readme_is_there():

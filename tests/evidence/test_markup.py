@@ -423,7 +423,7 @@ REPEATED = [
 
 @pytest.mark.parametrize("text", REPEATED, ids=lambda text: repr(text[:8]))
 def test_a_model_that_repeats_itself_holds_nobody_up(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     tree(numbered(parse(f"x{text}", HANDLES, URLS)))
     parse(f"x{text}", HANDLES, URLS, partial=True)
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
