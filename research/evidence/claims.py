@@ -19,6 +19,9 @@ _OF_ITSELF = re.compile(
     r"|the table (?:below|above)|this (?:report|answer|section|overview|summary)|let me know|if you )",
     re.IGNORECASE,
 )
+_AS_OF = re.compile(
+    r"^[*_（(]*(?:资料|数据|信息)截至|^[*_(]*(?:data|information) (?:is |are )?as of\b", re.I
+)
 _NOT_FOUND = re.compile(
     r"(?:未找到|没有找到|未能找到|未提及|未说明|没有提到|未提供|无法确认|尚无(?:资料|信息|来源))"
     r"|\b(?:no (?:source|information|figure|data|evidence)s? (?:was|were|is|are|could be)\b"
@@ -31,7 +34,7 @@ _NOT_FOUND = re.compile(
 def is_claim(text: str) -> bool:
     """Whether a sentence without a citation claims something about the world."""
     text = text.strip()
-    if _ASKS.search(text) or _ANNOUNCES.search(text) or _NOT_FOUND.search(text):
+    if any(way.search(text) for way in (_ASKS, _ANNOUNCES, _NOT_FOUND, _AS_OF)):
         return False
     figures = re.search(r"\d", text) is not None
     if _OF_ITSELF.match(text) and not figures:

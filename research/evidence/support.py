@@ -6,6 +6,7 @@ compared with a passage is the business of `research.evidence.judging`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -28,10 +29,16 @@ from research.records import (
     Verdict,
     fingerprint,
 )
+from research.text import fold, has_han, sentences
 
 # Balanced accuracy of supported against unsupported, on pairs of a claim and its passages that nobody
 # who wrote the rules had seen.
 ACCURACY: dict[Language, float] = {"zh": 0.80, "en": 0.70}
+
+_STOPS = "。.！!；;…"
+_SHORTEST = 6  # characters of a sentence that is called a quote
+_QUOTATION = re.compile(r"“([^“”]{1,400})”|「([^「」]{1,400})」|\"([^\"]{1,400})\"")
+_QUOTED, _QUOTED_HAN = 24, 10  # characters of a quotation; shorter ones may be mere terms
 
 _judge = lru_cache(2048)(judge)  # every format of one report asks again
 
@@ -217,14 +224,35 @@ def _judged(
         claims = unsourced or is_claim(one.text)
         return Sentence(**base, status="none") if claims else None
     for item in behind:
-        if len(one.text) > 12 and verbatim(one.text, item.text):
-            start = max(0, item.text.find(one.text))
-            return Sentence(**base, status="quoted", **item.place(start, start + len(one.text)))
+        if found := _whole(one.text, item.text):
+            return Sentence(**base, status="quoted", **item.place(*found))
     ruling = _judge(one.text, tuple(item.read for item in behind))
     nearest = behind[min(ruling.passage, len(behind) - 1)]
-    status: Status = "weak" if unsourced and ruling.status == "supported" else ruling.status
+    lacks = (*ruling.lacks, *_misquoted(one.text, behind))
+    doubted = unsourced or len(lacks) > len(ruling.lacks)
+    status: Status = "weak" if doubted and ruling.status == "supported" else ruling.status
     place = nearest.place(ruling.start - nearest.lead, ruling.end - nearest.lead)
-    return Sentence(**base, status=status, lacks=ruling.lacks, **place)
+    return Sentence(**base, status=status, lacks=lacks, **place)
+
+
+def _whole(text: str, passage: str) -> tuple[int, int] | None:
+    """Where a sentence of the passage is this one; a part of a longer one may mean something else."""
+    wanted = fold(text).rstrip(_STOPS)
+    if len(wanted) < _SHORTEST or wanted not in fold(passage):
+        return None
+    spans = sentences(passage)
+    return next((s for s in spans if fold(passage[slice(*s)]).rstrip(_STOPS) == wanted), None)
+
+
+def _misquoted(text: str, behind: Sequence[Behind]) -> Iterator[Lack]:
+    """What stands between quotation marks and in no cited passage of that language."""
+    for match in _QUOTATION.finditer(text):
+        quote = next(filter(None, match.groups())).strip(_STOPS + " ")
+        han = has_han(quote)
+        told = [item.text for item in behind if has_han(item.text) == han]
+        if len(quote) >= (_QUOTED_HAN if han else _QUOTED) and told:
+            if not any(verbatim(quote, passage) for passage in told):
+                yield Lack(kind="words", text=quote)
 
 
 class Behind(NamedTuple):

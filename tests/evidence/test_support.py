@@ -86,6 +86,21 @@ def test_what_claims_nothing_is_not_counted() -> None:
     assert found.counts.total == 1
 
 
+def test_a_part_of_a_longer_sentence_is_no_quote_of_it() -> None:
+    assert only("周一闭馆[@ab00]。").status == "supported"
+    assert only("旺季门票为60元，淡季为40元[@ab00]！").status == "quoted"
+
+
+def test_what_stands_between_quotation_marks_has_to_stand_in_the_source() -> None:
+    said = only("The notice says: “The park opened to the public in 1987.” [@ab10]")
+    assert said.status == "supported"
+    false = only("The park “opened to the public in great splendour in 1987” [@ab10].")
+    assert (false.status, false.lacks[-1].text) == (
+        "weak",
+        "opened to the public in great splendour in 1987",
+    )
+
+
 def test_quotes_are_quoted_or_without_source() -> None:
     cite = Cite(evidence="ab10", passage="pab10")
     real = Span(kind="quote", text="It covers 12 hectares.", cites=(cite,))
@@ -125,6 +140,7 @@ def test_counts_and_the_sentences_of_a_source() -> None:
         ("No information was found on opening hours.", False),
         ("所查资料未提及开放时间。", False),
         ("Yes.", False),
+        ("资料截至2025年5月。", False),
         ("这座塔建于宋代。", True),
     ],
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pages.parts.words import WORDS
+from research import SUPPORT_ACCURACY
 from research.runs.store import Store
 from tests.pages.checked_run import IDS, SOURCES, put
 from tests.pages.serving import Server, chromium, settled
@@ -233,7 +234,7 @@ def test_the_line_of_counts_opens_and_leads_to_the_sentences(visit: Open, langua
     assert inner.is_visible()
     for status in ("quoted", "supported", "weak", "differs", "none"):
         assert word(f"meaning.{status}", language) in inner.inner_text()
-    assert "79" in inner.inner_text()
+    assert f"{100 * SUPPORT_ACCURACY['zh']:.0f}" in inner.inner_text()
     assert page.locator(".sl-doubtful .sl-way").count() == page.locator(".sl-mark").count()
     page.locator(".sl-doubtful .sl-way").last.click()
     focused = page.locator(".sl-mark:focus")
