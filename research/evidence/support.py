@@ -250,9 +250,9 @@ def _misquoted(text: str, behind: Sequence[Behind]) -> Iterator[Lack]:
         quote = next(filter(None, match.groups())).strip(_STOPS + " ")
         han = has_han(quote)
         told = [item.text for item in behind if has_han(item.text) == han]
-        if len(quote) >= (_QUOTED_HAN if han else _QUOTED) and told:
-            if not any(verbatim(quote, passage) for passage in told):
-                yield Lack(kind="words", text=quote)
+        long = len(quote) >= (_QUOTED_HAN if han else _QUOTED)
+        if long and told and not any(verbatim(quote, passage) for passage in told):
+            yield Lack(kind="words", text=quote)
 
 
 class Behind(NamedTuple):
