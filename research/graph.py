@@ -210,14 +210,18 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
 
 
 async def _check(state: State, runtime: Run) -> dict[str, Any]:
+    """Nothing, and no span of its own, where nobody is set to check."""
+    checker = runtime.context.checker
+    return await _CHECK(state, runtime, checker) if checker else {}
+
+
+async def _checked(state: State, runtime: Run, checker: Checker) -> dict[str, Any]:
     context = runtime.context
-    if context.checker is None:
-        return {}
     answer = await checked(
         state["question"],
         state["answer"],
         state.get("findings", []),
-        context.checker,
+        checker,
         context.repair,
         context.options,
         context.meter,
@@ -225,6 +229,9 @@ async def _check(state: State, runtime: Run) -> dict[str, Any]:
         _voice(runtime),
     )
     return {"answer": answer}
+
+
+_CHECK = traced("check", _checked)
 
 
 async def _composed(state: State, context: Context, say: Say) -> Answer:
@@ -387,7 +394,7 @@ def build(
     graph.add_node("approval", around(_approve))
     graph.add_node("reflection", around(traced("reflect", _reflect)))
     graph.add_node("finalize_answer", around(traced("answer", _answer)))
-    graph.add_node("check_answer", around(traced("check", _check)))
+    graph.add_node("check_answer", around(_check))
     graph.add_node("section", around(traced("section", _section)), input_schema=Chapter)
     graph.add_edge("section", "finalize_answer")
     targets = [*nodes.values(), "section", "finalize_answer"]
