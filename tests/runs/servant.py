@@ -52,7 +52,9 @@ def source(log: Path) -> ScriptedSource:
     """Searches that take a little time."""
 
     def note(_: Task) -> None:
-        log.with_name("process").write_text(str(os.getpid()), encoding="utf-8")
+        process = log.with_name(f"process-{os.getpid()}")
+        process.write_text(str(os.getpid()), encoding="utf-8")
+        process.replace(log.with_name("process"))  # whoever reads it reads all of it
 
     script = ScriptedSource(usual=Outcome(waits=0.1), log=log, before=note)
     script.outcomes = _Stuck(log.with_name("stuck"))
