@@ -276,6 +276,7 @@ def test_a_statement_is_confirmed_used_and_taken_back(watch: Watch, server: Serv
     page.locator(".st-key-database_question").wait_for()
     settled(page)
     page.locator(".st-key-confirmed summary").click()
+    settled(page)  # it opens slowly, and what is in it moves
     page.locator(".st-key-ask_0 button").click()
     page.wait_for_url(re.compile(r"[?&]run="))
     page.locator('[class*="st-key-thoughts_"] summary').click()
