@@ -47,7 +47,7 @@ money rub: 卢布=1 rubles=1 roubles=1
 money nok: kroner=1 kronor=1 krona=1 krone=1 克朗=1 øre=0.01
 money kes: shillings=1 shilling=1 先令=1
 money chf: 瑞士法郎=1 francs=1
-people: 人=1 名=1 位=1 人次=1 people=1 persons=1 person=1 visitors=1 visits=1 tourists=1 passengers=1 inhabitants=1 residents=1 residents=1
+people: 人=1 个人=1 名=1 位=1 人次=1 people=1 persons=1 person=1 visitors=1 visits=1 tourists=1 passengers=1 inhabitants=1 residents=1 residents=1
 count: 个=1 家=1 座=1 所=1 条=1 项=1 款=1 件=1 只=1 头=1 枚=1 台=1 部=1 艘=1 场=1 次=1 起=1 轮=1 批=1 期=1 份=1 幅=1 本=1 册=1 种=1 类=1 间=1 套=1 栋=1 幢=1 辆=1 架=1 架次=1 列=1 站=1 处=1 户=1 颗=1 棵=1 株=1 匹=1 层=1 例=1 张=1 篇=1 首=1 支=1 队=1 道=1 片=1 段=1 门=1 节=1 章=1 步=1 席=1 把=1 组=1 对=1 枝=1 字=1 卷=1 集=1 国=1 省=1 市=1 县=1 村=1 镇=1 族=1 尊=1 顶=1 口=1 根=1 块屏=1 班=1 桶=1 球=1 分=1
 edition: 届=1
 line: 号线=1
@@ -107,7 +107,7 @@ def _either(units: list[str]) -> str:
 
 _HAN_UNITS = _either([u for u in _UNIT if not u[0].isascii() or not u.isascii()])
 _EN_UNITS = _either([u for u in _UNIT if u.isascii() and u[0].isalpha()]).replace(r"\ ", r"[\s-]")
-_FIGURE = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+_FIGURE = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?![\d.])|\d+(?:\.\d+)?"
 _HAN_SCALES = "万亿|千亿|百亿|十亿|亿|千万|百万|十万|万|千|百"
 _SCALES = rf"{_HAN_SCALES}|(?:trillion|billion|million|thousand|hundred|dozen|lakh|crore)\b|(?:trn|tn|bn|mn|[mkb])(?![a-z²³/0-9])"  # fmt: skip
 _UNIT_AFTER = rf"\s?[%‰°](?:[cf]\b)?|\s?(?:{_HAN_UNITS})|[\s-]?(?:{_EN_UNITS})(?![a-z²³])|-fold"
@@ -141,7 +141,7 @@ _POINT_PART = re.compile(
     r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b"
 )
 _HALF_ZH = re.compile(r"一半|半数|过半|对半")
-_GROWN = re.compile(rf"\b(?:{'|'.join(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[一两二三四\d])番|翻倍|(?:近|约)?(?P<grown>增长|增加|提高|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?(?P<fold>\d+(?:\.\d+)?|[一二三四五六七八九十两]+)倍")  # fmt: skip
+_GROWN = re.compile(rf"\b(?:{'|'.join(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[一两二三四\d])番|翻倍|(?:近|约)?(?P<grown>增长|增加|提高|提升|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?(?P<fold>\d+(?:\.\d+)?|[一二三四五六七八九十两]+)倍")  # fmt: skip
 _ISO = re.compile(r"(?<![\d.])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d.])")
 _ZH_DATE = re.compile(
     r"(?P<bc>公元前|前)?(?<![\d.])(?P<y>\d{3,4}|[一二三四五六七八九零〇]{4}|(?<=公元前)\d{1,2})\s?年(?!级|代|前|后|来|间|以上|左右|的?历史|多|之久|有余|余|期|寿|龄)(?:\s?(?P<m>\d{1,2}|[一二三四五六七八九十]{1,2})\s?月(?:份)?(?:\s?(?P<d>\d{1,2}|[一二三四五六七八九十]{1,3})\s?[日号])?)?"
@@ -174,7 +174,7 @@ _LATE_WORDS = """
 _LATE = frozenset(_LATE_WORDS.split())
 _WEEKDAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b")  # fmt: skip
 _UNTIL = re.compile(
-    r"前(?P<h>[一二三四五六七八九十两\d]+)(?:个)?(?P<q>季度|月)(?!份)|\bfirst (?P<w>two|three|six|nine|eleven|ten|four|five|seven|eight) (?P<e>quarter|month)s"
+    r"(?<!提)前(?P<h>[一二三四五六七八九十两\d]+)(?:个)?(?P<q>季度|月)(?!份)|\bfirst (?P<w>two|three|six|nine|eleven|ten|four|five|seven|eight) (?P<e>quarter|month)s"
 )
 _QUARTER = re.compile(r"第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b")  # fmt: skip
 _HALF_YEAR = re.compile(r"(上|下)半年|\bh([12])\b|\b(first|second) half\b")
@@ -249,7 +249,9 @@ class Measure:
 _TIMES = frozenset(
     ("clock", "weekday", "quarter", "half", "decade", "century", "score", "edition", "until")
 )
+_RANKED = frozenset(("ordinal", "edition", "duration", "count"))
 _COUNTED = frozenset(("count", "people"))
+_UNCONVERTED = frozenset(("count", "people", "ratio", ""))
 
 
 def _bare_agree(claim: Measure, found: Measure) -> bool:
@@ -289,6 +291,8 @@ def agrees(claim: Measure, found: Measure) -> bool:
             return _bare_agree(claim, found)
         if claim.family == found.family:
             return _shares_agree(claim, found)
+        if "ordinal" in (claim.kind, found.kind):
+            return {claim.kind, found.kind} <= _RANKED and _close(claim.bare, found.bare)
         counted = {claim.kind: claim, found.kind: found}
         if counted.keys() != _COUNTED or counted["count"].unit not in ("个", "例", "口"):
             return False
@@ -302,7 +306,8 @@ def agrees(claim: Measure, found: Measure) -> bool:
         return False
     if claim.low != claim.high or found.low != found.high:
         return _ranges_agree(claim, found)
-    return _values_agree(claim, found)
+    grown = claim.kind == "times" and claim.low > 2 and _close(abs(claim.low - found.low), 1)
+    return _values_agree(claim, found) or grown
 
 
 def _values_agree(claim: Measure, found: Measure) -> bool:
@@ -312,8 +317,8 @@ def _values_agree(claim: Measure, found: Measure) -> bool:
     gap, size = abs(one - other), max(abs(one), abs(other))
     if claim.bound == "some" and one <= other < one + claim.coarse:
         return True
-    if claim.unit != found.unit and gap <= CONVERSION * size:
-        return claim.kind not in ("count", "people", "ratio", "")
+    if claim.unit != found.unit and gap <= CONVERSION * size and claim.kind not in _UNCONVERTED:
+        return True
     if not found.bound and other:
         share = one / other if claim.bound == "most" else other / one if one else 0
         if claim.bound in ("least", "most") and 1 <= share <= BOUND:
@@ -343,7 +348,9 @@ def _shares_agree(claim: Measure, found: Measure) -> bool:
     kinds = {claim.kind, found.kind}
     if kinds == {"times", "ratio"}:
         times, ratio = (claim, found) if claim.kind == "times" else (found, claim)
-        return any(_close(ratio.low, (times.low - less) * 100) for less in (0, 1))
+        return any(_close(ratio.low, (times.low - less) * 100) for less in (0, 1)) or (
+            times.low > 0 and abs(ratio.low * times.low - 100) <= 1
+        )
     if kinds == {"temperature", "fahrenheit"}:
         celsius, other = (claim, found) if claim.kind == "temperature" else (found, claim)
         return abs((other.low - 32) / 1.8 - celsius.low) <= max(0.6, CONVERSION * abs(celsius.low))
@@ -393,7 +400,7 @@ class _Reader:
 
 
 def _number(said: str) -> float:
-    return float(said.replace(",", ""))
+    return float(said.replace(",", "").replace(" ", ""))
 
 
 def han(said: str) -> float:
@@ -419,7 +426,7 @@ def han(said: str) -> float:
 
 def _steps(said: str, scale: float) -> tuple[float, float]:
     """The worth of the last digit of a figure, and of its last digit that is not 0."""
-    whole, _, rest = said.replace(",", "").partition(".")
+    whole, _, rest = said.replace(",", "").replace(" ", "").partition(".")
     step: float = scale * 10.0 ** -len(rest)
     zeros = len(whole) - len(whole.rstrip("0")) if not rest.strip("0") else 0
     return step, scale * 10.0**zeros if zeros and whole.strip("0") else step
@@ -577,6 +584,8 @@ def _ordinals(r: _Reader) -> None:
     for match in _ORDINAL.finditer(r.text):
         said = match["h"] or match["n"] or match["no"]
         value = han(said) if said else float(_RANK[match["w"]])
+        if value == 1 and not match["unit"]:
+            continue
         kind = "edition" if match["unit"] else "ordinal"
         r.keep(*match.span(), Measure(kind, value, value, *match.span()))
     for match in _SCORE.finditer(r.text):
@@ -739,7 +748,31 @@ def measures(text: str) -> tuple[Measure, ...]:
     reader = _Reader(text)
     for read in _READERS:
         read(reader)
-    return tuple(_dated(sorted(reader.found, key=lambda m: m.start)))
+    found = _joined(sorted(reader.found, key=lambda m: m.start), text)
+    return tuple(_dated(found))
+
+
+def _joined(found: list[Measure], text: str) -> list[Measure]:
+    """The figures of a text with 1小时30分钟 or "1 minute 15 seconds" as one."""
+    kept: list[Measure] = []
+    for measure in found:
+        last = kept[-1] if kept else None
+        if (
+            last
+            and last.kind == measure.kind == "duration"
+            and last.factor > measure.factor
+            and measure.low < last.factor
+            and _JOINT.fullmatch(text, last.end, measure.start)
+        ):
+            value = last.low + measure.low
+            unit = f"{measure.factor}duration"
+            kept[-1] = replace(last, low=value, high=value, end=measure.end, step=measure.step, coarse=measure.step, unit=unit)  # fmt: skip
+        else:
+            kept.append(measure)
+    return kept
+
+
+_JOINT = re.compile(r"\s?(?:,\s|and\s|零|又)?")
 
 
 def _dated(found: list[Measure]) -> Iterator[Measure]:

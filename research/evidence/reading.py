@@ -152,7 +152,9 @@ class Reading:
 
     @cached_property
     def years(self) -> frozenset[int]:
-        return frozenset(m.parts[0] for s in self.sentences for m in s.measures if m.parts[0])
+        figures = [m for s in self.sentences for m in s.measures]
+        bare = (int(m.low) for m in figures if not m.kind and 1000 <= m.low <= 2100)
+        return frozenset(m.parts[0] for m in figures if m.parts[0]) | frozenset(bare)
 
 
 @lru_cache(4_096)
