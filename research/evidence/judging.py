@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from research.evidence import polarity
-from research.evidence.measures import Measure, agrees, dates_clash
+from research.evidence.measures import Measure, agrees, dates_clash, derived
 from research.evidence.naming import Name, names, present
 from research.evidence.reading import Reading, Sentence, is_place, read
 from research.evidence.weighing import Near, akin, coverage, nearest, other_subject, replaced, worth
@@ -121,6 +121,7 @@ class _Case:
         self.crossed = all(reading.han != claim.han for reading in readings)
         self.matched: list[tuple[int, _Found]] = []
         self.differs = False
+        self.worked = 0
 
     def ruling(self) -> Ruling:
         lacks = [
@@ -155,7 +156,8 @@ class _Case:
             else:
                 self.matched.append((at, best))
             return
-        if self._assembled(measure):
+        if self._assembled(measure) or self._derived(measure):
+            self.worked += 1
             return
         if rival and self._about_one_thing(measure, rival):
             self.differs = True
@@ -240,6 +242,16 @@ class _Case:
                         return True
         return False
 
+    def _derived(self, measure: Measure) -> bool:
+        """Whether a figure follows from those of the sentences that the claim rests upon."""
+        if coverage(self.sentence.terms, self.chosen[:1]) >= 0.85:
+            return False
+        return any(
+            derived(measure, self.sentence.text, given)
+            for near in self.chosen
+            if len(given := near.sentence.measures) > 1 or measure.kind == "ratio"
+        )
+
     def _about_one_thing(self, measure: Measure, rival: _Found) -> bool:
         near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
         sizes = sorted((abs(measure.low), abs(rival.measure.low)))
@@ -288,12 +300,18 @@ class _Case:
             if self._alike(near) and (pair := polarity.contrary(self.sentence, near.sentence)):
                 yield self._opposed(pair, near)
         for near in self._grounds():
-            if polarity.claimed(self.sentence.text) > polarity.standing(
-                self.sentence, near.sentence
-            ):
+            said = polarity.claimed(self.sentence.text)
+            firm = polarity.firmer(self.sentence, near.sentence)
+            if firm or said > polarity.standing(self.sentence, near.sentence):
                 yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(near))
+        known = frozenset(key for name in names(self.text) for key in name.keys[-1:])
+        for near in self.chosen[:1] if len(known) > 1 else ():
+            if pair := polarity.swapped(self.sentence, near.sentence, known):
+                yield self._opposed(pair, near)
         everything = " ".join(n.sentence.text for n in self.chosen)
         if word := polarity.sweeping(self.sentence.text, everything, figures=bool(self.matched)):
+            yield Lack(kind="polarity", text=word)
+        if word := polarity.causal(self.sentence.text, everything):
             yield Lack(kind="polarity", text=word)
         keys = frozenset[str]().union(*(n.sentence.keys for n in self.chosen))
         if term := polarity.strong(self.sentence, keys):
