@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from research.evidence import polarity
+from research.evidence.lexicon import KIN
 from research.evidence.measures import Measure, agrees, dates_clash, derived
 from research.evidence.naming import Name, names, present
-from research.evidence.reading import Reading, Sentence, is_place, read
+from research.evidence.reading import Reading, Sentence, Term, is_place, read
 from research.evidence.weighing import Near, akin, coverage, nearest, other_subject, replaced, worth
 from research.records import Lack, Ruling
 
@@ -192,8 +193,12 @@ class _Case:
             if not mine.dated
         ):
             return False
-        near = {key for key, weight in context.items() if weight >= 0.7}
+        near = {key for key, weight in context.items() if weight >= (1.05 if key[0] == "@" else 0.7)}
+        if _LISTED.search(rival.sentence.text):
+            return False
         if self._former(context, rival, best):
+            return True
+        if not apart and not best.measure.dated and self._of_other(rival, best):
             return True
         words = [term for term in self.sentence.terms if term.key in near]
         passage = self.readings[rival.passage].keys
@@ -207,6 +212,23 @@ class _Case:
         said = {t.key for t in rival.sentence.terms if t.start < rival.measure.start}
         only_own = [key for key in near if own.get(key, 0) >= 0.5 and its.get(key, 0) < 0.3 and key not in said]  # fmt: skip
         return bool(only_its) and not only_own
+
+    def _of_other(self, rival: _Found, best: _Found) -> bool:
+        """Whether the claim's words stand with another figure of the sentence and its own figure with
+        something that the claim does not speak of."""
+        family = best.measure.family
+        if sum(mine.family == family for mine in self.sentence.measures) > 1:
+            return False
+        mine = self.sentence.keys | self.sentence.senses
+        its, own = (_stretch(found) for found in (rival, best))
+        theirs = {t.key for t in its} & mine - {t.key for t in own}
+        ours = {t.key for t in own} & mine - {t.key for t in its}
+        foreign = [t for t in own if t.key not in mine and t.sense not in mine and t.weight >= 0.8]
+        if not theirs or not foreign:
+            return False
+        if best.measure.start > rival.measure.start and not ours:
+            return len(theirs) > 1
+        return any(other.key in KIN.get(key, ()) for key in theirs for other in foreign)
 
     def _former(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim gives as the figure what the passage gives as what it was before."""
@@ -449,11 +471,17 @@ class _Case:
         return replaced(self.sentence, self.chosen)
 
 
+_LISTED = re.compile(r"分别|依次|\brespectively\b")
 _FORMER = re.compile(r"used to|previous|former|earlier|原|此前|之前|先前")
 _BEFORE = frozenset(("last-year", "before", "year-on-year"))
 _YEAR_BEFORE = frozenset(("last-year", "year-on-year"))
 _COMPARED = re.compile(r"(?:\bthan|\bfrom|\bover|\bwith|\bin|比|较)[^,，]{0,8}$")
 _TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century", "until"))
+
+
+def _stretch(found: _Found) -> list[Term]:
+    start, end = found.sentence.stretch(found.measure)
+    return [t for t in found.sentence.terms if start <= t.start < end and t.weight > 0.5]
 
 
 def _comparable(claim: Measure, found: Measure) -> bool:

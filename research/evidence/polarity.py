@@ -16,12 +16,12 @@ _NOT = re.compile(
 )
 _DENIES = re.compile(r"禁止|严禁|不得|不准|不许|取消|废除|prohibit|forbid|bann?(?:s|ed|ing)|outlaw")
 _THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
-_PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|预测|打算|即将|规划|筹备|力争|争取|目标|正在研究|研究制定|下一步|征求意见|草案|须经|尚需|有待|承诺|希望|旨在|预期|\b(?:will|plans?|planned|planning|expect(?:s|ed)?(?:\sto)?|aims?|intend(?:s|ed)?|propose[sd]?|scheduled|would|shall|set\sto|due\sto|hope[sd]?|seeks?\sto|should|wants?\sto|projects?(?=\s(?:growth|a|an|that|the)\b)|projected|forecasts?|targets?|pledge[sd]?|promise[sd]?|draft|subject\sto|pending|awaits?|awaiting|needs?\s(?:the\s)?approval|under\s(?:review|consideration|study)|(?:is|are)\s(?:yet\s)?(?:to|\w+ing))\b|'ll\b")  # fmt: skip
+_PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|预测|打算|即将|规划|筹备|力争|争取|目标|正在研究|研究制定|下一步|征求意见|草案|须经|尚需|有待|承诺|希望|旨在|预期|\b(?:will|plans?|planned|planning|expect(?:s|ed)?(?:\sto)?|aims?|intend(?:s|ed)?|propose[sd]?|scheduled|would|set\sto|due\sto|hope[sd]?|seeks?\sto|should|wants?\sto|projects?(?=\s(?:growth|a|an|that|the)\b)|projected|forecasts?|targets?|pledge[sd]?|promise[sd]?|draft|subject\sto|pending|awaits?|awaiting|needs?\s(?:the\s)?approval|under\s(?:review|consideration|study)|(?:is|are)\s(?:yet\s)?(?:to|\w+ing))\b|'ll\b")  # fmt: skip
 _MAYBE = re.compile(r"可能|或许|也许|有望|或(?:将|会|达|致|可|因)|拟议|考虑|疑似|据传|传闻|据称|不排除|怀疑|似乎|\b(?:appears?|seems?|suspect(?:s|ed)?|believed\sto|thought\sto|unclear|unconfirmed|maybe|may(?!\s(?:\d|not\b))|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
 _SURE = re.compile(r"(?<!不)确定|必定|必然|一定(?!程度|的)|肯定|绝对|证明|永久|唯一|从不|总是|彻底|打破|\b(?:certainly|definitely|always|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|undoubtedly|broke)\b")  # fmt: skip
-_ALL = re.compile(r"所有|全部|一切|完全|\b(?:every|all|entire(?:ly)?|completely)\b")
+_ALL = re.compile(r"所有|全部|一切|完全|\b(?:every|(?<!above )(?<!after )(?<!at )all|entire(?:ly)?|completely)\b")
 _RANKED = re.compile(r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+th)[\s-](?:\w+est|most)\b|第[二三四五六七八九十\d]+[大高长老]")  # fmt: skip
-_BEST = re.compile(r"最[大小高低长老早快]|\b(?:larg|bigg|tall|high|long|old|fast|small|deep)est\b|\bmost\s\w+\b")  # fmt: skip
+_BEST = re.compile(r"最[大小高低长老早快]|\b(?:larg|bigg|tall|high|long|old|fast|small|deep)est\b|\bmost\s(?!of\b)\w+\b")  # fmt: skip
 _MORE_BEFORE = re.compile(r"(?:多|增|升|涨|高|增加|up|more)(?:了|出|约|by|近)?\s?$")
 _LESS_BEFORE = re.compile(r"(?:少|减|降|跌|低|down)(?:了|约|by|近)?\s?$")
 _MORE_AFTER = re.compile(r"\s?(?:more|higher|larger|longer|above|up)\b")
@@ -31,7 +31,7 @@ largest smallest highest lowest longest oldest fastest record
 """
 _STRONG = frozenset(_STRONG_WORDS.split())
 _AT_MOST = re.compile(r"[可提达至不约为\d]")
-_DONE = re.compile(r"已|了|建成|完成|\b(?:has|have|had|was|were|\w{2,}ed|won|lost|began|rose|fell|built|became|took|made|came|went|grew|sold|bought|paid|left|met|held|led|cut|spent|sent|set)\b")  # fmt: skip
+_DONE = re.compile(r"已|了|建成|完成|\b(?:(?:has|have|had)\s(?:\w+ly\s|also\s|since\s|already\s|now\s|not\s|yet\s)?(?:\w+n|\w+ed|made|become|begun|led|put|cut|set|held|lost|left|kept|got|met|paid|sold|bought|built|found|told|said)|was|were|\w{2,}ed|won|lost|began|rose|fell|built|became|took|made|came|went|grew|sold|bought|paid|left|met|held|led|cut|spent|sent|set)\b")  # fmt: skip
 _ONE_OF = re.compile(r"之一|\bone of\b|\bamong the\b")
 _BETWEEN = tuple(
     re.compile(pattern)
@@ -140,8 +140,8 @@ def opposite(
 ) -> tuple[Term, Term] | None:
     """A word of a clause whose contrary stands in the other, where neither has both; not allowed is
     no contrary of prohibited."""
-    mine = {term.key: term for term in reversed(claim.inside(clause))}
-    its = {term.key: term for term in reversed(found.inside(theirs))}
+    mine = {term.sense or term.key: term for term in reversed(claim.inside(clause))}
+    its = {term.sense or term.key: term for term in reversed(found.inside(theirs))}
     for key, term in mine.items():
         against = OPPOSED.get(key, frozenset())
         if not against or key in its or against & mine.keys() or term.weight <= 0.4:
@@ -176,8 +176,9 @@ def _sides(sentence: Sentence, pattern: re.Pattern[str]) -> tuple[dict[str, Term
     match = pattern.search(sentence.text)
     if not match:
         return None
-    before = {t.key: t for t in sentence.terms if t.end <= match.start() and t.weight > 0.5}
-    after = {t.key: t for t in sentence.terms if t.start >= match.end() and t.weight > 0.5}
+    telling = [t for t in sentence.terms if t.weight > 0.5]
+    before = {t.key: t for t in [t for t in telling if t.end <= match.start()][-_CLOSE:]}
+    after = {t.key: t for t in [t for t in telling if t.start >= match.end()][:_CLOSE]}
     head, tail = sentence.text[: match.start()], sentence.text[match.end() :]
     if _BY.match(tail) or (_BE.search(head) and _PASSIVE.search(tail)):
         return after, before
@@ -188,6 +189,7 @@ def _sides(sentence: Sentence, pattern: re.Pattern[str]) -> tuple[dict[str, Term
     return None if _PASSIVE.search(sentence.text) else (before, after)
 
 
+_CLOSE = 4  # words on each side of what one does to the other
 _BY = re.compile(r"\s(?:\w+\s)?by\b")
 _BE = re.compile(r"\b(?:is|are|was|were|been|being|be)\s(?:\w+ly\s)?$")
 _STRUCK = re.compile(r"被|遭|由")
@@ -213,7 +215,7 @@ def firmer(claim: Sentence, found: Sentence) -> bool:
     for clause in claim.clauses:
         words = {t.key: t.weight for t in claim.inside(clause)}
         level = claimed(claim.text[slice(*clause)])
-        if sum(words.values()) < _STATEMENT or level == 1:
+        if sum(words.values()) < (_STATEMENT if level == 3 else 2 * _STATEMENT) or level == 1:
             continue
         shared = []
         before = 3
@@ -292,8 +294,9 @@ def swapped(claim: Sentence, found: Sentence, known: frozenset[str]) -> tuple[Te
     for i, one in enumerate(both):
         for other in both[i + 1 :]:
             a, b, c, d = mine[one], mine[other], theirs[one], theirs[other]
-            straight = len(a.keys() & c.keys()) + len(b.keys() & d.keys())
-            first, second = a.keys() & d.keys() - c.keys(), b.keys() & c.keys() - d.keys()
+            either = a.keys() & b.keys() | c.keys() & d.keys()
+            straight = len((a.keys() & c.keys() | b.keys() & d.keys()) - either)
+            first, second = a.keys() & d.keys() - either, b.keys() & c.keys() - either
             if first and second and straight == 0:
                 return a[min(first)], d[min(first)]
     return None

@@ -277,7 +277,7 @@ def test_a_sentence_with_one_digit_changed_is_not_supported(
     sentence, at = place
     digit = str((int(sentence[at]) + more) % 10)
     changed = sentence[:at] + digit + sentence[at + 1 :]
-    assume(not (digit == "0" and not sentence[at - 1 : at].isdigit()))
+    assume(digit != "0")  # which may be a rounding, or no figure at all
     assert judge(changed, [sentence]).status != "supported", changed
 
 
