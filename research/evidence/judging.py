@@ -20,7 +20,7 @@ from research.evidence.reading import Reading, Sentence, Term, is_place, read
 from research.evidence.weighing import Near, akin, coverage, nearest, other_subject, replaced, worth
 from research.records import Lack, Ruling
 
-ENOUGH = 0.33  # of a claim's words
+ENOUGH = 0.25  # of a claim's words
 STANDING = 0.4  # in one sentence, so that the contrary in it is one of the claim
 ALIKE = 0.5  # where a single word that is another tells
 SHARED = 0.38  # and of how much of the claim's words the other figure's sentence has to have
@@ -184,6 +184,9 @@ class _Case:
     def _nearer(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim speaks of what another figure is of, and not of what its own is of."""
         apart = rival.sentence is not best.sentence
+        beside = not apart or _beside(rival, best)
+        if beside and not best.measure.dated and not self._stated(best, rival) and self._of_other(rival, best):  # fmt: skip
+            return True
         if (apart and rival.likeness < best.likeness + NEARER) or self._stated(best, rival):
             return False
         if best.measure.dated and any(
@@ -197,8 +200,6 @@ class _Case:
         if _LISTED.search(rival.sentence.text):
             return False
         if self._former(context, rival, best):
-            return True
-        if not apart and not best.measure.dated and self._of_other(rival, best):
             return True
         words = [term for term in self.sentence.terms if term.key in near]
         passage = self.readings[rival.passage].keys
@@ -224,11 +225,18 @@ class _Case:
         theirs = {t.key for t in its} & mine - {t.key for t in own}
         ours = {t.key for t in own} & mine - {t.key for t in its}
         foreign = [t for t in own if t.key not in mine and t.sense not in mine and t.weight >= 0.8]
-        if not theirs or not foreign:
+        if not theirs or not foreign or self._when(best) > self._when(rival):
             return False
-        if best.measure.start > rival.measure.start and not ours:
+        later = (best.sentence.start, best.measure.start) > (rival.sentence.start, rival.measure.start)
+        if later and not ours:
             return len(theirs) > 1
         return any(other.key in KIN.get(key, ()) for key in theirs for other in foreign)
+
+    def _when(self, found: _Found) -> int:
+        """How many dates and spans of time of the claim stand with a figure."""
+        start, end = found.sentence.stretch(found.measure)
+        near = [m for m in found.sentence.measures if start <= m.start < end and m.kind in _TIMES]
+        return sum(any(agrees(mine, m) for m in near) for mine in self.sentence.measures if mine.kind in _TIMES)  # fmt: skip
 
     def _former(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim gives as the figure what the passage gives as what it was before."""
@@ -250,8 +258,9 @@ class _Case:
         if not measure.dated or year is None:
             return False
         if month is None:
-            compared = _COMPARED.search(self.sentence.text[: measure.start])
-            return compared is not None and any(
+            earlier = any(self._derived(m) for m in self.sentence.measures if not m.dated)
+            compared = earlier or _COMPARED.search(self.sentence.text[: measure.start])
+            return bool(compared) and any(
                 year + 1 in r.years and r.keys & _YEAR_BEFORE for r in self.readings
             )
         if not any(year in reading.years for reading in self.readings):
@@ -268,11 +277,10 @@ class _Case:
         """Whether a figure follows from those of the sentences that the claim rests upon."""
         if coverage(self.sentence.terms, self.chosen[:1]) >= 0.85:
             return False
-        return any(
-            derived(measure, self.sentence.text, given)
-            for near in self.chosen
-            if len(given := near.sentence.measures) > 1 or measure.kind == "ratio"
-        )
+        place = self.chosen[0].passage
+        given = [m for n in self.chosen if n.passage == place for m in n.sentence.measures]
+        said = " ".join(match[0] for n in self.chosen[:1] for match in _REST.finditer(n.sentence.text))
+        return derived(measure, f"{self.sentence.text} {said}", given)
 
     def _about_one_thing(self, measure: Measure, rival: _Found) -> bool:
         near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
@@ -327,8 +335,11 @@ class _Case:
             if firm or said > polarity.standing(self.sentence, near.sentence):
                 yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(near))
         known = frozenset(key for name in names(self.text) for key in name.keys[-1:])
-        for near in self.chosen[:1] if len(known) > 1 else ():
-            if pair := polarity.swapped(self.sentence, near.sentence, known):
+        for near in self.chosen[:1] if known else ():
+            rivals = frozenset(key for name in names(self._sentence(near)) for key in name.keys[-1:])
+            if pair := polarity.displaced(self.sentence, known, near.sentence, rivals - known):
+                yield self._opposed(pair, near)
+            elif pair := polarity.swapped(self.sentence, near.sentence, known):
                 yield self._opposed(pair, near)
         everything = " ".join(n.sentence.text for n in self.chosen)
         if word := polarity.sweeping(self.sentence.text, everything, figures=bool(self.matched)):
@@ -471,12 +482,19 @@ class _Case:
         return replaced(self.sentence, self.chosen)
 
 
+_REST = re.compile(r"其余|剩余|剩下|\b(?:the rest|remainder|remaining)\b")
 _LISTED = re.compile(r"分别|依次|\brespectively\b")
 _FORMER = re.compile(r"used to|previous|former|earlier|原|此前|之前|先前")
 _BEFORE = frozenset(("last-year", "before", "year-on-year"))
 _YEAR_BEFORE = frozenset(("last-year", "year-on-year"))
 _COMPARED = re.compile(r"(?:\bthan|\bfrom|\bover|\bwith|\bin|比|较)[^,，]{0,8}$")
 _TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century", "until"))
+
+
+def _beside(one: _Found, other: _Found) -> bool:
+    """Whether two figures stand in the two parts of one sentence that a semicolon divides."""
+    first, second = sorted((one.sentence, other.sentence), key=lambda s: s.start)
+    return one.passage == other.passage and first.text[-1:] in (";", "；") and second.start - first.end <= 1  # fmt: skip
 
 
 def _stretch(found: _Found) -> list[Term]:

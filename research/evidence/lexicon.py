@@ -588,7 +588,7 @@ nuclear-weapon 核武器
 # thing, not to say that one stands where the other should.
 _MORE = """
 rise accelerate escalate mount swell advance-by upturn uptick edge-up pick-up went-up inflate multiply rally 激增 大增 增多 递增 走升 扩张 扩 壮大 上扬 抬升 大涨 跳升 飙升 增添 新增 多出
-fall dwindle diminish lessen decelerate contract contraction retreat sink sank subside weaken wane dip slid slide halve curtail trim went-down less-than lessened shorten downturn worsen-by 锐减 减弱 缩短 骤降 大跌 缩水 萎缩 减至 裁减 削减 压缩 变少 更少 滑落 下探 走弱
+fall shrank shrunk dwindle diminish lessen decelerate contract contraction retreat sink sank subside weaken wane dip slid slide halve curtail trim went-down less-than lessened shorten downturn worsen-by 锐减 减弱 缩短 骤降 大跌 缩水 萎缩 减至 裁减 削减 压缩 变少 更少 滑落 下探 走弱
 steady constant level-off hold-steady unaltered unmoved as-before same-as 平稳 没变 不动 照旧 如常
 accept consent acquiesce tolerate 认可 接纳
 praise commend laud tribute congratulate 赞赏 肯定 表扬

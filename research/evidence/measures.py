@@ -89,6 +89,7 @@ _MONTHS = "january february march april may june july august september october n
 _MONTH = {name: number for number, name in enumerate(_MONTHS.split(), 1)}
 _MONTH |= {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9}  # fmt: skip
 _MONTH |= {"oct": 10, "nov": 11, "dec": 12}
+_OTHER_MONTH = re.compile(r"\b(?:january|february|april|june|july|august|september|october|november|december)\b")  # fmt: skip
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _PARTS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fourth": 25.0, "fifth": 20.0, "sixth": 100 / 6, "eighth": 12.5, "tenth": 10.0}  # fmt: skip
 _GROWTH = {"doubled": 2, "doubling": 2, "double": 2, "tripled": 3, "tripling": 3, "triple": 3, "quadrupled": 4, "twice": 2, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10}  # fmt: skip
@@ -97,7 +98,7 @@ _ABOUT = r"approximately|about|around|roughly|nearly|almost|close to|some|circa|
 _MOST = r"no more than|not more than|not exceeding|less than|fewer than|lower than|up to|at most|a maximum of|under|below|within|no later than|不超过|不多于|不高于|不到|不足|少于|低于|至多|最多|最高"
 _LEAST = r"no fewer than|no less than|not less than|more than|greater than|higher than|at least|a minimum of|upwards of|in excess of|exceeding|exceeded|exceeds|exceed|surpassed|surpassing|topped|over|above|超过|超出|超|逾|多于|高于|大于|至少|不少于|不低于|突破|最低"
 _BEFORE = re.compile(rf"(?:(?P<most>{_MOST})|(?P<least>{_LEAST})|(?P<about>{_ABOUT}))\s?(?:了|达|为|the\s|a\s)?\s?$")  # fmt: skip
-_MORE, _ROUND, _LESS = r"多|余|以上|之多|plus\b|or more\b|\+", r"左右|上下|or so\b", r"以下|以内|之内|or less\b|or fewer\b"  # fmt: skip
+_MORE, _ROUND, _LESS = r"多|余|出头|以上|之多|plus\b|or more\b|\+", r"左右|上下|or so\b", r"以下|以内|之内|or less\b|or fewer\b"  # fmt: skip
 _AFTER = re.compile(rf"\s?(?:(?P<least>{_MORE})|(?P<about>{_ROUND})|(?P<most>{_LESS}))")
 
 
@@ -136,7 +137,8 @@ _AND_HALF = re.compile(
     r"|(?P<han>[一二两三四五六七八九十\d]+)个半(?P<unit3>小时|月|世纪)"
 )
 _SHARE_ZH = re.compile(r"(?P<base>[二三四五六七八九十百千两\d]+)分之(?P<top>[一二三四五六七八九十百零两点\d.]+)")  # fmt: skip
-_SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the)\b|\s(?:all|as|its|their)\b|$|[,.;])|(?<=by\s)(?P<by>half)\b(?!\san?\b)|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
+_SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the|below|above|less|more|fewer|lower|higher|smaller|larger|down|up|was|were|stood|had|have|has|are|is)\b|\s(?:all|as|its|their)\b|$|[,.;])|(?<=by\s)(?P<by>half)\b(?!\san?\b)|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
+_EVERY = re.compile(r"每(?P<of>[二三四五六七八九十\d]+)[个家所人位名辆座件只条户份场][^。；]{0,12}?有(?:近|约|大约)?(?P<one>[一二两三四五六七八九\d]+)[个家所人位名辆座件只条户份场]")  # fmt: skip
 _POINT_PART = re.compile(
     r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b"
 )
@@ -176,7 +178,7 @@ _WEEKDAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])|\b(mon
 _UNTIL = re.compile(
     r"(?<!提)前(?P<h>[一二三四五六七八九十两\d]+)(?:个)?(?P<q>季度|月)(?!份)|\bfirst (?P<w>two|three|six|nine|eleven|ten|four|five|seven|eight) (?P<e>quarter|month)s"
 )
-_QUARTER = re.compile(r"第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b")  # fmt: skip
+_QUARTER = re.compile(r"(?<!上)第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b")  # fmt: skip
 _HALF_YEAR = re.compile(r"(上|下)半年|\bh([12])\b|\b(first|second) half\b")
 _ORDINAL = re.compile(rf"第(?P<h>[一二三四五六七八九十百零两]+|\d+)(?!季度)(?P<unit>届)?|(?<![\d.,])(?P<n>\d+)(?:st|nd|rd|th)\b|\bno\.\s?(?P<no>\d+)\b|\b(?P<w>{'|'.join(w for w in _RANK if w != 'first')})\b(?!\s(?:of|half))")  # fmt: skip
 _SCORE = re.compile(r"(?<![\d.:-])(?P<a>\d{1,3})\s?(?:比|[:：](?=\d(?!\d)))\s?(?P<b>\d{1,3})(?![\d.:])|(?<![\d.:-])(?P<a2>\d{1,3})[-–](?P<b2>\d{1,3})(?=\s(?:win|victory|defeat|loss|draw|aggregate|against|over|at|on|in|to|thanks)\b|[.,;]|$)")  # fmt: skip
@@ -267,6 +269,14 @@ def _bare_agree(claim: Measure, found: Measure) -> bool:
     return agrees(_unitless(claim), _unitless(found))
 
 
+def _weighed(measure: Measure) -> Measure:
+    """Pounds, of which one cannot tell money from weight, as a weight."""
+    if measure.unit != "pounds":
+        return measure
+    by = 0.4536
+    return replace(measure, kind="mass", low=measure.low * by, high=measure.high * by, step=measure.step * by, coarse=measure.coarse * by, factor=by)  # fmt: skip
+
+
 def _unitless(measure: Measure) -> Measure:
     by = measure.factor
     return replace(
@@ -291,6 +301,8 @@ def agrees(claim: Measure, found: Measure) -> bool:
             return _bare_agree(claim, found)
         if claim.family == found.family:
             return _shares_agree(claim, found)
+        if "pounds" in (claim.unit, found.unit):
+            return "mass" in (claim.kind, found.kind) and _values_agree(_weighed(claim), _weighed(found))
         if "ordinal" in (claim.kind, found.kind):
             return {claim.kind, found.kind} <= _RANKED and _close(claim.bare, found.bare)
         counted = {claim.kind: claim, found.kind: found}
@@ -395,7 +407,7 @@ class _Reader:
         for match in (before, after):
             if match:
                 name = next(name for name, value in match.groupdict().items() if value)
-                return "some" if name == "least" and match[0].strip() in ("多", "余") else name
+                return "some" if name == "least" and match[0].strip() in ("多", "余", "出头") else name
         return ""
 
 
@@ -447,7 +459,11 @@ def _surely(match: re.Match[str]) -> bool:
     name = match["m"]
     if name not in _MONTHS.split():
         return False
-    return name not in ("may", "march") or _IN.search(match.string[: match.start()]) is not None
+    if name not in ("may", "march"):
+        return True
+    before = _IN.search(match.string[: match.start()])
+    joined = before is not None and before[0].strip() in ("and", "to", "through")
+    return before is not None and (not joined or _OTHER_MONTH.search(match.string) is not None)
 
 
 def _dates(r: _Reader) -> None:
@@ -519,6 +535,8 @@ def _times(r: _Reader) -> None:
             late = half == "p" or when in _LATE
             if late and hour < 12:
                 hour += 12
+            if half == "a" and hour > 12:
+                continue
             if half == "a" and hour == 12:
                 hour = 0
             value, sure = hour * 60 + minute, bool(half or when or hour > 12 or (match["m"] and len(match["h"]) == 2))  # fmt: skip
@@ -552,6 +570,11 @@ def _shares(r: _Reader) -> None:
         value = han(top) if base == "百" else han(top) * 100 / (1000 if base == "千" else han(base) or 1)  # fmt: skip
         step = 1.0 if base == "百" else 5.0
         r.keep(*match.span(), Measure("ratio", value, value, *match.span(), step, step, r.bound(*match.span()), "%"))  # fmt: skip
+    for match in _EVERY.finditer(r.text):
+        one, of = han(match["one"]), han(match["of"])
+        if one < of:
+            value = 100 * one / of
+            r.keep(*match.span(), Measure("ratio", value, value, *match.span(), 5, 5, "about", "part"))  # fmt: skip
     _parts_of_points(r)
     for match in _SHARE_EN.finditer(r.text):
         if match["by"]:
@@ -644,8 +667,9 @@ def _figures(r: _Reader) -> None:
                 value += _number(rest[1]) * extra
                 step, coarse = _steps(rest[1], extra)
         kind, factor = _unit_of(unit_said)
+        pounds = False
         if kind == "mass" and (unit_said or "").strip() == "pounds" and scale > 1:
-            kind, factor = "money gbp", 1.0
+            kind, factor, pounds = "money gbp", 1.0, True
         if match["money"]:
             kind, factor = "money " + _MONEY[match["money"]], 1.0
         if kind == "length" and re.search(r"时速.{0,3}$|每小时.{0,2}$", text[max(0, match.start() - 6) : match.start()]):  # fmt: skip
@@ -665,7 +689,7 @@ def _figures(r: _Reader) -> None:
                 step * factor,
                 coarse * factor,
                 r.bound(match.start(), end, inside),
-                (unit_said or "").strip() if kind == "count" else f"{factor}{kind}",
+                "pounds" if pounds else (unit_said or "").strip() if kind == "count" else f"{factor}{kind}",
                 factor=factor,
             ),
         )
@@ -712,7 +736,7 @@ def _said(r: _Reader) -> None:
             scale = 1.0
         kind, factor = _unit_of(unit)
         inside = (match["more"] or match["after"] or "") and "some"
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, _coarse(value) * factor, r.bound(*match.span(), inside), unit if kind == "count" else f"{factor}{kind}", factor=factor))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, _coarse(value) * factor, r.bound(*match.span(), inside), unit if kind == "count" else f"{factor}{kind}", factor=factor, spoken=value <= 4 and kind in _COUNTED))  # fmt: skip
     for match in _SAID.finditer(text):
         words = re.findall(r"[a-z]+", match["figure"])
         unit_said = match["unit"]
@@ -722,7 +746,7 @@ def _said(r: _Reader) -> None:
             continue
         value = _spoken(words)
         kind, factor = _unit_of(unit_said)
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), factor, factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor, spoken=value <= 10 and kind in ("", "duration")))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), _coarse(value) * factor, _coarse(value) * factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor, spoken=value <= 10 and kind in ("", "duration")))  # fmt: skip
 
 
 def _spoken(words: list[str]) -> float:
@@ -799,6 +823,10 @@ def _dated(found: list[Measure]) -> Iterator[Measure]:
 
 def _near(one: float, other: float, claim: Measure) -> bool:
     """Whether a claim's value is one that was worked out, as far as it is rounded."""
+    if claim.bound in ("least", "some") and one <= other < one * 1.1:
+        return True
+    if claim.bound == "most" and one / 1.1 < other <= one:
+        return True
     step = claim.coarse if claim.bound else claim.step
     slack = max(step / 2, 1e-6 * abs(other))
     if claim.unit == "part":
@@ -808,7 +836,7 @@ def _near(one: float, other: float, claim: Measure) -> bool:
 
 _SUMS = re.compile(r"合计|总共|一共|共计|加起来|两者|两项|三项|合起来|总和|之和|各|\b(?:together|combined|both|altogether|in all|in total|total|sum|overall|between them|add up)\b")  # fmt: skip
 _GAPS = re.compile(r"[多少高低快慢长短早晚贵差降升减增涨跌]|相差|差距|剩|其余|其他|还有|没有|未|上一|上个|此前|原|去年|前一|上年|上届|上次|间隔|距|历时|\b(?:more|less|fewer|higher|lower|longer|shorter|gap|differ\w*|apart|up|down|rose|fell|risen|fallen|gained|lost|dropped|declin\w*|increas\w*|grew|shrank|shed|added|cut|rest|remain\w*|left|other|others|not|without|empty|vacant|unsold|outside|before|earlier|previous\w*|year before|later|after|between|lasted|took|over|within|margin|ahead|behind|cheaper|dearer|save\w*|old|ago)\b")  # fmt: skip
-_TIMES_CUES = re.compile(r"倍|成|分之|一半|半数|翻|比例|占|平均|每|均|\b(?:times|twice|half|third|quarter|fifth|eighth|tenth|doubl\w*|tripl\w*|quadrupl\w*|per cent|percent|share|in|out of|average|each|per|a|an|every|fold|multiple)\b|%")  # fmt: skip
+_TIMES_CUES = re.compile(r"倍|成|分之|一半|半数|翻|比例|占|平均|每|均|\b(?:times|twice|half|thirds?|quarters?|fifths?|sixths?|eighths?|tenths?|doubl\w*|tripl\w*|quadrupl\w*|per cent|percent|share|in|out of|average|each|per|a|an|every|fold|multiple)\b|%")  # fmt: skip
 
 
 def derived(claim: Measure, text: str, given: Sequence[Measure]) -> bool:
@@ -817,7 +845,7 @@ def derived(claim: Measure, text: str, given: Sequence[Measure]) -> bool:
     value = claim.low
     if claim.low != claim.high or claim.dated or not value or len(given) > 40:
         return False
-    same = [m.low for m in given if m.kind == claim.kind and m.low == m.high and not m.dated]
+    same = [m.low for m in given if not m.dated and (m.kind == claim.kind or {m.kind, claim.kind} <= _UNCONVERTED - {"ratio"}) and m.low == m.high]  # fmt: skip
     if _SUMS.search(text) and any(_near(value, total, claim) for total in _totals(same)):
         return True
     if _GAPS.search(text) and _gap(claim, given, same):

@@ -17,7 +17,7 @@ _NOT = re.compile(
 _DENIES = re.compile(r"禁止|严禁|不得|不准|不许|取消|废除|prohibit|forbid|bann?(?:s|ed|ing)|outlaw")
 _THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
 _PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|预测|打算|即将|规划|筹备|力争|争取|目标|正在研究|研究制定|下一步|征求意见|草案|须经|尚需|有待|承诺|希望|旨在|预期|\b(?:will|plans?|planned|planning|expect(?:s|ed)?(?:\sto)?|aims?|intend(?:s|ed)?|propose[sd]?|scheduled|would|set\sto|due\sto|hope[sd]?|seeks?\sto|should|wants?\sto|projects?(?=\s(?:growth|a|an|that|the)\b)|projected|forecasts?|targets?|pledge[sd]?|promise[sd]?|draft|subject\sto|pending|awaits?|awaiting|needs?\s(?:the\s)?approval|under\s(?:review|consideration|study)|(?:is|are)\s(?:yet\s)?(?:to|\w+ing))\b|'ll\b")  # fmt: skip
-_MAYBE = re.compile(r"可能|或许|也许|有望|或(?:将|会|达|致|可|因)|拟议|考虑|疑似|据传|传闻|据称|不排除|怀疑|似乎|\b(?:appears?|seems?|suspect(?:s|ed)?|believed\sto|thought\sto|unclear|unconfirmed|maybe|may(?!\s(?:\d|not\b))|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
+_MAYBE = re.compile(r"可能|嫌疑|涉嫌|正在(?:核查|调查|研究|审理|协商|评估)|或许|也许|有望|或(?:将|会|达|致|可|因)|拟议|考虑|疑似|据传|传闻|据称|不排除|怀疑|似乎|\b(?:appears?|seems?|suspect(?:s|ed)?|believed\sto|thought\sto|unclear|unconfirmed|maybe|may(?!\s(?:\d|not\b))|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
 _SURE = re.compile(r"(?<!不)确定|必定|必然|一定(?!程度|的)|肯定|绝对|证明|永久|唯一|从不|总是|彻底|打破|\b(?:certainly|definitely|always|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|undoubtedly|broke)\b")  # fmt: skip
 _ALL = re.compile(r"所有|全部|一切|完全|\b(?:every|(?<!above )(?<!after )(?<!at )all|entire(?:ly)?|completely)\b")
 _RANKED = re.compile(r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+th)[\s-](?:\w+est|most)\b|第[二三四五六七八九十\d]+[大高长老]")  # fmt: skip
@@ -31,7 +31,7 @@ largest smallest highest lowest longest oldest fastest record
 """
 _STRONG = frozenset(_STRONG_WORDS.split())
 _AT_MOST = re.compile(r"[可提达至不约为\d]")
-_DONE = re.compile(r"已|了|建成|完成|\b(?:(?:has|have|had)\s(?:\w+ly\s|also\s|since\s|already\s|now\s|not\s|yet\s)?(?:\w+n|\w+ed|made|become|begun|led|put|cut|set|held|lost|left|kept|got|met|paid|sold|bought|built|found|told|said)|was|were|\w{2,}ed|won|lost|began|rose|fell|built|became|took|made|came|went|grew|sold|bought|paid|left|met|held|led|cut|spent|sent|set)\b")  # fmt: skip
+_DONE = re.compile(r"已|了|建成|完成|\b(?:(?:has|have|had)\s(?:since|already|now)|(?:has|have|had)\s(?:\w+ly\s|also\s|since\s|already\s|now\s|not\s|yet\s)?(?:\w+n|\w+ed|made|become|begun|led|put|cut|set|held|lost|left|kept|got|met|paid|sold|bought|built|found|told|said)|was|were|\w{2,}ed|won|lost|began|rose|fell|built|became|took|made|came|went|grew|sold|bought|paid|left|met|held|led|cut|spent|sent|set)\b")  # fmt: skip
 _ONE_OF = re.compile(r"之一|\bone of\b|\bamong the\b")
 _BETWEEN = tuple(
     re.compile(pattern)
@@ -74,7 +74,8 @@ def _negators(sentence: Sentence) -> Iterator[tuple[int, int]]:
     """What denies what follows: a negation that is no part of a word, and a ban."""
     for match in _NOT.finditer(sentence.text):
         if not any(
-            term.start <= match.start() < term.end and term.known for term in sentence.terms
+            term.start <= match.start() < term.end and term.known and term.end - term.start > len(match[0])
+            for term in sentence.terms
         ):
             yield match.span()
     for term in sentence.terms:
@@ -328,3 +329,23 @@ def causal(claim: str, found: str) -> str:
     """A word of the claim that makes one thing the cause of another, where the passage has none."""
     match = _CAUSE.search(claim)
     return match[0] if match and not _CAUSE_LIKE.search(found) else ""
+
+
+def displaced(claim: Sentence, own: frozenset[str], found: Sentence, others: frozenset[str]) -> tuple[Term, Term] | None:  # fmt: skip
+    """A name of the claim that stands apart from what it is said to be, where the sentence says that
+    of another name."""
+    names = [t for t in claim.terms if t.key in own]
+    said = {t.key: t.weight for t in claim.terms if t.key not in own and t.weight > 0.5}
+    if not names or len(said) < 2 or any(t.key not in found.keys for t in names):
+        return None
+    shares = []
+    for clause in found.clauses:
+        terms = found.inside(clause)
+        shared = sum(said.get(key, 0.0) for key in {t.key for t in terms})
+        shares.append((shared, terms))
+    most, best = max(shares, key=lambda pair: pair[0])
+    if most < 0.6 * sum(said.values()) or any(t.key in own for t in best):
+        return None
+    rest = max((shared for shared, terms in shares if any(t.key in own for t in terms)), default=0)
+    rival = next((t for t in best if t.key in others), None)
+    return (names[0], rival) if rival and rest < 1 else None
