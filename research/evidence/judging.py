@@ -151,9 +151,11 @@ class _Case:
         rival = max(others, key=lambda f: f.likeness, default=None)
         if same:
             best = max(same, key=lambda f: f.likeness)
-            if rival and self._nearer(context, rival, best):
+            if again := next((f for f in others if self._twice(best, f)), None):
+                rival = again
+            if again or (rival and self._nearer(context, rival, best)):
                 self.differs = True
-                yield Lack(kind=kind, text=said, found=self._quoted(rival))
+                yield Lack(kind=kind, text=said, found=self._quoted(rival) if rival else "")
             else:
                 self.matched.append((at, best))
             return
@@ -189,6 +191,8 @@ class _Case:
             return True
         if (apart and rival.likeness < best.likeness + NEARER) or self._stated(best, rival):
             return False
+        if apart and best.measure.kind and best.measure.kind == rival.measure.kind and rival.likeness >= best.likeness + 2 * NEARER:  # fmt: skip
+            return True
         if best.measure.dated and any(
             agrees(mine, other)
             for mine in self.sentence.measures
@@ -245,6 +249,14 @@ class _Case:
             return False
         return "@from" in own and "@to" in its and not _BEFORE & context.keys()
 
+    def _twice(self, best: _Found, rival: _Found) -> bool:
+        """Whether another figure of the claim is this one already, and the passage has one besides."""
+        again = any(
+            found.measure is best.measure and found.sentence is best.sentence
+            for _, found in self.matched
+        )
+        return again and rival.sentence is best.sentence and rival.measure.kind == best.measure.kind and not best.measure.dated and not self._stated(best, rival)  # fmt: skip
+
     def _stated(self, best: _Found, rival: _Found) -> bool:
         """Whether the claim says this figure as well, beside the one that is asked for."""
         return any(
@@ -284,6 +296,8 @@ class _Case:
 
     def _about_one_thing(self, measure: Measure, rival: _Found) -> bool:
         near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
+        if measure.spoken and measure.kind in ("", "count", "people"):
+            return rival.likeness >= (0.2 if self.crossed else ALIKE)
         sizes = sorted((abs(measure.low), abs(rival.measure.low)))
         if sizes[1] > FARTHEST * sizes[0] > 0 and near < ALIKE and rival.likeness < 2 * RELATED:
             return False
@@ -324,17 +338,17 @@ class _Case:
 
     def _turned(self) -> Iterator[Lack]:
         yield from self._opposites()
+        known = frozenset(key for name in names(self.text) for key in name.keys[-1:])
         for near in self.chosen[:2]:
-            if pair := polarity.reversed_roles(self.sentence, near.sentence):
+            if pair := polarity.reversed_roles(self.sentence, near.sentence, known):
                 yield self._opposed(pair, near)
             if self._alike(near) and (pair := polarity.contrary(self.sentence, near.sentence)):
                 yield self._opposed(pair, near)
         for near in self._grounds():
             said = polarity.claimed(self.sentence.text)
-            firm = polarity.firmer(self.sentence, near.sentence)
+            firm = polarity.firmer(self.sentence, near.sentence, known)
             if firm or said > polarity.standing(self.sentence, near.sentence):
                 yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(near))
-        known = frozenset(key for name in names(self.text) for key in name.keys[-1:])
         for near in self.chosen[:1] if known else ():
             rivals = frozenset(key for name in names(self._sentence(near)) for key in name.keys[-1:])
             if pair := polarity.displaced(self.sentence, known, near.sentence, rivals - known):
@@ -507,7 +521,8 @@ def _comparable(claim: Measure, found: Measure) -> bool:
     if claim.dated or found.dated:
         return claim.dated and found.dated and dates_clash(claim, found)
     if "" in (claim.kind, found.kind) and claim.kind != found.kind:
-        return {claim.kind, found.kind} <= {"", "count", "people"} and not claim.spoken
+        small = claim.spoken and max(claim.bare, found.bare) > 20
+        return {claim.kind, found.kind} <= {"", "count", "people"} and claim.bare >= 3 and not small
     return claim.family == found.family
 
 

@@ -589,6 +589,8 @@ nuclear-weapon 核武器
 _MORE = """
 rise accelerate escalate mount swell advance-by upturn uptick edge-up pick-up went-up inflate multiply rally 激增 大增 增多 递增 走升 扩张 扩 壮大 上扬 抬升 大涨 跳升 飙升 增添 新增 多出
 fall shrank shrunk dwindle diminish lessen decelerate contract contraction retreat sink sank subside weaken wane dip slid slide halve curtail trim went-down less-than lessened shorten downturn worsen-by 锐减 减弱 缩短 骤降 大跌 缩水 萎缩 减至 裁减 削减 压缩 变少 更少 滑落 下探 走弱
+above-normal above-average 偏多 偏高
+below-normal below-average 偏少 偏低
 steady constant level-off hold-steady unaltered unmoved as-before same-as 平稳 没变 不动 照旧 如常
 accept consent acquiesce tolerate 认可 接纳
 praise commend laud tribute congratulate 赞赏 肯定 表扬
@@ -1261,6 +1263,7 @@ north south|east west|north east|north west|south east|south west|summer winter|
 winter autumn|spring autumn|woman man|child adult|urban rural|domestic overseas|include exclude|all some|fast slow
 easy difficult|strong weak|large small|year-on-year month-on-month|arrive leave|morning evening|rise lose|rise loss|cold heat|young elderly
 resume suspend|resume close|last-year this-year|this-year next-year|last-year next-year|cancel extend|weekday weekend
+above-normal below-normal|employ lay-off|keep remove|keep cancel|start cancel|extend end|extend cancel|extend shorten|keep leave|full empty|good bad|safe danger|enough lack|guilty innocent|praise complain|near distance|public private|separate connect
 silver gold|suspend start|rise steady|fall steady|reject accept|common rare|cheap expensive|succeed fail|most some|support reject|since until|start delay
 """
 

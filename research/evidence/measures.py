@@ -301,6 +301,8 @@ def agrees(claim: Measure, found: Measure) -> bool:
             return _bare_agree(claim, found)
         if claim.family == found.family:
             return _shares_agree(claim, found)
+        if {claim.kind, found.kind} == {"money yuan", "money jpy"} and "¥" in (claim.unit, found.unit):
+            return _values_agree(claim, found)
         if "pounds" in (claim.unit, found.unit):
             return "mass" in (claim.kind, found.kind) and _values_agree(_weighed(claim), _weighed(found))
         if "ordinal" in (claim.kind, found.kind):
@@ -689,7 +691,7 @@ def _figures(r: _Reader) -> None:
                 step * factor,
                 coarse * factor,
                 r.bound(match.start(), end, inside),
-                "pounds" if pounds else (unit_said or "").strip() if kind == "count" else f"{factor}{kind}",
+                "¥" if match["money"] and match["money"].strip() in "¥￥" else "pounds" if pounds else (unit_said or "").strip() if kind == "count" else f"{factor}{kind}",
                 factor=factor,
             ),
         )
@@ -835,7 +837,7 @@ def _near(one: float, other: float, claim: Measure) -> bool:
 
 
 _SUMS = re.compile(r"合计|总共|一共|共计|加起来|两者|两项|三项|合起来|总和|之和|各|\b(?:together|combined|both|altogether|in all|in total|total|sum|overall|between them|add up)\b")  # fmt: skip
-_GAPS = re.compile(r"[多少高低快慢长短早晚贵差降升减增涨跌]|相差|差距|剩|其余|其他|还有|没有|未|上一|上个|此前|原|去年|前一|上年|上届|上次|间隔|距|历时|\b(?:more|less|fewer|higher|lower|longer|shorter|gap|differ\w*|apart|up|down|rose|fell|risen|fallen|gained|lost|dropped|declin\w*|increas\w*|grew|shrank|shed|added|cut|rest|remain\w*|left|other|others|not|without|empty|vacant|unsold|outside|before|earlier|previous\w*|year before|later|after|between|lasted|took|over|within|margin|ahead|behind|cheaper|dearer|save\w*|old|ago)\b")  # fmt: skip
+_GAPS = re.compile(r"[多少高低快慢长短早晚贵差降升减增涨跌]|相差|差距|常年|往年|平时|剩|其余|其他|还有|没有|未|上一|上个|此前|原|去年|前一|上年|上届|上次|间隔|距|历时|\b(?:normal\w*|usual\w*|more|less|fewer|higher|lower|longer|shorter|gap|differ\w*|apart|up|down|rose|fell|risen|fallen|gained|lost|dropped|declin\w*|increas\w*|grew|shrank|shed|added|cut|rest|remain\w*|left|other|others|not|without|empty|vacant|unsold|outside|before|earlier|previous\w*|year before|later|after|between|lasted|took|over|within|margin|ahead|behind|cheaper|dearer|save\w*|old|ago)\b")  # fmt: skip
 _TIMES_CUES = re.compile(r"倍|成|分之|一半|半数|翻|比例|占|平均|每|均|\b(?:times|twice|half|thirds?|quarters?|fifths?|sixths?|eighths?|tenths?|doubl\w*|tripl\w*|quadrupl\w*|per cent|percent|share|in|out of|average|each|per|a|an|every|fold|multiple)\b|%")  # fmt: skip
 
 

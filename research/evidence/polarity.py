@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from research.evidence.lexicon import OPPOSED
-from research.evidence.measures import Measure
+from research.evidence.measures import Measure, agrees
 from research.evidence.reading import Sentence, Term, is_place
 
 _NOT = re.compile(
@@ -20,6 +20,8 @@ _PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|预测|打算|即�
 _MAYBE = re.compile(r"可能|嫌疑|涉嫌|正在(?:核查|调查|研究|审理|协商|评估)|或许|也许|有望|或(?:将|会|达|致|可|因)|拟议|考虑|疑似|据传|传闻|据称|不排除|怀疑|似乎|\b(?:appears?|seems?|suspect(?:s|ed)?|believed\sto|thought\sto|unclear|unconfirmed|maybe|may(?!\s(?:\d|not\b))|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
 _SURE = re.compile(r"(?<!不)确定|必定|必然|一定(?!程度|的)|肯定|绝对|证明|永久|唯一|从不|总是|彻底|打破|\b(?:certainly|definitely|always|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|undoubtedly|broke)\b")  # fmt: skip
 _ALL = re.compile(r"所有|全部|一切|完全|\b(?:every|(?<!above )(?<!after )(?<!at )all|entire(?:ly)?|completely)\b")
+_MOST_OF = re.compile(r"大多数|大部分|绝大|多数|\b(?:most of|most|majority)\b(?=\s(?:of|the)\b)")
+_MOST_LIKE = re.compile(r"[多大主全]|所有|[%％]|成|\b(?:most\w*|major\w*|main\w*|all|every|per cent|percent|half|larg\w*|chief\w*|usual\w*|typical\w*|general\w*|widespread)\b")  # fmt: skip
 _RANKED = re.compile(r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+th)[\s-](?:\w+est|most)\b|第[二三四五六七八九十\d]+[大高长老]")  # fmt: skip
 _BEST = re.compile(r"最[大小高低长老早快]|\b(?:larg|bigg|tall|high|long|old|fast|small|deep)est\b|\bmost\s(?!of\b)\w+\b")  # fmt: skip
 _MORE_BEFORE = re.compile(r"(?:多|增|升|涨|高|增加|up|more)(?:了|出|约|by|近)?\s?$")
@@ -44,7 +46,7 @@ _BETWEEN = tuple(
         r"供应|出售给|卖给|借给|捐赠给|\b(?:sells?|sold|supplie[sd]|lent|lends|donated|gave|paid|pays)\b",
         r"袭击|攻击|入侵|\b(?:attack\w*|invade[sd]?|killed)\b",
         r"领先|落后|\b(?:leads?|led|overt(?:akes?|ook)|trail\w*|outs(?:ells?|old))\b",
-        r"来自|出口到|运往|\bfrom\b",
+        r"不敌|负于|输给|败给|\blost to\b",
         r"取代|替代|\b(?:replace[sd]?)\b",
         r"高于|多于|大于|超过|比(?!例|较|赛|重|值|如|上|去|亚)|\bthan\b",
         r"低于|少于|小于",
@@ -157,11 +159,11 @@ def _denied(sentence: Sentence, term: Term) -> bool:
     return any(sentence.terms[i] == term for i in negated(sentence))
 
 
-def reversed_roles(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
+def reversed_roles(claim: Sentence, found: Sentence, known: frozenset[str]) -> tuple[Term, Term] | None:  # fmt: skip
     """A word that stands before what one does to the other, or before "than", where the passage has
     it behind, and another the other way round."""
     for pattern in _BETWEEN:
-        mine, theirs = _sides(claim, pattern), _sides(found, pattern)
+        mine, theirs = _sides(claim, pattern, known), _sides(found, pattern, known)
         if not mine or not theirs:
             continue
         (before, after), (first, second) = mine, theirs
@@ -170,16 +172,41 @@ def reversed_roles(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None
         crossed = [key for key in before if key in second]
         if crossed and after.keys() & first.keys():
             return before[crossed[0]], second[crossed[0]]
+        if turned := [key for key in after if key in first and key in known]:
+            if before.keys() & known:
+                return after[turned[0]], first[turned[0]]
+    return _turned_way(claim, found)
+
+
+def _turned_way(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
+    """Where a way begins in the claim, if it ends there in the passage, and the other way round."""
+    mine, theirs = _way(claim), _way(found)
+    if mine and theirs and mine[0].key == theirs[1].key and mine[1].key == theirs[0].key:
+        return mine[0], theirs[1]
     return None
 
 
-def _sides(sentence: Sentence, pattern: re.Pattern[str]) -> tuple[dict[str, Term], dict[str, Term]] | None:  # fmt: skip
+_WAY = (re.compile(r"\bfrom\s(?!\d)|从|自(?=[^\d])"), re.compile(r"\b(?:to|for|into|towards?)\s(?!\d)|到|至|往|向"))  # fmt: skip
+
+
+def _way(sentence: Sentence) -> tuple[Term, Term] | None:
+    ends = []
+    for pattern in _WAY:
+        at = {match.end() for match in pattern.finditer(sentence.text)}
+        ends.append(next((t for t in sentence.terms if t.start in at), None))
+    start, end = ends
+    return (start, end) if start and end else None
+
+
+def _sides(sentence: Sentence, pattern: re.Pattern[str], known: frozenset[str]) -> tuple[dict[str, Term], dict[str, Term]] | None:  # fmt: skip
     match = pattern.search(sentence.text)
     if not match:
         return None
     telling = [t for t in sentence.terms if t.weight > 0.5]
-    before = {t.key: t for t in [t for t in telling if t.end <= match.start()][-_CLOSE:]}
-    after = {t.key: t for t in [t for t in telling if t.start >= match.end()][:_CLOSE]}
+    left = [t for t in telling if t.end <= match.start()]
+    right = [t for t in telling if t.start >= match.end()]
+    before = {t.key: t for t in left if t in left[-_CLOSE:] or t.key in known}
+    after = {t.key: t for t in right if t in right[:_CLOSE] or t.key in known}
     head, tail = sentence.text[: match.start()], sentence.text[match.end() :]
     if _BY.match(tail) or (_BE.search(head) and _PASSIVE.search(tail)):
         return after, before
@@ -211,10 +238,11 @@ def standing(claim: Sentence, found: Sentence) -> int:
     return max(sure, default=certainty(found.text))
 
 
-def firmer(claim: Sentence, found: Sentence) -> bool:
+def firmer(claim: Sentence, found: Sentence, known: frozenset[str]) -> bool:
     """Whether a clause of the claim is more certain than the clauses of a sentence that say it."""
     for clause in claim.clauses:
-        words = {t.key: t.weight for t in claim.inside(clause)}
+        words = {t.key: 0.3 if t.key in known else t.weight for t in claim.inside(clause)}
+        figures = [m for m in claim.measures if clause[0] <= m.start < clause[1]]
         level = claimed(claim.text[slice(*clause)])
         if sum(words.values()) < (_STATEMENT if level == 3 else 2 * _STATEMENT) or level == 1:
             continue
@@ -227,7 +255,9 @@ def firmer(claim: Sentence, found: Sentence) -> bool:
                 sure = min(sure, before)
             before = sure
             keys = {t.key for t in found.inside(theirs)}
-            shared.append((sum(w for key, w in words.items() if key in keys), sure))
+            there = [m for m in found.measures if theirs[0] <= m.start < theirs[1]]
+            both = sum(any(agrees(mine, m) for m in there) for mine in figures)
+            shared.append((both + sum(w for key, w in words.items() if key in keys), sure))
         most = max(weight for weight, _ in shared)
         if most >= 0.4 * sum(words.values()) and level > max(s for w, s in shared if w >= 0.8 * most):  # fmt: skip
             return True
@@ -265,6 +295,9 @@ def sweeping(claim: str, found: str, *, figures: bool) -> str:
         match = pattern.search(claim)
         if match and not (_SURE.search(found) or _ALL.search(found)):
             return match[0]
+    many = _MOST_OF.search(claim)
+    if many and not figures and not _MOST_LIKE.search(found):
+        return many[0]
     if best := _BEST.search(claim):
         for pattern in (_ONE_OF, _RANKED):
             if pattern.search(found) and not pattern.search(claim) and _BEST.search(found):
