@@ -222,6 +222,9 @@ class _Case:
         """Whether the claim's words stand with another figure of the sentence and its own figure with
         something that the claim does not speak of."""
         family = best.measure.family
+        same = rival.sentence is best.sentence
+        if same and rival.sentence.clause(rival.measure.start) == best.sentence.clause(best.measure.start):  # fmt: skip
+            return False
         if sum(mine.family == family for mine in self.sentence.measures) > 1:
             return False
         mine = self.sentence.keys | self.sentence.senses
@@ -287,7 +290,7 @@ class _Case:
 
     def _derived(self, measure: Measure) -> bool:
         """Whether a figure follows from those of the sentences that the claim rests upon."""
-        if coverage(self.sentence.terms, self.chosen[:1]) >= 0.85:
+        if coverage(self.sentence.terms, self.chosen) >= 0.85:
             return False
         place = self.chosen[0].passage
         given = [m for n in self.chosen if n.passage == place for m in n.sentence.measures]
@@ -298,6 +301,8 @@ class _Case:
         near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
         if measure.spoken and measure.kind in ("", "count", "people"):
             return rival.likeness >= (0.2 if self.crossed else ALIKE)
+        if _scaled(measure, rival.measure):
+            return True
         sizes = sorted((abs(measure.low), abs(rival.measure.low)))
         if sizes[1] > FARTHEST * sizes[0] > 0 and near < ALIKE and rival.likeness < 2 * RELATED:
             return False
@@ -360,9 +365,23 @@ class _Case:
             yield Lack(kind="polarity", text=word)
         if word := polarity.causal(self.sentence.text, everything):
             yield Lack(kind="polarity", text=word)
+        yield from self._exchanged(known)
         keys = frozenset[str]().union(*(n.sentence.keys for n in self.chosen))
         if term := polarity.strong(self.sentence, keys):
             yield Lack(kind="polarity", text=self.text[term.start : term.end])
+
+    def _exchanged(self, known: frozenset[str]) -> Iterator[Lack]:
+        """A figure that the claim gives to one name and the passage to another that the claim has too."""
+        for at, best in self.matched:
+            for _, other in self.matched:
+                if other.sentence is not best.sentence or other.measure is best.measure or other.measure.kind != best.measure.kind or best.measure.dated:  # fmt: skip
+                    continue
+                mine = self.sentence.contexts[at]
+                own, its = (f.sentence.contexts[f.at] for f in (best, other))
+                for key in known & mine.keys():
+                    if mine[key] >= 0.7 and own.get(key, 0) <= 0.5 * its.get(key, 0) >= 0.35:
+                        yield Lack(kind="polarity", text=self._said(self.sentence.measures[at]), found=self._quoted(best))  # fmt: skip
+                        return
 
     def _opposites(self) -> Iterator[Lack]:
         for clause in self.sentence.clauses:
@@ -446,7 +465,8 @@ class _Case:
         return coverage(terms, self.chosen) if terms else float(bool(self.matched))
 
     def _missing_words(self, words: float, lacks: list[Lack]) -> Iterator[Lack]:
-        firm = self.matched and len(self.matched) == len(self.sentence.measures)
+        known = len(self.matched) + self.worked
+        firm = known > 0 and known == len(self.sentence.measures)
         floor = ENOUGH_FIGURES if firm else ENOUGH
         if firm and sum(term.weight for term in self.sentence.terms) <= CLAUSE and self._measured():
             floor = 0.0
@@ -468,7 +488,7 @@ class _Case:
 
     def _measured(self) -> bool:
         """Whether a matched figure has a unit, so that it is hardly the same by chance."""
-        return any(found.measure.kind not in ("", "count", "date", "ordinal") for _, found in self.matched)  # fmt: skip
+        return self.worked > 0 or any(found.measure.kind not in ("", "count", "date", "ordinal") for _, found in self.matched)  # fmt: skip
 
     def _unread(self) -> bool:
         """Whether the claim names something that the other language cannot show."""
@@ -513,7 +533,7 @@ def _beside(one: _Found, other: _Found) -> bool:
 
 def _stretch(found: _Found) -> list[Term]:
     start, end = found.sentence.stretch(found.measure)
-    return [t for t in found.sentence.terms if start <= t.start < end and t.weight > 0.5]
+    return [t for t in found.sentence.terms if start <= t.start < end and t.weight >= 0.4]
 
 
 def _comparable(claim: Measure, found: Measure) -> bool:
@@ -526,10 +546,18 @@ def _comparable(claim: Measure, found: Measure) -> bool:
     return claim.family == found.family
 
 
+def _scaled(one: Measure, other: Measure) -> bool:
+    """Whether two figures have the same digits, three or more, in units of another size."""
+    digits = [f"{m.bare:.12g}".replace(".", "").strip("0") for m in (one, other)]
+    return not one.dated and digits[0] == digits[1] and len(digits[0]) > 2
+
+
 def _misread(one: Measure, other: Measure) -> bool:
     """Whether two numbers are of the same digits but for one, or for their order."""
+    if one.dated and other.dated and None not in one.parts[1:] + other.parts[1:]:
+        return (one.parts[1] == other.parts[1]) != (one.parts[2] == other.parts[2])
     first, second = (f"{measure.bare:g}".replace(".", "") for measure in (one, other))
-    if len(first) != len(second) or len(first) < 3:
+    if len(first) != len(second) or len(first) < 2:
         return False
     return sorted(first) == sorted(second) or sum(a != b for a, b in zip(first, second, strict=True)) == 1  # fmt: skip
 

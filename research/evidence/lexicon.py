@@ -662,8 +662,8 @@ child pupil-age minor infant baby toddler youngster newborn under-age boy girl t
 elderly pensioner aged-people old-age aging ageing 高龄 退休者 银发
 student undergraduate schoolchild learner trainee 学员 毕业生 中学生 大学生
 teacher lecturer tutor educator instructor 讲师 导师
-woman lady girl mother 妇 母亲
-man gentleman father 父亲
+woman 雌性 雌 lady girl mother 妇 母亲
+man 雄性 雄 gentleman father 父亲
 patient sufferer sick ill people-with case 病患 病例
 doctor medic surgeon clinician gp practitioner 大夫 外科医生
 hospital clinic infirmary medical-centre 诊所 医疗机构 卫生院
@@ -959,6 +959,7 @@ secret confidential classified undisclosed 机密 秘密 保密
 public open-to-all publicly civic 公共 公众 公立
 private privately-owned privately individual-owned 私人 私有 民营 私营
 military-service conscription draft-into 兵役 征兵
+covid covid-19 coronavirus 新冠 新冠疫情
 speed-up accelerate-to hasten quicken expedite 加快 加速 提速
 slow-down decelerate-to 减速 变慢
 throw threw hurl toss

@@ -891,6 +891,7 @@ def _ratio(claim: Measure, given: Sequence[Measure]) -> bool:
         if any(_near(value, one * share / 100, claim) for one in plain_ones for share in shares):
             return True
         counted = [m.low for m in given if m.kind in ("", "count", "people") and m.low > 1]
+        counted += [m.bare for m in given if m.kind == "duration" and m.bare > 1]
         return any(_near(value, one / n, claim) for one in plain_ones for n in counted if one != n)
     figures = [m for m in given if m.low > 0 and m.low == m.high and not m.dated]
     for one in figures:
