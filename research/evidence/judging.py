@@ -148,7 +148,7 @@ class _Case:
         same, others = self._candidates(measure, context)
         kind = "date" if measure.kind in _TIMES else "figure"
         said = self._said(measure)
-        rival = max(others, key=lambda f: f.likeness, default=None)
+        rival = max(others, key=lambda f: f.likeness + self._taken_for(measure, f), default=None)
         if same:
             best = max(same, key=lambda f: f.likeness)
             if again := next((f for f in others if self._twice(best, f)), None):
@@ -159,7 +159,8 @@ class _Case:
             else:
                 self.matched.append((at, best))
             return
-        if self._assembled(measure) or self._derived(measure):
+        misplaced = rival is not None and _scaled(measure, rival.measure, 1)
+        if self._assembled(measure) or (not misplaced and self._derived(measure)):
             self.worked += 1
             return
         if rival and self._about_one_thing(measure, rival):
@@ -200,7 +201,9 @@ class _Case:
             if not mine.dated
         ):
             return False
-        near = {key for key, weight in context.items() if weight >= (1.05 if key[0] == "@" else 0.7)}
+        near = {
+            key for key, weight in context.items() if weight >= (1.05 if key[0] == "@" else 0.7)
+        }
         if _LISTED.search(rival.sentence.text):
             return False
         if self._former(context, rival, best):
@@ -222,8 +225,9 @@ class _Case:
         """Whether the claim's words stand with another figure of the sentence and its own figure with
         something that the claim does not speak of."""
         family = best.measure.family
-        same = rival.sentence is best.sentence
-        if same and rival.sentence.clause(rival.measure.start) == best.sentence.clause(best.measure.start):  # fmt: skip
+        if rival.sentence is best.sentence and _MOVED.search(
+            best.sentence.text[: best.measure.start]
+        ):
             return False
         if sum(mine.family == family for mine in self.sentence.measures) > 1:
             return False
@@ -234,7 +238,10 @@ class _Case:
         foreign = [t for t in own if t.key not in mine and t.sense not in mine and t.weight >= 0.8]
         if not theirs or not foreign or self._when(best) > self._when(rival):
             return False
-        later = (best.sentence.start, best.measure.start) > (rival.sentence.start, rival.measure.start)
+        later = (best.sentence.start, best.measure.start) > (
+            rival.sentence.start,
+            rival.measure.start,
+        )
         if later and not ours:
             return len(theirs) > 1
         return any(other.key in KIN.get(key, ()) for key in theirs for other in foreign)
@@ -288,13 +295,22 @@ class _Case:
                         return True
         return False
 
+    def _taken_for(self, measure: Measure, found: _Found) -> float:
+        """How much more a figure is one that the claim has wrong if it differs by a digit or by its unit."""
+        wrong = _scaled(measure, found.measure) or (
+            self.crossed and _misread(measure, found.measure)
+        )
+        return ALIKE if wrong else 0.0
+
     def _derived(self, measure: Measure) -> bool:
         """Whether a figure follows from those of the sentences that the claim rests upon."""
-        if coverage(self.sentence.terms, self.chosen) >= 0.85:
+        if coverage(self.sentence.terms, self.chosen) >= 0.95:
             return False
         place = self.chosen[0].passage
         given = [m for n in self.chosen if n.passage == place for m in n.sentence.measures]
-        said = " ".join(match[0] for n in self.chosen[:1] for match in _REST.finditer(n.sentence.text))
+        said = " ".join(
+            match[0] for n in self.chosen[:1] for match in _REST.finditer(n.sentence.text)
+        )
         return derived(measure, f"{self.sentence.text} {said}", given)
 
     def _about_one_thing(self, measure: Measure, rival: _Found) -> bool:
@@ -307,6 +323,8 @@ class _Case:
         if sizes[1] > FARTHEST * sizes[0] > 0 and near < ALIKE and rival.likeness < 2 * RELATED:
             return False
         if rival.likeness >= RELATED or (self.crossed and _misread(measure, rival.measure)):
+            return True
+        if measure.kind == rival.measure.kind not in ("", "count", "people", "date") and near >= ENOUGH_FIGURES and _misread(measure, rival.measure):  # fmt: skip
             return True
         return near >= SHARED or (self.crossed and near > 0.1)
 
@@ -355,10 +373,12 @@ class _Case:
             if firm or said > polarity.standing(self.sentence, near.sentence):
                 yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(near))
         for near in self.chosen[:1] if known else ():
-            rivals = frozenset(key for name in names(self._sentence(near)) for key in name.keys[-1:])
-            if pair := polarity.displaced(self.sentence, known, near.sentence, rivals - known):
-                yield self._opposed(pair, near)
-            elif pair := polarity.swapped(self.sentence, near.sentence, known):
+            rivals = frozenset(
+                key for name in names(self._sentence(near)) for key in name.keys[-1:]
+            )
+            if (
+                pair := polarity.displaced(self.sentence, known, near.sentence, rivals - known)
+            ) or (pair := polarity.swapped(self.sentence, near.sentence, known)):
                 yield self._opposed(pair, near)
         everything = " ".join(n.sentence.text for n in self.chosen)
         if word := polarity.sweeping(self.sentence.text, everything, figures=bool(self.matched)):
@@ -516,6 +536,7 @@ class _Case:
         return replaced(self.sentence, self.chosen)
 
 
+_MOVED = re.compile(r"从|由|\bfrom\b")
 _REST = re.compile(r"其余|剩余|剩下|\b(?:the rest|remainder|remaining)\b")
 _LISTED = re.compile(r"分别|依次|\brespectively\b")
 _FORMER = re.compile(r"used to|previous|former|earlier|原|此前|之前|先前")
@@ -546,10 +567,19 @@ def _comparable(claim: Measure, found: Measure) -> bool:
     return claim.family == found.family
 
 
-def _scaled(one: Measure, other: Measure) -> bool:
-    """Whether two figures have the same digits, three or more, in units of another size."""
+def _scaled(one: Measure, other: Measure, least: int = 3) -> bool:
+    """Whether two figures have the same digits, `least` or more, in units of another size."""
     digits = [f"{m.bare:.12g}".replace(".", "").strip("0") for m in (one, other)]
-    return not one.dated and digits[0] == digits[1] and len(digits[0]) > 2
+    return (
+        not one.dated
+        and digits[0] == digits[1]
+        and len(digits[0]) >= least
+        and not _same(one.low, other.low)
+    )
+
+
+def _same(one: float, other: float) -> bool:
+    return abs(one - other) <= 1e-6 * max(abs(one), abs(other))
 
 
 def _misread(one: Measure, other: Measure) -> bool:

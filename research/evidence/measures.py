@@ -301,10 +301,15 @@ def agrees(claim: Measure, found: Measure) -> bool:
             return _bare_agree(claim, found)
         if claim.family == found.family:
             return _shares_agree(claim, found)
-        if {claim.kind, found.kind} == {"money yuan", "money jpy"} and "¥" in (claim.unit, found.unit):
+        if {claim.kind, found.kind} == {"money yuan", "money jpy"} and "¥" in (
+            claim.unit,
+            found.unit,
+        ):
             return _values_agree(claim, found)
         if "pounds" in (claim.unit, found.unit):
-            return "mass" in (claim.kind, found.kind) and _values_agree(_weighed(claim), _weighed(found))
+            return "mass" in (claim.kind, found.kind) and _values_agree(
+                _weighed(claim), _weighed(found)
+            )
         if "ordinal" in (claim.kind, found.kind):
             return {claim.kind, found.kind} <= _RANKED and _close(claim.bare, found.bare)
         counted = {claim.kind: claim, found.kind: found}
@@ -409,7 +414,9 @@ class _Reader:
         for match in (before, after):
             if match:
                 name = next(name for name, value in match.groupdict().items() if value)
-                return "some" if name == "least" and match[0].strip() in ("多", "余", "出头") else name
+                return (
+                    "some" if name == "least" and match[0].strip() in ("多", "余", "出头") else name
+                )
         return ""
 
 
@@ -691,7 +698,13 @@ def _figures(r: _Reader) -> None:
                 step * factor,
                 coarse * factor,
                 r.bound(match.start(), end, inside),
-                "¥" if match["money"] and match["money"].strip() in "¥￥" else "pounds" if pounds else (unit_said or "").strip() if kind == "count" else f"{factor}{kind}",
+                "¥"
+                if match["money"] and match["money"].strip() in "¥￥"
+                else "pounds"
+                if pounds
+                else (unit_said or "").strip()
+                if kind == "count"
+                else f"{factor}{kind}",
                 factor=factor,
             ),
         )

@@ -19,7 +19,9 @@ _THAN = re.compile(r"\bno\b.*\bthan\b|没有.*比")
 _PLAN = re.compile(r"计划|拟(?!合)|将(?!军|近)|预计|预测|打算|即将|规划|筹备|力争|争取|目标|正在研究|研究制定|下一步|征求意见|草案|须经|尚需|有待|承诺|希望|旨在|预期|\b(?:will|plans?|planned|planning|expect(?:s|ed)?(?:\sto)?|aims?|intend(?:s|ed)?|propose[sd]?|scheduled|would|set\sto|due\sto|hope[sd]?|seeks?\sto|should|wants?\sto|projects?(?=\s(?:growth|a|an|that|the)\b)|projected|forecasts?|targets?|pledge[sd]?|promise[sd]?|draft|subject\sto|pending|awaits?|awaiting|needs?\s(?:the\s)?approval|under\s(?:review|consideration|study)|(?:is|are)\s(?:yet\s)?(?:to|\w+ing))\b|'ll\b")  # fmt: skip
 _MAYBE = re.compile(r"可能|嫌疑|涉嫌|正在(?:核查|调查|研究|审理|协商|评估)|或许|也许|有望|或(?:将|会|达|致|可|因)|拟议|考虑|疑似|据传|传闻|据称|不排除|怀疑|似乎|\b(?:appears?|seems?|suspect(?:s|ed)?|believed\sto|thought\sto|unclear|unconfirmed|maybe|may(?!\s(?:\d|not\b))|might|could|possibly|perhaps|reportedly|allegedly|potentially|considering|likely)\b")  # fmt: skip
 _SURE = re.compile(r"(?<!不)确定|必定|必然|一定(?!程度|的)|肯定|绝对|证明|永久|唯一|从不|总是|彻底|打破|\b(?:certainly|definitely|always|prove[sd]?|proven|guarantee[sd]?|permanent(?:ly)?|undoubtedly|broke)\b")  # fmt: skip
-_ALL = re.compile(r"所有|全部|一切|完全|\b(?:every|(?<!above )(?<!after )(?<!at )all|entire(?:ly)?|completely)\b")
+_ALL = re.compile(
+    r"所有|全部|一切|完全|\b(?:every|(?<!above )(?<!after )(?<!at )all|entire(?:ly)?|completely)\b"
+)
 _MOST_OF = re.compile(r"大多数|大部分|绝大|多数|\b(?:most of|most|majority)\b(?=\s(?:of|the)\b)")
 _MOST_LIKE = re.compile(r"[多大主全]|所有|[%％]|成|\b(?:most\w*|major\w*|main\w*|all|every|per cent|percent|half|larg\w*|chief\w*|usual\w*|typical\w*|general\w*|widespread)\b")  # fmt: skip
 _RANKED = re.compile(r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+th)[\s-](?:\w+est|most)\b|第[二三四五六七八九十\d]+[大高长老]")  # fmt: skip
@@ -76,7 +78,9 @@ def _negators(sentence: Sentence) -> Iterator[tuple[int, int]]:
     """What denies what follows: a negation that is no part of a word, and a ban."""
     for match in _NOT.finditer(sentence.text):
         if not any(
-            term.start <= match.start() < term.end and term.known and term.end - term.start > len(match[0])
+            term.start <= match.start() < term.end
+            and term.known
+            and term.end - term.start > len(match[0])
             for term in sentence.terms
         ):
             yield match.span()
@@ -97,7 +101,11 @@ def contrary(claim: Sentence, found: Sentence) -> tuple[Term, Term] | None:
     for i in first[:1]:
         at = places[claim.terms[i].key]
         clauses = {found.clause(found.terms[j].start) for j in at}
-        denied_there = any(found.clause(start) in clauses for start, end in _negators(found) if _OF_VERB.fullmatch(found.text, start, end))
+        denied_there = any(
+            found.clause(start) in clauses
+            for start, end in _negators(found)
+            if _OF_VERB.fullmatch(found.text, start, end)
+        )
         if not denied_there and not any(j in theirs for j in at):
             return claim.terms[i], found.terms[at[0]]
     denied = {claim.terms[i].key for i in mine}
@@ -172,9 +180,9 @@ def reversed_roles(claim: Sentence, found: Sentence, known: frozenset[str]) -> t
         crossed = [key for key in before if key in second]
         if crossed and after.keys() & first.keys():
             return before[crossed[0]], second[crossed[0]]
-        if turned := [key for key in after if key in first and key in known]:
-            if before.keys() & known:
-                return after[turned[0]], first[turned[0]]
+        turned = [key for key in after if key in first and key in known]
+        if turned and before.keys() & known:
+            return after[turned[0]], first[turned[0]]
     return _turned_way(claim, found)
 
 
@@ -313,7 +321,8 @@ def strong(claim: Sentence, keys: frozenset[str]) -> Term | None:
         (
             t
             for t in claim.terms
-            if t.key in _STRONG and t.weight > 0.5
+            if t.key in _STRONG
+            and t.weight > 0.5
             and not _AT_MOST.match(claim.text, t.end)
             and not claim.text.startswith("recorded", t.start)
         ),
@@ -348,7 +357,9 @@ def _said_of(sentence: Sentence, known: frozenset[str]) -> dict[str, dict[str, T
         words = {
             t.key: t
             for t in sentence.terms
-            if clauses[n] <= sentence.clause(t.start) < until and t.key not in known and t.weight > 0.5
+            if clauses[n] <= sentence.clause(t.start) < until
+            and t.key not in known
+            and t.weight > 0.5
         }
         found.setdefault(sentence.terms[i].key, words)
     return found
@@ -367,9 +378,9 @@ def causal(claim: str, found: str) -> str:
 def displaced(claim: Sentence, own: frozenset[str], found: Sentence, others: frozenset[str]) -> tuple[Term, Term] | None:  # fmt: skip
     """A name of the claim that stands apart from what it is said to be, where the sentence says that
     of another name."""
-    names = [t for t in claim.terms if t.key in own]
+    names = [t for t in claim.terms if t.key in own and t.key in found.keys]
     said = {t.key: t.weight for t in claim.terms if t.key not in own and t.weight > 0.5}
-    if not names or len(said) < 2 or any(t.key not in found.keys for t in names):
+    if not names or len(said) < 2:
         return None
     shares = []
     for clause in found.clauses:

@@ -69,6 +69,11 @@ class Sentence:
         return frozenset(term.key for term in self.terms)
 
     @cached_property
+    def worths(self) -> dict[tuple[str, str], float]:
+        """What it has of words that were asked for."""
+        return {}
+
+    @cached_property
     def senses(self) -> frozenset[str]:
         return frozenset(term.sense for term in self.terms if term.sense)
 

@@ -32,6 +32,14 @@ class Near:
 
 def worth(term: Term, sentence: Sentence) -> float:
     """How much a sentence has of a term: 1 for the same, less for one like it."""
+    asked = term.key, term.sense
+    found = sentence.worths.get(asked)
+    if found is None:
+        found = sentence.worths[asked] = _worth(term, sentence)
+    return found
+
+
+def _worth(term: Term, sentence: Sentence) -> float:
     key = term.key
     if key in sentence.keys:
         return 1.0
@@ -51,6 +59,7 @@ def nearest(claim: Sentence, readings: Sequence[Reading]) -> list[Near]:
     """The sentences that have most of a claim, the first by itself, each next by what it adds."""
     candidates = [(at, s) for at, reading in enumerate(readings) for s in reading.sentences]
     have = {id(s): _has(claim, s) for _, s in candidates}
+    candidates = [pair for pair in candidates if any(have[id(pair[1])])] or candidates
     weights = _weights(claim)
     covered = [0.0] * len(weights)
     chosen: list[Near] = []
@@ -183,7 +192,13 @@ def _named(sentence: Sentence, item: _Item) -> bool:
 
 
 def _said(item: _Item, sentence: Sentence) -> bool:
-    return worth(Term(item.key, item.start, item.end, item.weight, sense=SENSES.get(item.key, "")), sentence) > 0
+    return (
+        worth(
+            Term(item.key, item.start, item.end, item.weight, sense=SENSES.get(item.key, "")),
+            sentence,
+        )
+        > 0
+    )
 
 
 def akin(claim: Sentence, chosen: Sequence[Near]) -> tuple[Term, Term, Near] | None:
