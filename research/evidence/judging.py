@@ -569,7 +569,7 @@ def _comparable(claim: Measure, found: Measure) -> bool:
 
 def _scaled(one: Measure, other: Measure, least: int = 3) -> bool:
     """Whether two figures have the same digits, `least` or more, in units of another size."""
-    digits = [f"{m.bare:.12g}".replace(".", "").strip("0") for m in (one, other)]
+    digits = [f"{m.bare:.10e}".partition("e")[0].replace(".", "").strip("0") for m in (one, other)]
     return (
         not one.dated
         and digits[0] == digits[1]

@@ -266,6 +266,8 @@ def _bare_agree(claim: Measure, found: Measure) -> bool:
         return date.parts[1] is None and _close(one, other)
     if claim.kind in _TIMES or found.kind in _TIMES:
         return False
+    if found.spoken and claim.family in ("ratio", "money"):
+        return False
     return agrees(_unitless(claim), _unitless(found))
 
 
