@@ -109,7 +109,7 @@ def _either(units: list[str]) -> str:
 _HAN_UNITS = _either([u for u in _UNIT if not u[0].isascii() or not u.isascii()])
 _EN_UNITS = _either([u for u in _UNIT if u.isascii() and u[0].isalpha()]).replace(r"\ ", r"[\s-]")
 _FIGURE = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?![\d.])|\d+(?:\.\d+)?"
-_HAN_SCALES = "万亿|千亿|百亿|十亿|亿|千万|百万|十万|万|千|百"
+_HAN_SCALES = "万亿|千亿|百亿|十亿|亿|千万|百万|十万|万|千(?![瓦米克卡])|百"
 _SCALES = rf"{_HAN_SCALES}|(?:trillion|billion|million|thousand|hundred|dozen|lakh|crore)\b|(?:trn|tn|bn|mn|[mkb])(?![a-z²³/0-9])"  # fmt: skip
 _UNIT_AFTER = rf"\s?[%‰°](?:[cf]\b)?|\s?(?:{_HAN_UNITS})|[\s-]?(?:{_EN_UNITS})(?![a-z²³])|-fold"
 _NUMBER = re.compile(
