@@ -153,7 +153,10 @@ class _Case:
             best = max(same, key=lambda f: f.likeness)
             if again := next((f for f in others if self._twice(best, f)), None):
                 rival = again
-            if again or (rival and self._nearer(context, rival, best)):
+            if not again and self._base(measure, same):
+                self.differs = True
+                yield Lack(kind=kind, text=said)
+            elif again or (rival and self._nearer(context, rival, best)):
                 self.differs = True
                 yield Lack(kind=kind, text=said, found=self._quoted(rival) if rival else "")
             else:
@@ -258,6 +261,15 @@ class _Case:
         if rival.sentence is not best.sentence or "@from" in context or _FORMER.search(self.sentence.text):  # fmt: skip
             return False
         return "@from" in own and "@to" in its and not _BEFORE & context.keys()
+
+    def _base(self, measure: Measure, same: Sequence[_Found]) -> bool:
+        """Whether the claim gives a figure the date of what the passage only compares it with."""
+        if not measure.dated or _THAN_IN.search(self.sentence.text[: measure.start]):
+            return False
+        if not all(_THAN_IN.search(f.sentence.text[: f.measure.start]) for f in same):
+            return False
+        others = [mine for mine in self.sentence.measures if not mine.dated]
+        return any(agrees(mine, m) for mine in others for f in same for m in f.sentence.measures)
 
     def _twice(self, best: _Found, rival: _Found) -> bool:
         """Whether another figure of the claim is this one already, and the passage has one besides."""
@@ -536,6 +548,7 @@ class _Case:
         return replaced(self.sentence, self.chosen)
 
 
+_THAN_IN = re.compile(r"(?:\bthan(?:\sin)?|\bcompared\swith(?:\sin)?|[较比])\s?$")
 _MOVED = re.compile(r"从|由|\bfrom\b")
 _REST = re.compile(r"其余|剩余|剩下|\b(?:the rest|remainder|remaining)\b")
 _LISTED = re.compile(r"分别|依次|\brespectively\b")
