@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from research.evidence import polarity
-from research.evidence.measures import Measure, agrees, dates_clash
+from research.evidence.lexicon import KIN
+from research.evidence.measures import Measure, agrees, dates_clash, derived
 from research.evidence.naming import Name, names, present
-from research.evidence.reading import Reading, Sentence, is_place, read
+from research.evidence.reading import Reading, Sentence, Term, is_place, read
 from research.evidence.weighing import Near, akin, coverage, nearest, other_subject, replaced, worth
 from research.records import Lack, Ruling
 
-ENOUGH = 0.33  # of a claim's words
+ENOUGH = 0.25  # of a claim's words
 STANDING = 0.4  # in one sentence, so that the contrary in it is one of the claim
 ALIKE = 0.5  # where a single word that is another tells
 SHARED = 0.38  # and of how much of the claim's words the other figure's sentence has to have
@@ -121,6 +122,7 @@ class _Case:
         self.crossed = all(reading.han != claim.han for reading in readings)
         self.matched: list[tuple[int, _Found]] = []
         self.differs = False
+        self.worked = 0
 
     def ruling(self) -> Ruling:
         lacks = [
@@ -146,16 +148,23 @@ class _Case:
         same, others = self._candidates(measure, context)
         kind = "date" if measure.kind in _TIMES else "figure"
         said = self._said(measure)
-        rival = max(others, key=lambda f: f.likeness, default=None)
+        rival = max(others, key=lambda f: f.likeness + self._taken_for(measure, f), default=None)
         if same:
             best = max(same, key=lambda f: f.likeness)
-            if rival and self._nearer(context, rival, best):
+            if again := next((f for f in others if self._twice(best, f)), None):
+                rival = again
+            if not again and self._base(measure, same):
                 self.differs = True
-                yield Lack(kind=kind, text=said, found=self._quoted(rival))
+                yield Lack(kind=kind, text=said)
+            elif again or (rival and self._nearer(context, rival, best)):
+                self.differs = True
+                yield Lack(kind=kind, text=said, found=self._quoted(rival) if rival else "")
             else:
                 self.matched.append((at, best))
             return
-        if self._assembled(measure):
+        misplaced = rival is not None and _scaled(measure, rival.measure, 1)
+        if self._assembled(measure) or (not misplaced and self._derived(measure)):
+            self.worked += 1
             return
         if rival and self._about_one_thing(measure, rival):
             self.differs = True
@@ -181,8 +190,13 @@ class _Case:
     def _nearer(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim speaks of what another figure is of, and not of what its own is of."""
         apart = rival.sentence is not best.sentence
+        beside = not apart or _beside(rival, best)
+        if beside and not best.measure.dated and not self._stated(best, rival) and self._of_other(rival, best):  # fmt: skip
+            return True
         if (apart and rival.likeness < best.likeness + NEARER) or self._stated(best, rival):
             return False
+        if apart and best.measure.kind and best.measure.kind == rival.measure.kind and rival.likeness >= best.likeness + 2 * NEARER:  # fmt: skip
+            return True
         if best.measure.dated and any(
             agrees(mine, other)
             for mine in self.sentence.measures
@@ -190,7 +204,11 @@ class _Case:
             if not mine.dated
         ):
             return False
-        near = {key for key, weight in context.items() if weight >= 0.7}
+        near = {
+            key for key, weight in context.items() if weight >= (1.05 if key[0] == "@" else 0.7)
+        }
+        if _LISTED.search(rival.sentence.text):
+            return False
         if self._former(context, rival, best):
             return True
         words = [term for term in self.sentence.terms if term.key in near]
@@ -206,12 +224,60 @@ class _Case:
         only_own = [key for key in near if own.get(key, 0) >= 0.5 and its.get(key, 0) < 0.3 and key not in said]  # fmt: skip
         return bool(only_its) and not only_own
 
+    def _of_other(self, rival: _Found, best: _Found) -> bool:
+        """Whether the claim's words stand with another figure of the sentence and its own figure with
+        something that the claim does not speak of."""
+        family = best.measure.family
+        if rival.sentence is best.sentence and _MOVED.search(
+            best.sentence.text[: best.measure.start]
+        ):
+            return False
+        if sum(mine.family == family for mine in self.sentence.measures) > 1:
+            return False
+        mine = self.sentence.keys | self.sentence.senses
+        its, own = (_stretch(found) for found in (rival, best))
+        theirs = {t.key for t in its} & mine - {t.key for t in own}
+        ours = {t.key for t in own} & mine - {t.key for t in its}
+        foreign = [t for t in own if t.key not in mine and t.sense not in mine and t.weight >= 0.8]
+        if not theirs or not foreign or self._when(best) > self._when(rival):
+            return False
+        later = (best.sentence.start, best.measure.start) > (
+            rival.sentence.start,
+            rival.measure.start,
+        )
+        if later and not ours:
+            return len(theirs) > 1
+        return any(other.key in KIN.get(key, ()) for key in theirs for other in foreign)
+
+    def _when(self, found: _Found) -> int:
+        """How many dates and spans of time of the claim stand with a figure."""
+        start, end = found.sentence.stretch(found.measure)
+        near = [m for m in found.sentence.measures if start <= m.start < end and m.kind in _TIMES]
+        return sum(any(agrees(mine, m) for m in near) for mine in self.sentence.measures if mine.kind in _TIMES)  # fmt: skip
+
     def _former(self, context: dict[str, float], rival: _Found, best: _Found) -> bool:
         """Whether the claim gives as the figure what the passage gives as what it was before."""
         its, own = rival.sentence.contexts[rival.at], best.sentence.contexts[best.at]
         if rival.sentence is not best.sentence or "@from" in context or _FORMER.search(self.sentence.text):  # fmt: skip
             return False
         return "@from" in own and "@to" in its and not _BEFORE & context.keys()
+
+    def _base(self, measure: Measure, same: Sequence[_Found]) -> bool:
+        """Whether the claim gives a figure the date of what the passage only compares it with."""
+        if not measure.dated or _THAN_IN.search(self.sentence.text[: measure.start]):
+            return False
+        if not all(_THAN_IN.search(f.sentence.text[: f.measure.start]) for f in same):
+            return False
+        others = [mine for mine in self.sentence.measures if not mine.dated]
+        return any(agrees(mine, m) for mine in others for f in same for m in f.sentence.measures)
+
+    def _twice(self, best: _Found, rival: _Found) -> bool:
+        """Whether another figure of the claim is this one already, and the passage has one besides."""
+        again = any(
+            found.measure is best.measure and found.sentence is best.sentence
+            for _, found in self.matched
+        )
+        return again and rival.sentence is best.sentence and rival.measure.kind == best.measure.kind and not best.measure.dated and not self._stated(best, rival)  # fmt: skip
 
     def _stated(self, best: _Found, rival: _Found) -> bool:
         """Whether the claim says this figure as well, beside the one that is asked for."""
@@ -226,8 +292,9 @@ class _Case:
         if not measure.dated or year is None:
             return False
         if month is None:
-            compared = _COMPARED.search(self.sentence.text[: measure.start])
-            return compared is not None and any(
+            earlier = any(self._derived(m) for m in self.sentence.measures if not m.dated)
+            compared = earlier or _COMPARED.search(self.sentence.text[: measure.start])
+            return bool(compared) and any(
                 year + 1 in r.years and r.keys & _YEAR_BEFORE for r in self.readings
             )
         if not any(year in reading.years for reading in self.readings):
@@ -240,12 +307,36 @@ class _Case:
                         return True
         return False
 
+    def _taken_for(self, measure: Measure, found: _Found) -> float:
+        """How much more a figure is one that the claim has wrong if it differs by a digit or by its unit."""
+        wrong = _scaled(measure, found.measure) or (
+            self.crossed and _misread(measure, found.measure)
+        )
+        return ALIKE if wrong else 0.0
+
+    def _derived(self, measure: Measure) -> bool:
+        """Whether a figure follows from those of the sentences that the claim rests upon."""
+        if coverage(self.sentence.terms, self.chosen) >= 0.95:
+            return False
+        place = self.chosen[0].passage
+        given = [m for n in self.chosen if n.passage == place for m in n.sentence.measures]
+        said = " ".join(
+            match[0] for n in self.chosen[:1] for match in _REST.finditer(n.sentence.text)
+        )
+        return derived(measure, f"{self.sentence.text} {said}", given)
+
     def _about_one_thing(self, measure: Measure, rival: _Found) -> bool:
         near = coverage(self.sentence.terms, [Near(rival.passage, rival.sentence, 0)])
+        if measure.spoken and measure.kind in ("", "count", "people"):
+            return rival.likeness >= (0.2 if self.crossed else ALIKE)
+        if _scaled(measure, rival.measure):
+            return True
         sizes = sorted((abs(measure.low), abs(rival.measure.low)))
         if sizes[1] > FARTHEST * sizes[0] > 0 and near < ALIKE and rival.likeness < 2 * RELATED:
             return False
         if rival.likeness >= RELATED or (self.crossed and _misread(measure, rival.measure)):
+            return True
+        if measure.kind == rival.measure.kind not in ("", "count", "people", "date") and near >= ENOUGH_FIGURES and _misread(measure, rival.measure):  # fmt: skip
             return True
         return near >= SHARED or (self.crossed and near > 0.1)
 
@@ -282,22 +373,47 @@ class _Case:
 
     def _turned(self) -> Iterator[Lack]:
         yield from self._opposites()
+        known = frozenset(key for name in names(self.text) for key in name.keys[-1:])
         for near in self.chosen[:2]:
-            if pair := polarity.reversed_roles(self.sentence, near.sentence):
+            if pair := polarity.reversed_roles(self.sentence, near.sentence, known):
                 yield self._opposed(pair, near)
             if self._alike(near) and (pair := polarity.contrary(self.sentence, near.sentence)):
                 yield self._opposed(pair, near)
         for near in self._grounds():
-            if polarity.claimed(self.sentence.text) > polarity.standing(
-                self.sentence, near.sentence
-            ):
+            said = polarity.claimed(self.sentence.text)
+            firm = polarity.firmer(self.sentence, near.sentence, known)
+            if firm or said > polarity.standing(self.sentence, near.sentence):
                 yield Lack(kind="polarity", text=self.text.strip(), found=self._sentence(near))
+        for near in self.chosen[:1] if known else ():
+            rivals = frozenset(
+                key for name in names(self._sentence(near)) for key in name.keys[-1:]
+            )
+            if (
+                pair := polarity.displaced(self.sentence, known, near.sentence, rivals - known)
+            ) or (pair := polarity.swapped(self.sentence, near.sentence, known)):
+                yield self._opposed(pair, near)
         everything = " ".join(n.sentence.text for n in self.chosen)
         if word := polarity.sweeping(self.sentence.text, everything, figures=bool(self.matched)):
             yield Lack(kind="polarity", text=word)
+        if word := polarity.causal(self.sentence.text, everything):
+            yield Lack(kind="polarity", text=word)
+        yield from self._exchanged(known)
         keys = frozenset[str]().union(*(n.sentence.keys for n in self.chosen))
         if term := polarity.strong(self.sentence, keys):
             yield Lack(kind="polarity", text=self.text[term.start : term.end])
+
+    def _exchanged(self, known: frozenset[str]) -> Iterator[Lack]:
+        """A figure that the claim gives to one name and the passage to another that the claim has too."""
+        for at, best in self.matched:
+            for _, other in self.matched:
+                if other.sentence is not best.sentence or other.measure is best.measure or other.measure.kind != best.measure.kind or best.measure.dated:  # fmt: skip
+                    continue
+                mine = self.sentence.contexts[at]
+                own, its = (f.sentence.contexts[f.at] for f in (best, other))
+                for key in known & mine.keys():
+                    if mine[key] >= 0.7 and own.get(key, 0) <= 0.5 * its.get(key, 0) >= 0.35:
+                        yield Lack(kind="polarity", text=self._said(self.sentence.measures[at]), found=self._quoted(best))  # fmt: skip
+                        return
 
     def _opposites(self) -> Iterator[Lack]:
         for clause in self.sentence.clauses:
@@ -381,7 +497,8 @@ class _Case:
         return coverage(terms, self.chosen) if terms else float(bool(self.matched))
 
     def _missing_words(self, words: float, lacks: list[Lack]) -> Iterator[Lack]:
-        firm = self.matched and len(self.matched) == len(self.sentence.measures)
+        known = len(self.matched) + self.worked
+        firm = known > 0 and known == len(self.sentence.measures)
         floor = ENOUGH_FIGURES if firm else ENOUGH
         if firm and sum(term.weight for term in self.sentence.terms) <= CLAUSE and self._measured():
             floor = 0.0
@@ -403,7 +520,7 @@ class _Case:
 
     def _measured(self) -> bool:
         """Whether a matched figure has a unit, so that it is hardly the same by chance."""
-        return any(found.measure.kind not in ("", "count", "date", "ordinal") for _, found in self.matched)  # fmt: skip
+        return self.worked > 0 or any(found.measure.kind not in ("", "count", "date", "ordinal") for _, found in self.matched)  # fmt: skip
 
     def _unread(self) -> bool:
         """Whether the claim names something that the other language cannot show."""
@@ -431,6 +548,10 @@ class _Case:
         return replaced(self.sentence, self.chosen)
 
 
+_THAN_IN = re.compile(r"(?:\bthan(?:\sin)?|\bcompared\swith(?:\sin)?|[较比])\s?$")
+_MOVED = re.compile(r"从|由|\bfrom\b")
+_REST = re.compile(r"其余|剩余|剩下|\b(?:the rest|remainder|remaining)\b")
+_LISTED = re.compile(r"分别|依次|\brespectively\b")
 _FORMER = re.compile(r"used to|previous|former|earlier|原|此前|之前|先前")
 _BEFORE = frozenset(("last-year", "before", "year-on-year"))
 _YEAR_BEFORE = frozenset(("last-year", "year-on-year"))
@@ -438,19 +559,48 @@ _COMPARED = re.compile(r"(?:\bthan|\bfrom|\bover|\bwith|\bin|比|较)[^,，]{0,8
 _TIMES = frozenset(("date", "clock", "weekday", "quarter", "half", "decade", "century", "until"))
 
 
+def _beside(one: _Found, other: _Found) -> bool:
+    """Whether two figures stand in the two parts of one sentence that a semicolon divides."""
+    first, second = sorted((one.sentence, other.sentence), key=lambda s: s.start)
+    return one.passage == other.passage and first.text[-1:] in (";", "；") and second.start - first.end <= 1  # fmt: skip
+
+
+def _stretch(found: _Found) -> list[Term]:
+    start, end = found.sentence.stretch(found.measure)
+    return [t for t in found.sentence.terms if start <= t.start < end and t.weight >= 0.4]
+
+
 def _comparable(claim: Measure, found: Measure) -> bool:
     """Whether one might stand in the place of the other."""
     if claim.dated or found.dated:
         return claim.dated and found.dated and dates_clash(claim, found)
     if "" in (claim.kind, found.kind) and claim.kind != found.kind:
-        return {claim.kind, found.kind} <= {"", "count", "people"} and not claim.spoken
+        small = claim.spoken and max(claim.bare, found.bare) > 20
+        return {claim.kind, found.kind} <= {"", "count", "people"} and claim.bare >= 3 and not small
     return claim.family == found.family
+
+
+def _scaled(one: Measure, other: Measure, least: int = 3) -> bool:
+    """Whether two figures have the same digits, `least` or more, in units of another size."""
+    digits = [f"{m.bare:.10e}".partition("e")[0].replace(".", "").strip("0") for m in (one, other)]
+    return (
+        not one.dated
+        and digits[0] == digits[1]
+        and len(digits[0]) >= least
+        and not _same(one.low, other.low)
+    )
+
+
+def _same(one: float, other: float) -> bool:
+    return abs(one - other) <= 1e-6 * max(abs(one), abs(other))
 
 
 def _misread(one: Measure, other: Measure) -> bool:
     """Whether two numbers are of the same digits but for one, or for their order."""
+    if one.dated and other.dated and None not in one.parts[1:] + other.parts[1:]:
+        return (one.parts[1] == other.parts[1]) != (one.parts[2] == other.parts[2])
     first, second = (f"{measure.bare:g}".replace(".", "") for measure in (one, other))
-    if len(first) != len(second) or len(first) < 3:
+    if len(first) != len(second) or len(first) < 2:
         return False
     return sorted(first) == sorted(second) or sum(a != b for a, b in zip(first, second, strict=True)) == 1  # fmt: skip
 

@@ -584,6 +584,438 @@ weapon 武器
 nuclear-weapon 核武器
 """.strip()
 
+# Words that mean nearly the same as the concepts above, or as one another: near enough to speak of one
+# thing, not to say that one stands where the other should.
+_MORE = """
+rise accelerate escalate mount swell advance-by upturn uptick edge-up pick-up went-up inflate multiply rally 激增 大增 增多 递增 走升 扩张 扩 壮大 上扬 抬升 大涨 跳升 飙升 增添 新增 多出
+fall shrank shrunk dwindle diminish lessen decelerate contract contraction retreat sink sank subside weaken wane dip slid slide halve curtail trim went-down less-than lessened shorten downturn worsen-by 锐减 减弱 缩短 骤降 大跌 缩水 萎缩 减至 裁减 削减 压缩 变少 更少 滑落 下探 走弱
+above-normal above-average 偏多 偏高
+below-normal below-average 偏少 偏低
+steady constant level-off hold-steady unaltered unmoved as-before same-as 平稳 没变 不动 照旧 如常
+accept consent acquiesce tolerate 认可 接纳
+praise commend laud tribute congratulate 赞赏 肯定 表扬
+criticise fault rebuke denounce blast slam lambast complain complaint 抱怨 投诉 谴责 不满 非议
+rare scarce infrequent unusual few-and-far-between sparse 稀缺 稀少 少数 很少
+common commonplace prevalent routine ordinary typical normal regular 常规 平常 通常 普通 日常
+cheap low-cost low-priced economical budget-priced 低价 实惠 便宜
+expensive pricey dear high-priced overpriced 高价 不菲 贵重
+succeed pay-off work-out manage-to 成 顺利 奏效
+fail fell-short break-down collapse founder miss unsuccessful 失效 倒闭 崩溃 垮 没能
+open unveil reopen opening came-into-use go-live public-access 开张 揭幕 开业 上线 投入使用 开放给 通航 开航
+close shutter shutdown wind-up off-limits sealed 封锁 关停 关掉 关上 封
+start initiate commence embark introduce introduction undertake roll-out rollout set-off trigger opening-of debut premiere came-into-being 着手 发起 推出 引入 上演 首发 开播 开建 起步 破土
+end cease stop-doing terminate termination wrap-up over conclude close-out ran-out last-until finale 完 停 终结 到期 告终
+free complimentary without-paying 免 无需付费 不花钱 不要钱 不用买票 免票
+pay shell-out cough-up remuneration payment afford compensate compensation reimburse damages 付 给钱 赔偿 赔付 支付给 偿付 掏
+allow enable authorise authorize authorisation authorization entitle grant clear-to permission may-use let-in 许可 授权 放行 可供 放开
+ban forbidden block preclude disallow illegal unlawful stay-out barred keep-out 取缔 违法 非法 限制进入 封禁
+win secure clinch outdo outperform prevail champion-of won-out succeed-against 拿下 摘得 问鼎 胜诉 斩获
+lose forfeit miss-out suffer-defeat losing 丢 丧失 丢失 失去 败
+buy procure snap-up purchaser buyer take-control 买下 购置 入手 购得 买进 买主 买家
+sell vend dispose-of offload divest seller retailer 出让 售 甩卖 转让 发售 开卖
+profit earnings net-earnings surplus gain-of 盈余 收益额 净赚
+loss shortfall negative red-ink 损失 赔钱
+revenue takings proceeds sales-of receipts took-in 进账 营业额 票款
+income earner wage-earner 薪金
+spend outlay disburse disbursement 耗资 斥资 开销 花掉 用掉 耗费
+invest investor pour-into put-money financing fund-raising stake backer 出资 融资 注资 投资者 投资方 入股
+die decease killing casualty victim death-toll pass-away claim-the-lives slain slay mortal dead-body 死 丧命 身故 死亡人数 罹难
+injure maim harm hurt-in casualty-list 受害 伤亡 伤害
+rescue pull-out evacuate evacuation retrieve saved 疏散 撤离 搜救 解救
+found establishment originate inception form formed set-up-in born founder 创始 成立于 组建 创始人 开办 诞生
+build construct rebuild construct-of put-up assemble assembly lay-out 筹建 新建 搭 施工 造 建成于 架设
+complete finalise finalize finalised conclude-work done ready wrapped 搞定 做完 完毕
+plan propose proposal blueprint scheme envisage design-to prepare preparation mean-to set-to want want-to 方案 想要 蓝图 设想 准备 筹备 拟定
+expect anticipate foresee foresaw outlook prediction reckon think believe consider likely-to 料 预料 推测 估算 认为 判断 看好
+publish print-in bring-out came-out put-out post posted 刊登 发布于 公开 登载 刊发 推出
+announce inform notify disclose disclosure unveil-plans mention remark comment argue assert maintain insist explain note add-that spokesman spokeswoman spokesperson acknowledge admit confirm describe call reply respond answer statement-by testify write wrote tweet 称 强调 回应 解释 承认 确认 告诉 认为 坦言 谈到 提到 通知 公告 宣称 发言人
+show display-that prove proof point-to evidence confirm-that exhibit detect identify identified discover discovery spot uncover unearth 证实 发掘 找到 查明 检出 显现 展现 揭示 鉴定 探测到
+study survey analysis analyse analyze inquiry probe-into examination experiment experimental research-project poll questionnaire review assessment assess evaluate 论文 分析 考察 评估 考古 问卷 民调 抽样 抽检 研判
+researcher investigator analyst biologist physicist archaeologist economist scholar expert-in 分析师 专家 研究员 学界 考古学家
+team crew squad panel 队伍 班子
+test check-up inspect inspection examine screening screened trial-run 检查 检验 抽查 筛查 试 试用
+approve ratify green-light greenlight sanction-to clear okayed endorse authorise back-up rubber-stamp go-ahead nod 放行 获得通过 核定 准许 签批
+reject dismiss turn-down rebuff throw-out threw-out decline-to oppose-to strike-down overrule quash vote-down 不予 回绝 推翻 撤销
+amend overhaul reform modify-law update change-to 改革 调整 更新 修改为
+law rule regulation legal-text ordinance decree code directive bill legislate regulator 规定 法规 规章 规则 办法 监管
+vote ballot referendum poll-on cast 公投 表态
+elect voted-in polls candidate 竞选 候选人 参选
+government state authorities ministerial cabinet administration official public-sector 当局 官方 内阁 政府部门 官员
+parliament lawmaker legislator senate house-of mp assembly council councillor 议员 参议院 众议院 市议会 立法会
+minister secretary 国务卿
+company business enterprise corporate group-of manufacturer maker producer provider operator chain startup start-up industry-player brand subsidiary conglomerate industrial 厂商 厂家 制造商 品牌 商家 生产商 供应商 运营商 子公司 经营者 单位
+bank lender banking 银行业 贷款机构
+tax levies taxation surcharge excise 附加费 赋税
+subsidy grant-aid handout support-payment incentive 补助 津贴 资助
+debt owe borrow borrowing liability bond 借款 欠 欠款 债券
+loan lend credit mortgage 信贷 房贷 按揭
+job position vacancy role occupation career profession staff-post 职位 职业 工作机会 就业机会
+worker labourer laborer personnel workmen colleague hand-in staffer 工 劳动者 人手 职员 从业者
+employ take-on engage recruitment hiring 雇 招 招募 吸纳
+lay-off fire dismissed axe shed-jobs job-cut job-losses 解雇 开除 裁撤
+population citizen people-living populace local dweller residence 民众 市民 住户 当地人 百姓 村民
+person individual human folk someone resident-of public 民众 公众 群众 人们 个人 人类
+visitor guest holidaymaker sightseer spectator attendee crowd audience attend 客人 来客 人流 观光客 听众 宾客
+passenger rider commuter traveller-on ridership ride 乘坐者 通勤者 搭乘 乘坐
+carry haul ferry shuttle convey ship-to freight cargo goods 货物 货运 载 装载 运力 货
+child pupil-age minor infant baby toddler youngster newborn under-age boy girl teenager adolescent juvenile 未成年人 婴儿 少年 青少年 娃 男孩 女孩
+elderly pensioner aged-people old-age aging ageing 高龄 退休者 银发
+student undergraduate schoolchild learner trainee 学员 毕业生 中学生 大学生
+teacher lecturer tutor educator instructor 讲师 导师
+woman 雌性 雌 lady girl mother 妇 母亲
+man 雄性 雄 gentleman father 父亲
+patient sufferer sick ill people-with case 病患 病例
+doctor medic surgeon clinician gp practitioner 大夫 外科医生
+hospital clinic infirmary medical-centre 诊所 医疗机构 卫生院
+disease condition disorder ailment sickness epidemic outbreak pandemic malady 疫情 病症 病毒性 流行病
+risk hazard peril probability chance likelihood odds vulnerable exposure 隐患 概率 几率 可能性
+drug pharmaceutical tablet remedy compound antibiotic 药剂 制剂 用药
+vaccine jab inoculate inoculation immunise immunisation immunize shot 打针 免疫
+treatment treat therapeutic cure surgery operation procedure care 手术 医治 诊治 护理
+diet ate eating consumption feed nutrition nourish 膳食 喝 喂 进食 营养
+home dwelling residence residential house apartment flat household-of domicile 住所 居所 住户 公寓 住宅
+health wellbeing medical sanitary medicine-of hygiene healthy 医疗 保健
+school classroom education educational 教育 课堂 学堂
+university campus academic-institution higher-education 院校 校园
+exhibition show-of exhibited on-show on-display 参展 展会 展品展
+object artifact-of goods-item thing remains find-of antiquity treasure 器物 宝物 遗物 物品
+collection hold-in archive repository 典藏 档案
+park reserve-park national-park 国家公园 保护区
+lake pond lagoon 池 潭
+river stream waterway creek 溪 水道 河流
+sea marine maritime offshore ocean-going seabed underwater coastal 海上 海域 海水 海底 近海 沿海
+mountain hill slope alpine 山峰 山岳 丘陵 高山
+island isle islet archipelago 岛屿 群岛
+forest woodland tree trees jungle rainforest 树 树木 林地 雨林 林木
+building structure premises edifice construction-of skyscraper facility 设施 场馆 建筑物 楼宇 馆舍
+station stop terminal hub depot 车站 站点 枢纽 终点站
+railway track tram tramway light-rail train-line 轨道 铁道 有轨电车
+train locomotive carriage 车厢 班列
+aircraft jet airliner drone helicopter aeroplane 战机 无人机 直升机
+ship ferry-boat tanker freighter cruise vessel-of fleet 货轮 邮轮 渔船 舰 船只 舰队
+car motor motorist motorcar truck lorry van automotive driver 卡车 货车 车主 司机 整车
+deliver hand-over handed-over distribute distribution supply-of 送达 配送 派送 交给 发放 分发
+road motorway expressway carriageway lane alley path-way avenue 高速公路 车道 巷 胡同 街
+route itinerary course corridor track-of 航线 通道 走廊 路径
+trip voyage tour excursion outing ride-to 出行 行 出游 游
+hotel inn resort hostel guesthouse lodging 民宿 旅馆 客栈 客房
+restaurant cafe diner eatery canteen 食堂 饮食店
+book pre-book reserve-in preorder sign-up register registration enrol enroll 登记 报名 注册 挂号 实名
+limit ceiling maximum curb restrict threshold quota cap-on constraint 上限为 最多 门槛 配额 限 管制 约束 限购
+morning dawn early-hours a.m 凌晨 早
+evening dusk overnight nightfall nightly 夜 傍晚 夜里 夜场
+weekend saturday-and-sunday 周六日 双休日
+holiday festive festival break vacations leave-days 黄金周 春节 国庆 节日
+year yearly-basis twelve-month 全年 年份 一年
+last-year a-year-ago twelve-months-earlier preceding-year 同期 前年 上一年
+year-on-year on-the-year annual-basis from-a-year-earlier compared-with-a-year-earlier 较上年 比上年 比去年
+average typical-of per-unit 平均每 均价
+total sum combined aggregate-of overall-number in-all in-total 总额 总量 总数 共计 总和 一共 总体
+record all-time-high all-time unprecedented never-before highest-ever milestone 新高 最高纪录 破纪录 史上最
+percentage portion part slice fraction proportion-of rate-of pct 部分 比率 成 百分比
+gap difference disparity discrepancy differential 差异 差别 悬殊 差额
+urban metropolitan municipal city-dweller inner-city 都市 市区 城区
+rural countryside-of farmland remote 乡下 偏远 山区 田间
+national nation state-wide across-the-country countrywide 全境 举国 国内
+city town metropolis capital-city municipal 都会 城 市镇
+region district zone territory part-of area-of quarter neighbourhood neighborhood county locality local-area site location place-of 区 片区 地带 领域 地点 场地 当地 地方
+world planet-wide globe globally planet humanity cross-border multinational 地球上 跨国 国际社会
+list register-of roster catalogue catalog index ranking rank 目录 清单 排名 榜单 位居 位列 排
+history past historian centuries-old historically 历史上 史 过去 以往
+ancient antique prehistoric archaeological old-age-of medieval mediaeval bygone 古迹 远古 史前 中世纪
+war conflict fight battle fighting combat hostilities warfare 战 冲突 战斗 交战 开战
+army navy forces fighter armed-forces 海军 空军 兵
+deploy station-in assign dispatch mobilise 调派 派 投放
+police officer constable law-enforcement detective 执法 民警 警员 执法人员
+court tribunal judge judicial judiciary bench justice magistrate judges 法官 司法 大法官 法庭
+judge verdict decide decision determine hold-that find-that found-that ruled resolve resolution conclude-that conclusion 裁定 判定 决定 判 认定 结论
+sue prosecute prosecution claim-against litigation litigate take-legal case-against 控告 打官司 案 官司 诉
+fine fined punish punishment penalise penalize 处分 惩罚 罚 罚金
+crime offence offense wrongdoing offender criminality fraud theft poach poaching 违法者 罪行 诈骗 盗窃 犯案 违规
+arrest apprehend custody seize capture in-custody caught 抓获 羁押 扣押 抓 落网
+prison imprison jailed incarcerate behind-bars inmate detention 坐牢 服刑 囚 关押 监禁
+licence certificate accreditation authorisation-for 证书 资质 证件 证照
+extend lengthen stretch continue renew renewal carry-on go-on keep-going stay-on 延 续 延续 延至 续签 继续 持续
+delay put-off push-back defer deferral behind-schedule late held-up lag 晚点 拖延 延后 迟 滞后 推后
+cancel call-off scrapped drop-plan revoke withdraw withdrawn withdrawal annul rescind discontinue lift-ban 撤回 撤 作废 解除 放弃 废止
+suspend freeze pause-in interrupt interruption disrupt disruption break-off shut-down-temporarily 停摆 中断 冻结 搁置 停课 停工
+resume restart reinstate recover recovery rebuild-of restoration return-to back-in-service 复工 重开 恢复运行 重新开始 修复 复苏 重建
+substitute swap exchange switch stand-in successor 换 换成 改用 更替 接替 改为
+remove take-away eliminate dismantle demolish demolition tear-down erase clear-away get-rid 拆 去除 清理 拆掉 移走 消除
+move shift transfer-to relocate-to resettle migrate migration transferred relocation 转移 迁 搬 移 迁徙 迁到 移至
+leave quit exit-from resign step-down pull-out flee depart-from evacuate-from go-away 离 辞职 退出 卸任 离任 逃离 离职
+arrive come came reach-in enter-in show-up turn-up 来到 抵 到达于 到 来
+rocket launcher launch-vehicle missile 导弹 运载
+sun sunlight sunshine 日 阳光
+earth globe planet 行星 星球
+star stellar constellation galaxy astronomical astronomer 天文 星系 脉冲星
+rock mineral ore boulder 矿 矿石 岩
+volcano lava magma 熔岩 岩浆
+earthquake tremor seismic aftershock 余震 震 震级
+flood deluge inundate inundation submerge 淹 水灾 内涝
+fire burn blaze-of flame burned arson burning 烧 着火 火 燃烧 烧毁
+storm gale hurricanes tornado tempest monsoon 暴雨 雷暴 飓 暴风
+rain wet precipitation downpour shower 降雨量 暴雨 雨量 雨天
+drought dry arid aridity 干旱 旱
+weather meteorological climatic forecast-of 气象 天候
+temperature thermometer degrees-of warmth warm warmer warming 升温 温 变暖 暖
+heat heatwave sweltering scorching 热浪 酷热 炎热
+cold chill freezing frost cool cooler 冻 寒潮 凉
+speed pace velocity how-fast 速率 速
+distance far away-from mileage range 里程 航程 远
+height altitude-of stature metres-tall elevation-of 高约 海拔高度 升到
+depth deep-down 深
+area footprint-of surface-area acreage spread-over span 面积约 跨越 覆盖
+weight tonnage mass-of heavy-duty 质量 总重
+energy fuel power-use 燃料 能耗
+power grid electrical electric generation generate generating utility generator 供电 用电 发电 电网 电厂
+capacity throughput volume accommodate hold-up-to 吞吐量 容纳 承载 库容
+emission greenhouse greenhouse-gas exhaust carbon-dioxide co2 discharge 温室气体 尾气 碳排放 二氧化碳
+pollution pollute contaminant contaminate contamination dirty toxic smog residue 污 毒 雾霾 残留 超标
+water drinking-water aquatic tap-water groundwater 饮水 用水 水源 水体 潮水
+environment ecological ecology environmental environmentalist green biodiversity conservationist 生态 环保 绿色 环保人士
+species kind-of-animal taxon 种类 种
+animal wildlife mammal creature beast fauna 兽 动物们 野兽 哺乳动物
+plant flora vegetation crop-plant shrub grass 植被 草 花
+bird fowl flock poultry 禽 候鸟
+fish fishery fishing fisherman trawler seafood 渔 渔业 捕鱼 鱼类 水产
+hunt hunter poacher trap trapping shoot-animals 盗猎 偷猎 猎
+agriculture agricultural farmed cultivate cultivation grow-crops rural-economy 种植 耕作 栽培 务农
+farmer grower herder rancher breeder peasant 种植户 农户 养殖户 牧民 农场主
+livestock cattle cow pig sheep herd dairy beef 牛 猪 羊 牲畜 家畜 畜牧
+crop yield-of grain cereal harvested produce-of 粮食 粮 庄稼 谷物 产粮
+rent lease tenancy tenant let-out lessee 租 承租 租客 租户 租约
+house apartment-block residential-building condominium homeowner 楼房 公寓楼 商品房 楼盘
+contract accord arrangement pact-of treaty-of bargain memorandum 协定 契约 备忘录 约定
+sign ink conclude-a-deal initialled signatory 签 签字 签约
+product goods commodity merchandise item-of 商品 货品 产品线
+production make made making turn-out churn-out fabricate manufactured maker-of 制 制成 造 产 出产 投产
+factory mill workshop plant-in works assembly-line 车间 生产线 工坊
+technology technique technical method digital innovation innovative 方法 工艺 数字化 创新 技巧
+computer laptop machine server robot robotic automate automation automatic 机器 机器人 自动化 自动 设备
+equipment device apparatus instrument machinery gadget tool kit gear 器材 仪器 装置 装备 工具 机
+internet digital-platform web-based virtual cyber app application platform 平台 应用 小程序 软件平台
+phone telephone handset call text-message sms message texting 短信 讯息 消息 通话
+data statistic figures-from dataset information info number-of-data 信息 资料 统计数据 数值
+customer shopper client-of patron purchaser subscriber diner clientele buyer 客 用户群 消费
+overseas international-market foreigner offshore-market export-market outside-the-country 外国 国际 外籍 海外市场
+asset wealth holding-of estate 资金 财产 财富
+fund finance money financial monetary fund-of cash 钱 金融 财政 款 现金 资金
+shareholder stockholder investor-in 投资人
+real-estate housing-market land 楼市 土地 地
+sport sporting athletic sports 竞技 体坛
+match fixture tie-against contest competition compete game-of tournament-match 赛 场 竞赛 比拼
+race sprint relay runner-of racing racer 赛跑 赛车 跑
+athlete sportsman sportswoman swimmer cyclist-in footballer competitor-of 运动员们 球手 泳将 健将
+champion winner title-holder crown gold-medallist victor first-place 得主 赢家 第一名 卫冕
+goal scorer net-in point-scored strike-home 打进 入球
+team club national-team 俱乐部 球会
+coach manager-of trainer 主帅 教头 教练员
+prize honour honor accolade trophy laureate 荣誉 奖杯 获奖
+name nominate choose chose pick select selected chosen selection election-as designate 提名 选 选择 选定 推选 选为
+film cinema picture-film screen movie-theatre series tv television broadcast show-on 电视 电视剧 播出 影院 节目 影视
+music musical song singer band orchestra album symphony 歌 歌曲 歌手 乐队 音乐家
+author novelist poet written-by playwright 诗人 写 撰写 小说家
+painting canvas portrait drawing fresco mural 壁画 油画 画作
+artist painter sculptor creator 画师 画家
+language tongue dialect linguistic translate translation speech 方言 翻译 译 语
+newspaper journalist reporter broadcaster magazine journal outlet daily-paper 记者 杂志 期刊 电台
+photo photograph snapshot shot-of camera imagery 摄影 拍 拍摄 相机
+large sizeable sizable substantial significant considerable major-sized vast massive enormous huge-size giant sharply steep strongly broad 大量 大幅 庞大 显著 明显 重大 可观
+small tiny minor-sized slight slightly modest marginal minimal low limited narrow-in 少量 轻微 略 略微 微 有限 小幅 些许 低
+largest top-ranked biggest-ever greatest most-of leading-in number-one maximum-size 首位 榜首 居首 第一大 头号 最多
+highest peak-of top-of maximum steepest 最高点 峰值 高峰
+lowest minimum bottom least fewest 最少 谷底
+first inaugural pioneering debut-of earliest-of maiden 首创 头一回 头一次 首度 首发 开创 首届
+last eventual eventually ultimate most-recent closing 最终 末 近期 最近
+only alone merely solely exclusively just-one nothing-but nobody-but single 独 独有 只是 仅仅 仅有 唯独
+new fresh recent recently novel modern modernise latest-of brand-new 最新 新型 新近 现代 刚
+main chief-of primary key core essential leading important central-to crucial vital chiefly mainly 核心 关键 重要 主要 主力 骨干
+many lots a-lot plenty multiple dozens-of several-of a-host numerous-of great-number 大批 不少 多个 多家 多
+all whole-of complete-set each each-of in-full full fully completely without-exception throughout universal wholly 全 均 整个 全体 都 整 各 全面 完全
+some part-of-them a-few certain handful partly partial 有的 某些 少许 个别 局部
+half fifty-per-cent mid-way 一半 过半
+near neighbouring neighboring adjacent beside next-to close-by proximity 邻 旁边 毗邻 周边 周围 一带
+enter get-in access-to admit go-in admitted access 进 入 进场 准入
+advance forward progress in-advance-of earlier-than-planned 提早 预先
+before previous former preceding pre previously formerly until-then 此前 原先 原来 先前 以往 曾 曾经 早前
+after subsequently subsequent thereafter since-then ensuing then later-on follow 随后 此后 后来 接着 其后 后
+need necessity compulsory mandatory obligatory oblige must-be necessary call-for 务必 必需 强制 必要 不得不
+may maybe apparently conceivably potential potentially able can could-be 恐 恐怕 似乎 有可能
+recommend urge call-on encourage advise-to advocate advisory counsel 呼吁 倡议 敦促 鼓励 倡导 提倡
+warn alarm alert fear worry concern concerned caution-that threaten-to 担忧 担心 警示 预警 忧虑 提示
+promise vow undertake-to guarantee assurance swear sworn 保证 誓言 许诺
+reason factor behind blame explanation explain attribute attributed root-of thanks-to stem-from arise owing-to hinge trigger-of 缘由 因 因素 归因 起因 归咎 致 引起 源于 受
+result lead-to effect outcome-of upshot end-result bring-about 后果 成效 效应 以致
+problem difficulty trouble challenge obstacle snag hurdle defect flaw fault-in shortcoming 困境 难题 缺陷 挑战 障碍 故障 毛病
+change adjust adjustment transform transformation turn-into turn become became conversion convert vary variation evolve 变 变成 转变 转型 改 改为 变更 调整 成为
+develop progress-in evolve-into developer developing 研发 开发商 发展中 演变
+improve enhance upgrade enhancement boost-to strengthen refine optimise optimize progress-of 提升 优化 升级 加强 增强 完善 改良
+affect influential hit harm-to damage damaged hurt-by detrimental implicate 冲击 损害 波及 危害 损坏 受损 破坏
+support endorse-of advocate-of favour favor supporter backing in-favour 赞成 拥护 扶持 支撑
+oppose opponent against objection object-to resist resistance dissent critic disagree hostile 抵制 抗拒 异议 反对者 批评者 不同意
+agree approve-of consensus reach-agreement settle settlement agreed 达成 协商一致 共识 和解 商定
+protect safeguard preserve preservation shield defend defence defense guard protective secure-from 保存 守护 维护 防护 防 防止 保障
+prevent avert stop-from avoid keep-from block-from hinder prevention ward-off thwart 避免 预防 阻止 阻碍 防止
+attack assault raid bomb bombing shell strike-on invade invasion hit-by 轰炸 空袭 进攻 入侵 打击
+help assistance relief humanitarian benefit contribute beneficial useful advantage facilitate 救助 助 协助 有助于 有益 好处 帮 助力
+use utilise utilize employ-for deploy-in adopt-use exploit rely make-use deployment reliant depend 使用率 运用 用 用于 依靠 依赖 启用 动用
+provide furnish equip hand-out present-with serve deliver-to distribute-to availability available 提供给 给予 给 配备 发 供 供给
+receive accept-from earn-from collect take-in gather obtain acquire-from granted awarded 拿到 领取 领 取得 收 得 收集 采集 获
+hold organise organize stage run-event convene conduct carry-out celebrate celebrated 组织 主办 承办 展开 操办 开
+join attend-to enlist sign-up-for contestant involve involved engage-in take-part-in share-in 加盟 报考 投身 涉及 参 参赛者
+lead spearhead front head-up chair chaired led direct-team oversee in-charge run-by 带领 率领 牵头 主持 主导 带头
+own possess belong property-of ownership hold-in-possession have-got 具有 归 属于 持 所有
+live reside dwell residing settle-in inhabit 居 住 定居 安家
+age years-old year-old lifespan lifetime 寿命 岁数 年纪 年龄段
+young youthful youngster-of under-30 年轻人 青壮年
+family relative spouse parent parental kin 亲属 家长 父母 亲人 家属
+number amount total-of tally volume-of tallied score-of count-of counted dozens 数目 数额 额度 金额 总数 计数
+level degree extent scale scope grade standard 程度 规模 档次 标准 等级 范围
+include cover involve-in consist incorporate encompass count-among feature 涵盖 囊括 覆盖 涉 有
+exclude except apart-from other-than leave-aside omit exempt-from 除外 除 之外 以外
+compare relative-to set-against as-against contrast 相较 对比 与之相比
+slow sluggish gradual gradually leisurely drag 迟缓 渐渐 逐步 逐渐
+fast speedy swift swiftly soon quickly prompt promptly immediate immediately instant instantly at-once short-notice 立即 迅 马上 尽快 即时 立刻 即
+easy straightforward effortless convenient simply convenience 便利 方便 轻松 简便
+difficult tough challenging struggle tricky arduous harder hardship 困 不易 艰难 艰巨 吃力
+safe secure-place secure security unhurt 安保 平安 安
+strong robust powerful intense fierce intensity severe severely severity serious acute grave 严重 强烈 强劲 剧烈 猛烈 激烈
+weak fragile feeble frail poor faint 疲软 脆弱 弱势
+good better-than positive favourable favorable excellent fine-quality quality well best 良好 优 好 优质 优秀 优异
+bad worse worst negative adverse unfavourable poor-quality worsen deteriorate deterioration 差 坏 恶化 不利 不良 恶劣
+old aged-of elderly-of long-standing obsolete outdated dated-of 旧 老 陈旧 老旧 老化
+activity event campaign action operation-of act undertaking 行动 事件 运动 举措 活动期
+operate run running ran function service-of work-on working functional 营运 运转 投运 运作 开行 通航
+measure step policymaker initiative strategy approach action-taken programme program scheme-of project plan-of 项目 计划书 工程 策略 战略 做法
+committee board council-of panel-of task-force 董事会 理事会 工作组
+department official-body authority-of watchdog directorate administration-of office-of regulator 主管部门 厅 委 署 机关 管理局 总局 监管部门
+organisation body association society institution charity ngo non-profit group-of-people agency-of federation 协会 学会 团体 社团 联合会 社会组织 公益
+expert professional authority-on pundit consultant adviser advisor 顾问 业内人士 人士
+tourism sightseeing hospitality travel-industry 观光 文旅
+storey stories level-of-building 楼 楼高
+room chamber hall space-in bedroom suite 厅 房 室 展厅 大厅
+member affiliate participant-in membership 成员国 委员 党员
+border frontier crossing-point boundary 国境 口岸 关口
+port dock quay terminal-for-ships wharf seaport 码头 港区
+dam weir barrage 坝 水坝
+tunnel underpass underground-passage 地道 隧洞
+wall rampart barrier fence fenced enclosure enclose 围栏 屏障 围墙 栅栏
+church chapel basilica minster religious shrine 教会 宗教
+castle fort citadel stronghold fortification 堡
+tomb burial bury cemetery burial-site 古墓 墓葬 埋葬 坟
+statue bust figurine effigy monument memorial 塑像 纪念碑 像
+survive outlive remain-alive survivor last-through endure 活下来 生还 存活率 生还者
+guide escort interpreter tour-leader lead-around 讲解 讲解员 引导
+shop boutique outlet-store supermarket mall retail 门店 商场 超市 零售 店铺 商铺
+sleep asleep slumber nap rest-at-night 入睡 安眠
+exercise workout training train-body fitness 健身 训练 运动
+infection contagious transmit transmission pathogen bacteria bacterial germ 传染 传播 病菌 细菌 病原体
+gene genome hereditary chromosome inherit 遗传 基因组
+brain neural neuron mental cognitive mind psychological 神经 认知 心理 精神
+light lamp illumination lit illuminate 照明 灯光 亮
+sound audio hear loud acoustic listen 听 声 响
+wood wooden timbered 木质 木头 木制
+waste rubbish-of litter refuse-waste landfill sewage discard scrap-of 废 废水 污水 丢弃 弃
+recycle reuse reprocess 再生 再利用 回收利用
+refund reimbursed money-back 退 退还 返还
+insurance insure insured insurer cover-by-insurance 投保 保费 参保 保险公司
+pension retiree retirement-pay superannuation 退休 退休金
+wage earnings-of salaries pay-packet remunerate 月薪 收入水平 年薪
+strike-action work-stoppage industrial-action down-tools 停工 罢
+protest demonstrator march rally-against protester demonstrate-against 游行 集会 抗议者
+immigrant emigrate newcomer asylum settler 移民者 外来 外来人口
+king sovereign crown-prince prince throne emir 王 王子 君主
+party faction coalition alliance 联盟 阵营 执政党
+talks dialogue discuss discussion meeting summit conference consult consultation confer negotiator meet met 磋商 讨论 商讨 会议 峰会 见面 开会 会晤 洽谈
+weapon arms gun ammunition firearm 枪 武装 弹药
+size dimension sized proportions 大小 尺寸 体量
+sixfold six-times
+judge-in-dissent dissenting dissented
+empty vacant unoccupied vacancy-of unsold 空置 空 闲置 空房
+full crowded packed no-room no-vacancy overcrowded occupied occupancy 满 客满 拥挤 爆满 满员
+deadline cut-off time-limit due-date last-day 期限 限期 截止日期
+monitor track watch observe observation surveillance tracker observer supervise supervision oversight 监测 观测 监督 观察 监控 巡查
+inspect ranger patrol warden guard-on keeper 巡护员 巡逻 管理员 看守
+nest egg clutch hatch hatchling hatchery lay-eggs 巢 卵 孵化 蛋 筑巢
+tide surf wave sea-level 潮 浪 潮汐
+equal equivalent same identical similar alike even-with comparable as-much level-with 相当 相同 同等 一样 类似 等于 相等
+different differ differing varied diverse distinct unlike 不同 差异化 各异
+double twofold-rise twice-as 翻番 翻倍
+enough sufficient adequate suffice ample 足够 充足 够
+lack shortage short-of scarcity insufficient deficient deficiency absence without-enough want-of missing-of 缺乏 缺少 不足 短缺 缺 匮乏
+owner landlord-of proprietor homeowner-of 业主 主人
+crisis emergency turmoil disaster catastrophe urgent 危机 紧急 灾难 应急 灾害
+try attempt effort seek endeavour strive sought 努力 尝试 试图 力求 谋求
+begin-construction break-ground groundbreaking ground-breaking
+keep retain maintain-in preserve-in remain stay stayed kept hold-on 保留 留 留在 保持 仍
+store storage stockpile reserve-of stock-of warehouse 储存 储备 存储 仓库 库存 储能
+connect link linked tie-to join-up bridge-between connection connected relation related relationship 连接 衔接 关联 有关 相连 连通 相关
+separate divide division split apart dividing 分 分开 划分 分为 分隔
+travel-by go-by journey-by commute 通勤 上下班
+hope optimism optimistic hopeful wish 希望 盼 期望 期待 愿 乐观
+pessimism pessimistic gloomy doubt doubtful sceptical skeptical question-whether 质疑 怀疑 悲观 疑虑
+secret confidential classified undisclosed 机密 秘密 保密
+public open-to-all publicly civic 公共 公众 公立
+private privately-owned privately individual-owned 私人 私有 民营 私营
+military-service conscription draft-into 兵役 征兵
+covid covid-19 coronavirus 新冠 新冠疫情
+speed-up accelerate-to hasten quicken expedite 加快 加速 提速
+slow-down decelerate-to 减速 变慢
+throw threw hurl toss
+fight-against combat-against tackle crack-down clampdown curb-in address deal-with handle cope 打击 应对 治理 整治 处理 解决
+dig excavate excavation unearthed 挖 发掘 挖掘 出土
+sink founder-at-sea capsize went-under 沉没 沉 翻船
+crash collide collision accident derail 相撞 碰撞 事故 坠毁 撞
+explode explosion blast-of blow-up detonate 爆炸 引爆
+freeze frozen icy
+repair fix mend renovate renovation refurbish refurbishment maintenance restore-building 维修 修缮 翻修 改造 修理 检修
+paint-over coat coating
+pull drag-along tow
+burn-down gutted
+teach taught instruct lesson course-of-study curriculum training-of 教 教学 课程 培训 授课
+learn study-at studied 学习 学 上学
+read reader reading literacy 读 阅读 读者
+write-down text document paperwork letter 文件 文字 信 书面 文本
+count-on trust confidence rely-on reliable 信任 信赖 信心 可靠
+lift hoist elevate
+cut-off isolated stranded trapped 被困 孤立 滞留
+hide conceal cover-up mask 隐瞒 掩盖 藏
+share-with divide-among distribute-among 分享 共享
+link-between correlation association-with associated associated-with 关联 相关性 联系
+gas-price energy-price fuel-price
+electric-power kilowatt power-supply
+blood-pressure 血压
+heart-disease cardiovascular cardiac-disease 心血管 心脏病
+birth born-in newborn-of birthplace give-birth fertility 出生 生育 诞 新生儿
+marry marriage wedding married wed spouse-of 结婚 婚姻 婚礼
+divorce separate-from 离婚
+soil earth-in land-of ground 土壤 土 地面
+desert sand dune sandy 沙漠 沙 沙子 荒漠
+salt-lake saline brine
+seed sow sapling planting 种子 播种 树苗 栽
+insect bee butterfly mosquito pest 昆虫 蜜蜂 蝴蝶 蚊子 虫
+dog puppy canine 狗 犬
+cat kitten feline 猫
+horse pony equestrian 马
+elephant ivory tusk 大象 象 象牙
+turtle tortoise 海龟 龟
+bear polar-bear 熊
+wolf wolves 狼
+tiger lion leopard 虎 狮子 豹
+shark sharks 鲨鱼
+cave cavern grotto 洞窟 石窟 洞穴 洞
+emoji emoticon thumbs-up symbol icon pictogram sign-of 表情 符号 图标
+colleague-of fellow peer counterpart 同事 同行
+lawyer attorney solicitor barrister counsel-for legal-team 律师
+appeal appellant appeal-against 上诉 申诉
+witness testimony testify-in 证人 作证
+guilty convict conviction convicted culprit 有罪 定罪
+innocent acquit acquittal cleared 无罪 清白
+suspect suspected-of accused defendant alleged 嫌疑人 被告 涉嫌
+plaintiff claimant complainant 原告
+""".strip()
+
 _PLACES = """
 china chinese 中国 我国 中华人民共和国
 united-states america american us usa u.s 美国 美方
@@ -832,6 +1264,7 @@ north south|east west|north east|north west|south east|south west|summer winter|
 winter autumn|spring autumn|woman man|child adult|urban rural|domestic overseas|include exclude|all some|fast slow
 easy difficult|strong weak|large small|year-on-year month-on-month|arrive leave|morning evening|rise lose|rise loss|cold heat|young elderly
 resume suspend|resume close|last-year this-year|this-year next-year|last-year next-year|cancel extend|weekday weekend
+above-normal below-normal|employ lay-off|keep remove|keep cancel|start cancel|extend end|extend cancel|extend shorten|keep leave|full empty|good bad|safe danger|enough lack|guilty innocent|praise complain|near distance|public private|separate connect
 silver gold|suspend start|rise steady|fall steady|reject accept|common rare|cheap expensive|succeed fail|most some|support reject|since until|start delay
 """
 
@@ -930,8 +1363,9 @@ def _read(table: str) -> dict[str, str]:
 
 PLACES = frozenset(line.split()[0] for line in _PLACES.splitlines())
 CONCEPTS = _read(_PLACES + "\n" + _CONCEPTS)
-PHRASES = frozenset(spelling.partition("-")[0] for spelling in CONCEPTS if "-" in spelling)
-LONGEST = max(len(spelling) for spelling in CONCEPTS if not spelling.isascii())
+SENSES = _read(_MORE) | CONCEPTS
+PHRASES = frozenset(spelling.partition("-")[0] for spelling in SENSES if "-" in spelling)
+LONGEST = max(len(spelling) for spelling in SENSES if not spelling.isascii())
 _PAIRS = [pair.split() for line in _OPPOSED.strip().splitlines() for pair in line.split("|")]
 OPPOSED: dict[str, frozenset[str]] = {
     one: frozenset(b if a == one else a for a, b in _PAIRS if one in (a, b))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -47,7 +47,7 @@ money rub: 卢布=1 rubles=1 roubles=1
 money nok: kroner=1 kronor=1 krona=1 krone=1 克朗=1 øre=0.01
 money kes: shillings=1 shilling=1 先令=1
 money chf: 瑞士法郎=1 francs=1
-people: 人=1 名=1 位=1 人次=1 people=1 persons=1 person=1 visitors=1 visits=1 tourists=1 passengers=1 inhabitants=1 residents=1 residents=1
+people: 人=1 个人=1 名=1 位=1 人次=1 people=1 persons=1 person=1 visitors=1 visits=1 tourists=1 passengers=1 inhabitants=1 residents=1 residents=1
 count: 个=1 家=1 座=1 所=1 条=1 项=1 款=1 件=1 只=1 头=1 枚=1 台=1 部=1 艘=1 场=1 次=1 起=1 轮=1 批=1 期=1 份=1 幅=1 本=1 册=1 种=1 类=1 间=1 套=1 栋=1 幢=1 辆=1 架=1 架次=1 列=1 站=1 处=1 户=1 颗=1 棵=1 株=1 匹=1 层=1 例=1 张=1 篇=1 首=1 支=1 队=1 道=1 片=1 段=1 门=1 节=1 章=1 步=1 席=1 把=1 组=1 对=1 枝=1 字=1 卷=1 集=1 国=1 省=1 市=1 县=1 村=1 镇=1 族=1 尊=1 顶=1 口=1 根=1 块屏=1 班=1 桶=1 球=1 分=1
 edition: 届=1
 line: 号线=1
@@ -89,6 +89,7 @@ _MONTHS = "january february march april may june july august september october n
 _MONTH = {name: number for number, name in enumerate(_MONTHS.split(), 1)}
 _MONTH |= {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9}  # fmt: skip
 _MONTH |= {"oct": 10, "nov": 11, "dec": 12}
+_OTHER_MONTH = re.compile(r"\b(?:january|february|april|june|july|august|september|october|november|december)\b")  # fmt: skip
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _PARTS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fourth": 25.0, "fifth": 20.0, "sixth": 100 / 6, "eighth": 12.5, "tenth": 10.0}  # fmt: skip
 _GROWTH = {"doubled": 2, "doubling": 2, "double": 2, "tripled": 3, "tripling": 3, "triple": 3, "quadrupled": 4, "twice": 2, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10}  # fmt: skip
@@ -97,7 +98,7 @@ _ABOUT = r"approximately|about|around|roughly|nearly|almost|close to|some|circa|
 _MOST = r"no more than|not more than|not exceeding|less than|fewer than|lower than|up to|at most|a maximum of|under|below|within|no later than|不超过|不多于|不高于|不到|不足|少于|低于|至多|最多|最高"
 _LEAST = r"no fewer than|no less than|not less than|more than|greater than|higher than|at least|a minimum of|upwards of|in excess of|exceeding|exceeded|exceeds|exceed|surpassed|surpassing|topped|over|above|超过|超出|超|逾|多于|高于|大于|至少|不少于|不低于|突破|最低"
 _BEFORE = re.compile(rf"(?:(?P<most>{_MOST})|(?P<least>{_LEAST})|(?P<about>{_ABOUT}))\s?(?:了|达|为|the\s|a\s)?\s?$")  # fmt: skip
-_MORE, _ROUND, _LESS = r"多|余|以上|之多|plus\b|or more\b|\+", r"左右|上下|or so\b", r"以下|以内|之内|or less\b|or fewer\b"  # fmt: skip
+_MORE, _ROUND, _LESS = r"多|余|出头|以上|之多|plus\b|or more\b|\+", r"左右|上下|or so\b", r"以下|以内|之内|or less\b|or fewer\b"  # fmt: skip
 _AFTER = re.compile(rf"\s?(?:(?P<least>{_MORE})|(?P<about>{_ROUND})|(?P<most>{_LESS}))")
 
 
@@ -107,8 +108,8 @@ def _either(units: list[str]) -> str:
 
 _HAN_UNITS = _either([u for u in _UNIT if not u[0].isascii() or not u.isascii()])
 _EN_UNITS = _either([u for u in _UNIT if u.isascii() and u[0].isalpha()]).replace(r"\ ", r"[\s-]")
-_FIGURE = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_HAN_SCALES = "万亿|千亿|百亿|十亿|亿|千万|百万|十万|万|千|百"
+_FIGURE = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?![\d.])|\d+(?:\.\d+)?"
+_HAN_SCALES = "万亿|千亿|百亿|十亿|亿|千万|百万|十万|万|千(?![瓦米克卡])|百"
 _SCALES = rf"{_HAN_SCALES}|(?:trillion|billion|million|thousand|hundred|dozen|lakh|crore)\b|(?:trn|tn|bn|mn|[mkb])(?![a-z²³/0-9])"  # fmt: skip
 _UNIT_AFTER = rf"\s?[%‰°](?:[cf]\b)?|\s?(?:{_HAN_UNITS})|[\s-]?(?:{_EN_UNITS})(?![a-z²³])|-fold"
 _NUMBER = re.compile(
@@ -136,12 +137,13 @@ _AND_HALF = re.compile(
     r"|(?P<han>[一二两三四五六七八九十\d]+)个半(?P<unit3>小时|月|世纪)"
 )
 _SHARE_ZH = re.compile(r"(?P<base>[二三四五六七八九十百千两\d]+)分之(?P<top>[一二三四五六七八九十百零两点\d.]+)")  # fmt: skip
-_SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the)\b|\s(?:all|as|its|their)\b|$|[,.;])|(?<=by\s)(?P<by>half)\b(?!\san?\b)|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
+_SHARE_EN = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)s?\b(?=\s(?:of|the|below|above|less|more|fewer|lower|higher|smaller|larger|down|up|was|were|stood|had|have|has|are|is)\b|\s(?:all|as|its|their)\b|$|[,.;])|(?<=by\s)(?P<by>half)\b(?!\san?\b)|\b(?P<one>{'|'.join(_SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{'|'.join(_SPOKEN)}|\d+)\b")  # fmt: skip
+_EVERY = re.compile(r"每(?P<of>[二三四五六七八九十\d]+)[个家所人位名辆座件只条户份场][^。；]{0,12}?有(?:近|约|大约)?(?P<one>[一二两三四五六七八九\d]+)[个家所人位名辆座件只条户份场]")  # fmt: skip
 _POINT_PART = re.compile(
     r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b"
 )
 _HALF_ZH = re.compile(r"一半|半数|过半|对半")
-_GROWN = re.compile(rf"\b(?:{'|'.join(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[一两二三四\d])番|翻倍|(?:近|约)?(?P<grown>增长|增加|提高|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?(?P<fold>\d+(?:\.\d+)?|[一二三四五六七八九十两]+)倍")  # fmt: skip
+_GROWN = re.compile(rf"\b(?:{'|'.join(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[一两二三四\d])番|翻倍|(?:近|约)?(?P<grown>增长|增加|提高|提升|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?(?P<fold>\d+(?:\.\d+)?|[一二三四五六七八九十两]+)倍")  # fmt: skip
 _ISO = re.compile(r"(?<![\d.])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\d.])")
 _ZH_DATE = re.compile(
     r"(?P<bc>公元前|前)?(?<![\d.])(?P<y>\d{3,4}|[一二三四五六七八九零〇]{4}|(?<=公元前)\d{1,2})\s?年(?!级|代|前|后|来|间|以上|左右|的?历史|多|之久|有余|余|期|寿|龄)(?:\s?(?P<m>\d{1,2}|[一二三四五六七八九十]{1,2})\s?月(?:份)?(?:\s?(?P<d>\d{1,2}|[一二三四五六七八九十]{1,3})\s?[日号])?)?"
@@ -174,9 +176,9 @@ _LATE_WORDS = """
 _LATE = frozenset(_LATE_WORDS.split())
 _WEEKDAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b")  # fmt: skip
 _UNTIL = re.compile(
-    r"前(?P<h>[一二三四五六七八九十两\d]+)(?:个)?(?P<q>季度|月)(?!份)|\bfirst (?P<w>two|three|six|nine|eleven|ten|four|five|seven|eight) (?P<e>quarter|month)s"
+    r"(?<!提)前(?P<h>[一二三四五六七八九十两\d]+)(?:个)?(?P<q>季度|月)(?!份)|\bfirst (?P<w>two|three|six|nine|eleven|ten|four|five|seven|eight) (?P<e>quarter|month)s"
 )
-_QUARTER = re.compile(r"第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b")  # fmt: skip
+_QUARTER = re.compile(r"(?<!上)第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b")  # fmt: skip
 _HALF_YEAR = re.compile(r"(上|下)半年|\bh([12])\b|\b(first|second) half\b")
 _ORDINAL = re.compile(rf"第(?P<h>[一二三四五六七八九十百零两]+|\d+)(?!季度)(?P<unit>届)?|(?<![\d.,])(?P<n>\d+)(?:st|nd|rd|th)\b|\bno\.\s?(?P<no>\d+)\b|\b(?P<w>{'|'.join(w for w in _RANK if w != 'first')})\b(?!\s(?:of|half))")  # fmt: skip
 _SCORE = re.compile(r"(?<![\d.:-])(?P<a>\d{1,3})\s?(?:比|[:：](?=\d(?!\d)))\s?(?P<b>\d{1,3})(?![\d.:])|(?<![\d.:-])(?P<a2>\d{1,3})[-–](?P<b2>\d{1,3})(?=\s(?:win|victory|defeat|loss|draw|aggregate|against|over|at|on|in|to|thanks)\b|[.,;]|$)")  # fmt: skip
@@ -249,7 +251,9 @@ class Measure:
 _TIMES = frozenset(
     ("clock", "weekday", "quarter", "half", "decade", "century", "score", "edition", "until")
 )
+_RANKED = frozenset(("ordinal", "edition", "duration", "count"))
 _COUNTED = frozenset(("count", "people"))
+_UNCONVERTED = frozenset(("count", "people", "ratio", ""))
 
 
 def _bare_agree(claim: Measure, found: Measure) -> bool:
@@ -262,7 +266,17 @@ def _bare_agree(claim: Measure, found: Measure) -> bool:
         return date.parts[1] is None and _close(one, other)
     if claim.kind in _TIMES or found.kind in _TIMES:
         return False
+    if found.spoken and claim.family in ("ratio", "money"):
+        return False
     return agrees(_unitless(claim), _unitless(found))
+
+
+def _weighed(measure: Measure) -> Measure:
+    """Pounds, of which one cannot tell money from weight, as a weight."""
+    if measure.unit != "pounds":
+        return measure
+    by = 0.4536
+    return replace(measure, kind="mass", low=measure.low * by, high=measure.high * by, step=measure.step * by, coarse=measure.coarse * by, factor=by)  # fmt: skip
 
 
 def _unitless(measure: Measure) -> Measure:
@@ -289,6 +303,17 @@ def agrees(claim: Measure, found: Measure) -> bool:
             return _bare_agree(claim, found)
         if claim.family == found.family:
             return _shares_agree(claim, found)
+        if {claim.kind, found.kind} == {"money yuan", "money jpy"} and "¥" in (
+            claim.unit,
+            found.unit,
+        ):
+            return _values_agree(claim, found)
+        if "pounds" in (claim.unit, found.unit):
+            return "mass" in (claim.kind, found.kind) and _values_agree(
+                _weighed(claim), _weighed(found)
+            )
+        if "ordinal" in (claim.kind, found.kind):
+            return {claim.kind, found.kind} <= _RANKED and _close(claim.bare, found.bare)
         counted = {claim.kind: claim, found.kind: found}
         if counted.keys() != _COUNTED or counted["count"].unit not in ("个", "例", "口"):
             return False
@@ -302,7 +327,8 @@ def agrees(claim: Measure, found: Measure) -> bool:
         return False
     if claim.low != claim.high or found.low != found.high:
         return _ranges_agree(claim, found)
-    return _values_agree(claim, found)
+    grown = claim.kind == "times" and claim.low > 2 and _close(abs(claim.low - found.low), 1)
+    return _values_agree(claim, found) or grown
 
 
 def _values_agree(claim: Measure, found: Measure) -> bool:
@@ -312,8 +338,8 @@ def _values_agree(claim: Measure, found: Measure) -> bool:
     gap, size = abs(one - other), max(abs(one), abs(other))
     if claim.bound == "some" and one <= other < one + claim.coarse:
         return True
-    if claim.unit != found.unit and gap <= CONVERSION * size:
-        return claim.kind not in ("count", "people", "ratio", "")
+    if claim.unit != found.unit and gap <= CONVERSION * size and claim.kind not in _UNCONVERTED:
+        return True
     if not found.bound and other:
         share = one / other if claim.bound == "most" else other / one if one else 0
         if claim.bound in ("least", "most") and 1 <= share <= BOUND:
@@ -343,7 +369,9 @@ def _shares_agree(claim: Measure, found: Measure) -> bool:
     kinds = {claim.kind, found.kind}
     if kinds == {"times", "ratio"}:
         times, ratio = (claim, found) if claim.kind == "times" else (found, claim)
-        return any(_close(ratio.low, (times.low - less) * 100) for less in (0, 1))
+        return any(_close(ratio.low, (times.low - less) * 100) for less in (0, 1)) or (
+            times.low > 0 and abs(ratio.low * times.low - 100) <= 1
+        )
     if kinds == {"temperature", "fahrenheit"}:
         celsius, other = (claim, found) if claim.kind == "temperature" else (found, claim)
         return abs((other.low - 32) / 1.8 - celsius.low) <= max(0.6, CONVERSION * abs(celsius.low))
@@ -388,12 +416,14 @@ class _Reader:
         for match in (before, after):
             if match:
                 name = next(name for name, value in match.groupdict().items() if value)
-                return "some" if name == "least" and match[0].strip() in ("多", "余") else name
+                return (
+                    "some" if name == "least" and match[0].strip() in ("多", "余", "出头") else name
+                )
         return ""
 
 
 def _number(said: str) -> float:
-    return float(said.replace(",", ""))
+    return float(said.replace(",", "").replace(" ", ""))
 
 
 def han(said: str) -> float:
@@ -419,7 +449,7 @@ def han(said: str) -> float:
 
 def _steps(said: str, scale: float) -> tuple[float, float]:
     """The worth of the last digit of a figure, and of its last digit that is not 0."""
-    whole, _, rest = said.replace(",", "").partition(".")
+    whole, _, rest = said.replace(",", "").replace(" ", "").partition(".")
     step: float = scale * 10.0 ** -len(rest)
     zeros = len(whole) - len(whole.rstrip("0")) if not rest.strip("0") else 0
     return step, scale * 10.0**zeros if zeros and whole.strip("0") else step
@@ -440,7 +470,11 @@ def _surely(match: re.Match[str]) -> bool:
     name = match["m"]
     if name not in _MONTHS.split():
         return False
-    return name not in ("may", "march") or _IN.search(match.string[: match.start()]) is not None
+    if name not in ("may", "march"):
+        return True
+    before = _IN.search(match.string[: match.start()])
+    joined = before is not None and before[0].strip() in ("and", "to", "through")
+    return before is not None and (not joined or _OTHER_MONTH.search(match.string) is not None)
 
 
 def _dates(r: _Reader) -> None:
@@ -512,6 +546,8 @@ def _times(r: _Reader) -> None:
             late = half == "p" or when in _LATE
             if late and hour < 12:
                 hour += 12
+            if half == "a" and hour > 12:
+                continue
             if half == "a" and hour == 12:
                 hour = 0
             value, sure = hour * 60 + minute, bool(half or when or hour > 12 or (match["m"] and len(match["h"]) == 2))  # fmt: skip
@@ -545,6 +581,11 @@ def _shares(r: _Reader) -> None:
         value = han(top) if base == "百" else han(top) * 100 / (1000 if base == "千" else han(base) or 1)  # fmt: skip
         step = 1.0 if base == "百" else 5.0
         r.keep(*match.span(), Measure("ratio", value, value, *match.span(), step, step, r.bound(*match.span()), "%"))  # fmt: skip
+    for match in _EVERY.finditer(r.text):
+        one, of = han(match["one"]), han(match["of"])
+        if one < of:
+            value = 100 * one / of
+            r.keep(*match.span(), Measure("ratio", value, value, *match.span(), 5, 5, "about", "part"))  # fmt: skip
     _parts_of_points(r)
     for match in _SHARE_EN.finditer(r.text):
         if match["by"]:
@@ -577,6 +618,8 @@ def _ordinals(r: _Reader) -> None:
     for match in _ORDINAL.finditer(r.text):
         said = match["h"] or match["n"] or match["no"]
         value = han(said) if said else float(_RANK[match["w"]])
+        if value == 1 and not match["unit"]:
+            continue
         kind = "edition" if match["unit"] else "ordinal"
         r.keep(*match.span(), Measure(kind, value, value, *match.span()))
     for match in _SCORE.finditer(r.text):
@@ -635,8 +678,9 @@ def _figures(r: _Reader) -> None:
                 value += _number(rest[1]) * extra
                 step, coarse = _steps(rest[1], extra)
         kind, factor = _unit_of(unit_said)
+        pounds = False
         if kind == "mass" and (unit_said or "").strip() == "pounds" and scale > 1:
-            kind, factor = "money gbp", 1.0
+            kind, factor, pounds = "money gbp", 1.0, True
         if match["money"]:
             kind, factor = "money " + _MONEY[match["money"]], 1.0
         if kind == "length" and re.search(r"时速.{0,3}$|每小时.{0,2}$", text[max(0, match.start() - 6) : match.start()]):  # fmt: skip
@@ -656,7 +700,13 @@ def _figures(r: _Reader) -> None:
                 step * factor,
                 coarse * factor,
                 r.bound(match.start(), end, inside),
-                (unit_said or "").strip() if kind == "count" else f"{factor}{kind}",
+                "¥"
+                if match["money"] and match["money"].strip() in "¥￥"
+                else "pounds"
+                if pounds
+                else (unit_said or "").strip()
+                if kind == "count"
+                else f"{factor}{kind}",
                 factor=factor,
             ),
         )
@@ -703,7 +753,7 @@ def _said(r: _Reader) -> None:
             scale = 1.0
         kind, factor = _unit_of(unit)
         inside = (match["more"] or match["after"] or "") and "some"
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, _coarse(value) * factor, r.bound(*match.span(), inside), unit if kind == "count" else f"{factor}{kind}", factor=factor))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), scale * factor, _coarse(value) * factor, r.bound(*match.span(), inside), unit if kind == "count" else f"{factor}{kind}", factor=factor, spoken=value <= 4 and kind in _COUNTED))  # fmt: skip
     for match in _SAID.finditer(text):
         words = re.findall(r"[a-z]+", match["figure"])
         unit_said = match["unit"]
@@ -713,7 +763,7 @@ def _said(r: _Reader) -> None:
             continue
         value = _spoken(words)
         kind, factor = _unit_of(unit_said)
-        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), factor, factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor, spoken=value <= 10 and kind in ("", "duration")))  # fmt: skip
+        r.keep(*match.span(), Measure(kind, value * factor, value * factor, *match.span(), _coarse(value) * factor, _coarse(value) * factor, r.bound(*match.span()), f"{factor}{kind}", factor=factor, spoken=value <= 10 and kind in ("", "duration")))  # fmt: skip
 
 
 def _spoken(words: list[str]) -> float:
@@ -739,7 +789,37 @@ def measures(text: str) -> tuple[Measure, ...]:
     reader = _Reader(text)
     for read in _READERS:
         read(reader)
-    return tuple(_dated(sorted(reader.found, key=lambda m: m.start)))
+    found = _joined(sorted(reader.found, key=lambda m: m.start), text)
+    return tuple(_dated(found))
+
+
+def _joined(found: list[Measure], text: str) -> list[Measure]:
+    """The figures of a text with 1小时30分钟 or "1 minute 15 seconds" as one."""
+    kept: list[Measure] = []
+    for measure in found:
+        last = kept[-1] if kept else None
+        if (
+            last
+            and last.kind == "duration"
+            and _smaller(measure, last)
+            and _JOINT.fullmatch(text, last.end, measure.start)
+        ):
+            factor = 60.0 if measure.kind == "count" else 1.0
+            value, step = last.low + measure.low * factor, measure.step * factor
+            kept[-1] = replace(last, low=value, high=value, end=measure.end, step=step, coarse=step, unit="joint")  # fmt: skip
+        else:
+            kept.append(measure)
+    return kept
+
+
+def _smaller(measure: Measure, last: Measure) -> bool:
+    """Whether a figure goes on with the one before it: minutes after hours, which may be 39分."""
+    if measure.kind == "count":
+        return measure.unit == "分" and last.factor == 3600 and measure.low < 60
+    return measure.kind == "duration" and last.factor > measure.factor and measure.low < last.factor  # fmt: skip
+
+
+_JOINT = re.compile(r"\s?(?:,\s|and\s|零|又)?")
 
 
 def _dated(found: list[Measure]) -> Iterator[Measure]:
@@ -756,3 +836,86 @@ def _dated(found: list[Measure]) -> Iterator[Measure]:
             measure = replace(measure, parts=(y, m, d))
             found[at] = measure
         yield measure
+
+
+def _near(one: float, other: float, claim: Measure) -> bool:
+    """Whether a claim's value is one that was worked out, as far as it is rounded."""
+    if claim.bound in ("least", "some") and one <= other < one * 1.1:
+        return True
+    if claim.bound == "most" and one / 1.1 < other <= one:
+        return True
+    step = claim.coarse if claim.bound else claim.step
+    slack = max(step / 2, 1e-6 * abs(other))
+    if claim.unit == "part":
+        slack = 0.04 * max(abs(other), 1)
+    return abs(one - other) <= min(slack, COARSEST * abs(other)) * (1 + 1e-9)
+
+
+_SUMS = re.compile(r"合计|总共|一共|共计|加起来|两者|两项|三项|合起来|总和|之和|各|\b(?:together|combined|both|altogether|in all|in total|total|sum|overall|between them|add up)\b")  # fmt: skip
+_GAPS = re.compile(r"[多少高低快慢长短早晚贵差降升减增涨跌]|相差|差距|常年|往年|平时|剩|其余|其他|还有|没有|未|上一|上个|此前|原|去年|前一|上年|上届|上次|间隔|距|历时|\b(?:normal\w*|usual\w*|more|less|fewer|higher|lower|longer|shorter|gap|differ\w*|apart|up|down|rose|fell|risen|fallen|gained|lost|dropped|declin\w*|increas\w*|grew|shrank|shed|added|cut|rest|remain\w*|left|other|others|not|without|empty|vacant|unsold|outside|before|earlier|previous\w*|year before|later|after|between|lasted|took|over|within|margin|ahead|behind|cheaper|dearer|save\w*|old|ago)\b")  # fmt: skip
+_TIMES_CUES = re.compile(r"倍|成|分之|一半|半数|翻|比例|占|平均|每|均|\b(?:times|twice|half|thirds?|quarters?|fifths?|sixths?|eighths?|tenths?|doubl\w*|tripl\w*|quadrupl\w*|per cent|percent|share|in|out of|average|each|per|a|an|every|fold|multiple)\b|%")  # fmt: skip
+
+
+def derived(claim: Measure, text: str, given: Sequence[Measure]) -> bool:
+    """Whether a figure follows from others by one step of arithmetic that the claim's words speak of:
+    a sum, a difference, a rest, a change, a share."""
+    value = claim.low
+    if claim.low != claim.high or claim.dated or not value or len(given) > 40:
+        return False
+    same = [m.low for m in given if not m.dated and (m.kind == claim.kind or {m.kind, claim.kind} <= _UNCONVERTED - {"ratio"}) and m.low == m.high]  # fmt: skip
+    if _SUMS.search(text) and any(_near(value, total, claim) for total in _totals(same)):
+        return True
+    if _GAPS.search(text) and _gap(claim, given, same):
+        return True
+    return bool(_TIMES_CUES.search(text)) and _ratio(claim, given)
+
+
+def _totals(values: list[float]) -> Iterator[float]:
+    for size in range(2, len(values) + 1):
+        for at in range(len(values) - size + 1):
+            yield sum(values[at : at + size])
+    for i, one in enumerate(values):
+        yield from (one + other for other in values[i + 2 :])
+
+
+def _gap(claim: Measure, given: Sequence[Measure], same: list[float]) -> bool:
+    value = claim.low
+    for i, one in enumerate(same):
+        for other in same[i + 1 :]:
+            if any(_near(value, result, claim) for result in (abs(one - other), one + other)):
+                return True
+    ratios = [m.low for m in given if m.kind == "ratio"]
+    points = [m.low for m in given if m.kind == "points"]
+    if claim.kind == "ratio":
+        worked = [100 - r for r in ratios if r < 100]
+        worked += [r + sign * p for r in ratios for p in points for sign in (1, -1)]
+        return any(_near(value, result, claim) for result in worked)
+    if claim.kind == "points":
+        return any(_near(value, abs(a - b), claim) for a in ratios for b in ratios if a != b)
+    if claim.kind == "duration":
+        years = [m.parts[0] for m in given if m.dated and m.parts[0]]
+        return any(_near(value, abs(a - b) * _YEAR, claim) for a in years for b in years if a != b)
+    return any(_near(value, one / (1 + sign * r / 100), claim) for one in same for r in ratios for sign in (1, -1) if r < 100)  # fmt: skip
+
+
+def _ratio(claim: Measure, given: Sequence[Measure]) -> bool:
+    value = claim.low
+    if claim.kind not in ("ratio", "times"):
+        plain_ones = [m.low for m in given if m.kind == claim.kind and m.low == m.high]
+        shares = [m.low for m in given if m.kind == "ratio"]
+        if any(_near(value, one * share / 100, claim) for one in plain_ones for share in shares):
+            return True
+        counted = [m.low for m in given if m.kind in ("", "count", "people") and m.low > 1]
+        counted += [m.bare for m in given if m.kind == "duration" and m.bare > 1]
+        return any(_near(value, one / n, claim) for one in plain_ones for n in counted if one != n)
+    figures = [m for m in given if m.low > 0 and m.low == m.high and not m.dated]
+    for one in figures:
+        for other in figures:
+            alike = one.kind == other.kind or {one.kind, other.kind} <= {"", "count", "people"}
+            if one is other or not alike or other.low == one.low:
+                continue
+            share = one.low / other.low
+            worked = (share,) if claim.kind == "times" else (100 * share, 100 * abs(share - 1))
+            if any(_near(value, result, claim) for result in worked):
+                return True
+    return False

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import rjieba
 
-from research.evidence.lexicon import CONCEPTS, LONGEST, PHRASES, PLACES
+from research.evidence.lexicon import CONCEPTS, LONGEST, PHRASES, PLACES, SENSES
 from research.evidence.measures import Measure, measures, plain
 from research.text import HAN, LIGHT, STOP, has_han, stem
 
@@ -50,6 +50,7 @@ class Term:
     end: int
     weight: float
     known: bool = False
+    sense: str = ""  # the concept that it comes near to
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,15 @@ class Sentence:
     @cached_property
     def keys(self) -> frozenset[str]:
         return frozenset(term.key for term in self.terms)
+
+    @cached_property
+    def worths(self) -> dict[tuple[str, str], float]:
+        """What it has of words that were asked for."""
+        return {}
+
+    @cached_property
+    def senses(self) -> frozenset[str]:
+        return frozenset(term.sense for term in self.terms if term.sense)
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
@@ -112,6 +122,19 @@ class Sentence:
             found["@to"] = 1.0
         return found
 
+    def stretch(self, measure: Measure) -> tuple[int, int]:
+        """The part of the sentence that belongs to a figure, between the figures of its sort."""
+        rivals = [m for m in self.measures if m.family == measure.family and m.start != measure.start]  # fmt: skip
+        own = self.clause(measure.start)
+        start, end = 0, self.clauses[own][1]
+        for rival in rivals:
+            theirs = self.clause(rival.start)
+            if rival.start < measure.start:
+                start = max(start, rival.end if theirs == own else self.clauses[theirs][1])
+            elif theirs == own:
+                end = min(end, rival.start)
+        return start, end
+
     def _nearness(self, measure: Measure, own: int, at: int, rivals: list[Measure]) -> float:
         clause = self.clause(at)
         low, high = sorted((measure.start, at))
@@ -152,7 +175,9 @@ class Reading:
 
     @cached_property
     def years(self) -> frozenset[int]:
-        return frozenset(m.parts[0] for s in self.sentences for m in s.measures if m.parts[0])
+        figures = [m for s in self.sentences for m in s.measures]
+        bare = (int(m.low) for m in figures if not m.kind and 1000 <= m.low <= 2100)
+        return frozenset(m.parts[0] for m in figures if m.parts[0]) | frozenset(bare)
 
 
 @lru_cache(4_096)
@@ -224,16 +249,18 @@ def _latin_terms(runs: list[tuple[str, int, int]], text: str, covered: bytearray
         stemmed = _stem(word)
         size = 1
         if stemmed in PHRASES:
-            size = next((n for n in (5, 4, 3, 2) if _phrase(runs[at : at + n], n, text) in CONCEPTS), 1)  # fmt: skip
+            size = next((n for n in (5, 4, 3, 2) if _phrase(runs[at : at + n], n, text) in SENSES), 1)  # fmt: skip
         key = _phrase(runs[at : at + size], size, text) if size > 1 else stemmed
         end = runs[at + size - 1][2]
         at += size
         if size == 1 and (covered[start] or word[0].isdigit()):
             continue
         if concept := CONCEPTS.get(key):
-            yield Term(concept, start, end, 0.4 if concept in _MINOR else 1.0, True)
-        elif word not in STOP and stemmed not in STOP and len(word) > 1:
-            yield Term(stemmed, start, end, 0.4 if stemmed in LIGHT else 1.0)
+            yield Term(concept, start, end, 0.4 if concept in _MINOR else 1.0, True, concept)
+        elif size > 1 or (word not in STOP and stemmed not in STOP and len(word) > 1):
+            sense = SENSES.get(key, "")
+            light = stemmed in LIGHT or sense in _MINOR
+            yield Term(key, start, end, 0.4 if light else 1.0, bool(sense), sense)
 
 
 def _phrase(runs: list[tuple[str, int, int]], size: int, text: str) -> str:
@@ -262,7 +289,7 @@ def _han_terms(run: str, offset: int, covered: bytearray) -> Iterator[Term]:
     while at < len(words):
         for size in (4, 3, 2, 1):
             joined = "".join(words[at : at + size])
-            if len(joined) <= LONGEST and joined in CONCEPTS and at + size <= len(words):
+            if len(joined) <= LONGEST and joined in SENSES and at + size <= len(words):
                 break
         else:
             size, joined = 1, words[at]
@@ -272,13 +299,14 @@ def _han_terms(run: str, offset: int, covered: bytearray) -> Iterator[Term]:
             continue
         concept = CONCEPTS.get(joined)
         if concept and joined not in _IDLE:
-            yield Term(concept, start, end, 0.4 if concept in _MINOR else 0.6 if len(joined) == 1 else 1.0, True)  # fmt: skip
+            yield Term(concept, start, end, 0.4 if concept in _MINOR else 0.6 if len(joined) == 1 else 1.0, True, concept)  # fmt: skip
             loose = []
         elif (place := CONCEPTS.get(joined[:-1])) and joined[-1] in _SUFFIXES:
-            yield Term(place, start, end, 1.0, True)
+            yield Term(place, start, end, 1.0, True, place)
             loose = []
         elif len(joined) > 1 and joined not in _IDLE and joined not in STOP:
-            yield Term(joined, start, end, 1.0)
+            sense = SENSES.get(joined, "")
+            yield Term(joined, start, end, 0.4 if sense in _MINOR else 1.0, bool(sense), sense)
             yield from _nested(joined, start)
             loose = []
         elif len(joined) == 1 and joined not in _PARTICLES and joined not in _IDLE:
@@ -295,7 +323,7 @@ def _nested(word: str, start: int) -> Iterator[Term]:
     while at < len(word):
         for size in range(min(LONGEST, len(word) - at), 1, -1):
             if concept := CONCEPTS.get(word[at : at + size]):
-                yield Term(concept, start + at, start + at + size, 0.3, True)
+                yield Term(concept, start + at, start + at + size, 0.3, True, concept)
                 at += size
                 break
         else:

@@ -10,13 +10,14 @@ from functools import lru_cache
 
 import rjieba
 
-from research.evidence.lexicon import KIN
+from research.evidence.lexicon import KIN, SENSES
 from research.evidence.measures import agrees
 from research.evidence.reading import Reading, Sentence, Term, is_place
 from research.text import has_han
 
 SENTENCES = 3  # of the passages may support one claim together
 _APART = 8  # characters between neighbours
+_NEAR = 0.8  # what a word counts that means nearly the same
 _LIKE = 0.5  # what a word counts that shares its beginning or half of its characters
 
 
@@ -31,9 +32,19 @@ class Near:
 
 def worth(term: Term, sentence: Sentence) -> float:
     """How much a sentence has of a term: 1 for the same, less for one like it."""
+    asked = term.key, term.sense
+    found = sentence.worths.get(asked)
+    if found is None:
+        found = sentence.worths[asked] = _worth(term, sentence)
+    return found
+
+
+def _worth(term: Term, sentence: Sentence) -> float:
     key = term.key
     if key in sentence.keys:
         return 1.0
+    if term.sense and term.sense in sentence.senses:
+        return _NEAR
     if key.isascii():
         alike = len(key) > 5 and key[:5] in sentence.beginnings and not is_place(key)
         return _LIKE if alike else 0.0
@@ -48,6 +59,7 @@ def nearest(claim: Sentence, readings: Sequence[Reading]) -> list[Near]:
     """The sentences that have most of a claim, the first by itself, each next by what it adds."""
     candidates = [(at, s) for at, reading in enumerate(readings) for s in reading.sentences]
     have = {id(s): _has(claim, s) for _, s in candidates}
+    candidates = [pair for pair in candidates if any(have[id(pair[1])])] or candidates
     weights = _weights(claim)
     covered = [0.0] * len(weights)
     chosen: list[Near] = []
@@ -180,7 +192,13 @@ def _named(sentence: Sentence, item: _Item) -> bool:
 
 
 def _said(item: _Item, sentence: Sentence) -> bool:
-    return worth(Term(item.key, item.start, item.end, item.weight), sentence) > 0
+    return (
+        worth(
+            Term(item.key, item.start, item.end, item.weight, sense=SENSES.get(item.key, "")),
+            sentence,
+        )
+        > 0
+    )
 
 
 def akin(claim: Sentence, chosen: Sequence[Near]) -> tuple[Term, Term, Near] | None:

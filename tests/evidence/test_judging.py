@@ -101,6 +101,9 @@ SUPPORTED = [
     # several passages together
     ("Kibo is 5,895 metres high, and the tram line will have 23 stops.", [KILIMANJARO, TRAM]),
     ("港珠澳大桥全长55公里，故宫占地72万平方米。", [BRIDGE, PALACE]),
+    # what follows from the figures by arithmetic
+    ("成人和儿童各一张票加起来36欧元。", ["城堡成人票价24欧元，儿童票价12欧元。"]),
+    ("The journey takes 90 minutes.", ["The journey by bus takes 1 hour 30 minutes."]),
 ]  # fmt: skip
 
 DIFFERS = [
@@ -137,6 +140,8 @@ DIFFERS = [
     ("The Palace Museum was founded in 1952.", [PALACE]),
     ("The Hong Kong-Zhuhai-Macao bridge is 50 km long.", [BRIDGE]),
     ("该疫苗的有效率为84.1%。", [VACCINE]),
+    ("农业用地占41%。", ["工业用地占41%；农业用地占27%。"]),
+    ("该车的电池容量为21.4兆瓦时。", ["该车已于2023年下线，电池容量21.4千瓦时，售价5.88万元起。"]),
 ]  # fmt: skip
 
 WEAK = [
@@ -176,6 +181,8 @@ WEAK = [
     ("The museum's new wing shows paintings by Turner.", [BRIDGE]),
     ("人工智能正在改变教育行业的格局。", [VACCINE]),
     ("The company's share price doubled after the merger.", [POWER]),
+    ("The ferry sails from Rotterdam to Hull.", ["The ferry sails from Hull to Rotterdam every night."]),
+    ("Prairie Terminals had been sued by Colin Webb.", ["Colin Webb had been sued by Prairie Terminals."]),
 ]  # fmt: skip
 
 CASES = [
@@ -277,7 +284,7 @@ def test_a_sentence_with_one_digit_changed_is_not_supported(
     sentence, at = place
     digit = str((int(sentence[at]) + more) % 10)
     changed = sentence[:at] + digit + sentence[at + 1 :]
-    assume(not (digit == "0" and not sentence[at - 1 : at].isdigit()))
+    assume(digit != "0")  # which may be a rounding, or no figure at all
     assert judge(changed, [sentence]).status != "supported", changed
 
 
