@@ -30,7 +30,9 @@ from research.records import (
     Language,
     Options,
     Passage,
+    Repair,
     Report,
+    Review,
     Run,
     Span,
     Task,
@@ -122,6 +124,23 @@ def test_the_answer_begins_with_the_counts_and_how_far_they_can_be_trusted(
     line = next(line for line in written.splitlines() if line.startswith(start))
     assert f"{ACCURACY[language] * 100:.0f}%" in line
     assert written.index(line) < written.index("The palace opened")
+
+
+def test_sentences_that_a_check_has_changed_leave_with_the_report() -> None:
+    plain = made(*THREE)
+    assert "changed by the check" not in report_markdown(plain, numbered(plain))
+    assert json.loads(report_json(plain, numbered(plain)))["review"] is None
+    repairs = (Repair(before="It *had* 70 gates."), Repair(before="Old.", after="New [1]."))
+    review = Review(author="gemini:x", repairs=repairs)
+    assert plain.answer is not None
+    changed = plain.model_copy(
+        update={"answer": plain.answer.model_copy(update={"review": review})}
+    )
+    written = report_markdown(changed, numbered(changed))
+    assert "- removed: “It \\*had\\* 70 gates.”\n" in written
+    assert "- rewritten: “Old.” → “New \\[1\\].”" in written
+    kept = json.loads(report_json(changed, numbered(changed)))["review"]["repairs"]
+    assert [item["before"] for item in kept] == ["It *had* 70 gates.", "Old."]
 
 
 def test_quotes_alone_need_no_hint_and_nothing_claimed_no_line() -> None:

@@ -12,6 +12,7 @@ from pytest import MonkeyPatch
 
 from pages.parts import answer, conflicts, downloads, sources
 from pages.parts import support as standing
+from pages.parts.safe import plain
 from pages.parts.words import WORDS
 from research import (
     REPORT_FORMATS,
@@ -27,8 +28,9 @@ from research import (
     runs,
     support,
 )
-from research.records import Lack
+from research.records import Lack, Repair, Review
 from tests.pages.checked_run import QUOTED, SOURCES, evidence, found, put
+from tests.pages.checked_run import answer as answer_of
 from tests.pages.visitor import Visitor
 
 Visit = Callable[..., Visitor]
@@ -283,6 +285,33 @@ def test_without_disagreements_there_is_no_table(run_id: str, monkeypatch: Monke
     monkeypatch.setattr(conflicts, "conflicts", lambda *_: ())
     monkeypatch.setattr(conflicts, "table", pytest.fail)
     conflicts.draw(report, numbered)
+
+
+# What a check has changed
+
+
+def test_sentences_that_a_check_has_changed_stand_as_they_were(folder: Path, visit: Visit) -> None:
+    known = found("en")
+    review = Review(
+        author="openai:gpt-fake",
+        repairs=(
+            Repair(before=HOSTILE),
+            Repair(before="It has 70 gates.", after="It has 4 gates."),
+        ),
+    )
+    written = answer_of("en", known).model_copy(update={"review": review})
+    visitor = visit(run=put(runs.desk().runs.store, "en", written, known))
+    assert visitor.errors == []
+    assert any(WORDS["review.title"][1].format(n=2) == box.label for box in visitor.at.expander)
+    lines = [item.value for item in visitor.at.markdown]
+    assert f"- **{WORDS['review.dropped'][1]}** {plain(HOSTILE)}" in lines
+    rewritten = f"{plain('It has 70 gates.')}  \n→ {plain('It has 4 gates.')}"
+    assert f"- **{WORDS['review.rewritten'][1]}** {rewritten}" in lines
+
+
+def test_an_answer_that_nobody_changed_says_nothing_of_it(run_id: str, visit: Visit) -> None:
+    labels = [box.label for box in visit(run=run_id).at.expander]
+    assert not any("check" in label for label in labels)
 
 
 # Files
