@@ -430,18 +430,22 @@ def _sources(nodes: Iterable[Node]) -> range:
     return range(0)
 
 
+_BESIDE = 280  # of a cell, left and right of its text
+
+
 def _widths(rows: Sequence[Sequence[Any]], across: int) -> list[int]:
     """The widths of columns by what is in them, in twentieths of a point."""
     wants, least = [1.0] * across, [1.0] * across
     for row in rows:
         for at, cell in enumerate(row):
             text = plain(cell["c"])
-            wants[at] = max(wants[at], _ems(text))
-            least[at] = max(least[at], *(_ems(word) for word in text.split() or ("",)))
+            bold = 1.15 if cell["t"] == "th" else 1.0
+            wants[at] = max(wants[at], bold * _ems(text))
+            least[at] = max(least[at], *(bold * _ems(word) for word in text.split() or ("",)))
     floor = _WIDTH / 100
     em = 200 if across <= 7 else 160
-    low = [max(min(word * em, _WIDTH / max(across, 3)), floor) + 200 for word in least]
-    most = [max(want * em + 200, small) for want, small in zip(wants, low, strict=True)]
+    low = [max(min(word * em, _WIDTH / max(across, 3)), floor) + _BESIDE for word in least]
+    most = [max(want * em + _BESIDE, small) for want, small in zip(wants, low, strict=True)]
     if sum(low) > _WIDTH:
         low = [part * _WIDTH / sum(low) for part in low]
         most = [max(want, small) for want, small in zip(most, low, strict=True)]
