@@ -176,9 +176,9 @@ def test_time_grows_with_the_length_of_a_hostile_text_and_no_faster(piece: str) 
         text = piece * times
         best = float("inf")
         for _ in range(2):
-            began = time.perf_counter()
+            began = time.process_time()
             lint_markdown(text)
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.process_time() - began)
         return best
 
     lint_markdown(piece)

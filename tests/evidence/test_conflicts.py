@@ -262,7 +262,8 @@ def test_the_same_text_is_never_a_conflict_with_itself(text: str, times: int) ->
     assert found(*(source(n, text) for n in range(times))) == ()
 
 
-def test_hundreds_of_sources_are_compared_quickly() -> None:
+def test_time_grows_with_the_number_of_sources_and_hardly_faster() -> None:
+    """Four times the sources may take four times as long, and some; a square would take 16."""
     dice = random.Random(1)
     sources = [
         Evidence(
@@ -281,10 +282,14 @@ def test_hundreds_of_sources_are_compared_quickly() -> None:
         )
         for n in range(300)
     ]  # fmt: skip
-    report = Report(run=RUN, evidence=tuple(sources))
-    best = 9.0
-    for _ in range(2):
-        start = time.process_time()
-        conflicts(report, None)
-        best = min(best, time.process_time() - start)
-    assert best < 0.5
+
+    def taken(count: int) -> float:
+        report = Report(run=RUN, evidence=tuple(sources[:count]))
+        best = float("inf")
+        for _ in range(2):
+            start = time.process_time()
+            conflicts(report, None)
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert taken(300) < 12 * taken(75) + 0.1
