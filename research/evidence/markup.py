@@ -502,7 +502,7 @@ def _steady(text: str) -> str:
 
 # --- From spans to a tree -------------------------------------------------------------------------
 
-_TAGS = {
+TAGS = {  # the nodes of Markdown's tokens
     "paragraph_open": "p",
     "heading_open": "h",
     "bullet_list_open": "ul",
@@ -670,10 +670,10 @@ def _opened(token: Token, parent: list[Node]) -> list[Node]:
     What has no node of its own (the paragraph of a dense list, a link, the head and the body of a
     table) has its content in the parent.
     """
-    if token.type not in _TAGS or token.hidden:
+    if token.type not in TAGS or token.hidden:
         return parent
     content: list[Node] = []
-    node: dict[str, Any] = {"t": _TAGS[token.type]}
+    node: dict[str, Any] = {"t": TAGS[token.type]}
     if node["t"] == "h":
         node["level"] = int(token.tag[1:])
     if token.attrGet("start") is not None:

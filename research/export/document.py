@@ -20,28 +20,13 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from research.evidence.citations import CitedAnswer
-from research.evidence.markup import Node
+from research.evidence.markup import TAGS, Node
 from research.export.markdown import language_of, report_markdown
 from research.export.words import speaker
 from research.records import Language, Report
 from research.urls import canonical_url
 
-_TAGS = {
-    "paragraph_open": "p",
-    "heading_open": "h",
-    "bullet_list_open": "ul",
-    "ordered_list_open": "ol",
-    "list_item_open": "li",
-    "blockquote_open": "blockquote",
-    "table_open": "table",
-    "tr_open": "tr",
-    "th_open": "th",
-    "td_open": "td",
-    "em_open": "em",
-    "strong_open": "strong",
-    "s_open": "s",
-    "link_open": "a",
-}
+_TAGS = {**TAGS, "link_open": "a"}
 _CITE = re.compile(r"\[([0-9]{1,6})\]")
 
 
