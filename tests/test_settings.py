@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import pprint
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from research.runs.local import LocalRuns
 from research.settings import SettingError, Settings, load
 from research.trouble import Trouble
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
+from tests.servers.gemini import FakeGemini
 from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item, opml, rss, seen
 from tests.servers.search import FakeSearXNG, FakeTavily, FakeWikipedia, Service
 
@@ -858,3 +860,37 @@ def test_news_is_none_of_the_usual_sources(tmp_path: Path) -> None:
         assert "news" not in desk.usual().sources
     finally:
         desk.close()
+
+
+# Checking the answer
+
+
+@pytest.mark.parametrize(
+    ("env", "stays", "asks"),
+    [
+        ({}, True, False),
+        ({"SIGHTLINE_REPAIR": "drop"}, False, False),
+        ({"SIGHTLINE_CHECK": "model"}, True, True),
+        ({"SIGHTLINE_CHECK": "model", "SIGHTLINE_REPAIR": "drop"}, False, True),
+    ],
+)
+def test_who_checks_an_answer_and_what_becomes_of_it(
+    research: Callable[..., tuple[Desk, Report]], env: dict[str, str], stays: bool, asks: bool
+) -> None:
+    doubt = "Bankers in Lisbon financed the marble staircase of the lighthouse"
+
+    def written(prompt: str) -> str:
+        handle = re.findall(r"@[0-9a-f]{4}\b", prompt)[-1]
+        return f"{doubt} [{handle}]. Nobody cites that it was painted in 1999."
+
+    with FakeGemini() as gemini:
+        gemini.brain.answer = written
+        gemini.brain.judge = lambda sentence, passages: {"verdict": "partly"}
+        keys = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
+        _, report = research(**keys, WEB_SEARCH="gemini", **env)
+    answer = report.answer
+    assert answer is not None
+    text = "".join(span.text for span in answer.spans if span.kind == "text")
+    assert doubt in text
+    assert ("painted in 1999" in text) is stays
+    assert any(usage.stage == "check" for usage in report.usage) is asks

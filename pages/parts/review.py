@@ -16,7 +16,8 @@ def draw(report: Report) -> None:
         return
     title = counted("review.title1", "review.title", len(review.repairs))
     with st.expander(title, key=f"review_{report.run.id[:8]}", icon=":material/rule:"):
-        st.caption(t("review.help", author=plain(review.author)))
+        by_rules = t("review.rules")
+        st.caption(t("review.help", author=plain(review.author)) if review.author else by_rules)
         for repair in review.repairs:
             kind = "review.rewritten" if repair.after else "review.dropped"
             after = f"  \n→ {plain(repair.after)}" if repair.after else ""

@@ -531,6 +531,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "{author} 核对后，没有来源支持的句子被删去或改写。原句保留在这里。",
         "{author} checked the answer. What had no support was removed or rewritten; here is each sentence as it was.",
     ),
+    "review.rules": (
+        "按规则与来源核对后，没有来源支持的句子被删去或改写。原句保留在这里。",
+        "By the rules that compare it with its sources, some of the answer had no support and was removed or rewritten; here is each sentence as it was.",
+    ),
     "review.dropped": ("已删去", "Removed"),
     "review.rewritten": ("已改写", "Rewritten"),
     "sources.title": ("来源", "Sources"),

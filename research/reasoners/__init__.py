@@ -131,7 +131,12 @@ class Claim(NamedTuple):
 
 
 class Checker(Protocol):
-    """Who judges sentences by the passages that they cite. What fails is part of what comes back."""
+    """Who judges sentences by the passages that they cite. What fails is part of what comes back.
+
+    One that does not judge (`judges`) leaves that to the rules, and only puts in other words.
+    """
+
+    judges: bool
 
     def can(self, options: Options) -> bool:
         """Whether there is a model that writes and judges the answer of such a run."""

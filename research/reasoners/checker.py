@@ -62,8 +62,9 @@ class _Texts(_Loose):
 class ModelChecker:
     """Asks the model that is set for it; `reports` are the models of reports, where they are others."""
 
-    def __init__(self, usual: LLM | None, reports: LLM | None) -> None:
+    def __init__(self, usual: LLM | None, reports: LLM | None, *, judges: bool = True) -> None:
         self._usual, self._reports = usual, reports
+        self.judges = judges
 
     def author(self, options: Options) -> str:
         try:

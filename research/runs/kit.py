@@ -96,8 +96,11 @@ class Kit:
         return Means(self.settings, self.store, self.reasoner, sources, traces, self.checker())
 
     def checker(self) -> Checker | None:
-        """Who judges the sentences of answers, if that is not left to the rules."""
-        return ModelChecker(self.models, self.reporters) if self.settings.check == "model" else None
+        """Who judges the sentences of answers or puts them right, if that is wanted."""
+        judges = self.settings.check == "model"
+        if not judges and self.settings.repair == "off":
+            return None
+        return ModelChecker(self.models, self.reporters, judges=judges)
 
     def usual(self) -> Options:
         """The limits of a run that brings none: it looks wherever there is something to be found.

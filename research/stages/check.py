@@ -1,8 +1,9 @@
 """The check stage: a model judges the doubtful sentences of an answer, and those without support go or
 are put in other words. What became of each is kept with the answer.
 
-The step is extra: where there is no room for it, or nobody can be asked, the rules' judgement stands
-and the answer says so. Each call is noted when it is paid for.
+With a model that does not judge, the rules alone say what is without support. The step is extra: where
+there is no room for it, or nobody can be asked, the rules' judgement stands and the answer says so. Each
+call is noted when it is paid for.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ async def checked(
     if not found.sentences:
         return answer
     doubtful = [s for s in found.sentences if s.numbers and s.status in ("weak", "differs")]
-    claims = _claims(doubtful, cited)
+    claims = _claims(doubtful, cited) if checker.judges else []
     if claims:
         say("checking", sentences=len(claims))
         await _ruled(claims, desk)
@@ -132,6 +133,8 @@ def _claims(sentences: Iterable[Sentence], cited: CitedAnswer) -> list[Claim]:
 
 async def _ruled(claims: Sequence[Claim], desk: _Desk) -> None:
     """Asks about sentences, some at a time."""
+    if not desk.checker.judges:
+        return
 
     async def ask(batch: Sequence[Claim]) -> Rulings:
         return await desk.checker.rule(desk.question, batch, desk.options, desk.say)

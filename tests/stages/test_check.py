@@ -133,8 +133,9 @@ async def check(
     notes: Memo | None = None,
     meter: Meter | None = None,
     say: Told | None = None,
+    judges: bool = True,
 ) -> Answer:
-    checker = ModelChecker(llm, llm)
+    checker = ModelChecker(llm, llm, judges=judges)
     meter = meter or Meter(options)
     say = say or Told(meter)
     made = await checked(EN, given, [found], checker, repair, options, meter, notes or Memo(), say)
@@ -341,6 +342,30 @@ async def test_rules_alone_never_drop_what_they_only_doubt(gemini: FakeGemini, l
     given = answer(SURE, " " + DOUBT)
     made = await check(given, llm, "drop")
     assert texts(made) == texts(given)
+
+
+async def test_without_a_judge_goes_what_has_no_source_or_another_figure_and_nobody_is_asked(
+    gemini: FakeGemini, llm: LLM
+) -> None:
+    other = "The tower was finished in 1935 after a fire."
+    given = answer(SURE, f" {DOUBT}", f" {other}", " Nobody cites that at all.^^")
+    made = await check(given, llm, "drop", judges=False)
+    assert DOUBT in texts(made)
+    assert other not in texts(made)
+    assert asked(gemini) == []
+    assert made.review and made.review.author == ""
+    assert [r.before for r in made.review.repairs] == [other, "Nobody cites that at all."]
+    assert "2 removed, 0 rewritten" in made.spans[0].text
+
+
+async def test_without_a_judge_a_model_still_puts_in_other_words(
+    gemini: FakeGemini, llm: LLM
+) -> None:
+    gemini.brain.rewriter = lambda sentence, passages: "The tower was finished in 1925."
+    other = "The tower was finished in 1935 after a fire."
+    made = await check(answer(SURE, f" {other}"), llm, "rewrite", judges=False)
+    assert "The tower was finished in 1925." in texts(made)
+    assert made.review and [bool(r.after) for r in made.review.repairs] == [True]
 
 
 async def test_passages_are_fenced_and_cannot_end_their_fence(gemini: FakeGemini, llm: LLM) -> None:
