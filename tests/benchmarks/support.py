@@ -27,6 +27,7 @@ from tests.evaluation.plantings import (
     planted,
 )
 
+PAIRS = Path(__file__).resolve().parent.parent / "evaluation" / "pairs"
 RECALL, PRECISION, BALANCED = 0.95, 0.9, 0.8
 LANGUAGES = {"": "all", "zh": "Chinese", "en": "English", "mixed": "mixed"}
 
@@ -40,6 +41,8 @@ def figures(file: Path | None = None) -> Iterator[Figure]:
     yield from _scores("reports", found, beside)
     yield Figure("reports, sentences nobody labelled", len(beside), note=_texts(beside))
     yield Figure("reports, processor a sentence", 1000 * spent / max(1, len(found)), "ms")
+    for known in sorted(PAIRS.glob("*.jsonl")):
+        yield from _scores(f"pairs, {known.stem}", [judged(pair) for pair in pairs(known)])
     if file:
         yield from _scores(file.stem, [judged(pair) for pair in pairs(file)])
 

@@ -384,7 +384,7 @@ And why?
 **Opened in 1925.**
 
 1 of 3 sentences supported, 1 weak, 1 without a source. This is an automatic hint, no verdict: it was \
-right in about PERCENT% of cases that it had not seen.
+right in about PERCENT% of test cases, many of them hard.
 
 > Opened in 1925.
 
