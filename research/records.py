@@ -638,7 +638,7 @@ class Repair(Record):
 
 class Review(Record):
     """What became of the doubtful sentences of an answer: how `author`, a model, has ruled, and what was
-    put right. `unchecked` counts the sentences that there was no room to ask about, `kept` those that
+    put right. `unchecked` counts the sentences that got no usable ruling, `kept` those that
     could not be taken out."""
 
     author: str = ""

@@ -127,21 +127,10 @@ def _wanted(every: Sequence[Listed], key: str) -> Wanted:
     kinds = list(dict.fromkeys(one.kind for one in every))
     domains = sorted({name for one in every if (name := host(one.evidence))})
     days = sorted({one.evidence.published for one in every if one.evidence.published})
-    chosen: dict[str, Any] = {}
-    if len(kinds) > 1:
-        chosen["kinds"] = tuple(
-            st.multiselect(
-                t("sources.kind"), kinds, placeholder=t("sources.kind"), width=190,
-                key=f"sources_kinds_{key}", label_visibility="collapsed",
-            )
-        )  # fmt: skip
-    if len(domains) > 1:
-        chosen["domains"] = tuple(
-            st.multiselect(
-                t("sources.domain"), domains, placeholder=t("sources.domain"), width=250,
-                key=f"sources_domains_{key}", label_visibility="collapsed",
-            )
-        )  # fmt: skip
+    chosen: dict[str, Any] = {
+        "kinds": _some(t("sources.kind"), kinds, 190, f"sources_kinds_{key}"),
+        "domains": _some(t("sources.domain"), domains, 250, f"sources_domains_{key}"),
+    }
     if len(days) > 1:
         chosen["days"] = tuple(
             st.date_input(
@@ -153,6 +142,17 @@ def _wanted(every: Sequence[Listed], key: str) -> Wanted:
     return Wanted(**chosen)
 
 
+def _some(words: str, values: Sequence[str], width: int, key: str) -> tuple[str, ...]:
+    """What is chosen of some values; where there is one alone, nothing needs to be."""
+    if len(values) < 2:
+        return ()
+    return tuple(
+        st.multiselect(
+            words, values, placeholder=words, width=width, key=key, label_visibility="collapsed"
+        )
+    )
+
+
 def _row(one: Listed, found: Support, cited: CitedAnswer) -> dict[str, Any]:
     used = found.of(one.number) if one.number is not None else ()
     return {
@@ -162,7 +162,7 @@ def _row(one: Listed, found: Support, cited: CitedAnswer) -> dict[str, Any]:
         "domain": host(one.evidence),
         "date": one.evidence.published,
         "times": one.times or None,
-        "doubtful": sum(s.status in ("weak", "none", "differs") for s in used) or None,
+        "doubtful": sum(sentence.doubtful for sentence in used) or None,
         "link": _link(one, found) or None,
     }
 

@@ -63,6 +63,11 @@ class Sentence(Record):
     end: int = 0
     ruled: bool = False
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is marked in the text."""
+        return self.status in ("weak", "none", "differs")
+
 
 class Counts(NamedTuple):
     """How many sentences have which status, and how many there are."""
@@ -89,7 +94,7 @@ class Support(Record):
     @property
     def doubtful(self) -> tuple[Sentence, ...]:
         """The sentences that are marked in the text."""
-        return tuple(s for s in self.sentences if s.status in ("weak", "none", "differs"))
+        return tuple(sentence for sentence in self.sentences if sentence.doubtful)
 
     def of(self, number: int) -> tuple[Sentence, ...]:
         """Every sentence that uses a source."""

@@ -43,7 +43,7 @@ field without a value is "", [], 0, false or null.
   figure has text, clause, outlet, evidence
 - `review`: what a model that checks the answer has done, or null: `author`, `rulings` (`key`, `verdict`: supported,
   partly, contradicted or absent; `reason`, the `quote` and where it stands), `repairs` (`before`, `after`: "" if it
-  was removed; `part`), `unchecked` and `kept` (sentences), `failures`
+  was removed; `part`), `unchecked` (sentences without a usable ruling) and `kept` (that could not be taken out), `failures`
 - `conflicts`: figures of different sources for one thing that do not agree: subject, unit, `figures` (text,
   `clause` that gives it, `evidence` id, `number` of its citation or null, `date` of publication or null, `copies`:
   other sources with the same text). Those within a news story are in `coverage`

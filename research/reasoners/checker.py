@@ -71,7 +71,7 @@ class ModelChecker:
             chat = self._chat(options)
         except Trouble:  # which is told when it is asked
             return ""
-        return str(chat.spec) if chat else ""
+        return str(chat.spec)
 
     def can(self, options: Options) -> bool:
         return self._models(options) is not None
@@ -81,15 +81,9 @@ class ModelChecker:
     ) -> Rulings:
         try:
             chat = self._chat(options)
-            if chat is None:
-                return Rulings()
-            made = await chat.json(
-                prompts.check_prompt(question, claims, chat.room),
-                prompts.check_schema(len(claims)),
-                _Rulings,
-                "check",
-                say,
-            )
+            prompt = prompts.check_prompt(question, claims, chat.room)
+            schema = prompts.check_schema(len(claims))
+            made = await chat.json(prompt, schema, _Rulings, "check", say)
         except Trouble as trouble:
             return Rulings(failures=(trouble.failure("check"),))
         rows: dict[int, _Ruling] = {}
@@ -104,15 +98,9 @@ class ModelChecker:
     ) -> Rewritten:
         try:
             chat = self._chat(options)
-            if chat is None:
-                return Rewritten()
-            made = await chat.json(
-                prompts.rewrite_prompt(question, claims, chat.room),
-                prompts.rewrite_schema(len(claims)),
-                _Texts,
-                "check",
-                say,
-            )
+            prompt = prompts.rewrite_prompt(question, claims, chat.room)
+            schema = prompts.rewrite_schema(len(claims))
+            made = await chat.json(prompt, schema, _Texts, "check", say)
         except Trouble as trouble:
             return Rewritten(failures=(trouble.failure("check"),))
         rows = {row.number: " ".join(row.text.split()) for row in _read(made.rewritten, _Text)}
@@ -127,9 +115,12 @@ class ModelChecker:
     def _models(self, options: Options) -> LLM | None:
         return self._reports if options.sections else self._usual
 
-    def _chat(self, options: Options) -> Chat | None:
+    def _chat(self, options: Options) -> Chat:
+        """Raises Trouble if there is no model that could be asked."""
         models = self._models(options)
-        return models.checking(options) if models else None
+        if models is None:
+            raise Trouble("no key")
+        return models.checking(options)
 
 
 def _nothing(chat: Chat) -> Failure:

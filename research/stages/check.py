@@ -57,6 +57,7 @@ _REPAIRED: dict[Language, str] = {
 }
 _WHY: dict[str, dict[Language, str]] = {
     "failed": {"zh": "调用失败", "en": "the call failed"},
+    "quote": {"zh": "判定没有能在段落中找到的引文", "en": "no quote that stands in the passage"},
     "many": {"zh": "句子太多", "en": "there were too many"},
     "room": {"zh": "本次研究的上限没有余量", "en": "the run's limits left no room"},
 }
@@ -103,7 +104,7 @@ async def checked(
     if claims:
         say("checking", sentences=len(claims))
         await _ruled(claims, desk)
-    unchecked = 0 if not desk.why else sum(claim.key not in desk.rulings for claim in claims)
+    unchecked = sum(claim.key not in desk.rulings for claim in claims)
     review = Review(
         author=checker.author(options) if claims else "",
         rulings=tuple(desk.rulings.values()),
@@ -300,7 +301,7 @@ def _told(answer: Answer, desk: _Desk, asked: int) -> Answer:
     if asked and len(review.rulings):
         lines.append(_CHECKED[tongue].format(author=review.author, n=ruled, s="s" * (ruled != 1)))
     if review.unchecked:
-        n, why = review.unchecked, _WHY[desk.why][tongue]
+        n, why = review.unchecked, _WHY[desk.why or "quote"][tongue]
         lines.append(_UNCHECKED[tongue].format(n=n, s="s" * (n != 1), why=why))
     if review.repairs:
         rewritten = sum(bool(item.after) for item in review.repairs)
