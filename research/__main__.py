@@ -686,12 +686,16 @@ def _format(args: argparse.Namespace) -> str:
 
 def _save(path: Path, ending: str, report: Report, answer: CitedAnswer | None) -> None:
     """Writes a report to a file; if that cannot be, prints it as Markdown."""
-    data = _archive(report, answer) if ending == "zip" else report_as(report, answer, ending)
     try:
+        data = _archive(report, answer) if ending == "zip" else report_as(report, answer, ending)
         path.write_bytes(_json(data.decode()).encode() if ending == "json" else data)
     except OSError as error:
         _put(report_markdown(report, answer))
         raise Quit(FAILED, f"{path} cannot be written: {error.strerror or error}.") from error
+    except Exception as error:  # whatever is wrong with the format, the report is paid for
+        logging.getLogger(__name__).exception("the %s file could not be made", ending)
+        _put(report_markdown(report, answer))
+        raise Quit(FAILED, f"{path} could not be made ({type(error).__name__}).") from error
     _complain(ANSWERED, f"The report is in {path}")
 
 

@@ -417,6 +417,23 @@ def test_a_damaged_store_ends_with_1_and_is_left_as_it_is(tmp_path: Path) -> Non
     assert (tmp_path / "runs.db").read_bytes() == damaged
 
 
+def test_a_format_that_cannot_be_made_leaves_the_report_as_markdown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> bytes:
+        raise KeyError("secret detail")
+
+    monkeypatch.setattr("research.__main__.report_as", broken)
+    file = tmp_path / "report.pdf"
+    folder = str(tmp_path / "data")
+    assert main(["颐和园门票多少钱？", "-o", str(file), "--data-dir", folder]) == FAILED
+    out, err = capsys.readouterr()
+    assert out.startswith("# 颐和园门票多少钱？")
+    assert f"{file} could not be made (KeyError)." in err
+    assert "secret" not in err
+    assert not file.exists()
+
+
 def test_a_data_folder_that_cannot_be_used_ends_with_1(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder", encoding="utf-8")
     done = terminal(tmp_path / "file" / "data", "x")

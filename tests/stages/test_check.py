@@ -186,8 +186,11 @@ async def test_a_ruling_counts_only_with_a_quote_that_stands_in_the_passage(
     rule = ("weak", False) if status is None else (status, True)
     assert statuses(made) == [("quoted", False), rule]
     assert gemini.calls("rule") == 1
+    assert made.review
+    assert made.review.unchecked == (status is None)
+    told = "no quote that stands in the passage" in "".join(s.text for s in made.spans)
+    assert told is (status is None)
     if status and quote:
-        assert made.review
         (ruling,) = made.review.rulings
         assert PASSAGE[ruling.start : ruling.end] == ruling.quote == quote
 
