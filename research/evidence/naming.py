@@ -14,10 +14,10 @@ from research.evidence.measures import plain
 from research.evidence.reading import LONGEST_CLAIM, Reading, is_place
 from research.text import HAN, STOP, has_han, stem
 
-_RUN = re.compile(r"(?<!\w)(?:[A-ZÀ-Þ][\w'’&-]*|\d+[A-Z][\w-]*)(?:(?:\s|\s(?:of|de|du|la|van|von|der|al|bin|d')\s|-)(?:[A-ZÀ-Þ][\w'’&-]*))*")  # fmt: skip
+_RUN = re.compile(r"(?<!\w)(?:[A-ZÀ-ÖØ-Þ][\w'’&-]*|\d+[A-Z][\w-]*)(?:(?:\s|\s(?:of|de|du|la|van|von|der|al|bin|d')\s|-)(?:[A-ZÀ-ÖØ-Þ][\w'’&-]*))*")  # fmt: skip
 _TITLE = re.compile(r"《([^《》]{2,40})》|“([^“”]{2,30})”|「([^「」]{2,30})」")
 _LATIN = re.compile(
-    r"[A-Za-zÀ-ÿ](?:[\dA-Za-zÀ-ÿ&'’-]|\.(?=\w))*(?:\s[A-ZÀ-Þ](?:[\dA-Za-zÀ-ÿ&'’-]|\.(?=\w))*)*"
+    r"[A-Za-zÀ-ÖØ-öø-ÿ](?:[\dA-Za-zÀ-ÖØ-öø-ÿ&'’-]|\.(?=\w))*(?:\s[A-ZÀ-ÖØ-Þ](?:[\dA-Za-zÀ-ÖØ-öø-ÿ&'’-]|\.(?=\w))*)*"
 )
 _SUFFIXED = re.compile(rf"[{HAN}]{{2,10}}?(?:公司|集团|大学|学院|银行|研究院|研究所|医院|委员会|基金会|出版社|博物馆|博物院|美术馆|图书馆)")  # fmt: skip
 _CALENDAR_WORDS = """

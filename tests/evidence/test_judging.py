@@ -247,6 +247,20 @@ def test_no_text_is_an_error(claim: str, passages: list[str]) -> None:
     check(judge(claim, passages), claim, passages)
 
 
+SIGNS = "×÷ÀØÞßñ·'’&-—“”()[]<>:;,.!?%°²½Ⅻ①㎡〇零一二两十百千万亿年月日元米个第约近不没 0123456789aTheIs\n\u00a0\u3000\u0660"
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.text(alphabet=SIGNS, max_size=60), st.text(alphabet=SIGNS, max_size=80))
+def test_no_run_of_signs_and_figures_is_an_error(claim: str, passage: str) -> None:
+    check(judge(claim, [passage, claim]), claim, [passage, claim])
+
+
+def test_a_sign_among_the_letters_is_no_letter() -> None:
+    assert judge("×<x>", ["The tower opened in 1925."]).status == "weak"
+    assert judge("÷ 3 is no name.", ["The tower opened in 1925."]).status == "weak"
+
+
 HOSTILE = ("1", "一", "1,", "1,111", "A b ", "1-2-3-", "one hundred and ", "今年1月", "《", "1 to ", "不", "no ", "from 1 and ", "二分之", "A of ", "than ", "3.")  # fmt: skip
 
 

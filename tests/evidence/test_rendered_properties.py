@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml.html import document_fromstring
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -19,6 +20,7 @@ from research.evidence.citations import CitedAnswer, lint, number
 from research.evidence.markup import Node, parse, tree
 from research.evidence.registry import addresses, evidence_id, gather
 from research.export.data import report_json
+from research.export.html import report_html
 from research.export.markdown import answer_markdown, report_markdown
 from research.records import (
     Answer,
@@ -257,6 +259,18 @@ def sound(report: Report, cited: CitedAnswer) -> None:
     assert {url_identity(link) for link in links} <= {url_identity(url) for url in known if url}
     assert not BIDI.search(markdown)
     assert not {"image", "html_inline", "html_block"} & {token.type for token in inner(markdown)}
+
+    page = document_fromstring(report_html(report, cited))
+    (answer,) = (h for h in page.iter("h2") if h.text_content() == "Answer")
+    (sources,) = (h for h in page.iter("h2") if h.text_content() == "Sources")
+    order = {node: at for at, node in enumerate(page.iter())}
+    ways = [a for sup in page.iter("sup") for a in sup if order[answer] < order[a] < order[sources]]
+    assert [a.get("href") for a in ways] == [f"#source-{n}" for n in used]
+    places = [li.get("id") for li in page.iter("li") if (li.get("id") or "").startswith("source-")]
+    assert places == [f"source-{n}" for n in listed]
+    out = {a.get("href") for a in page.iter("a")} - {None}
+    away = {url_identity(href) for href in out if not href.startswith("#")}
+    assert away <= {url_identity(url) for url in known if url}
 
     data = json.loads(report_json(report, cited))
     told = [dict.fromkeys(c["number"] for c in item["citations"]) for item in data["blocks"]]
