@@ -2,56 +2,54 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
-from pages.parts import effort, plan, run
+from pages.parts import asking, effort, guide, layout
+from pages.parts.examples import offered
+from pages.parts.login import owner
 from pages.parts.safe import plain
-from pages.parts.words import lang, t
-from research import Options, QuestionError, runs
+from pages.parts.words import t
+from research import Options, PaceError, QuestionError, runs
 
-EXAMPLES = {
-    "zh": (
-        "故宫博物院的门票多少钱，周几闭馆？",
-        "王府井附近适合遛娃的好去处",
-        "西湖和颐和园是哪一年列入世界遗产的？",
-        "带孩子坐火车怎么买票，可以带多少行李？",
-    ),
-    "en": (
-        "What does a ticket to the Palace Museum cost, and when is it closed?",
-        "Where can I take kids near Wangfujing?",
-        "When were the Summer Palace and West Lake put on the World Heritage list?",
-        "How do train tickets for children work in China, and how much luggage can they take?",
-    ),
-}
+PAGES = Path(__file__).resolve().parent
+RECENT = 4  # conversations that one may go on with
 
 
 # Asking
 
 
 def form() -> None:
-    effort.offer("", st.session_state.get("limits", runs.desk().usual()))
-    with st.form("ask", border=False, enter_to_submit=True):
+    effort.offer("", st.session_state.get("limits", runs.kit(owner=owner()).usual()))
+    with (
+        st.container(border=True, key="ask_card"),
+        st.form("ask", border=False, enter_to_submit=True),
+    ):
         question = st.text_area(
             t("ask.question"),
             key="question",
             placeholder=t("ask.placeholder"),
             label_visibility="collapsed",
-            height=84,
+            height=92,
         )
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(
+            horizontal=True, horizontal_alignment="right", vertical_alignment="center"
+        ):
+            first = st.form_submit_button(
+                t("ask.plan_first"), key="plan_first", type="tertiary", icon=":material/checklist:"
+            )
             go = st.form_submit_button(
-                t("ask.start"), type="primary", key="start", icon=":material/search:",
-                shortcut="Ctrl+Enter",
-            )  # fmt: skip
-            first = st.form_submit_button(t("ask.plan_first"), key="plan_first")
-    with st.container(horizontal=True, vertical_alignment="center"):
+                t("ask.start"), type="primary", key="start", icon=":material/search:"
+            )
+    with st.container(horizontal=True, vertical_alignment="center", key="ask_effort"):
         effort.effort()  # outside the form: the estimate follows what is chosen
         if chosen := effort.options():
             effort.estimate(chosen)
     if (go or first) and chosen is not None:
         st.session_state.limits = chosen
         if go:
-            run.start(question, chosen)
+            asking.start(question, chosen)
         else:
             preview(question, chosen)
     elif go or first:
@@ -61,9 +59,9 @@ def form() -> None:
 def preview(question: str, limits: Options) -> None:
     try:
         with st.spinner(t("step.planning")):
-            st.session_state.draft = runs.plan(question, options=limits)
-    except QuestionError as error:
-        run.refuse(error)
+            st.session_state.draft = runs.plan(question, options=limits, owner=owner())
+    except (QuestionError, PaceError) as error:
+        asking.refuse(error)
         return
     st.session_state.draft_question = question
     st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
@@ -74,8 +72,9 @@ def preview(question: str, limits: Options) -> None:
 
 def draft() -> None:
     """The plan before the run, as the analyst edits it."""
-    st.subheader(t("plan.title"), anchor=False)
-    st.markdown(plain(st.session_state.draft_question))
+    from pages.parts import plan, run
+
+    layout.header(t("plan.title"), plain(st.session_state.draft_question))
     if st.session_state.draft.failures:
         run.failures(st.session_state.draft.failures)
     key = f"draft_{st.session_state.draft_round}"
@@ -83,32 +82,81 @@ def draft() -> None:
     with st.container(horizontal=True):
         if st.button(t("plan.start"), type="primary", key="start_draft"):
             if edited.tasks:
-                run.start(st.session_state.draft_question, st.session_state.limits, edited)
+                asking.start(st.session_state.draft_question, st.session_state.limits, edited)
             else:
                 st.error(t("plan.none"))
-        st.button(t("ask.new"), key="leave_draft", on_click=run.leave)
+        st.button(t("ask.new"), key="leave_draft", on_click=asking.leave)
 
 
 def examples() -> None:
+    """Questions that have an answer here; a click puts one into the box."""
+
     def ask(question: str) -> None:
         st.session_state.question = question
 
+    found = list(enumerate(offered()))
+    if not found:
+        return
     st.caption(t("ask.examples"))
-    for n, question in enumerate(EXAMPLES[lang()]):
-        st.button(question, key=f"example_{n}", on_click=ask, args=(question,), type="tertiary",
-                  icon=":material/arrow_outward:")  # fmt: skip
+    with st.container(key="examples"):
+        for side, column in enumerate(st.columns(2, gap="small")):
+            for n, one in found[side::2]:
+                column.button(
+                    one.question, key=f"example_{n}", on_click=ask, args=(one.question,),
+                    icon=one.icon, width="stretch",
+                )  # fmt: skip
 
 
-run.home("last_run")
-shown = run.current()
+def recent() -> bool:
+    """The conversations that were begun last, to go on with."""
+    talks = [*runs.conversations(owner=owner(), limit=RECENT)]
+    if talks:
+        st.caption(t("ask.recent"))
+        with st.container(key="recent", gap=None):
+            for talk in talks:
+                st.page_link(
+                    PAGES / "ask.py", label=plain(talk.title, 90), icon=":material/history:",
+                    query_params={"run": talk.latest},
+                )  # fmt: skip
+    return bool(talks)
+
+
+def lesson() -> None:
+    """What happens to a question, for those who have asked none yet."""
+    steps = (
+        (":material/checklist:", t("ask.lesson_plan"), t("ask.lesson_plan_text")),
+        (":material/travel_explore:", t("ask.lesson_search"), t("ask.lesson_search_text")),
+        (":material/fact_check:", t("ask.lesson_proof"), t("ask.lesson_proof_text")),
+    )
+    with st.container(key="lesson"):
+        for column, (icon, title, text) in zip(st.columns(3), steps, strict=True):
+            column.markdown(f"{icon} **{title}**")
+            column.caption(text)
+
+
+def empty() -> None:
+    """The page before anything is asked."""
+    with layout.column("home", 820):
+        layout.header(t("ask.title"), t("ask.lead"))
+        form()
+        models = runs.kit(owner=owner()).models
+        told = t("ask.models", write=plain(models.name("write"))) if models else t("ask.keyless")
+        with st.container(horizontal=True, vertical_alignment="center", key="writer"):
+            st.caption(told, width="content")
+            if not models:
+                guide.link("digest", t("help.digest"))
+        examples()
+        if not recent():
+            lesson()
+
+
+asking.home("last_run")
+shown = asking.current()
 if shown is not None:
+    from pages.parts import run  # heavier than all else here, and not needed to ask
+
     run.draw(shown)
 elif "draft" in st.session_state:
     draft()
 else:
-    st.title(t("ask.title"), anchor=False)
-    st.caption(t("ask.lead"))
-    form()
-    examples()
-    models = runs.desk().models
-    st.caption(t("ask.models", write=plain(models.name("write"))) if models else t("ask.keyless"))
+    empty()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.parts import login, rows, run
+from pages.parts import asking, layout, login, rows, run
 from pages.parts.login import owner
 from pages.parts.safe import plain
 from pages.parts.words import counted, lang, t
-from research import DatabaseSchema, DatabaseTable, QuestionError, database_schema, runs
+from research import DatabaseSchema, DatabaseTable, PaceError, QuestionError, database_schema, runs
 
 EXAMPLES = {
     "zh": (
@@ -77,10 +77,10 @@ def form(*, own: bool) -> None:
 def start(text: str, *, typed: bool) -> None:
     try:
         made = runs.ask_database(text, statement=typed, owner=owner())
-    except QuestionError as error:
-        run.refuse(error)
+    except (QuestionError, PaceError) as error:
+        asking.refuse(error)
         return
-    run.show(made)
+    asking.show(made)
     st.rerun()
 
 
@@ -88,17 +88,18 @@ def examples() -> None:
     def take(question: str) -> None:
         st.session_state.database_question = question
 
-    st.caption(t("ask.examples"))
-    for n, question in enumerate(EXAMPLES[lang()]):
-        st.button(
-            question, key=f"database_example_{n}", on_click=take, args=(question,), type="tertiary",
-            icon=":material/arrow_outward:",
-        )  # fmt: skip
+    with st.container(gap=None, key="database_examples"):
+        st.caption(t("ask.examples"))
+        for n, question in enumerate(EXAMPLES[lang()]):
+            st.button(
+                question, key=f"database_example_{n}", on_click=take, args=(question,),
+                type="tertiary", icon=":material/arrow_outward:",
+            )  # fmt: skip
 
 
 def writer(*, own: bool) -> None:
     """Who writes the SQL."""
-    models = runs.desk().models
+    models = runs.kit(owner=owner()).models
     if models:
         st.caption(t("database.model", write=plain(models.name("plan"))))
     else:
@@ -206,19 +207,18 @@ def told(comment: str) -> str:
 
 
 def main() -> None:
-    run.home(rows.LAST)
+    asking.home(rows.LAST)
     edited = st.session_state.pop(rows.EDIT, None)
     if edited is not None:
         st.session_state.database_mode = "sql"
         st.session_state.database_sql = edited
-    shown = run.current()
+    shown = asking.current()
     if shown is not None:
         run.draw(shown)
         return
     ready = runs.readiness()["database"]
     own = ready.state == "live"
-    st.title(t("database.title"), anchor=False)
-    st.caption(t("database.lead"))
+    layout.header(t("database.title"), t("database.lead"))
     form(own=own)
     if not own and st.session_state.database_mode == "question":
         examples()

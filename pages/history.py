@@ -1,104 +1,133 @@
-"""All runs: what was asked, how it ended, and the way back to each."""
+"""All runs: what was asked, where words stand in it, how it ended, and the way back to each."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
+from pages.parts import bin, compare, history_filters, history_rows, layout
 from pages.parts.login import owner
-from pages.parts.safe import plain
-from pages.parts.words import address, local_time, t
-from research import Conversation, Run, runs
+from pages.parts.words import t
+from research import HistoryPage, runs
 
 PAGES = Path(__file__).resolve().parent
-COLORS = {"running": "blue", "queued": "blue", "done": "green", "failed": "red"}
-SHOWN = 50
+SHOWN = 15  # conversations on a page
 
 
-def manage(conversation: Conversation) -> None:
-    """The title of a conversation, its pin, and the way to be rid of it."""
-    st.markdown(t("history.turns", n=conversation.turns, title=plain(conversation.title, 200)))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        title = st.text_input(
-            t("history.rename"), value=conversation.title, max_chars=200, key="title"
+def welcome() -> None:
+    """What is seen before anything was asked."""
+    with layout.column("history_empty"):
+        layout.section(t("history.empty"))
+        st.markdown(t("history.empty_how"))
+        st.page_link(
+            PAGES / "ask.py", label=t("history.ask"), icon=":material/search:", query_params={}
         )
-        if st.button(t("history.save"), type="primary", key="save_title"):
-            runs.label(conversation.id, title=title.strip(), owner=owner())
-            close()
-        pin = "history.unpin" if conversation.pinned else "history.pin"
-        if st.button(t(pin), key="pin", icon=":material/keep:"):
-            runs.label(conversation.id, pinned=not conversation.pinned, owner=owner())
-            close()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        sure = st.checkbox(t("history.sure"), key="sure")
-        if st.button(
-            t("history.delete"), key="delete", icon=":material/delete:", disabled=not sure
-        ):
-            ids = {run.id for run in runs.turns(conversation.id, owner=owner())}
-            runs.forget(conversation.id, owner=owner())
-            if st.session_state.get("last_run") in ids:
-                st.session_state.pop("last_run")
-            close()
 
 
-def close() -> None:
-    st.session_state.pop("managed", None)
-    st.rerun()
+def page_number(wanted: dict[str, Any]) -> int:
+    """Which page is looked at, from 0; another filter begins with the first."""
+    chosen = st.session_state
+    if "history_page" not in chosen:
+        asked = st.query_params.get("page", "")
+        chosen.history_page = max(0, int(asked) - 1) if asked.isdecimal() and len(asked) < 7 else 0
+    elif chosen.get("history_wanted", wanted) != wanted:
+        chosen.history_page = 0
+    chosen.history_wanted = wanted
+    return int(chosen.history_page)
 
 
-def toggle(run_id: str) -> None:
-    managed = st.session_state.get("managed")
-    st.session_state.managed = "" if managed == run_id else run_id
+def turn_page(by: int) -> None:
+    st.session_state.history_page = max(0, st.session_state.history_page + by)
 
 
-def row(run: Run, conversation: Conversation | None) -> None:
-    with st.container(border=True, key=f"row_{run.id[:8]}"):
-        line(run, conversation)
-        if conversation and st.session_state.get("managed") == run.id:
-            manage(conversation)
-
-
-def line(run: Run, conversation: Conversation | None) -> None:
+def pager(found: HistoryPage, at: int) -> None:
+    if at:
+        st.query_params["page"] = str(at + 1)
+    elif "page" in st.query_params:
+        del st.query_params["page"]
+    if found.total <= SHOWN:
+        return
+    first, last = at * SHOWN + 1, min((at + 1) * SHOWN, found.total)
     with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+        horizontal=True, horizontal_alignment="center", vertical_alignment="center", key="pager"
     ):
-        st.page_link(PAGES / "ask.py", label=plain(run.question, 120), query_params={"run": run.id})
+        st.button(
+            t("history.earlier"), key="earlier", icon=":material/chevron_left:", disabled=not at,
+            on_click=turn_page, args=(-1,),
+        )  # fmt: skip
+        st.caption(t("history.range", first=first, last=last, total=found.total), width="content")
+        st.button(
+            t("history.later"), key="later", icon=":material/chevron_right:",
+            disabled=last >= found.total, on_click=turn_page, args=(1,),
+        )  # fmt: skip
+
+
+def tools(in_bin: int) -> bool:
+    """What goes beside the list: comparing, and the bin. Says whether runs are being chosen."""
+    chosen = st.session_state
+    comparing = bool(chosen.get("history_comparing"))
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
+        key="history_tools",
+    ):  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
-            if conversation and conversation.pinned:
-                st.markdown(":material/keep:", width="content")
-            if conversation and conversation.title != run.question:
-                st.caption(plain(conversation.title, 40), width="content")
-            st.caption(local_time(run.created), width="content")
-            st.badge(t(f"run.{run.status}"), color=COLORS.get(run.status, "orange"))
-            if run.resumable and st.button(
-                t("run.resume"), key=f"resume_{run.id[:8]}", icon=":material/play_arrow:"
-            ):
-                runs.resume(run.id, owner=owner())
-                st.session_state.last_run = run.id
-                st.switch_page(PAGES / "ask.py", query_params=address(run.id))
-            if conversation:
-                st.button(
-                    "", key=f"manage_{run.id[:8]}", icon=":material/more_horiz:", type="tertiary",
-                    help=t("history.manage"), on_click=toggle, args=(run.id,),
-                )  # fmt: skip
+            st.button(
+                t("history.compare_stop") if comparing else t("history.compare"), key="comparing",
+                icon=":material/compare_arrows:", type="tertiary", on_click=choose,
+            )  # fmt: skip
+            if comparing:
+                ticked = chosen.get(history_rows.TICKED, [])
+                if len(ticked) == 2:
+                    st.page_link(
+                        PAGES / "history.py", label=t("history.compare_now"),
+                        icon=":material/arrow_forward:", query_params={"compare": ",".join(ticked)},
+                    )  # fmt: skip
+                else:
+                    st.caption(t("history.compare_pick", n=len(ticked)), width="content")
+        if in_bin:
+            st.page_link(
+                PAGES / "history.py", label=t("history.bin", n=in_bin), icon=":material/delete:",
+                query_params={"view": "bin"},
+            )  # fmt: skip
+    return comparing
 
 
-st.title(t("history.title"), anchor=False)
-found = runs.list(owner=owner())
-if not found:
-    st.caption(t("history.empty"))
+def choose() -> None:
+    st.session_state.history_comparing = not st.session_state.get("history_comparing")
+    st.session_state[history_rows.TICKED] = []
+
+
+def draw() -> None:
+    layout.header(t("history.title"), t("history.lead"))
+    bin.notice()
+    in_bin = len(runs.binned(owner=owner()))
+    if not runs.list(owner=owner(), limit=1) and not in_bin:
+        welcome()
+        return
+    tags = list(runs.tags(owner=owner()))
+    wanted = history_filters.draw(tags)
+    at = page_number(wanted)
+    found = runs.history(**wanted, limit=SHOWN, offset=at * SHOWN, owner=owner())
+    if at and not found.entries:  # what was on it is gone
+        st.session_state.history_page = at = 0
+        found = runs.history(**wanted, limit=SHOWN, owner=owner())
+    comparing = tools(in_bin)
+    if found.partial:
+        st.caption(t("history.partial"))
+    if not found.entries:
+        st.caption(t("history.none"))
+        st.button(t("history.clear"), key="clear", on_click=history_filters.clear)
+    with st.container(key="history_list", gap=None):
+        for entry in found.entries:
+            history_rows.draw(entry, tags, comparing=comparing)
+    pager(found, at)
+
+
+if chosen_runs := compare.asked():
+    compare.draw(chosen_runs)
+elif st.query_params.get("view") == "bin":
+    bin.draw()
 else:
-    talks = {talk.id: talk for talk in runs.conversations(owner=owner())}
-    wanted = st.text_input(t("history.filter"), key="history_filter").strip().casefold()
-
-    def pinned(run: Run) -> bool:
-        return run.conversation in talks and talks[run.conversation].pinned
-
-    def fits(run: Run) -> bool:
-        talk = talks.get(run.conversation)
-        return wanted in f"{run.question} {talk.title if talk else ''}".casefold()
-
-    kept = sorted(filter(fits, found), key=pinned, reverse=True)
-    for item in kept[:SHOWN]:
-        row(item, talks.get(item.conversation))
+    draw()

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from pages.parts import run, watch
+from pages.parts import asking, layout, watch
 from pages.parts.login import owner
 from pages.parts.safe import plain, web
-from pages.parts.words import address, local_time, number, t
-from research import Entry, Options, QuestionError, Unwatchable, runs
+from pages.parts.words import address, day_form, local_time, number, t
+from research import Entry, Options, PaceError, QuestionError, Unwatchable, runs
 
 PAGES = Path(__file__).resolve().parent
 SHOWN = 20
@@ -19,7 +19,7 @@ DOCUMENTS = 200
 
 
 def form() -> None:
-    usual = runs.desk().kit.reporting()
+    usual = runs.kit(owner=owner()).reporting()
     with st.form("news", border=False, enter_to_submit=True):
         topic = st.text_area(
             t("news.topic"), key="topic", placeholder=t("news.placeholder"),
@@ -55,8 +55,8 @@ def begin(topic: str, options: Options) -> None:
         return
     try:
         report = runs.report_on(topic, options=options, owner=owner())
-    except QuestionError as error:
-        run.refuse(error)
+    except (QuestionError, PaceError) as error:
+        asking.refuse(error)
         return
     st.session_state.last_run = report.id
     st.switch_page(PAGES / "ask.py", query_params=address(report.id))
@@ -66,13 +66,13 @@ def earlier() -> None:
     """The reports that there are, the latest first."""
     found = [item for item in runs.list(owner=owner()) if item.options.sections][:SHOWN]
     if found:
-        st.markdown(f"#### {t('news.earlier')}")
+        layout.section(t("news.earlier"))
     for item in found:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
                 PAGES / "ask.py", label=plain(item.question, 100), query_params={"run": item.id}
             )
-            st.badge(t(f"run.{item.status}"), color=run.COLORS.get(item.status, "orange"))
+            st.badge(t(f"run.{item.status}"), color=asking.COLORS.get(item.status, "orange"))
             st.caption(local_time(item.created), width="content")
 
 
@@ -95,22 +95,21 @@ def again(watch_id: str) -> None:
 def without_news() -> None:
     """What to add to search the news, and what reports are made of until then."""
     st.info(t("news.add"), icon=":material/key:")
-    entries = [entry for entry in runs.desk().library.entries() if entry.published]
+    entries, total = runs.desk().library.dated(DOCUMENTS)
     if not entries:
         st.caption(t("news.no_documents"))
         st.page_link(PAGES / "library.py", label=t("nav.library"), icon=":material/library_books:")
         return
-    entries.sort(key=lambda entry: (str(entry.published), not entry.sample), reverse=True)
-    st.markdown(f"#### {t('news.documents', n=number(len(entries)))}")
+    layout.section(t("news.documents", n=number(total)))
     st.caption(t("news.documents_help"))
-    documents(entries[:DOCUMENTS])
+    documents(entries)
 
 
 def documents(entries: list[Entry]) -> None:
     """Documents with their days; those that ship with the program say so."""
     rows = [
         {
-            "date": entry.published.isoformat() if entry.published else "",
+            "date": entry.published,
             "title": entry.title,
             "kind": t("news.sample") if entry.sample else t("kind.library"),
             "link": web(entry.url) or None,
@@ -125,7 +124,9 @@ def documents(entries: list[Entry]) -> None:
         placeholder="",
         height=min(35 * (len(rows) + 1) + 3, 420),
         column_config={
-            "date": st.column_config.TextColumn(t("library.col.date"), width=100),
+            "date": st.column_config.DateColumn(
+                t("library.col.date"), format=day_form(), width=115
+            ),
             "title": st.column_config.TextColumn(t("library.col.title"), width="large"),
             "kind": st.column_config.TextColumn(t("sources.kind"), width="small"),
             "link": st.column_config.LinkColumn(t("sources.link"), display_text="↗", width=60),
@@ -133,10 +134,9 @@ def documents(entries: list[Entry]) -> None:
     )
 
 
-st.title(t("news.title"), anchor=False)
-st.caption(t("news.lead"))
+layout.header(t("news.title"), t("news.lead"))
 form()
 watched()
 earlier()
-if runs.readiness()["news"].state == "missing":
+if runs.readiness(owner=owner())["news"].state == "missing":
     without_news()

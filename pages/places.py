@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.parts import layout
 from pages.parts import map as maps
 from pages.parts.login import owner
 from pages.parts.safe import plain
@@ -74,7 +75,7 @@ def search() -> None:
 
 
 def quota() -> None:
-    left = runs.quota()
+    left = runs.quota(owner=owner())
     if left is not None:
         st.caption(t("places.quota", left=number(left[0]), limit=number(left[1])))
 
@@ -231,13 +232,13 @@ def selection(seen: Sequence[Sighting]) -> list[Sighting]:
     st.caption(t("places.chosen_help", compared=COMPARED[1], stops=STOPS[1]))
     if plan:
         with st.spinner(t("places.measuring")):
-            st.session_state.places_route = runs.day([item.place for item in chosen])
+            st.session_state.places_route = runs.day([item.place for item in chosen], owner=owner())
     return chosen
 
 
 def compare(chosen: Sequence[Sighting]) -> None:
     """The places side by side."""
-    st.markdown(f"#### {t('places.compare')}")
+    layout.section(t("places.compare"))
     places = [item.place for item in chosen]
     rows = [
         (t("places.category"), [maps.category_name(place) for place in places]),
@@ -256,7 +257,8 @@ def compare(chosen: Sequence[Sighting]) -> None:
         for name, values in rows
     ]
     table.append(table_row(plain(t("places.found_by")), [found_by(item) for item in chosen]))
-    st.markdown("\n".join(table))
+    with st.container(key="places_compared"):
+        st.markdown("\n".join(table))
 
 
 def table_row(head: str, cells: Sequence[str]) -> str:
@@ -272,7 +274,7 @@ def found_by(seen: Sighting) -> str:
 
 def day(chosen: Sequence[Sighting], route: Route) -> None:
     """A day's places in their order, and how long the ways are."""
-    st.markdown(f"#### {t('places.day_title')}")
+    layout.section(t("places.day_title"))
     by_id = {item.place.id: item for item in chosen}
     stops = [by_id[place.id] for place in route.places]
     metres = sum(leg.metres for leg in route.legs)
@@ -285,7 +287,8 @@ def day(chosen: Sequence[Sighting], route: Route) -> None:
     if route.failure:
         failure = route.failure
         hint = t(f"hint.{failure.hint}") if failure.hint else ""
-        why = (t(f"reason.{failure.reason}"), hint, plain(failure.message, 400))
+        said = "" if hint else plain(failure.message, 400)  # which is in the provider's language
+        why = (t(f"reason.{failure.reason}"), hint, said)
         st.info(t("places.day_failed", why=" — ".join(filter(None, why))))
     maps.draw(stops, key="day", line=True)
     legs(route)
@@ -345,8 +348,7 @@ def file(what: str) -> str:
     return f"sightline-{what}-{datetime.now(UTC):%Y%m%d-%H%M}"
 
 
-st.title(t("places.title"), anchor=False)
-st.caption(t("places.lead"))
+layout.header(t("places.title"), t("places.lead"))
 search()
 every = runs.places(owner=owner())
 if not every:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts import login, trouble, words
+from pages.parts import login, tour, trouble, words
 from pages.parts.safe import plain
-from pages.parts.words import lang, t
+from pages.parts.words import lang, number, t
 from research import SettingError, StoreError, runs
 
 PAGES = Path(__file__).resolve().parent
+UNDER_WAY = 8  # runs in the sidebar, at most
 LabelVisibility = Literal["visible", "collapsed"]
 
 
@@ -25,7 +27,9 @@ def menu() -> list[st.Page]:  # type: ignore[valid-type]
         st.Page(PAGES / "database.py", title=t("nav.database"), icon=":material/database:"),
         st.Page(PAGES / "library.py", title=t("nav.library"), icon=":material/library_books:"),
         st.Page(PAGES / "history.py", title=t("nav.history"), icon=":material/history:"),
+        st.Page(PAGES / "settings.py", title=t("nav.settings"), icon=":material/tune:"),
         st.Page(PAGES / "status.py", title=t("nav.status"), icon=":material/monitor_heart:"),
+        st.Page(PAGES / "help.py", title=t("nav.help"), icon=":material/help:"),
     ]
 
 
@@ -36,21 +40,39 @@ def sidebar(owner: str) -> None:
         ]
         if active:
             st.caption(t("nav.active"))
-            for run in active:
+            for run in active[:UNDER_WAY]:
                 st.page_link(
                     PAGES / "ask.py",
                     label=plain(run.question, 15 if lang() == "zh" else 28),
                     icon=":material/pending:",
                     query_params={"run": run.id},
                 )
+            if len(active) > UNDER_WAY:
+                rest = f"+ {number(len(active) - UNDER_WAY)} · {t('nav.history')}"
+                st.page_link(PAGES / "history.py", label=rest)
 
 
-def language(place: DeltaGenerator, label: LabelVisibility = "visible") -> None:
+def preferred(owner: str) -> words.Lang:
+    """The language that somebody has chosen once; the browser's is only the default."""
+    try:
+        known = runs.preferences(owner=owner).get("language") if owner else None
+    except (StoreError, SettingError):  # the page says so
+        known = None
+    return known if known in ("zh", "en") else words.browser_lang()  # type: ignore[return-value]
+
+
+def remember(owner: str) -> None:
+    """Notes the language that somebody has switched to."""
+    with suppress(StoreError, SettingError):
+        runs.prefer("language", st.session_state.lang, owner=owner)
+
+
+def language(place: DeltaGenerator, owner: str = "", label: LabelVisibility = "visible") -> None:
     """The switch. A language that is not the browser's is part of every page's address."""
     asked = st.query_params.get("lang")
     if "lang" not in st.session_state:
-        st.session_state.lang = asked if asked in ("zh", "en") else words.browser_lang()
-    with place:
+        st.session_state.lang = asked if asked in ("zh", "en") else preferred(owner)
+    with place, st.container(key=f"tongue_{st.session_state.lang}"):
         st.segmented_control(
             t("nav.language"),
             ["zh", "en"],
@@ -58,6 +80,8 @@ def language(place: DeltaGenerator, label: LabelVisibility = "visible") -> None:
             key="lang",
             required=True,
             label_visibility=label,
+            on_change=remember if owner else None,
+            args=(owner,),
         )
     if st.session_state.lang != (asked or words.browser_lang()):
         st.query_params["lang"] = st.session_state.lang
@@ -76,19 +100,25 @@ def outside(state: login.Login, found: login.Person) -> None:
 def inside(owner: str, found: login.Person | None) -> None:
     """The page that is asked for, as its visitor may see it."""
     login.settle(owner)
-    language(st.sidebar)
-    page = st.navigation(menu())
+    language(st.sidebar, owner)
+    pages = menu()
+    page = st.navigation(pages)
     if found:
         login.draw_sidebar(found)
     try:
         runs.desk()
         sidebar(owner)
+        tour.welcome(owner, first=page is pages[0])
         page.run()
     except (StoreError, SettingError) as problem:
         trouble.draw(problem)
 
 
-st.set_page_config(page_title="Sightline", page_icon="🔎", layout="wide")
+st.set_page_config(
+    page_title="Sightline",
+    page_icon=(PAGES / "assets" / "icon.svg").read_text("utf-8"),
+    layout="wide",
+)
 st.logo(str(PAGES / "assets" / "logo.svg"), size="large")
 state = login.setup()
 if state.on:

@@ -16,11 +16,20 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 if TYPE_CHECKING:
     from research import runs
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
+    from research.evidence.comparing import (
+        ComparedRun,
+        ComparedSource,
+        Comparison,
+        FigureChange,
+        SentenceMove,
+        compare,
+    )
     from research.evidence.conflicts import conflicts
     from research.evidence.drafts import drafted
     from research.evidence.evaluating import Evaluation, UnreadableReport, evaluate_report
     from research.evidence.linting import Flaw, Lint, lint_markdown
     from research.evidence.markup import tree as answer_tree
+    from research.evidence.onward import onward
     from research.evidence.support import ACCURACY as SUPPORT_ACCURACY
     from research.evidence.support import Sentence, Support, support
     from research.evidence.support import drawn as answer_stretches
@@ -47,8 +56,11 @@ if TYPE_CHECKING:
     from research.export.sketch import mapped as mapped_places
     from research.export.sketch import sketch_svg
     from research.library.documents import SUFFIXES
-    from research.library.index import Entry, Hit, Library
+    from research.library.index import Hit, Library
+    from research.library.intake import Intake
+    from research.library.listing import Entry, Excerpt, Wanted
     from research.library.prepare import Added
+    from research.models.prices import Price
     from research.models.prices import as_of as prices_as_of
     from research.news.command import UnreadableItems
     from research.news.command import grouped as stories_json
@@ -91,6 +103,7 @@ if TYPE_CHECKING:
         Usage,
         Watch,
     )
+    from research.runs.choices import Choice, KeyState
     from research.runs.database import (
         DatabaseAnswer,
         DatabaseColumn,
@@ -100,9 +113,16 @@ if TYPE_CHECKING:
         database_schema,
         query_database,
     )
+    from research.runs.exporting import Export
+    from research.runs.history import HistoryEntry, HistoryHit, HistoryPage, HistoryTurn
+    from research.runs.holdings import Holding
+    from research.runs.pace import PaceError
     from research.runs.reports import load_report, news_report
+    from research.runs.roles import ModelRole
     from research.runs.states import StateError
+    from research.runs.usages import DayUsage
     from research.runs.watching import Unwatchable
+    from research.runs.wiping import StillRunning, Wiped
     from research.settings import SettingError, Settings
     from research.stages.plan import edited_plan, served_as_a_whole
     from research.stages.question import QuestionError
@@ -119,8 +139,12 @@ __all__ = [
     "Centre",
     "Change",
     "Check",
+    "Choice",
     "CitedAnswer",
     "CitedSource",
+    "ComparedRun",
+    "ComparedSource",
+    "Comparison",
     "Conflict",
     "Conversation",
     "Coverage",
@@ -128,29 +152,43 @@ __all__ = [
     "DatabaseColumn",
     "DatabaseSchema",
     "DatabaseTable",
+    "DayUsage",
     "Disagreement",
     "Entry",
     "Estimate",
     "Evaluation",
     "Event",
     "Evidence",
+    "Excerpt",
+    "Export",
     "Figure",
+    "FigureChange",
     "Finding",
     "Flaw",
     "GivenFigure",
+    "HistoryEntry",
+    "HistoryHit",
+    "HistoryPage",
+    "HistoryTurn",
     "Hit",
+    "Holding",
+    "Intake",
+    "KeyState",
     "Leg",
     "Library",
     "Lint",
+    "ModelRole",
     "NumberedSpan",
     "Options",
     "Outlet",
+    "PaceError",
     "Part",
     "Passage",
     "Picture",
     "Place",
     "Plan",
     "Point",
+    "Price",
     "QuestionError",
     "Readiness",
     "Reflection",
@@ -159,12 +197,14 @@ __all__ = [
     "Rows",
     "Run",
     "Sentence",
+    "SentenceMove",
     "SettingError",
     "Settings",
     "Sighting",
     "Span",
     "StateError",
     "Step",
+    "StillRunning",
     "StoreError",
     "Story",
     "Support",
@@ -173,7 +213,9 @@ __all__ = [
     "UnreadableReport",
     "Unwatchable",
     "Usage",
+    "Wanted",
     "Watch",
+    "Wiped",
     "answer_stretches",
     "answer_tables",
     "answer_tables_csv",
@@ -182,6 +224,7 @@ __all__ = [
     "ask_database",
     "bibtex",
     "cited",
+    "compare",
     "conflicts",
     "csl_json",
     "database_schema",
@@ -196,6 +239,7 @@ __all__ = [
     "located",
     "mapped_places",
     "news_report",
+    "onward",
     "places_csv",
     "prices_as_of",
     "query_database",
@@ -225,20 +269,36 @@ __all__ = [
 
 # Where a public name lives, unless it is a record; and what it is called there, if that differs.
 _HOMES = {
+    "ComparedRun": "evidence.comparing",
+    "ComparedSource": "evidence.comparing",
+    "Comparison": "evidence.comparing",
+    "FigureChange": "evidence.comparing",
+    "HistoryEntry": "runs.history",
+    "HistoryHit": "runs.history",
+    "HistoryPage": "runs.history",
+    "HistoryTurn": "runs.history",
+    "SentenceMove": "evidence.comparing",
+    "compare": "evidence.comparing",
     "REPORT_FORMATS": "export.formats",
     "SUFFIXES": "library.documents",
     "SUPPORT_ACCURACY": "evidence.support",
     "Added": "library.prepare",
+    "Choice": "runs.choices",
     "CitedAnswer": "evidence.citations",
     "CitedSource": "evidence.citations",
-    "Entry": "library.index",
+    "Entry": "library.listing",
+    "Excerpt": "library.listing",
+    "Intake": "library.intake",
+    "Wanted": "library.listing",
     "Evaluation": "evidence.evaluating",
     "Flaw": "evidence.linting",
     "Hit": "library.index",
+    "KeyState": "runs.choices",
     "Library": "library.index",
     "Lint": "evidence.linting",
     "NumberedSpan": "evidence.citations",
     "Point": "places.coordinates",
+    "PaceError": "runs.pace",
     "QuestionError": "stages.question",
     "SettingError": "settings",
     "Sentence": "evidence.support",
@@ -253,6 +313,13 @@ _HOMES = {
     "DatabaseColumn": "runs.database",
     "DatabaseSchema": "runs.database",
     "DatabaseTable": "runs.database",
+    "DayUsage": "runs.usages",
+    "Export": "runs.exporting",
+    "Holding": "runs.holdings",
+    "ModelRole": "runs.roles",
+    "Price": "models.prices",
+    "StillRunning": "runs.wiping",
+    "Wiped": "runs.wiping",
     "database_schema": "runs.database",
     "answer_stretches": "evidence.support",
     "answer_tables": "export.grids",
@@ -278,6 +345,7 @@ _HOMES = {
     "places_csv": "export.geo",
     "prices_as_of": "models.prices",
     "mapped_places": "export.sketch",
+    "onward": "evidence.onward",
     "report_docx": "export.docx",
     "report_json": "export.data",
     "report_markdown": "export.markdown",

@@ -364,14 +364,14 @@ def _question(args: argparse.Namespace) -> str:
 
 
 def _options(args: argparse.Namespace, usual: Options | None = None) -> Options:
-    desk = runs.desk()
-    usual, sources = usual or desk.usual(), None
+    kit = runs.kit()
+    usual, sources = usual or kit.usual(), None
     if args.sources is not None:
         sources = tuple(dict.fromkeys(filter(None, args.sources.replace(" ", "").split(","))))
-        if not sources or not set(sources) <= set(desk.sources):
-            there = ", ".join(desk.sources)
+        if not sources or not set(sources) <= set(kit.sources):
+            there = ", ".join(kit.sources)
             raise Quit(UNUSABLE, f"--sources {args.sources!r}: there are only {there}.")
-    if args.model and desk.kit.thinking(usual) is None:
+    if args.model and kit.thinking(usual) is None:
         raise Quit(
             UNUSABLE,
             f"--model {args.model!r}: no model can be asked. Set GEMINI_API_KEY, or ANSWER_MODEL "
@@ -492,7 +492,7 @@ def _ask(args: argparse.Namespace) -> int:
 
 def _news(args: argparse.Namespace) -> int:
     _check_output(args.output)
-    options = _options(args, runs.desk().kit.reporting())
+    options = _options(args, runs.kit().reporting())
     given = {"sections": args.sections, "reflections": args.reflections}
     chosen = options.model_copy(update={k: v for k, v in given.items() if v is not None})
     topic = _question(args)
@@ -1071,7 +1071,8 @@ def _cell(value: object) -> str:
 def _sample(args: argparse.Namespace) -> int:
     library = runs.desk().library
     library.use_sample(args.state == "on")
-    count = len(library.entries())
+    found = library.counts()
+    count = found.own + found.sample
     _put(f"The sample is {args.state}; the library has {count} documents.\n")
     return ANSWERED
 

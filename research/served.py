@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from research import settings
 from research.runs.kit import SOURCES, Kit
+from research.runs.kits import Kits
 from research.runs.worker import Worker, served
 
 
 def _opened() -> Worker:
     kit = Kit(settings.load())
-    return Worker(kit.means, kit.closing)
+    worker = Worker(kit.means, kit.closing)
+    worker.lender = kits = Kits(kit, worker)
+    worker.closing = kits.closing
+    return worker
 
 
 graph = served({source.name: source.node for source in SOURCES}, _opened)

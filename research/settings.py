@@ -29,6 +29,37 @@ REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works 
 CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
 CHECKS = ("rules", "model")
 REPAIRS = ("off", "drop", "rewrite")
+SOURCES = ("web", "news", "places", "database", "library")
+KEYS = {  # what a person may bring along, by its name, and the field of it
+    "GEMINI_API_KEY": "gemini_key",
+    "TAVILY_API_KEY": "tavily_key",
+    "AMAP_MAPS_API_KEY": "amap_key",
+    "OPENAI_API_KEY": "openai_key",
+    "OPENAI_BASE_URL": "openai_url",
+    "OLLAMA_BASE_URL": "ollama_url",
+}
+CHOICES = {  # what a person may choose otherwise than the environment says
+    "NUMBER_OF_INITIAL_QUERIES": "queries",
+    "MAX_RESEARCH_LOOPS": "loops",
+    "SIGHTLINE_SOURCES": "usual_sources",
+    "SIGHTLINE_APPROVE_PLAN": "approve_plan",
+    "SIGHTLINE_MAX_SEARCHES": "max_searches",
+    "SIGHTLINE_MAX_TOKENS": "max_tokens",
+    "SIGHTLINE_MAX_COST": "max_cost",
+    "SIGHTLINE_MAX_SECONDS": "max_seconds",
+    "SIGHTLINE_REPORT_SECTIONS": "sections",
+    "MAX_REFLECTIONS": "reflections",
+    "SIGHTLINE_REPORT_SOURCES": "report_sources",
+    "QUERY_GENERATOR_MODEL": "plan_model",
+    "REFLECTION_MODEL": "reflect_model",
+    "ANSWER_MODEL": "write_model",
+    "WEB_SEARCH_MODEL": "search_model",
+    "CHECK_MODEL": "check_model",
+    "WEB_SEARCH": "web_search",
+    "SIGHTLINE_CHECK": "check",
+    "SIGHTLINE_REPAIR": "repair",
+    "MAP_TILES": "map_tiles",
+}
 _ROLE_SETTINGS: dict[Role, str] = {
     "plan": "QUERY_GENERATOR_MODEL",
     "reflect": "REFLECTION_MODEL",
@@ -67,6 +98,8 @@ class Settings(BaseModel):
     loops: int = 2
     sections: int = 5
     reflections: int = 2
+    usual_sources: str = ""  # of a question that names none; "" is whatever there is
+    report_sources: str = ""  # the same of a report
     max_searches: int = 0
     max_tokens: int = 0
     max_cost: float = 0.0
@@ -75,6 +108,7 @@ class Settings(BaseModel):
     runs_key: SecretStr = _NO_KEY
     runs_at_once: int = 100
     runs_each: int = 20
+    starts_per_minute: int = 30
     approve_plan: str = "off"
     check: str = "rules"  # who judges the doubtful sentences of an answer
     repair: str = "off"  # what becomes of those without support
@@ -198,6 +232,8 @@ class Settings(BaseModel):
             ("MAX_RESEARCH_LOOPS", str(self.loops)),
             ("SIGHTLINE_REPORT_SECTIONS", str(self.sections)),
             ("MAX_REFLECTIONS", str(self.reflections)),
+            ("SIGHTLINE_SOURCES", self.usual_sources),
+            ("SIGHTLINE_REPORT_SOURCES", self.report_sources),
             ("SIGHTLINE_MAX_SEARCHES", str(self.max_searches)),
             ("SIGHTLINE_MAX_TOKENS", str(self.max_tokens)),
             ("SIGHTLINE_MAX_COST", f"{self.max_cost:g}"),
@@ -206,6 +242,7 @@ class Settings(BaseModel):
             ("RUNS_API_KEY", "set" if self.runs_key.get_secret_value() else ""),
             ("SIGHTLINE_MAX_RUNS", str(self.runs_at_once)),
             ("SIGHTLINE_MAX_RUNS_EACH", str(self.runs_each)),
+            ("SIGHTLINE_STARTS_PER_MINUTE", str(self.starts_per_minute)),
             ("SIGHTLINE_APPROVE_PLAN", self.approve_plan),
             ("SIGHTLINE_CHECK", self.check),
             ("SIGHTLINE_REPAIR", self.repair),
@@ -496,6 +533,41 @@ def _providers(env: Mapping[str, str]) -> str:
     return ",".join(names)
 
 
+def _sources(env: Mapping[str, str], name: str) -> str:
+    """Names of sources, with commas between them; "" where none are named."""
+    value = env.get(name, "").strip().lower()
+    names = list(dict.fromkeys(filter(None, (part.strip() for part in value.split(",")))))
+    if wrong := [part for part in names if part not in SOURCES]:
+        raise SettingError(
+            f"{name} is {value!r}: there is no {wrong[0]!r}. Name one or several of "
+            f"{', '.join(SOURCES)}, or remove it to look wherever there is something to be found."
+        )
+    return ",".join(names)
+
+
+def overlaid(settings: Settings, choices: Mapping[str, str]) -> Settings:
+    """The settings with what a person has chosen (`CHOICES`) and brought along (`KEYS`) in the places
+    of the environment's values. A blank choice is none.
+
+    A key of the environment is never sent to an address that somebody has entered, and tiles that
+    are off for all stay off: the server's pages let none of them in.
+
+    Raises:
+        SettingError: a choice is not usable, by the rules of the environment.
+    """
+    fields = CHOICES | KEYS
+    if unknown := [name for name in choices if name not in fields]:
+        raise SettingError(f"{unknown[0]} cannot be chosen by a person.")
+    given = {name: text for name, text in choices.items() if text.strip()}
+    read = load(given, data_dir=settings.data_dir)
+    update = {fields[name]: getattr(read, fields[name]) for name in given}
+    if "OPENAI_BASE_URL" in given and "OPENAI_API_KEY" not in given:
+        update["openai_key"] = _NO_KEY
+    if settings.map_tiles == "off":
+        update.pop("map_tiles", None)
+    return settings.model_copy(update=update)
+
+
 def forget_old_tracing() -> None:
     """Takes out of the process's environment what LangChain would refuse to work with."""
     for name in filter(_REFUSED.fullmatch, list(os.environ)):
@@ -522,6 +594,8 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
         sections=_whole(env, "SIGHTLINE_REPORT_SECTIONS", 5, 1, 12),
         reflections=_whole(env, "MAX_REFLECTIONS", 2, 0, 10),
+        usual_sources=_sources(env, "SIGHTLINE_SOURCES"),
+        report_sources=_sources(env, "SIGHTLINE_REPORT_SOURCES"),
         max_searches=_whole(env, "SIGHTLINE_MAX_SEARCHES", 0, 0, 10_000),
         max_tokens=_whole(env, "SIGHTLINE_MAX_TOKENS", 0, 0, 1_000_000_000),
         max_cost=_number(env, "SIGHTLINE_MAX_COST", 0, 0, 10_000),
@@ -530,6 +604,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         runs_key=_key(env, "RUNS_API_KEY"),
         runs_at_once=_whole(env, "SIGHTLINE_MAX_RUNS", 100, 0, 100_000),
         runs_each=_whole(env, "SIGHTLINE_MAX_RUNS_EACH", 20, 0, 100_000),
+        starts_per_minute=_whole(env, "SIGHTLINE_STARTS_PER_MINUTE", 30, 0, 100_000),
         approve_plan=_one(env, "SIGHTLINE_APPROVE_PLAN", ("off", "on")),
         check=_one(env, "SIGHTLINE_CHECK", CHECKS),
         repair=_one(env, "SIGHTLINE_REPAIR", REPAIRS),

@@ -20,6 +20,7 @@ PATIENCE = 1.0  # seconds that giving space back waits for those who write
 PIECE = 1_000  # pages that are given back at once: others may write in between
 CHEAP = 64 * 2**20  # bytes that may be written anew so that a file from before can shrink
 APPLICATION = 0x53474854  # "SGHT", in the header of every file of ours
+FOREIGN = "the file belongs to another program"
 Trouble = Literal[
     "corrupt",
     "read-only",
@@ -60,6 +61,12 @@ class StoreError(RuntimeError):
         self.path = path
         self.detail = detail
         super().__init__(f"{path} {_WORDS[trouble]}." + (f" ({detail})" if detail else ""))
+
+    @property
+    def damaged(self) -> Path | None:
+        """The file of ours that is damaged, if that is the trouble; none of another program's."""
+        broken = self.trouble == "corrupt" and self.detail != FOREIGN
+        return self.path if broken and isinstance(self.path, Path) else None
 
 
 def explained(error: sqlite3.Error | OSError, path: Path) -> StoreError:
@@ -193,7 +200,7 @@ class Database:
             owner = connection.execute("pragma application_id").fetchone()[0]
             empty = not connection.execute("select 1 from sqlite_schema").fetchone()
             if owner != APPLICATION and not empty:
-                raise StoreError("corrupt", self.path, "the file belongs to another program")
+                raise StoreError("corrupt", self.path, FOREIGN)
             if empty:
                 connection.execute(f"pragma application_id={APPLICATION}")
             if version > len(migrations):

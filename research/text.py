@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import pysbd
-import rjieba
 import snowballstemmer
 
+from research import segment
 from research.records import Language
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
@@ -88,7 +88,7 @@ def _cut(runs: list[str], *, nested: bool) -> Iterator[list[str]]:
     text = "\n".join(runs)
     out: list[str] = []
     run = ""
-    for word in rjieba.cut_for_search(text, hmm=False) if nested else rjieba.cut(text, hmm=False):
+    for word in segment.cut_for_search(text, hmm=False) if nested else segment.cut(text, hmm=False):
         if len(word) == 1 and word != "\n" and word not in _PARTICLES:
             run += word
             continue
@@ -184,7 +184,7 @@ def telling(text: str) -> dict[str, float]:
     if not has_han(text):
         return {w: 0.3 if w in LIGHT else 1.0 for w in words(text) if not idle(w)}
     kinds: dict[str, float] = {}
-    for word, tag in rjieba.tag(unicodedata.normalize("NFKC", text).lower()):
+    for word, tag in segment.tag(unicodedata.normalize("NFKC", text).lower()):
         kinds[stem(word) if word.isascii() else word] = _TELLS.get(tag[:1], 0.25)
     return {w: 0.3 if w in LIGHT else kinds.get(w, 0.6) for w in words(text) if not idle(w)}
 

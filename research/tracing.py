@@ -16,6 +16,8 @@ import asyncio
 import functools
 import hashlib
 import logging
+import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -168,10 +170,14 @@ class Tracing:
 
 def keep_from_langsmith() -> None:
     """LangChain and LangGraph send nothing to LangSmith from now on, whatever the environment says:
-    LANGSMITH_TRACING alone would send every prompt to its servers, even without a key."""
-    from langsmith import configure
+    LANGSMITH_TRACING alone would send every prompt to its servers, even without a key.
 
-    configure(enabled=False)
+    Of the names that LangSmith's client reads, this one comes first; it reads them once."""
+    os.environ["LANGSMITH_TRACING_V2"] = "false"
+    if "langsmith" in sys.modules:  # it is heavy, and loaded with the graph
+        from langsmith import configure
+
+        configure(enabled=False)
 
 
 # What the stages and the models say

@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from pages.parts import fragments
+from pages.parts import fragments, guide, layout
 from pages.parts import support as standing
-from pages.parts.words import WORDS, lang, local_time, t
+from pages.parts.safe import plain
+from pages.parts.words import WORDS, day, lang, local_time, t
 from research import (
     CitedAnswer,
     Evidence,
@@ -34,7 +35,7 @@ SUGGESTIONS = 5  # boxes of the search engine that are shown; more would bury th
 _ASSETS = Path(__file__).resolve().parent.parent / "assets" / "answer"
 _render = st.components.v2.component(
     "sightline_answer",
-    html='<div class="sl-answer"></div>',
+    html='<div class="sl-desk"><nav class="sl-contents" hidden></nav><div class="sl-answer"></div></div>',
     css=(_ASSETS / "answer.css").read_text(encoding="utf-8"),
     js=(_ASSETS / "answer.js").read_text(encoding="utf-8"),
     isolate_styles=False,
@@ -53,8 +54,13 @@ class Known(NamedTuple):
 
 def draw(report: Report, cited: CitedAnswer) -> None:
     """The answer of a report, with the line of counts above it."""
+    with st.container(key="answer_title"):  # it is seen to be the answer; this is for who hears it
+        layout.section(t("answer.title"))
     _draw(report, cited, standing.of(report, cited))
-    st.caption(f"{t('answer.by')}: {cited.answer.author} · {local_time(cited.answer.made)}")
+    with st.container(horizontal=True, vertical_alignment="center", key="byline"):
+        made = f"{t('answer.by')}: {plain(cited.answer.author)} · {local_time(cited.answer.made)}"
+        st.caption(made, width="content")
+        guide.checked()
 
 
 def draw_draft(report: Report, cited: CitedAnswer) -> None:
@@ -93,6 +99,9 @@ def _draw(report: Report, cited: CitedAnswer, found: Support | None) -> None:
             "suggestions": t("answer.suggestions"),
             "nearest": _unfilled("support.nearest"),
             "uses": _unfilled("support.uses"),
+            "contents": t("answer.contents"),
+            "drawer": t("answer.drawer"),
+            "close": t("answer.close"),
         },
     }
     _render(data=data, key=key)
@@ -239,7 +248,7 @@ def _dated(evidence: Evidence) -> str:
     if evidence.kind == "database":
         return f"{t('kind.database')} {host(evidence)}"
     if evidence.published:
-        return f"{t('answer.dated')} {evidence.published}"
+        return f"{t('answer.dated')} {day(evidence.published)}"
     return t("answer.undated")
 
 

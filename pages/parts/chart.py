@@ -17,6 +17,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from pages.parts import layout
 from pages.parts.safe import plain, web
 from pages.parts.words import number, t
 from research import Rows
@@ -131,7 +132,7 @@ def draw(rows: Rows, key: str) -> None:
     choice = choose(rows)
     if choice is None:
         return
-    st.markdown(f"##### {t('rows.chart')}")
+    layout.section(t("rows.chart"))
     names = dict(enumerate(rows.names))
     measure = choice.measures[0]
     if len(choice.measures) > 1:

@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.parts import layout
 from pages.parts.answer import host
-from pages.parts.words import number, t
+from pages.parts.words import day_form, number, t
 from research import CitedAnswer, Disagreement, Evidence, GivenFigure, Report, conflicts
 
 SHORT, HEIGHT = 10, 390  # rows that the table shows all, and else its height in pixels
@@ -25,7 +26,7 @@ def table(found: Sequence[Disagreement], report: Report) -> None:
     """A row for each figure that a source gives, those of one subject below each other."""
     known = {item.id: item for item in report.evidence}
     rows = [row(one, given, known) for one in found for given in one.figures]
-    st.markdown(f"#### {t('conflicts.title')}")
+    layout.section(t("conflicts.title"))
     st.caption(t("conflicts.help"))
     column = st.column_config
     st.dataframe(
@@ -40,7 +41,7 @@ def table(found: Sequence[Disagreement], report: Report) -> None:
             "figure": column.TextColumn(t("conflicts.figure"), width="small"),
             "clause": column.TextColumn(t("conflicts.clause"), width="large"),
             "source": column.TextColumn(t("conflicts.source"), width="medium"),
-            "date": column.DateColumn(t("sources.date"), format="YYYY-MM-DD", width=100),
+            "date": column.DateColumn(t("sources.date"), format=day_form(), width=115),
         },
     )
 

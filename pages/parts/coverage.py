@@ -17,9 +17,9 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from pages.parts import answer
+from pages.parts import answer, layout
 from pages.parts.safe import link, plain, web
-from pages.parts.words import Lang, counted, day_text, lang, number, speaker, t
+from pages.parts.words import Lang, counted, day_form, day_text, lang, number, speaker, t
 from research import CitedAnswer, Evidence, Report
 
 TONES = ("positive", "neutral", "negative")
@@ -69,7 +69,7 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
     found = report.answer and report.answer.coverage
     key = report.run.id[:8]
     if found:
-        st.markdown(f"#### {t('coverage.title')}")
+        layout.section(t("coverage.title"))
         days, tones = st.columns([3, 1], gap="medium")
         with days:
             _draw_days(report)
@@ -97,7 +97,7 @@ def _draw_days(report: Report) -> None:
     assert report.answer.coverage
     stories = report.answer.coverage.stories
     key = report.run.id[:8]
-    st.markdown(f"##### {t('coverage.timeline')}")
+    layout.part(t("coverage.timeline"))
     table = points(report)
     if table.empty:
         st.caption(t("coverage.no_days"))
@@ -233,7 +233,7 @@ def _draw_tones(report: Report) -> None:
     assert report.answer
     assert report.answer.coverage
     found = report.answer.coverage
-    st.markdown(f"##### {t('coverage.tones')}")
+    layout.part(t("coverage.tones"))
     counts = Counter(story.tone for story in found.stories)
     chart = tones(counts, _language(report))
     st.altair_chart(chart, key=f"tones_{report.run.id[:8]}", alt=t("coverage.tones_alt"))
@@ -281,11 +281,11 @@ def _draw_stories(report: Report, cited: CitedAnswer | None) -> None:
     assert report.answer
     assert report.answer.coverage
     stories = report.answer.coverage.stories
-    st.markdown(f"##### {t('coverage.table')}")
+    layout.part(t("coverage.table"))
     st.caption(t("coverage.table_help"))
     rows = [
         {
-            "day": story.day.isoformat() if story.day else t("coverage.nodate"),
+            "day": story.day,
             "headline": _cut(story.headline, 300),
             "told": f"{story.independent}/{len(story.evidence)} · "
             f"{_names(story.outlets, lang()) or t('coverage.unnamed')}",
@@ -300,11 +300,12 @@ def _draw_stories(report: Report, cited: CitedAnswer | None) -> None:
         hide_index=True,
         key=f"stories_{report.run.id[:8]}",
         alt=t("coverage.table"),
+        placeholder=t("coverage.nodate"),
         height=_height(len(rows)),
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
         column_config={
-            "day": column(t("coverage.day"), width=95),
+            "day": st.column_config.DateColumn(t("coverage.day"), format=day_form(), width=115),
             "headline": column(t("coverage.headline"), width="large"),
             "told": column(t("coverage.told"), width="medium"),
             "tone": column(t("coverage.tone"), width=110),
@@ -330,7 +331,7 @@ def pieces(headline: str, ids: Sequence[str], report: Report, cited: CitedAnswer
                 [
                     link(_cut(item.title, 200), item.url),
                     plain(item.publisher or answer.host(item)) or t("coverage.unnamed"),
-                    item.published.isoformat() if item.published else t("coverage.nodate"),
+                    day_text(item.published, lang()) if item.published else t("coverage.nodate"),
                     _cited(item, numbers),
                 ]
             )
@@ -363,13 +364,13 @@ def _draw_outlets(report: Report) -> None:
     outlets = report.answer.coverage.outlets
     if not outlets:
         return
-    st.markdown(f"##### {t('coverage.outlets_title')}")
+    layout.part(t("coverage.outlets_title"))
     rows = [
         {
             "outlet": outlet.name or t("coverage.unnamed"),
             "items": outlet.items,
             "stories": outlet.stories,
-            "first": outlet.first.isoformat() if outlet.first else t("coverage.nodate"),
+            "first": outlet.first,
         }
         for outlet in outlets
     ]
@@ -378,12 +379,13 @@ def _draw_outlets(report: Report) -> None:
         hide_index=True,
         key=f"outlets_{report.run.id[:8]}",
         alt=t("coverage.outlets_title"),
+        placeholder=t("coverage.nodate"),
         height=_height(len(rows)),
         column_config={
             "outlet": st.column_config.TextColumn(t("coverage.outlet"), width=150),
             "items": st.column_config.NumberColumn(t("coverage.items"), width=65),
             "stories": st.column_config.NumberColumn(t("coverage.of_stories"), width=70),
-            "first": st.column_config.TextColumn(t("coverage.first"), width=100),
+            "first": st.column_config.DateColumn(t("coverage.first"), format=day_form(), width=115),
         },
     )
 
@@ -397,7 +399,7 @@ def _draw_conflicts(report: Report, cited: CitedAnswer | None) -> None:
     conflicts = report.answer.coverage.conflicts
     known = {item.id: item for item in report.evidence}
     numbers = _numbers(cited)
-    st.markdown(f"##### {t('coverage.conflicts', n=number(len(conflicts)))}")
+    layout.part(t("coverage.conflicts", n=number(len(conflicts))))
     columns = st.columns(2) if len(conflicts) > 1 else [st.container()]
     for at, conflict in enumerate(conflicts):
         with columns[at % len(columns)], st.container(border=True):

@@ -58,14 +58,14 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
     with st.container(horizontal=True):
         for one in offered:
             if one.group == "first":
-                _button(report, one, main=True)
+                offer(report, one, main=True)
         with st.popover(t("download.more"), icon=":material/more_horiz:"):
             for group in GROUPS:
                 if members := [one for one in offered if one.group == group]:
                     st.caption(t(f"download_group.{group}"))
                     with st.container(horizontal=True):
                         for one in members:
-                            _button(report, one)
+                            offer(report, one)
     for words in st.session_state.get(_FAILED, {}).pop(report.run.id, ()):
         st.error(t("download.failed", what=words))
 
@@ -153,7 +153,8 @@ def _of_tables(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
                          which)  # fmt: skip
 
 
-def _button(report: Report, one: Format, *, main: bool = False) -> None:
+def offer(report: Report, one: Format, *, main: bool = False) -> None:
+    """The button of a file, which is made when it is asked for."""
     words = f"{one.words} {one.n}" if one.n else one.words
     make = made(report, one, words)
     st.download_button(

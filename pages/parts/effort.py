@@ -56,11 +56,11 @@ def effort() -> None:
             format_func=lambda name: t(f"source.{name}"),
             key="sources",
         )
-        if runs.desk().models:
+        if runs.kit(owner=owner()).models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
         st.toggle(t("ask.approve"), key="approve")
         limits()
-        web = runs.readiness()["web"]
+        web = runs.readiness(owner=owner())["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
 

@@ -87,10 +87,10 @@ class Gate:
         if scope["type"] == "http" and _closed(scope["path"]) and login.setup().on:
             owner = "" if login.setup().problem else sender(scope)
             if not owner:
-                await _refuse(send, 403, b"Sign in first")
+                await refuse(send, 403, b"Sign in first")
                 return
             if MEDIA in scope["path"] and (owner, file_id(scope["path"])) not in self._offered:
-                await _refuse(send, 404, b"File not found")  # as of a file that there is not
+                await refuse(send, 404, b"File not found")  # as of a file that there is not
                 return
         elif scope["type"] == "websocket" and login.setup().on:
             send = self._listening(sender(scope), send)
@@ -119,7 +119,10 @@ def _closed(path: str) -> bool:
     return path.startswith(tuple(f"/{base}{part}" if base else part for part in CLOSED))
 
 
-async def _refuse(send: Any, status: int, words: bytes) -> None:
+async def refuse(
+    send: Any, status: int, words: bytes, *more: tuple[bytes, bytes], kind: str = "http.response"
+) -> None:
+    """Answers with plain words, and tells nothing else."""
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": words})
+    await send({"type": f"{kind}.start", "status": status, "headers": [*headers, *more]})
+    await send({"type": f"{kind}.body", "body": words})

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from pages.parts.login import owner
 from pages.parts.safe import plain
 from pages.parts.words import Lang, Say, lang, local_time, number, speaker, t
 from research import (
@@ -391,12 +392,18 @@ def picked(key: str) -> str:
 
 def choose(key: str, place_id: str) -> None:
     """Picks a place as a click would; none with an empty id."""
-    _state(key).update(picked=place_id, turn=_now())
+    _pick(_state(key), place_id, _now())
+
+
+def _pick(state: dict[str, Any], place_id: str, turn: int) -> None:
+    """`turn` is the time of the last act, a box that was set among them; `since` that of the pick,
+    which is all that the map is told: it need not be drawn anew for a box."""
+    state.update(picked=place_id, turn=turn, since=turn)
 
 
 def _state(key: str) -> dict[str, Any]:
     found: dict[str, Any] = st.session_state.setdefault(
-        f"on_map_{key}", {"picked": "", "turn": 0, "ticked": set()}
+        f"on_map_{key}", {"picked": "", "turn": 0, "since": 0, "ticked": set()}
     )
     return found
 
@@ -460,7 +467,7 @@ def _rank(place: Place, order: str) -> tuple[bool, Any]:
 
 def _base(key: str) -> Base:
     """Which tiles lie under the places; the visitor's choice holds for every map."""
-    if runs.desk().settings.map_tiles == "off":
+    if runs.kit(owner=owner()).settings.map_tiles == "off":
         return "none"
     own_key = f"base_{key}"
     st.session_state[own_key] = st.session_state.get("base_map", "osm")
@@ -500,7 +507,7 @@ def _picked(drawn: Drawn, state: dict[str, Any]) -> dict[str, Any] | None:
     if not at:
         return None
     seen = drawn.seen[at - 1]
-    return {"n": at, "turn": state["turn"], "lines": lines(seen.place), "links": links(seen)}
+    return {"n": at, "turn": state["since"], "lines": lines(seen.place), "links": links(seen)}
 
 
 def _told(value: Any, drawn: Drawn, state: dict[str, Any]) -> None:
@@ -509,7 +516,7 @@ def _told(value: Any, drawn: Drawn, state: dict[str, Any]) -> None:
         return
     at, turn = value.get("n"), value.get("turn")
     if isinstance(at, int) and isinstance(turn, int) and 0 < at <= len(drawn.seen):
-        state.update(picked=drawn.seen[at - 1].place.id, turn=turn)
+        _pick(state, drawn.seen[at - 1].place.id, turn)
         _linked(state)
 
 
@@ -528,12 +535,12 @@ def _rows(drawn: Drawn, key: str, tick: bool, narrow: bool, state: dict[str, Any
         value = st.session_state[list_key].get("told") or {}
         if value.get("of") != of or not isinstance(value.get("turn"), int):
             return
-        state["turn"] = value["turn"]
         if "ticked" in value:
+            state["turn"] = value["turn"]
             _tick(marked, drawn, value["ticked"])
             state["rerun"] = True
         elif isinstance(value.get("n"), int) and 0 < value["n"] <= len(drawn.seen):
-            state["picked"] = drawn.seen[value["n"] - 1].place.id
+            _pick(state, drawn.seen[value["n"] - 1].place.id, value["turn"])
             _linked(state)
 
     _list(

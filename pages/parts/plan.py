@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.parts.safe import plain
-from pages.parts.words import WORDS, t, tool_name
+from pages.parts.words import WORDS, day_form, t, tool_name
 from research import Plan, Task, edited_plan, served_as_a_whole
 
 COLUMNS = ("subject", "part", "query", "source")
@@ -143,7 +143,7 @@ def _columns(sources: tuple[str, ...], *, outline: bool) -> dict[str, Any]:
     }
     if not outline:
         return found
-    days = {"format": "YYYY-MM-DD", "width": 105, "help": t("plan.days_help")}
+    days = {"format": day_form(), "width": 115, "help": t("plan.days_help")}
     return found | {
         "subject": column.TextColumn(t("plan.section"), width=130, max_chars=200),
         "part": column.TextColumn(t("plan.content"), width=180),

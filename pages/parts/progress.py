@@ -14,7 +14,7 @@ import streamlit as st
 
 from pages.parts import steps
 from pages.parts.safe import plain
-from pages.parts.words import WORDS, counted, local_time, number, seconds, t, tool_name
+from pages.parts.words import WORDS, counted, local_time, money, number, seconds, t, tool_name
 from research import Event, Run, Step
 
 
@@ -255,6 +255,37 @@ class View:
         self.reviewed = int(data["rulings"]), int(data["repairs"])
 
 
+def headline(view: View, run: Run) -> str:
+    """One line: what a run under way is at, or what one that is over took."""
+    if not run.active:
+        return summary(view, run)
+    facts = [_at(view)]
+    if view.searches:
+        passages = sum(s.passages for r in view.rounds.values() for s in r.searches.values())
+        facts.append(t("step.so_far", n=number(passages)))
+    if (elapsed := math.floor(view.elapsed(datetime.now(UTC)))) > 0:
+        facts.append(seconds(elapsed))
+    return " · ".join(facts)
+
+
+def _at(view: View) -> str:
+    if view.checking:
+        return t("step.checking", n=number(view.checking))
+    if view.writing:
+        return t("step.writing")
+    if view.sections:
+        done = sum(chapter.step == "done" for chapter in view.sections.values())
+        return t("step.sections", done=done, all=len(view.sections))
+    rounds = [r for r in view.rounds.values() if r.started]
+    if not rounds:
+        return t("step.planned_now" if view.planned else "step.planning")
+    last = rounds[-1]
+    done = sum(s.over for s in last.searches.values())
+    if done == len(last.searches):
+        return t("step.reflecting", n=last.number)
+    return t("step.round_now", n=last.number, done=done, all=len(last.searches))
+
+
 def summary(view: View, run: Run) -> str:
     """One line: rounds, searches, seconds."""
     rounds = sum(any(s.made for s in r.searches.values()) for r in view.rounds.values())
@@ -279,6 +310,8 @@ def meters(view: View, run: Run) -> None:
         "seconds": view.elapsed(end),
     }
     limits = {name: getattr(run.options, name) for name in used if getattr(run.options, name)}
+    if not limits:
+        return
     for column, (name, limit) in zip(st.columns(4), limits.items(), strict=False):
         now = min(used[name], limit) if name == "searches" else used[name]
         words = t(f"meter.{name}", used=_brief(now, name), limit=_brief(limit, name))
@@ -287,7 +320,7 @@ def meters(view: View, run: Run) -> None:
 
 def _brief(value: float, what: str) -> str:
     if what == "cost":
-        return f"{value:.4f}".rstrip("0").rstrip(".") or "0"
+        return money(value)
     return f"{value / 1_000:.0f}k" if value >= 10_000 else number(math.floor(value))
 
 
@@ -300,7 +333,7 @@ def spent(view: View) -> str:
     )
     if view.unpriced and not view.cost:
         return f"{words} · {t('run.cost_unknown')}"
-    cost = f"{view.cost:.4f}"
+    cost = money(view.cost)
     return f"{words} · {t('run.cost_part' if view.unpriced else 'run.cost', cost=cost)}"
 
 

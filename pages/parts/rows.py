@@ -11,11 +11,11 @@ from typing import Any
 
 import streamlit as st
 
-from pages.parts import chart, steps
+from pages.parts import chart, layout, steps
 from pages.parts import map as maps
 from pages.parts.login import owner
 from pages.parts.safe import plain, web
-from pages.parts.words import browser_lang, counted, lang, number, seconds, t
+from pages.parts.words import WORDS, browser_lang, counted, lang, number, seconds, t
 from research import (
     Finding,
     Report,
@@ -50,7 +50,7 @@ def draw(report: Report) -> None:
     for n, finding in enumerate(found):
         key = f"{report.run.id[:8]}_{n}"
         if len(found) > 1 or finding.task.query != report.run.question:
-            st.markdown(f"##### :material/database: {plain(finding.task.query, 200)}")
+            layout.section(f":material/database: {plain(finding.task.query, 200)}")
         if finding.rows and finding.rows.rows:
             _table(finding, finding.rows, key, report.run.id[:8])
             _files(finding.rows, f"{file_name(report, '')[:-1]}-rows{n + 1 if n else ''}", key)
@@ -151,21 +151,30 @@ def _columns(rows: Rows) -> dict[int, Any]:
     }
 
 
+def _named(name: str) -> dict[str, str]:
+    """The words for a column of the scenic areas, with its own name as help; others are called as they
+    are."""
+    key = f"column.{name}"
+    return {"label": t(key), "help": name} if key in WORDS else {}
+
+
 def _column(name: str, kind: str, values: Sequence[Any]) -> Any:
-    column = st.column_config
+    column, named = st.column_config, _named(name)
     known = [value for value in values if value is not None]
     if kind == "integer" and all(-(2**53) < value < 2**53 for value in known):
         plain_ = chart.is_id(name) or chart.is_year(name, values)
-        return column.NumberColumn(format="%d" if plain_ else "localized")
+        return column.NumberColumn(**named, format="%d" if plain_ else "localized")
     if kind == "number":
-        return column.NumberColumn(format="%.5f" if chart.is_coordinate(name) else None)
+        form = "%.5f" if chart.is_coordinate(name) else None
+        return column.NumberColumn(**named, format=form)
     if kind == "boolean":
-        return column.CheckboxColumn()
+        return column.CheckboxColumn(**named)
     if kind == "text" and known and all(map(web, known)):
-        return column.LinkColumn()
+        return column.LinkColumn(**named)
     if kind in ("date", "datetime"):
         return None  # a column whose texts are none of the calendar is one of text
-    return column.TextColumn(width="large" if any(len(str(v)) > 60 for v in known) else None)
+    wide = "large" if any(len(str(v)) > 60 for v in known) else None
+    return column.TextColumn(**named, width=wide)
 
 
 def caption(rows: Rows) -> str:
@@ -210,7 +219,7 @@ def _statement(finding: Finding, key: str) -> None:
     if not text:
         return
     if finding.rows:
-        st.markdown(f"##### {t('rows.statement')}")
+        layout.section(t("rows.statement"))
         st.code(text, language="sql", wrap_lines=True)
     with st.container(horizontal=True, vertical_alignment="center"):
         if finding.rows and finding.task.tool != SQL:

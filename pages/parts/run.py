@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
 from pages.parts import (
     answer,
+    asking,
     conflicts,
     coverage,
     downloads,
     effort,
+    layout,
     map,
     plan,
     progress,
     review,
     rows,
     sources,
+    support,
     trouble,
     usage,
     watch,
 )
 from pages.parts.login import owner
 from pages.parts.safe import plain
-from pages.parts.words import WORDS, local_time, number, t
+from pages.parts.words import WORDS, local_time, t
 from research import (
     MAX_QUESTION,
     CitedAnswer,
-    Options,
     Plan,
-    QuestionError,
     Report,
     Run,
     StoreError,
     cited,
     drafted,
+    onward,
     runs,
 )
 
 PAGES = Path(__file__).resolve().parents[1]
 POLL = 0.5  # seconds between looks at a run under way
 POLL_TEXT = 0.2  # the same while its answer is being written
-COLORS = {"running": "blue", "queued": "blue", "done": "green", "failed": "red"}
 
 
 def draw(run: Run) -> None:
@@ -55,94 +57,55 @@ def draw(run: Run) -> None:
         finished(run)
 
 
-def home(last: str) -> None:
-    """Which page draws runs now: under `last` it remembers the one that it has shown last."""
-    st.session_state.home = last
-
-
-def _last() -> str:
-    return str(st.session_state.get("home", "last_run"))
-
-
-def current() -> Run | None:
-    """The run of the URL, else the last one that this visitor looked at on this page."""
-    asked = st.query_params.get("run", "")
-    run_id = asked or st.session_state.get(_last(), "")
-    if not run_id:
-        return None
-    run = runs.get(run_id, owner=owner())
-    if run is None:
-        if asked:
-            st.warning(t("ask.no_run"))
-        return None
-    show(run)
-    return run
-
-
-def show(run: Run) -> None:
-    st.query_params["run"] = run.id
-    st.session_state[_last()] = run.id
-
-
-def leave() -> None:
-    st.query_params.pop("run", None)
-    for key in (_last(), "draft", "draft_question"):
-        st.session_state.pop(key, None)
-
-
-def start(
-    question: str,
-    limits: Options,
-    plan_: Plan | None = None,
-    based_on: str = "",
-    follows: str = "",
-) -> None:
-    try:
-        run = runs.start(
-            question,
-            options=limits,
-            owner=owner(),
-            plan=plan_,
-            based_on=based_on,
-            follows=follows,
-        )
-    except QuestionError as error:
-        refuse(error)
-        return
-    st.session_state.pop("draft", None)
-    show(run)
-    st.rerun()
-
-
-def refuse(error: QuestionError) -> None:
-    st.error(t(f"problem.{error.problem}", length=number(error.length), limit=number(MAX_QUESTION)))
-
-
 def head(run: Run, view: progress.View) -> None:
-    if view.typed:
-        st.subheader(t("database.typed"), anchor=False)
-        if run.active:
-            st.code(run.question, language="sql", wrap_lines=True)
-    else:
-        st.subheader(plain(run.question, 400), anchor=False)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(t(f"run.{run.status}"), color=COLORS.get(run.status, "orange"))
-        st.caption(f"{progress.summary(view, run)} · {local_time(run.created)}", width="content")
-        if run.active:
-            stopping(run, view)
+    """What was asked, how it stands, and what can be done about it."""
+    with st.container(key="asked", gap="small"):
+        if view.typed:
+            st.title(t("database.typed"), anchor=False)
+            if run.active:
+                st.code(run.question, language="sql", wrap_lines=True)
         else:
-            st.session_state.pop(f"stopping_{run.id}", None)
-            if run.resumable:
-                going_on(run)
-            elif run.status == "done":
-                if run.options.sources != ("database",):  # which has said what it knows
-                    more(run)
-                watching(run)
-            st.button(t("ask.new"), key="new", on_click=leave, icon=":material/add:")
+            st.title(plain(run.question, 400), anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if run.status != "done":
+                st.badge(t(f"run.{run.status}"), color=asking.COLORS.get(run.status, "orange"))
+            st.caption(local_time(run.created), width="content")
+            if run.active:
+                stopping(run, view)
+            else:
+                st.session_state.pop(f"stopping_{run.id}", None)
+                if run.resumable:
+                    going_on(run)
+                st.button(
+                    t("ask.new"),
+                    key="new",
+                    on_click=asking.leave,
+                    icon=":material/add:",
+                    type="tertiary",
+                )
     progress.meters(view, run)
     if run.resumable:
         note = t(f"run.{run.status}_help", error=plain(run.error))
         (st.error if run.status == "failed" else st.info)(note)
+
+
+def activity(run: Run, view: progress.View, report: Report | None = None) -> None:
+    """What the run is at or has done, behind one line: open while it searches, folded from then on.
+
+    With the `report` of a run that is over, what it has used and its plan stand there, too.
+    """
+    searching = run.active and not view.writing
+    with st.expander(
+        progress.headline(view, run),
+        expanded=searching,
+        key=f"activity_{'open' if searching else 'folded'}_{run.id[:8]}",
+        icon="spinner" if run.active else ":material/checklist:",
+    ):
+        progress.draw(view, run)
+        if report is not None:
+            usage.draw(report.usage, run.id[:8])
+            if report.plan is not None and not view.typed:
+                again(run, report.plan)
 
 
 def stopping(run: Run, view: progress.View) -> None:
@@ -181,7 +144,7 @@ def more(run: Run) -> None:
         t("run.more"), key=f"more_{run.id[:8]}", icon=":material/travel_explore:",
         help=t("run.more_help"),
     ) and (further := runs.more(run.id, owner=owner())):  # fmt: skip
-        show(further)
+        asking.show(further)
         st.rerun()
 
 
@@ -262,15 +225,15 @@ def follow(run_id: str, *, fast: bool) -> None:
         trouble.draw(error)
         return
     head(run, view)
-    if run.active and view.text:
-        draft_answer(run, view)
     if run.status == "queued" and not view.planned:
         ahead, own = runs.queue(run.id, owner=owner())
         why = t("run.turn_own" if own else "run.turn")
         when = t("run.turn_after", n=ahead) if ahead else t("run.turn_next")
         st.info(f"{why} {when}", icon=":material/hourglass_top:")
     else:
-        progress.draw(view, run)
+        activity(run, view)
+    if run.active and view.text:
+        draft_answer(run, view)
     if not run.active or fast != bool(view.text):
         st.rerun()  # the whole page, which takes longer: the last steps are on the screen by then
 
@@ -297,33 +260,41 @@ def thread(run: Run) -> None:
         )  # fmt: skip
 
 
-def follow_up(run: Run) -> None:
-    """The box in which the conversation goes on, and where it went on before."""
-    key = run.id[:8]
-    with (
-        st.form(f"follow_{key}", border=False),
-        st.container(horizontal=True, vertical_alignment="center"),
-    ):
-        question = st.text_input(
-            t("ask.follow"), key=f"follow_up_{key}", placeholder=t("ask.follow_placeholder"),
-            max_chars=MAX_QUESTION, label_visibility="collapsed",
-        )  # fmt: skip
-        go = st.form_submit_button(
-            t("ask.follow"), key=f"follow_go_{key}", icon=":material/reply:", type="primary"
+def follow_up(run: Run, suggested: Sequence[str]) -> None:
+    """Where the conversation went on, what could be asked next, and the box to ask it in."""
+    key = f"follow_up_{run.id[:8]}"
+    for turn in runs.turns(run.conversation, owner=owner()):
+        if turn.follows == run.id:
+            st.page_link(
+                PAGES / "ask.py", label=plain(turn.question, 80), icon=":material/arrow_forward:",
+                query_params={"run": turn.id},
+            )  # fmt: skip
+
+    def take(question: str) -> None:
+        st.session_state[key] = question
+
+    if suggested:
+        with st.container(key="next", gap="small"):
+            st.caption(t("ask.next"))
+            for n, question in enumerate(suggested):
+                st.button(
+                    plain(question), key=f"next_{n}_{run.id[:8]}", on_click=take, args=(question,),
+                    type="tertiary", icon=":material/subdirectory_arrow_right:",
+                )  # fmt: skip
+    if asked := str(st.session_state.pop(f"{key}_asked", "")).strip():
+        # A question, not a further report.
+        plain_ = {"sections": 0, "updates": "", "approve": False}
+        asking.start(asked, run.options.model_copy(update=plain_), follows=run.id)
+        st.session_state[key] = asked  # it was refused: it is in the box again
+
+    def submitted() -> None:
+        st.session_state[f"{key}_asked"] = st.session_state[key]
+
+    # In a container: a box at the page's own foot would have the page scroll to its end.
+    with st.container(key="follow"):
+        st.chat_input(
+            t("ask.follow_placeholder"), key=key, max_chars=MAX_QUESTION, on_submit=submitted
         )
-    if go:
-        plain_ = {
-            "sections": 0,
-            "updates": "",
-            "approve": False,
-        }  # a question, not a further report
-        start(question, run.options.model_copy(update=plain_), follows=run.id)
-    later = [turn for turn in runs.turns(run.conversation, owner=owner()) if turn.follows == run.id]
-    for turn in later:
-        st.page_link(
-            PAGES / "ask.py", label=plain(turn.question, 80), icon=":material/arrow_forward:",
-            query_params={"run": turn.id},
-        )  # fmt: skip
 
 
 def finished(run: Run) -> None:
@@ -333,6 +304,7 @@ def finished(run: Run) -> None:
     report = runs.report(run.id, owner=owner())
     if report is None:
         return
+    activity(run, view, report)
     numbered = cited(report)
     coverage.head(report)
     changed(report)
@@ -347,18 +319,34 @@ def finished(run: Run) -> None:
     else:
         outcome(report, numbered)
         rows.draw(report)
-    if run.status == "done":
-        follow_up(run)
+    toolbar(run, report, numbered)
     coverage.draw(report, numbered)
     if numbered is not None:
-        st.markdown(f"#### {t('sources.title')}")
+        layout.section(t("sources.title"))
         sources.draw(report, numbered)
-    downloads.draw(report, numbered)
-    st.markdown(f"#### {t('run.activity')}")
-    progress.draw(view, run)
-    usage.draw(report.usage, run.id[:8])
-    if report.plan is not None and not view.typed:
-        again(run, report.plan)
+    if run.status == "done":
+        follow_up(run, further(report, numbered))
+
+
+def toolbar(run: Run, report: Report, numbered: CitedAnswer | None) -> None:
+    """What can be taken away from the run, and how it can be carried further."""
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="tools"
+    ):
+        with st.container(width="content"):
+            downloads.draw(report, numbered)
+        if run.status == "done":
+            with st.container(horizontal=True, width="content", vertical_alignment="center"):
+                if run.options.sources != ("database",):  # which has said what it knows
+                    more(run)
+                watching(run)
+
+
+def further(report: Report, numbered: CitedAnswer | None) -> tuple[str, ...]:
+    """What could be asked next."""
+    if numbered is None:
+        return ()
+    return onward(report, numbered, support.of(report, numbered))
 
 
 def outcome(report: Report, numbered: CitedAnswer | None) -> None:
@@ -394,6 +382,6 @@ def again(run: Run, old: Plan) -> None:
             disabled=bool(plan.wrong(edited)),
         ):  # fmt: skip
             if edited.tasks:
-                start(run.question, run.options, edited, based_on=run.id)
+                asking.start(run.question, run.options, edited, based_on=run.id)
             else:
                 st.error(t("plan.none"))

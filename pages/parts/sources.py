@@ -13,7 +13,7 @@ from pages.parts import fragments
 from pages.parts import support as standing
 from pages.parts.answer import host, key_of
 from pages.parts.safe import plain
-from pages.parts.words import counted, number, t
+from pages.parts.words import counted, day_form, number, t
 from research import CitedAnswer, Evidence, Report, Support
 
 FEW = 6  # sources that need no filters
@@ -78,7 +78,7 @@ def draw(report: Report, cited: CitedAnswer) -> None:
             "name": st.column_config.TextColumn(t("sources.name"), width=380),
             "kind": st.column_config.TextColumn(t("sources.kind"), width=80),
             "domain": st.column_config.TextColumn(t("sources.domain"), width=150),
-            "date": st.column_config.DateColumn(t("sources.date"), format="YYYY-MM-DD", width=100),
+            "date": st.column_config.DateColumn(t("sources.date"), format=day_form(), width=115),
             "times": st.column_config.NumberColumn(t("sources.times"), width=85),
             "doubtful": st.column_config.NumberColumn(
                 t("sources.doubtful"), width=85, help=t("sources.doubtful_help")

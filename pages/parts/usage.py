@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from pages.parts.words import counted, seconds, t
+from pages.parts.words import cost_form, counted, day, money, seconds, t
 from research import Estimate, Usage, prices_as_of
 
 
@@ -13,6 +12,8 @@ def draw(usage: tuple[Usage, ...], key: str) -> None:
     """The table of a run's paid calls; nothing if there were none."""
     if not usage:
         return
+    import pandas as pd
+
     calls = pd.DataFrame([record.model_dump() for record in usage])
     # A price that is missing makes its whole row unknown, rather than too low.
     rows = calls.groupby(["stage", "model"], sort=False, as_index=False).agg(
@@ -35,10 +36,10 @@ def draw(usage: tuple[Usage, ...], key: str) -> None:
                 "input": st.column_config.NumberColumn(t("usage.input"), format="localized"),
                 "output": st.column_config.NumberColumn(t("usage.output"), format="localized"),
                 "searches": st.column_config.NumberColumn(t("usage.searches"), width="small"),
-                "cost": st.column_config.NumberColumn(t("usage.cost"), format="$%.4f"),
+                "cost": st.column_config.NumberColumn(t("usage.cost"), format=cost_form()),
             },
         )
-        st.caption(t("status.prices", date=prices_as_of().isoformat()))
+        st.caption(t("status.prices", date=day(prices_as_of())))
 
 
 def likely(estimate: Estimate) -> str:
@@ -48,6 +49,6 @@ def likely(estimate: Estimate) -> str:
         tokens = round(estimate.tokens, 1 - len(str(estimate.tokens)) + 1)
         facts.append(counted("run.token1", "run.tokens", tokens))
         unknown = estimate.cost is None
-        cost = f"{estimate.cost or 0:.2g}"
+        cost = money(estimate.cost or 0)
         facts.append(t("run.cost_unknown") if unknown else t("ask.estimate_cost", cost=cost))
     return " · ".join([*facts, seconds(estimate.seconds)])

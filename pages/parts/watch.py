@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.parts import layout
 from pages.parts.safe import plain
 from pages.parts.words import local_time, t
 from research import Change, Figure, Watch
@@ -38,7 +39,7 @@ def table(
     """The topics that are watched, each with its last report; `again` looks once more."""
     rows = [*watches]
     if rows:
-        st.markdown(f"#### {t('watch.title')}")
+        layout.section(t("watch.title"))
     for one in rows:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(

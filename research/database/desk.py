@@ -176,6 +176,23 @@ class DatabaseDesk:
         return self._values
 
 
+class LentDesk(DatabaseDesk):
+    """The same database, opened once, with a writer of one's own."""
+
+    def __init__(self, desk: DatabaseDesk, writer: Make | None) -> None:
+        self.__dict__.update(desk.__dict__)
+        self._desk, self._writer = desk, writer
+
+    async def _opened(self) -> Database:
+        return await self._desk._opened()
+
+    async def _vocabulary(self) -> Vocabulary | None:
+        return await self._desk._vocabulary()
+
+    async def _known(self) -> Values:
+        return await self._desk._known()
+
+
 def named(address: str) -> str:
     """What an attached database is called; "" for the one that ships."""
     if not address:

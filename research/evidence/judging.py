@@ -394,13 +394,19 @@ class _Case:
                 yield self._opposed(pair, near)
         everything = " ".join(n.sentence.text for n in self.chosen)
         if word := polarity.sweeping(self.sentence.text, everything, figures=bool(self.matched)):
-            yield Lack(kind="polarity", text=word)
+            yield Lack(kind="polarity", text=self._written(word))
         if word := polarity.causal(self.sentence.text, everything):
-            yield Lack(kind="polarity", text=word)
+            yield Lack(kind="polarity", text=self._written(word))
         yield from self._exchanged(known)
         keys = frozenset[str]().union(*(n.sentence.keys for n in self.chosen))
         if term := polarity.strong(self.sentence, keys):
             yield Lack(kind="polarity", text=self.text[term.start : term.end])
+
+    def _written(self, word: str) -> str:
+        """A word as the claim writes it: big letters are read as small ones."""
+        at = self.text.lower().find(word)
+        found = self.text[at : at + len(word)] if at >= 0 else ""
+        return found if found.lower() == word else self.text.strip()
 
     def _exchanged(self, known: frozenset[str]) -> Iterator[Lack]:
         """A figure that the claim gives to one name and the passage to another that the claim has too."""

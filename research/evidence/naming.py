@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-import rjieba
-
+from research import segment
 from research.evidence.lexicon import CONCEPTS, PARTS
 from research.evidence.measures import plain
 from research.evidence.reading import LONGEST_CLAIM, Reading, is_place
@@ -107,7 +106,7 @@ def _han_names(text: str) -> Iterator[Name]:
         if has_han(said):
             yield Name(said, match.start() + 1, (), exact=True)
     at = 0
-    for word, tag in rjieba.tag(text):
+    for word, tag in segment.tag(text):
         start = text.find(word, at)
         at = start + len(word) if start >= 0 else at
         concept = CONCEPTS.get(word) or CONCEPTS.get(word[:-1], "")
@@ -117,11 +116,11 @@ def _han_names(text: str) -> Iterator[Name]:
             yield Name(word, start, (), exact=True)
     for match in _SUFFIXED.finditer(text):
         said = ""
-        for piece, tag in reversed(rjieba.tag(match[0])):
+        for piece, tag in reversed(segment.tag(match[0])):
             if tag[:1] not in "njbz" and tag != "vn":
                 break
             said = piece + said
-        if len(said) > 3 and said not in CONCEPTS and len(rjieba.cut(said)) > 1:
+        if len(said) > 3 and said not in CONCEPTS and len(segment.cut(said)) > 1:
             yield Name(said, match.end() - len(said), (), exact=True)
 
 

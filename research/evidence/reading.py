@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-import rjieba
-
+from research import segment
 from research.evidence.lexicon import CONCEPTS, LONGEST, PHRASES, PLACES, SENSES
 from research.evidence.measures import Measure, measures, plain
 from research.text import HAN, LIGHT, STOP, has_han, stem
@@ -332,7 +331,7 @@ def _nested(word: str, start: int) -> Iterator[Term]:
 
 @lru_cache(50_000)
 def _cut(run: str) -> tuple[str, ...]:
-    return tuple(rjieba.cut(run, hmm=False))
+    return tuple(segment.cut(run, hmm=False))
 
 
 def is_place(key: str) -> bool:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import rjieba
-
+from research import segment
 from research.evidence.lexicon import KIN, SENSES
 from research.evidence.measures import agrees
 from research.evidence.reading import Reading, Sentence, Term, is_place
@@ -172,7 +171,7 @@ def _thing(word: str, key: str) -> bool:
     if key in _NO_THINGS or word in ("fewer", "lower", "higher", "around", "some", "large", "big"):
         return False
     if has_han(word):
-        return any(tag[:1] in "njlbi" for _, tag in rjieba.tag(word))
+        return any(tag[:1] in "njlbi" for _, tag in segment.tag(word))
     return not _NO_NOUN.search(word)
 
 

@@ -17,13 +17,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import date
+from functools import cache
 from pathlib import Path, PurePosixPath
 
-from docx.exceptions import PythonDocxError
-from docx.opc.exceptions import OpcError
 from lxml import etree
-from openpyxl.utils.exceptions import InvalidFileException
-from pypdf.errors import DependencyError, PyPdfError
 
 from research.library.formats import (
     MAX_CHARACTERS,
@@ -55,37 +52,12 @@ __all__ = [
     "Problem",
     "Section",
     "Unreadable",
+    "accepted",
     "read",
     "walk",
 ]
 
 MAX_BYTES = 50 * 1024 * 1024
-
-# What the parsers of the formats raise on damaged files; most of it is undocumented.
-_PARSER_ERRORS = (
-    PyPdfError,
-    DependencyError,
-    PythonDocxError,
-    OpcError,
-    InvalidFileException,
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    etree.LxmlError,
-    csv.Error,
-    struct.error,
-    ArithmeticError,  # with OverflowError
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,  # with KeyError and IndexError
-    MemoryError,
-    OSError,
-    RuntimeError,  # with RecursionError and NotImplementedError
-    SyntaxError,  # with ElementTree.ParseError
-    TypeError,
-    ValueError,  # with UnicodeError
-)
 
 # `warnings.catch_warnings` changes the whole process: two at once restore each other's filters.
 _ONE_AT_A_TIME = threading.Lock()
@@ -163,6 +135,11 @@ def walk(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def accepted(name: str) -> bool:
+    """Whether a file of that name is of a kind that can be read."""
+    return PurePosixPath(name).suffix.lower() in _READERS
+
+
 def _inside(path: Path, root: Path) -> bool:
     try:
         target = path.resolve()
@@ -172,12 +149,46 @@ def _inside(path: Path, root: Path) -> bool:
     return target.is_file() and not any(part.startswith(".") for part in parts)
 
 
+@cache
+def _parser_errors() -> tuple[type[Exception], ...]:
+    """What the parsers of the formats raise on damaged files; most of it is undocumented."""
+    from docx.exceptions import PythonDocxError
+    from docx.opc.exceptions import OpcError
+    from openpyxl.utils.exceptions import InvalidFileException
+    from pypdf.errors import DependencyError, PyPdfError
+
+    return (
+        PyPdfError,
+        DependencyError,
+        PythonDocxError,
+        OpcError,
+        InvalidFileException,
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+        zlib.error,
+        etree.LxmlError,
+        csv.Error,
+        struct.error,
+        ArithmeticError,  # with OverflowError
+        AssertionError,
+        AttributeError,
+        EOFError,
+        LookupError,  # with KeyError and IndexError
+        MemoryError,
+        OSError,
+        RuntimeError,  # with RecursionError and NotImplementedError
+        SyntaxError,  # with ElementTree.ParseError
+        TypeError,
+        ValueError,  # with UnicodeError
+    )
+
+
 def _parse(suffix: str, data: bytes) -> Draft:
     try:
         with _ONE_AT_A_TIME, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _READERS[suffix](data)
-    except _PARSER_ERRORS as error:
+    except _parser_errors() as error:
         kind = suffix[1:].upper()
         detail = f"The file is damaged or no {kind} file; open it, save it anew and try again."
         raise Unreadable("unreadable", detail) from error

@@ -1,6 +1,6 @@
 """One reader per file format: bytes -> `Draft`, the pieces of text a file is made of.
 
-Knows the third-party parsers and their limits. Knows nothing of file names, offsets or records, and
+Knows the third-party parsers and their limits; each is loaded with the first file of its format. Knows nothing of file names, offsets or records, and
 does not know: text in pictures (no OCR), footnotes and running heads of Word files, number formats
 of spreadsheets (25 % is stored as 0.25), or what a cell's formula would give if it was never saved.
 """
@@ -15,16 +15,15 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import docx
-import openpyxl
-import pypdf
 from lxml import etree
-from pypdf.errors import DependencyError, PyPdfError
 
 from research.records import Language
 from research.text import HAN
+
+if TYPE_CHECKING:
+    import pypdf
 
 MAX_PAGES = 2_000
 MAX_CHARACTERS = 5_000_000
@@ -265,6 +264,8 @@ def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
 
 def read_xlsx(data: bytes) -> Draft:
     """A workbook: stored values, no formulas; a sheet's first filled row names its columns."""
+    import openpyxl
+
     check_container(data, "workbook")
     draft = Draft()
     book = openpyxl.load_workbook(
@@ -376,6 +377,8 @@ def _word_blocks(body: Any) -> Iterator[Any]:
 
 def read_docx(data: bytes) -> Draft:
     """A Word file: paragraphs and tables in order, headings by style or outline level."""
+    import docx
+
     check_container(data, "document")
     document = docx.Document(io.BytesIO(data))
     styles = {style.style_id: _style_level(style) for style in document.styles}
@@ -413,13 +416,17 @@ def sensible(title: object) -> str:
 # PDF
 
 
-_BROKEN_HINTS = (PyPdfError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+def _broken_hints() -> tuple[type[Exception], ...]:
+    """What pypdf raises where what a PDF says about itself is damaged."""
+    from pypdf.errors import PyPdfError
+
+    return PyPdfError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 
 
 def _own_title(reader: pypdf.PdfReader) -> str:
     try:
         return sensible(reader.metadata.title if reader.metadata else "")
-    except _BROKEN_HINTS:  # a title is no reason to refuse the text
+    except _broken_hints():  # a title is no reason to refuse the text
         return ""
 
 
@@ -427,7 +434,7 @@ def _chapters(reader: pypdf.PdfReader) -> dict[int, str]:
     """Page -> top-level entry of the outline; pages that share chapters have none."""
     try:
         return _outline(reader)
-    except _BROKEN_HINTS:  # nor is an outline that points nowhere
+    except _broken_hints():  # nor is an outline that points nowhere
         return {}
 
 
@@ -449,6 +456,9 @@ def _outline(reader: pypdf.PdfReader) -> dict[int, str]:
 
 def read_pdf(data: bytes) -> Draft:
     """A PDF: one piece per page, lines joined that the layout broke inside a sentence."""
+    import pypdf
+    from pypdf.errors import DependencyError
+
     locked = Unreadable("encrypted", "The PDF is protected with a password; save it without.")
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))

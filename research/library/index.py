@@ -13,56 +13,25 @@ import hashlib
 import math
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+from research.library import bin, listing, unread
 from research.library.documents import walk
+from research.library.intake import Files, Intake
+from research.library.listing import Counts, Entry, Excerpt, Wanted
+from research.library.marks import marks
 from research.library.names import grams, name_key
 from research.library.prepare import Added, Prepared, prepare, sample_files, significant, storable
+from research.library.schema import MIGRATIONS
+from research.library.unread import ANYBODY, Unread
 from research.storage import Database
 from research.text import STOP, characters, tokens
-
-_MIGRATIONS = (
-    """
-    create table meta(key text primary key, value text not null);
-    create table document(
-        id integer primary key, name text not null unique, sha256 text not null,
-        title text not null, url text not null, published text, language text not null,
-        sample integer not null, added text not null, text text not null);
-    create table passage(
-        id integer primary key, document integer not null references document on delete cascade,
-        heading text not null, page integer, start integer not null, finish integer not null,
-        title_tokens text not null, body_tokens text not null, opening_tokens text not null);
-    create index passage_document on passage(document);
-    create table name(
-        key text not null, name text not null,
-        document integer not null references document on delete cascade);
-    create index name_key on name(key);
-    create index name_document on name(document);
-    create table alias(
-        key text not null, name text not null, other text not null,
-        document integer not null references document on delete cascade);
-    create index alias_key on alias(key);
-    create index alias_document on alias(document);
-    create virtual table words using fts5(
-        title_tokens, body_tokens, opening_tokens, content='passage', content_rowid='id',
-        tokenize="unicode61 remove_diacritics 0 tokenchars '.'");
-    create virtual table vocabulary using fts5vocab(words, row);
-    create trigger passage_added after insert on passage begin
-        insert into words(rowid, title_tokens, body_tokens, opening_tokens)
-        values (new.id, new.title_tokens, new.body_tokens, new.opening_tokens);
-    end;
-    create trigger passage_removed after delete on passage begin
-        insert into words(words, rowid, title_tokens, body_tokens, opening_tokens)
-        values ('delete', old.id, old.title_tokens, old.body_tokens, old.opening_tokens);
-    end;
-    """,
-)
 
 COMMON = 0.2  # a word in more than this share of passages is left out of a query with rarer words,
 FEW = 500  # unless it is in no more passages than this
@@ -92,22 +61,6 @@ class Hit:
     opening: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A document as the library lists it."""
-
-    id: int
-    name: str
-    title: str
-    url: str
-    published: date | None
-    language: str
-    sample: bool
-    added: datetime
-    passages: int
-    characters: int
-
-
 class Library:
     """The documents of one data folder. Safe for several threads and processes."""
 
@@ -117,11 +70,16 @@ class Library:
         Raises:
             StoreError: the file cannot be used.
         """
-        self._db = Database(path, _MIGRATIONS)
+        self._db = Database(path, MIGRATIONS)
         self._frequency: dict[str, int] = {}
         self._generation = -1
         self._passages = 0
         self._lock = threading.Lock()
+        self._intakes: list[Intake] = []
+        self._turn = threading.Lock()  # one intake after the other
+        if bin.due(self._db):
+            with self._db.write() as connection:
+                bin.empty(connection, old=True)
         if self._meta("sample", "on") == "on":
             self._refresh_sample()
 
@@ -137,62 +95,140 @@ class Library:
 
     # Adding and removing
 
-    def add(self, files: Iterable[tuple[str, bytes]]) -> Iterator[Added]:
+    def add(
+        self,
+        files: Iterable[tuple[str, bytes]],
+        *,
+        who: str = ANYBODY,
+        reading: Callable[[str], bool] = lambda name: True,
+    ) -> Iterator[Added]:
         """Adds files given as name and content, yielding what became of each, in order.
 
-        A file that cannot be read changes nothing; the others are added all the same.
+        A file that cannot be read changes nothing; the others are added all the same. `reading` is
+        told the name of each file before it is read, and ends the whole if it says no. What could
+        not be read is remembered for `who`.
         """
         with ThreadPoolExecutor(1, "library-store") as writer:  # stores while the next are read
             storing: list[Future[list[Added]]] = []
             for batch in _batches(files):
-                storing.append(writer.submit(self._store, self._read(batch)))
+                read = self._read(batch, reading)
+                storing.append(writer.submit(self._store, read, who))
                 if len(storing) > 1:
                     yield from storing.pop(0).result()
+                if len(read) < len(batch):
+                    break
             for stored in storing:
                 yield from stored.result()
 
-    def add_paths(self, paths: Iterable[Path]) -> Iterator[Added]:
+    def add_paths(
+        self,
+        paths: Iterable[Path],
+        *,
+        who: str = ANYBODY,
+        reading: Callable[[str], bool] = lambda name: True,
+    ) -> Iterator[Added]:
         """Adds files and whole folders by path."""
+        for path in paths:
+            for file in walk(path) if path.is_dir() else (path,):
+                if not reading(str(file)):
+                    return
+                item: Added | Prepared
+                try:
+                    [item] = self._read([(str(file.absolute()), file.read_bytes())])
+                except (OSError, ValueError) as error:  # no path may hold a NUL character
+                    reason = getattr(error, "strerror", None) or type(error).__name__
+                    name = storable(str(file))
+                    item = Added(name, "unreadable", detail=f"{storable(file.name)}: {reason}")
+                yield from self._store([item], who)
 
-        def contents() -> Iterator[tuple[str, bytes] | Added]:
-            for path in paths:
-                for file in walk(path) if path.is_dir() else (path,):
-                    try:
-                        yield str(file.absolute()), file.read_bytes()
-                    except (OSError, ValueError) as error:  # no path may hold a NUL character
-                        reason = getattr(error, "strerror", None) or type(error).__name__
-                        name = storable(file.name)
-                        yield Added(name, "unreadable", detail=f"{name}: {reason}")
-
-        for item in contents():
-            if isinstance(item, Added):
-                yield item
-            else:
-                yield from self._store(self._read([item]))
-
-    def _read(self, files: Sequence[tuple[str, bytes]]) -> list[Added | Prepared]:
-        named = [(storable(name), data) for name, data in files]
-        return [prepare(name, data, self._digest(name)) for name, data in named]
-
-    def _store(self, items: Sequence[Added | Prepared]) -> list[Added]:
-        if not any(isinstance(item, Prepared) for item in items):
-            return [item for item in items if isinstance(item, Added)]
+    def _read(
+        self,
+        files: Sequence[tuple[str, bytes]],
+        reading: Callable[[str], bool] = lambda name: True,
+    ) -> list[Added | Prepared]:
         out = []
-        with self._change() as connection:
-            for item in items:
-                if isinstance(item, Prepared):
-                    item = item.store(connection, sample=False)
-                out.append(item)
+        for name, data in files:
+            if not reading(name):
+                break
+            name = storable(name)
+            out.append(prepare(name, data, self._digest(name)))
+        return out
+
+    def _store(self, items: Sequence[Added | Prepared], who: str) -> list[Added]:
+        out = []
+        if any(isinstance(item, Prepared) for item in items):
+            with self._change() as connection:
+                for item in items:
+                    if isinstance(item, Prepared):
+                        item = item.store(connection, sample=False)
+                    out.append(item)
+                unread.note(connection, who, out)
+            return out
+        out = [item for item in items if isinstance(item, Added)]
+        if unread.news(self._db, who, out):
+            with self._db.write() as connection:
+                unread.note(connection, who, out)
         return out
 
     def _digest(self, name: str) -> str:
         rows = self._db.read("select sha256 from document where name=?", (name,))
         return str(rows[0][0]) if rows else ""
 
-    def remove(self, ids: Iterable[int]) -> None:
-        """Removes documents by id; unknown ids are ignored."""
+    def take(self, files: Files, who: str = ANYBODY) -> Intake:
+        """Begins to add files in the background; each is its name, its size and what reads it."""
+        return self._taken(Intake(self, who, files=files))
+
+    def take_paths(self, paths: Sequence[Path], who: str = ANYBODY) -> Intake:
+        """Begins to add files and folders of this machine in the background."""
+        return self._taken(Intake(self, who, paths=paths))
+
+    def _taken(self, intake: Intake) -> Intake:
+        with self._lock:
+            self._intakes = [i for i in self._intakes if i.active or i.who != intake.who]
+            self._intakes.append(intake)
+        intake.begin(self._turn)
+        return intake
+
+    def intakes(self, who: str = ANYBODY) -> list[Intake]:
+        """What somebody is adding, and what became of the last; those put away are left out."""
+        with self._lock:
+            return [i for i in self._intakes if i.who == who and not i.dismissed]
+
+    def note(self, items: Sequence[Added], who: str = ANYBODY) -> list[Added]:
+        """Remembers what could not be read."""
+        return self._store(items, who)
+
+    def unread(self, who: str = ANYBODY, limit: int = 200) -> tuple[list[Unread], int]:
+        """The files of somebody that could not be read, the latest first, and how many in all."""
+        return unread.listed(self._db, who, limit)
+
+    def dismiss(self, who: str = ANYBODY, name: str | None = None) -> None:
+        """Puts away what could not be read: one file, or all."""
+        with self._db.write() as connection:
+            unread.dismiss(connection, who, name)
+
+    def remove(self, ids: Iterable[int]) -> list[int]:
+        """Takes own documents out at once, and gives the ids of those that were there. They can be
+        put back for some days; unknown ids are ignored."""
         with self._change() as connection:
-            connection.executemany("delete from document where id=?", [(i,) for i in ids])
+            bin.empty(connection, old=True)
+            return bin.throw(connection, ids)
+
+    def put_back(self, ids: Iterable[int]) -> int:
+        """Undoes a removal; how many documents are back. One whose name is taken stays out."""
+        with self._change() as connection:
+            return bin.put_back(connection, ids)
+
+    def removed(self, limit: int = 100) -> tuple[list[bin.Removed], int]:
+        """What can be put back, the latest first, and how many documents in all."""
+        return bin.listed(self._db, limit)
+
+    def empty_bin(self) -> int:
+        """Deletes what was removed for good; how many documents that were."""
+        with self._db.write() as connection:
+            gone = bin.empty(connection)
+        self._db.reclaim()
+        return gone
 
     # The sample
 
@@ -240,18 +276,45 @@ class Library:
 
     def entries(self) -> list[Entry]:
         """All documents, the analyst's own first, by title."""
-        rows: list[Any] = self._db.read(
-            "select d.id, d.name, d.title, d.url, d.published, d.language, d.sample, d.added, "
-            "(select count(*) from passage p where p.document = d.id), length(d.text) "
-            "from document d order by d.sample, d.title"
-        )
-        return [
-            Entry(
-                row[0], row[1], row[2], row[3], _date(row[4]), row[5], bool(row[6]),
-                datetime.fromisoformat(row[7]), row[8], row[9],
-            )
-            for row in rows
-        ]  # fmt: skip
+        return listing.everything(self._db)
+
+    def listed(
+        self, wanted: Wanted, offset: int = 0, limit: int = listing.PAGE
+    ) -> tuple[list[Entry], int]:
+        """A page of the documents that are wanted, and how many there are in all."""
+        return listing.page(self._db, wanted, offset, limit)
+
+    def ids(self, wanted: Wanted) -> list[int]:
+        """The ids of all documents that are wanted."""
+        return listing.ids(self._db, wanted)
+
+    def dated(self, limit: int) -> tuple[list[Entry], int]:
+        """Documents that state a date, the newest first, and how many there are in all."""
+        return listing.dated(self._db, limit)
+
+    def sums(self) -> tuple[int, int]:
+        """How many documents are the analyst's own, and how many are samples."""
+        return listing.sums(self._db)
+
+    def counts(self, sample: bool | None = None) -> Counts:
+        """How many documents there are; by kind, language and year only own ones or samples."""
+        return listing.counts(self._db, sample)
+
+    def entry(self, document: int) -> Entry | None:
+        """One document, or None if there is none of that id."""
+        return listing.entry(self._db, document)
+
+    def excerpts(self, document: int, offset: int = 0, limit: int = 30) -> list[Excerpt]:
+        """A stretch of a document's passages, in order."""
+        return listing.excerpts(self._db, document, offset, limit)
+
+    def place(self, document: int, start: int) -> int:
+        """How many passages of a document come before the one that begins at a character."""
+        return listing.place(self._db, document, start)
+
+    def marks(self, query: str, text: str) -> list[tuple[int, int]]:
+        """Start and end of the words of a query in a text."""
+        return marks(query, text)
 
     def text(self, document: int) -> str:
         """The whole text of a document, or "" if there is none of that id."""
@@ -264,8 +327,16 @@ class Library:
             str(row[0]) for row in self._db.read("select distinct language from document")
         )
 
-    def search(self, query: str, *, subject: Sequence[str] = (), limit: int = 8) -> list[Hit]:
-        """Passages by relevance (best first). With `subject`, each mentions one of those names.
+    def search(
+        self,
+        query: str,
+        *,
+        subject: Sequence[str] = (),
+        limit: int = 8,
+        sample: bool | None = None,
+    ) -> list[Hit]:
+        """Passages by relevance (best first). With `subject`, each mentions one of those names; with
+        `sample`, only the sample's or only others are looked through.
 
         A name is mentioned by a passage if the passage, the titles above it or the opening of its
         document has all words of the name.
@@ -279,10 +350,12 @@ class Library:
             "(select substr(d.text, q.start + 1, q.finish - q.start) from passage q "
             "where q.document = d.id order by q.id limit 1) "
             "from (select rowid as id, bm25(words, 3.0, 1.0, 1.0) as rank from words "
-            "where words match ? order by rank limit ?) found "
+            "where words match ?1 and (?2 is null or ?2 = (select s.sample from passage o "
+            "join document s on s.id = o.document where o.id = words.rowid)) "
+            "order by rank limit ?3) found "
             "join passage p on p.id = found.id join document d on d.id = p.document "
             "order by found.rank, p.id",
-            (match, limit),
+            (match, None if sample is None else int(sample), limit),
         )
         return [
             Hit(
@@ -415,7 +488,29 @@ class Library:
                 break
         return out
 
+    # Everything
+
+    @property
+    def path(self) -> Path:
+        """The file of the library."""
+        return self._db.path
+
+    def clear(self) -> int:
+        """Removes all documents but the samples, what lies in the bin and what could not be read, and
+        their words from the index; how many documents they were."""
+        with self._change() as connection:
+            gone = connection.execute("delete from document where sample=0").rowcount
+            connection.execute("delete from bin_document")  # with all that hangs on it
+            connection.execute("delete from unread")
+            connection.execute("insert into words(words) values('rebuild')")
+        return int(gone)
+
     def close(self) -> None:
+        """Ends what is being added after the file at work, then closes the file."""
+        with self._lock:
+            intakes = [*self._intakes]
+        for intake in intakes:
+            intake.end()
         self._db.close()
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import lxml.html
-import trafilatura
 from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -283,6 +282,8 @@ def _add_main(draft: Draft, element: Any) -> None:
 
 def read_html(data: bytes) -> Draft:
     """A web page: its main text if that can be told apart, else all its text."""
+    import trafilatura
+
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", visible(_decode_html(data)))
     try:
         tree = lxml.html.document_fromstring(text)

@@ -11,8 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-import rjieba
-
+from research import segment
 from research.text import HAN, tokens
 
 _BRACKET = re.compile(r"[（(]([^（）()]{2,60})[）)]")
@@ -127,7 +126,7 @@ def _name_before(left: str, titles: list[str]) -> str:
 def _noun_tail(run: str) -> str:
     """The nouns that end a stretch of Chinese: 位于北京的故宫博物院 gives 故宫博物院."""
     tail: list[str] = []
-    for word, tag in reversed(rjieba.tag(run)):
+    for word, tag in reversed(segment.tag(run)):
         if not tag.startswith(("n", "j", "l", "z", "b", "vn", "i")):
             break
         tail.insert(0, word)

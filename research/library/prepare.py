@@ -15,7 +15,9 @@ from functools import lru_cache
 from importlib import resources
 from typing import Literal
 
+from research.library.bin import NEW_ID
 from research.library.documents import Document, Unreadable, read
+from research.library.listing import kind_of
 from research.library.names import aliases_of, name_key, title_names
 from research.library.passages import split
 from research.text import STOP, characters, tokens
@@ -38,6 +40,7 @@ class Added:
         "empty",
         "no text layer",
         "too large",
+        "too many",
     ]
     passages: int = 0
     detail: str = ""
@@ -61,12 +64,13 @@ class Prepared:
         doc = self.document
         replaced = connection.execute("delete from document where name=?", (doc.name,)).rowcount
         row = connection.execute(
-            "insert into document(name, sha256, title, url, published, language, sample, added, "
-            "text) values(?,?,?,?,?,?,?,?,?)",
+            "insert into document(id, name, sha256, title, url, published, language, sample, added, "
+            f"kind, passages, characters, text) values({NEW_ID},?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 doc.name, doc.sha256, doc.title, doc.url,
                 doc.published.isoformat() if doc.published else None, doc.language, int(sample),
-                datetime.now(UTC).isoformat(), doc.text,
+                datetime.now(UTC).isoformat(), kind_of(doc.name), len(self.passages),
+                len(doc.text), doc.text,
             ),
         )  # fmt: skip
         number = row.lastrowid

@@ -14,10 +14,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ValidationError
 
 from research import tracing
@@ -26,6 +24,10 @@ from research.models.roles import KEYS, Spec, usable
 from research.models.troubles import trouble
 from research.records import Say, Stage, Usage
 from research.trouble import Trouble
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_core.runnables import RunnableConfig
 
 BACKOFF = 0.5  # seconds before the second attempt; doubled for each further one
 ROOM = 400_000  # characters of a prompt that every model is taken to have room for
@@ -336,6 +338,8 @@ def no_key(spec: Spec) -> Trouble:
 
 
 def _messages(prompt: Prompt) -> list[BaseMessage]:
+    from langchain_core.messages import HumanMessage, SystemMessage
+
     return [SystemMessage(prompt.system), HumanMessage(prompt.user)]
 
 

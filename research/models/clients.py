@@ -29,8 +29,10 @@ STREAM = 5  # a whole stream may take this many times as long as one answer
 class Clients:
     """One chat model for each name, one google-genai client, one limiter for each provider."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, others: Clients | None = None) -> None:
+        """`others` are those of the process: who asks with the same key waits in the same line."""
         self.settings = settings
+        self._others = others
         self._models: dict[tuple[str, bool], BaseChatModel] = {}
         self._gemini: genai.Client | None = None
         self._limiters: dict[tuple[Provider, bool], Limiter] = {}
@@ -39,6 +41,8 @@ class Clients:
 
     def limiter(self, provider: Provider, apart: bool = False) -> Limiter:
         """The turns at a provider; a server that is set for reports alone has its own."""
+        if self._others and (apart or _account(self, provider) == _account(self._others, provider)):
+            return self._others.limiter(provider, apart)
         if (provider, apart) not in self._limiters:
             self._limiters[provider, apart] = Limiter(
                 self.settings.model_concurrency, self.settings.requests_per_minute
@@ -47,6 +51,11 @@ class Clients:
 
     def rest(self, spec: Spec, search: bool = False) -> Rest:
         """The pause that a model's quota asks for; searches of a model have a quota of their own."""
+        provider = spec.provider
+        if self._others and (
+            spec.apart or _account(self, provider) == _account(self._others, provider)
+        ):
+            return self._others.rest(spec, search)
         return self._rests.setdefault((str(spec), spec.apart, search), Rest())
 
     async def chat(self, spec: Spec) -> BaseChatModel:
@@ -75,6 +84,16 @@ class Clients:
             self._gemini.close()
         self._models.clear()
         self._gemini = None
+
+
+def _account(clients: Clients, provider: Provider) -> tuple[str, str]:
+    """Whose quota the requests to a provider count against: a key, and an address."""
+    settings = clients.settings
+    if provider == "gemini":
+        return settings.gemini_key.get_secret_value(), settings.gemini_url
+    if provider == "openai":
+        return settings.openai_key.get_secret_value(), settings.openai_url
+    return "", settings.ollama_url
 
 
 _imports = threading.Lock()

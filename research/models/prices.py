@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from research.records import Usage
+from research.records import Record, Usage
 
 _ALIASES = {
     "gemini:gemini-flash-latest": "gemini:gemini-3.8-flash",
@@ -58,3 +58,27 @@ def _price(model: str, day: date) -> dict[str, Any] | None:
             found: dict[str, Any] = period
             return found
     return None
+
+
+class Price(Record):
+    """US dollars for a million tokens that go in and that come out, and for a search. `until` is the
+    last day on which they hold, if that is known."""
+
+    input: float
+    output: float
+    search: float
+    until: date | None = None
+
+
+def price(model: str, day: date) -> Price | None:
+    """What a model ("gemini:gemini-3.8-flash") costs on a day; None if that is not known."""
+    found = _price(model, day)
+    if found is None:
+        return None
+    per = 1_000_000 / _table()["per_tokens"]
+    return Price(
+        input=found["input"] * per,
+        output=found["output"] * per,
+        search=_table()["search_usd"],
+        until=date.fromisoformat(found["until"]) if "until" in found else None,
+    )

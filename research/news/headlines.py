@@ -10,8 +10,7 @@ import unicodedata
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import rjieba
-
+from research import segment
 from research.news import words
 from research.news.quantities import Quantity, quantities
 from research.text import HAN, LIGHT, STOP, stem
@@ -281,7 +280,7 @@ def _english(run: str, titled: bool, first: bool) -> list[Token]:
 def _chinese(run: str) -> list[Token]:
     out: list[Token] = []
     loose = ""
-    for word, tag in [*rjieba.tag(run, hmm=False), ("", "x")]:
+    for word, tag in [*segment.tag(run, hmm=False), ("", "x")]:
         if len(word) == 1 and tag[:1] not in "pucey" and word not in _EMPTY_ZH:
             loose += word
             continue

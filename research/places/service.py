@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary
 from research.places import shapes
 from research.places.client import Session, connection
 from research.places.coordinates import Point, from_gcj02, metres
-from research.places.server import checked
 from research.places.shapes import Area, Lead
 from research.records import Place, Say, fingerprint, silent
 from research.settings import Settings
@@ -106,6 +105,8 @@ class Service:
         Raises:
             Trouble: there is no answer, or the arguments cannot be used.
         """
+        from research.places.server import checked
+
         given = {name: value for name, value in checked(tool, arguments).items() if value}
         body, made = await self._answer(tool, given, say)
         found = list(shapes.places(body))

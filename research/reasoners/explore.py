@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
-from typing import Any
-
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from typing import TYPE_CHECKING, Any
 
 from research.models.calls import Chat
 from research.reasoners import prompts
 from research.records import Say
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage, ToolMessage
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 _UNREADABLE = '{"error": "the arguments of this call are no JSON object"}'
@@ -36,6 +37,8 @@ async def explore(
         Trouble: the model cannot be asked.
     """
     prompt = prompts.tools_prompt(query, budget, today)
+    from langchain_core.messages import HumanMessage, SystemMessage
+
     messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     while budget > 0:
         message = await chat.act(messages, tools, "search", say)
@@ -52,4 +55,6 @@ async def explore(
 
 
 def _told(id_: str | None, name: str, said: str) -> ToolMessage:
+    from langchain_core.messages import ToolMessage
+
     return ToolMessage(prompts.fenced("result", said), tool_call_id=id_ or name, name=name)

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import rjieba
-
+from research import segment
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, Match, generic, matches
 from research.text import HAN, STOP, has_han, idle, telling, tokens
@@ -172,7 +171,7 @@ def _sought(match: Match, text: str) -> tuple[str, ...]:
 
 def _written(text: str) -> list[str]:
     wanted = telling(text)
-    pieces = rjieba.cut(text) if has_han(text) else re.findall(r"[\w'’-]+", text)
+    pieces = segment.cut(text) if has_han(text) else re.findall(r"[\w'’-]+", text)
     if has_han(text):
         return list(wanted)
     return [p for p in pieces if any(t in wanted for t in tokens(p))]
@@ -282,8 +281,8 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
 def _chinese_names(question: str) -> list[tuple[int, int, str]]:
     found = []
     at = 0
-    known = set(rjieba.cut(question, hmm=False))
-    for word, tag in rjieba.tag(question):
+    known = set(segment.cut(question, hmm=False))
+    for word, tag in segment.tag(question):
         start = question.find(word, at)
         if start < 0:
             continue
@@ -315,7 +314,7 @@ def _clauses(text: str) -> list[str]:
     out: list[str] = []
     for piece in _SPLIT.split(text):
         current = ""
-        for word in rjieba.cut(piece) if has_han(piece) else [piece]:
+        for word in segment.cut(piece) if has_han(piece) else [piece]:
             if word in _JOINS:
                 out.append(current)
                 current = ""

@@ -15,8 +15,7 @@ from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
 
-import rjieba
-
+from research import segment
 from research.text import HAN, has_han
 
 BESIDE, NEAR, WITHIN = 500, 2000, 5000  # metres around a place: right beside it, near it, in it
@@ -341,13 +340,13 @@ def _zh_is_place(place: str, rest: str, *, near: bool) -> bool:
 
 def _named(place: str) -> bool:
     """Whether a name is written like one of a place."""
-    tags = rjieba.tag(place)
+    tags = segment.tag(place)
     telling = any(tag in ("ns", "nt", "nr", "nrt", "nz", "nrfg") for _, tag in tags)
     return telling or bool(_ZH_PLACE.search(place)) or bool(re.fullmatch(r"[A-Z0-9][\w ]*", place))
 
 
 def _verbal(place: str) -> bool:
-    tags = rjieba.tag(place)
+    tags = segment.tag(place)
     return tags[-1][1][:1] in "vadpcumt" and not _named(place)
 
 

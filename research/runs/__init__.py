@@ -10,9 +10,10 @@ from __future__ import annotations
 import gc
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from research import settings as _settings
 from research.places import route
@@ -32,20 +33,33 @@ from research.records import (
     Report,
     Route,
     Run,
+    RunStatus,
     Sighting,
     Task,
     Watch,
     silent,
 )
-from research.runs import watching
+from research.runs import choices as _choices
+from research.runs import rescue, watching, wiping
+from research.runs.archive import Wanted
 from research.runs.base import Runs
+from research.runs.choices import Choice, KeyState
 from research.runs.estimate import EARLIER, Earlier
 from research.runs.estimate import Means as Calls
 from research.runs.estimate import estimate as estimated
+from research.runs.exporting import Export, Exports
 from research.runs.files import problem
+from research.runs.history import HistoryEntry, HistoryPage, RunKind
+from research.runs.holdings import Holding, holdings
+from research.runs.keys import Keys
 from research.runs.kit import Kit, now
+from research.runs.kits import Kits
 from research.runs.local import LocalRuns
+from research.runs.pace import Pace
+from research.runs.roles import ModelRole, model_table
 from research.runs.states import read, restored
+from research.runs.usages import DayUsage, by_day
+from research.runs.wiping import Wiped
 from research.settings import Settings
 from research.stages.answer import STATEMENT
 from research.stages.search import failed
@@ -69,6 +83,7 @@ class Desk:
     def __init__(self, settings: Settings) -> None:
         """Raises StoreError if the data folder cannot be used."""
         self.settings, self.kit = settings, (kit := Kit(settings))
+        self.pace = Pace(settings.starts_per_minute)
         self.library, self.clients, self.models = kit.library, kit.clients, kit.models
         self.map, self.sources, self.usual = kit.map, kit.sources, kit.usual
         engine = _remote() if settings.runs_url else LocalRuns
@@ -77,17 +92,27 @@ class Desk:
             kit.reasoner,
             kit.sources,
             kit.usual,
-            kit.closing,
+            self._closing,
             kit.store,
             kit.traces,
             kit.checker(),
         )
+        self.kits = Kits(kit, self.runs, Keys(settings.data_dir))
+        self.runs.lender = self.kits
+        self.exports = Exports(settings.data_dir / "exports", kit.store, kit.library)
+
+    async def _closing(self) -> None:
+        if "kits" in self.__dict__:
+            await self.kits.closing()
+        else:  # the engine could not be opened
+            await self.kit.closing()
 
     def estimate(self, options: Options, owner: str, plan: Plan | None) -> Estimate:
         """What a run is likely to use."""
-        web = self.kit.web.providers
+        kit = self.kits.kit(owner)
+        web = kit.web.providers
         calls = Calls(
-            models=models.models(options) if (models := self.kit.thinking(options)) else {},
+            models=models.models(options) if (models := kit.thinking(options)) else {},
             grounded=bool(web) and web[0].name == "gemini",
         )
         accounts = self.runs.store.accounts(owner, 2 * EARLIER)
@@ -104,26 +129,30 @@ class Desk:
         tongue = language(" ".join([keywords, where if isinstance(where, str) else ""]))
         named = where if isinstance(where, str) else ""
         try:
-            found = self.runs.do(self.kit.places.around(place, words, radius, tongue, silent))
+            with self.kits.open(owner) as (kit, _):
+                found = self.runs.do(kit.places.around(place, words, radius, tongue, silent))
         except Trouble as trouble:
             task = Task(id="", source="places", query=" ".join([named, *words]).strip())
-            provider = "offline" if self.map.offline else "amap"
+            provider = "offline" if kit.map.offline else "amap"
             return failed(task, trouble).model_copy(update={"provider": provider})
         self.runs.store.register(self.runs.store.look_ups(owner), found.evidence)
         return found
 
     def warm(self) -> None:
-        """Makes the clients of the models and starts the map's server in the background: the first
+        """Loads the graph, makes the clients of the models and starts the map's server: the first
         question need not wait."""
-        self.runs.begin(self.kit.warm())
+        self.runs.do(self.runs.ready())
+        self.runs.do(self.kit.warm())
 
-    def check(self) -> Sequence[Check]:
-        """A round trip to every model and every provider that is configured, and to the server that
-        the runs are given to."""
-        checks = self.runs.do(self.kit.check())
+    def check(self, owner: str = "local") -> Sequence[Check]:
+        """A round trip to every model and every provider that an owner can use, and to the server
+        that the runs are given to."""
+        with self.kits.open(owner) as (kit, _):
+            checks = self.runs.do(kit.check())
         return [*checks, *self.runs.do(self.runs.check())]
 
     def close(self) -> None:
+        self.exports.close()
         self.runs.close()
         self.library.close()
 
@@ -148,6 +177,13 @@ def desk(data_dir: Path | None = None) -> Desk:
         return _desk
 
 
+def kit(*, owner: str = "local") -> Kit:
+    """What an owner's runs work with: the settings, the models and the sources, with what the owner
+    has chosen and brought along. For a look at them; what asks somebody goes through the functions
+    here."""
+    return desk().kits.kit(owner)
+
+
 def close() -> None:
     """Interrupts what is going on and releases the data folder."""
     global _desk
@@ -155,6 +191,17 @@ def close() -> None:
         if _desk is not None:
             _desk.close()
             _desk = None
+
+
+def _at_work(owner: str) -> Runs:
+    """The runs, for what begins paid work.
+
+    Raises:
+        PaceError: the owner has started too much within a minute.
+    """
+    here = desk()
+    here.pace.start(owner)
+    return here.runs
 
 
 def start(
@@ -167,8 +214,12 @@ def start(
     follows: str = "",
     run_id: str = "",
 ) -> Run:
-    """Starts a run and returns at once. See `LocalRuns.start`."""
-    return desk().runs.start(
+    """Starts a run and returns at once. See `LocalRuns.start`.
+
+    Raises:
+        PaceError: the owner has started too much within a minute, as with all that begins paid work.
+    """
+    return _at_work(owner).start(
         question,
         options=options,
         owner=owner,
@@ -195,13 +246,14 @@ def report_on(
         QuestionError: the topic cannot be researched.
         StoreError: the run could not be stored.
     """
-    chosen = options or desk().kit.reporting()
+    mine = kit(owner=owner)
+    chosen = options or mine.reporting()
     if not chosen.sections:
-        chosen = chosen.model_copy(update={"sections": desk().settings.sections})
-    run_id = uuid.uuid4().hex
+        chosen = chosen.model_copy(update={"sections": mine.settings.sections})
+    run_id, here = uuid.uuid4().hex, _at_work(owner)
     if save:
-        desk().runs.means.files.into(run_id, save)
-    return desk().runs.start(topic, options=chosen, owner=owner, follows=follows, run_id=run_id)
+        here.means.files.into(run_id, save)
+    return here.start(topic, options=chosen, owner=owner, follows=follows, run_id=run_id)
 
 
 def ask_database(
@@ -214,14 +266,14 @@ def ask_database(
         QuestionError: there is no question, or it is too long.
         StoreError: the run could not be stored.
     """
-    here, text = desk(), question.strip()
+    text = question.strip()
     update = {"sources": ("database",), "queries": 1, "loops": 1, "approve": False}
     task = Task(
         id="1.1", source="database", query=text, part="p1", tool=STATEMENT if statement else ""
     )
-    return here.runs.start(
+    return _at_work(owner).start(
         question,
-        options=here.usual().model_copy(update=update),
+        options=kit(owner=owner).usual().model_copy(update=update),
         owner=owner,
         plan=Plan(parts=(Part(id="p1", subject="", text=text),), tasks=(task,)),
         run_id=run_id,
@@ -245,6 +297,58 @@ def unconfirm(question: str, *, owner: str = "local") -> None:
     """Takes back that the statement of a question is right."""
     here = desk()
     here.runs.store.unconfirm(owner, here.kit.database.base, question)
+
+
+def prefer(name: str, value: object, *, owner: str = "local") -> None:
+    """Remembers what somebody has chosen under a name, as JSON; None forgets it. No keys belong here."""
+    desk().runs.store.prefer(owner, name, value)
+
+
+def preferences(*, owner: str = "local") -> dict[str, Any]:
+    """What somebody has chosen, by name."""
+    return desk().runs.store.preferences(owner)
+
+
+def choices(*, owner: str = "local") -> Sequence[Choice]:
+    """Every setting that an owner can choose, as the owner has it."""
+    return _choices.choices(desk().kits, owner)
+
+
+def choose(values: Mapping[str, str], *, owner: str = "local") -> dict[str, str]:
+    """Keeps what an owner has chosen, by the name of the setting; a blank value is the environment's.
+    Returns what is wrong, by name; then nothing is kept."""
+    return _choices.choose(desk().kits, values, owner)
+
+
+def reset(*, owner: str = "local") -> None:
+    """Forgets all that an owner has chosen of the settings. Keys stay."""
+    _choices.reset(desk().kits, owner)
+
+
+def key_states(*, owner: str = "local") -> Sequence[KeyState]:
+    """Where each key is that an owner may bring along; none where the runs are worked on elsewhere."""
+    return _choices.key_states(desk().kits, owner)
+
+
+def bring(
+    values: Mapping[str, str], *, remember: bool = False, owner: str = "local"
+) -> dict[str, str]:
+    """Takes in keys of an owner's: for as long as the process lives, or with `remember` in a file that
+    only the owner of the process can read. Returns what is wrong, by name; then none was taken.
+
+    Raises:
+        OSError: the file cannot be written; none was taken.
+    """
+    return _choices.bring(desk().kits, values, owner, remember=remember)
+
+
+def forget_key(name: str, *, owner: str = "local") -> None:
+    """Forgets a key that an owner has brought along. What is under way with it goes on with it.
+
+    Raises:
+        OSError: the file of the remembered keys cannot be written.
+    """
+    _choices.forget_key(desk().kits, name, owner)
 
 
 def load(path: Path, *, owner: str = "local", save: Path | None = None) -> Run:
@@ -283,7 +387,7 @@ def plan(
     question: str, *, options: Options | None = None, follows: str = "", owner: str = "local"
 ) -> Plan:
     """The plan that a run of this question would begin with; nothing is searched."""
-    return desk().runs.plan(question, options=options, follows=follows, owner=owner)
+    return _at_work(owner).plan(question, options=options, follows=follows, owner=owner)
 
 
 def estimate(
@@ -292,7 +396,7 @@ def estimate(
     """What a run of these limits, and of this plan if there is one, is likely to use: from the
     settings, and from what the owner's finished runs with the same models have used."""
     here = desk()
-    return here.estimate(options or here.usual(), owner, plan)
+    return here.estimate(options or kit(owner=owner).usual(), owner, plan)
 
 
 def follow(run_id: str, after: int = 0, *, owner: str = "local") -> Iterator[Event]:
@@ -312,7 +416,7 @@ def stop(run_id: str, *, write: bool = False, owner: str = "local") -> None:
 
 def resume(run_id: str, *, write: bool = False, owner: str = "local") -> Run | None:
     """Goes on with a stopped, interrupted or failed run; with `write`, without another search."""
-    return desk().runs.resume(run_id, write=write, owner=owner)
+    return _at_work(owner).resume(run_id, write=write, owner=owner)
 
 
 def approve(
@@ -323,12 +427,12 @@ def approve(
     owner: str = "local",
 ) -> Run | None:
     """Goes on with a run that waits for its plan, with the plan and the limits that are given."""
-    return desk().runs.approve(run_id, plan=plan, options=options, owner=owner)
+    return _at_work(owner).approve(run_id, plan=plan, options=options, owner=owner)
 
 
 def more(run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
     """A further run that looks for what a finished one still lacks. It repeats no search."""
-    return desk().runs.more(run_id, rounds=rounds, owner=owner)
+    return _at_work(owner).more(run_id, rounds=rounds, owner=owner)
 
 
 def list(*, owner: str = "local", limit: int = 200) -> Sequence[Run]:
@@ -366,8 +470,63 @@ def label(
         store.label(conversation, title=title, pinned=pinned)
 
 
+def history(
+    words: str = "",
+    *,
+    statuses: Sequence[RunStatus] = (),
+    kind: RunKind | Literal[""] = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    tag: str = "",
+    pinned: bool = False,
+    limit: int = 20,
+    offset: int = 0,
+    owner: str = "local",
+) -> HistoryPage:
+    """An owner's conversations whose runs have all of some `words` in their questions, answers or
+    sources, in their titles or tags: those that are pinned first, then the latest. One of the
+    `statuses` (at most three), runs that began from `since` on and before `until`."""
+    wanted = Wanted(words, statuses, kind, since, until, tag, pinned)
+    return desk().runs.history(wanted, limit=limit, offset=offset, owner=owner)
+
+
+def tag(conversation: str, tags: Sequence[str], *, owner: str = "local") -> Sequence[str]:
+    """Gives a conversation these tags and no others; returns them as they are kept: without "#", once
+    each, at most ten of 40 characters."""
+    store = desk().runs.store
+    if not store.turns(conversation, owner):
+        return ()
+    return store.archive.tag(owner, conversation, tags)
+
+
+def tags(*, owner: str = "local") -> Sequence[str]:
+    """The tags that an owner uses, the most used first."""
+    return desk().runs.store.archive.tags(owner)
+
+
+def discard(conversation: str, *, owner: str = "local") -> None:
+    """Puts a conversation into the bin, where nothing but `restore` and `forget` finds it; it is
+    deleted there after 30 days. What is going on in it is stopped."""
+    desk().runs.discard(conversation, owner=owner)
+
+
+def restore(conversation: str, *, owner: str = "local") -> None:
+    """Takes a conversation out of the bin again."""
+    desk().runs.restore(conversation, owner=owner)
+
+
+def binned(*, owner: str = "local") -> Sequence[HistoryEntry]:
+    """What lies in an owner's bin, what was put there last first."""
+    return desk().runs.binned(owner=owner)
+
+
+def empty_bin(*, owner: str = "local") -> None:
+    """Deletes for good what lies in an owner's bin."""
+    desk().runs.empty_bin(owner=owner)
+
+
 def forget(conversation: str, *, owner: str = "local") -> None:
-    """Deletes a conversation with all that its runs have found."""
+    """Deletes a conversation for good, with all that its runs have found; one in the bin, too."""
     desk().runs.forget(conversation, owner=owner)
 
 
@@ -402,7 +561,7 @@ def look_again(watch_id: str, *, owner: str = "local") -> Run:
     Raises:
         Unwatchable: there is no such watch.
     """
-    return watching.look_again(desk().runs, watch_id, owner)
+    return watching.look_again(_at_work(owner), watch_id, owner)
 
 
 def report(run_id: str, *, owner: str = "local") -> Report | None:
@@ -410,9 +569,9 @@ def report(run_id: str, *, owner: str = "local") -> Report | None:
     return desk().runs.report(run_id, owner=owner)
 
 
-def readiness() -> dict[str, Readiness]:
-    """What each source can do now, by name."""
-    return {name: source.ready() for name, source in desk().sources.items()}
+def readiness(*, owner: str = "local") -> dict[str, Readiness]:
+    """What each source can do now for an owner, by name."""
+    return {name: source.ready() for name, source in kit(owner=owner).sources.items()}
 
 
 def places(*, owner: str = "local") -> Sequence[Sighting]:
@@ -428,30 +587,97 @@ def nearby(
     return desk().nearby(where, keywords, radius, owner)
 
 
-def day(places: Sequence[Place]) -> Route:
+def day(places: Sequence[Place], *, owner: str = "local") -> Route:
     """The places in the order of a day that begins at the first, and the ways between them."""
     here = desk()
-    return here.runs.do(route.day(here.map, places))
+    with here.kits.open(owner) as (kit, _):
+        return here.runs.do(route.day(kit.map, places))
 
 
-def quota() -> tuple[int, int] | None:
-    """How many searches for places are left today, and of how many; None if they are not limited."""
-    return desk().map.left()
+def quota(*, owner: str = "local") -> tuple[int, int] | None:
+    """How many searches for places an owner has left today, and of how many; None if they are not
+    limited."""
+    return kit(owner=owner).map.left()
 
 
 def settle() -> None:
     """For a process that lasts: the garbage collector leaves alone what never dies, and comes
-    less often. Called once, when everything is imported."""
+    less often. Called when everything is imported."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
 
 def warm() -> None:
-    """Loads in the background what the first question would have to wait for."""
+    """Loads what the first question would have to wait for."""
     desk().warm()
 
 
-def check() -> Sequence[Check]:
-    """Asks every model and every search provider for something small. Some of it may cost money."""
-    return desk().check()
+def check(*, owner: str = "local") -> Sequence[Check]:
+    """Asks every model and every search provider that an owner can use for something small. Some of
+    it may cost money."""
+    return desk().check(owner)
+
+
+def model_roles(*, owner: str = "local") -> Sequence[ModelRole]:
+    """Which model does what for an owner, what it lacks and what it costs; nothing if none is set."""
+    return model_table(kit(owner=owner), now().date())
+
+
+def usage(*, since: datetime, zone: tzinfo = UTC, owner: str = "local") -> Sequence[DayUsage]:
+    """What an owner's runs have used since a time, by day of a time zone, stage and model."""
+    return by_day(desk().runs.store, owner, since, zone)
+
+
+def stored() -> Sequence[Holding]:
+    """What is stored for everybody, where, and how large it is."""
+    here = desk()
+    counts = here.library.counts()
+    documents = counts.own + counts.sample
+    remote = bool(here.settings.runs_url)
+    return holdings(here.settings, here.runs.store, documents, remote=remote)
+
+
+def export(*, language: str = "en", library: bool = False, owner: str = "local") -> Export:
+    """Begins to write all of an owner's runs into one file, with the own documents of the `library`
+    if they are wanted, and returns at once. See `exported`."""
+    return desk().exports.start(owner, language, library=library)
+
+
+def exported(*, owner: str = "local") -> Export | None:
+    """How far the export of an owner's runs has come; None if there is none."""
+    return desk().exports.state(owner)
+
+
+def discard_export(*, owner: str = "local") -> None:
+    """Deletes the file of an owner's export, or gives up writing it."""
+    desk().exports.discard(owner)
+
+
+def wipe(*, caches: bool = False, library: bool = False, owner: str = "local") -> Wiped:
+    """Deletes everything of an owner, and the bytes of it; what is under way is stopped first. With
+    `caches` also the kept answers of services, and with `library` all documents but the samples:
+    both are everybody's.
+
+    Raises:
+        StillRunning: a run does not stop; nothing was deleted.
+        StoreError: the store cannot be used.
+        OSError: the file of remembered keys cannot be written; all else is gone.
+    """
+    here = desk()
+    here.exports.discard(owner)
+    wiped = wiping.wipe(here.runs, owner, caches=caches, library=here.library if library else None)
+    _choices.forget_all(here.kits, owner)
+    return wiped
+
+
+def set_aside(path: Path) -> Path:
+    """Renames a damaged file of the data folder, so that a new one is begun; returns where it is.
+    What is going on is interrupted.
+
+    Raises:
+        ValueError: the file is not damaged.
+        OSError: it cannot be renamed.
+    """
+    close()
+    return rescue.set_aside(path)

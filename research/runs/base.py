@@ -10,11 +10,14 @@ import logging
 import threading
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterator
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol, TypeVar
 
 from research.records import Check, Draft, Event, Options, Plan, Report, Run, silent
+from research.runs.archive import Wanted
+from research.runs.history import HistoryEntry, HistoryPage
 from research.runs.live import Means
 from research.runs.loop import Loop
 from research.runs.memory import before
@@ -26,8 +29,22 @@ log = logging.getLogger(__name__)
 
 MAX_LOOPS = 10
 MAX_REFLECTIONS = 10
+KEPT = timedelta(days=30)  # that a conversation lies in the bin
 WATCH = 0.5  # seconds between looks at what other processes have done or ask for
 _T = TypeVar("_T")
+
+
+class Lender(Protocol):
+    """Who has means for those that have chosen something of their own."""
+
+    def using(self, owner: str) -> AbstractContextManager[Means]:
+        """The means of an owner, kept open for so long."""
+
+    def usual(self, owner: str) -> Options:
+        """The limits of an owner's run that brings none."""
+
+    def released(self) -> None:
+        """A run is over; called on the loop."""
 
 
 class Runs(ABC):
@@ -45,6 +62,7 @@ class Runs(ABC):
         self._usual = usual or (lambda: means.settings.options)
         self._closing = closing
         self._news = threading.Condition()
+        self.lender: Lender | None = None
         self.loop = Loop("sightline-runs")
 
     def begin(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -55,6 +73,22 @@ class Runs(ABC):
         """Runs something on the loop of the runs, where their clients live, and waits for it."""
         return self.loop.do(coroutine)
 
+    def using(self, owner: str) -> AbstractContextManager[Means]:
+        """What is worked with for an owner, kept open for so long."""
+        return self.lender.using(owner) if self.lender else nullcontext(self.means)
+
+    def usual(self, owner: str) -> Options:
+        """The limits of an owner's run that brings none."""
+        return self.lender.usual(owner) if self.lender else self._usual()
+
+    def at_work(self) -> list[Means]:
+        """What the runs under way in this process work with."""
+        return []
+
+    def _released(self) -> None:
+        if self.lender:
+            self.lender.released()
+
     @property
     def limited(self) -> bool:
         """Whether only so many runs may go on at once."""
@@ -62,6 +96,9 @@ class Runs(ABC):
         return bool(settings.runs_at_once or settings.runs_each)
 
     # What an engine does
+
+    async def ready(self) -> None:  # noqa: B027 - some have nothing to load
+        """Loads what the first run would have to wait for."""
 
     @abstractmethod
     def _engine_of(self, run_id: str) -> str:
@@ -120,7 +157,7 @@ class Runs(ABC):
             StoreError: the run could not be stored; nothing was started.
         """
         understand(question)
-        options = options or self._usual()
+        options = options or self.usual(owner)
         self._hold(options)
         if run_id and (known := self.get(run_id, owner=owner)):
             return known
@@ -195,11 +232,12 @@ class Runs(ABC):
         Raises:
             QuestionError: the question cannot be researched.
         """
-        asked, limits = understand(question), options or self._usual()
+        asked, limits = understand(question), options or self.usual(owner)
         if follows and (parent := self.get(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
             asked = asked.model_copy(update={"before": before(self.store, run)})
-        plan = self.do(make_plan(asked, self.means.reasoner, limits, silent))
+        with self.using(owner) as means:
+            plan = self.do(make_plan(asked, means.reasoner, limits, silent))
         return own_words(asked, limits) if isinstance(plan, Draft) else plan
 
     def events(self, run_id: str, after: int = 0, *, owner: str = "local") -> list[Event]:
@@ -272,12 +310,10 @@ class Runs(ABC):
 
     def get(self, run_id: str, *, owner: str = "local") -> Run | None:
         """A run by id; none of another owner."""
-        run = self.store.run(run_id)
-        if run is None or run.owner != owner:
-            return None
-        if run.active:
+        run = self.store.own(run_id, owner)
+        if run and run.active:
             self._look_after(run)
-            run = self.store.run(run_id)
+            run = self.store.own(run_id, owner)
         return run
 
     def queue(self, run_id: str, *, owner: str = "local") -> tuple[int, bool]:
@@ -292,14 +328,61 @@ class Runs(ABC):
         run = self.get(run_id, owner=owner)
         return self.store.report(run) if run else None
 
+    def history(
+        self, wanted: Wanted, *, limit: int = 20, offset: int = 0, owner: str = "local"
+    ) -> HistoryPage:
+        """A page of an owner's conversations that have what is wanted."""
+        self._look_after()
+        return self.store.archive.page(owner, wanted, limit, offset)
+
     def forget(self, conversation: str, *, owner: str = "local") -> None:
-        """Deletes a conversation: its runs, their evidence, answers and checkpoints. What is going
-        on is stopped first."""
-        for run in self.store.turns(conversation, owner):
-            self.stop(run.id, owner=owner)
-            for _ in self.follow(run.id, owner=owner):
-                pass
+        """Deletes a conversation for good, wherever it lies: its runs, their evidence, answers and
+        checkpoints. What is going on is stopped first."""
+        for run in self.store.all_turns(conversation, owner):
+            if run.active:
+                self._look_after(run)
+                self._end(run, write=False)
+                self._await_end(run.id)
         for run_id in self.store.forget(conversation, owner):
             self.do(self._clean(run_id))
         self.store.database.reclaim()
         self.do(self._reclaim())
+
+    def _await_end(self, run_id: str) -> None:
+        while (run := self.store.run(run_id)) and run.active:
+            with self._news:
+                self._news.wait(WATCH / 2)
+            self._look_after(run)
+
+    # The bin
+
+    def discard(self, conversation: str, *, owner: str = "local") -> None:
+        """Puts a conversation into the bin: it is in no list any more, and its ids are unknown. What
+        is going on is stopped; nothing waits for that."""
+        turns = self.store.turns(conversation, owner)
+        for run in turns:
+            self.stop(run.id, owner=owner)
+        if turns:
+            self.store.archive.discard(conversation, datetime.now(UTC))
+
+    def restore(self, conversation: str, *, owner: str = "local") -> None:
+        """Takes a conversation out of the bin again."""
+        if self.store.all_turns(conversation, owner):
+            self.store.archive.restore(conversation)
+
+    def binned(self, *, owner: str = "local") -> Sequence[HistoryEntry]:
+        """What lies in the bin, what was put there last first. What has lain there too long is
+        deleted."""
+        self.expire(owner)
+        return self.store.archive.binned(owner)
+
+    def empty_bin(self, *, owner: str = "local") -> None:
+        """Deletes for good what lies in the bin."""
+        for entry in self.store.archive.binned(owner):
+            self.forget(entry.id, owner=owner)
+
+    def expire(self, owner: str = "") -> None:
+        """Deletes for good what has lain in the bin for `KEPT`, of an owner or of all."""
+        for conversation, whose in self.store.archive.expired(datetime.now(UTC) - KEPT):
+            if owner in ("", whose):
+                self.forget(conversation, owner=whose)

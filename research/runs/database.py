@@ -51,7 +51,8 @@ def ask_database(question: str) -> DatabaseAnswer:
         raise ValueError("There is no question.")
     here = engine.desk()
     try:
-        outcome = here.runs.do(here.kit.database.ask(question.strip(), silent, "local"))
+        with here.kits.open("local") as (kit, _):
+            outcome = here.runs.do(kit.database.ask(question.strip(), silent, "local"))
     except Trouble as trouble:
         outcome = Outcome(status="failed", question=question, problem=trouble.message)
     return answered(outcome)

@@ -19,7 +19,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from research.evidence.citations import cited
-from research.export.markdown import report_markdown
 from research.records import Run
 from research.runs.states import identity, state
 from research.runs.store import Store
@@ -70,6 +69,8 @@ class Files:
         report = self._store.report(run)
         if folder is None or report.answer is None:
             return None
+        from research.export.markdown import report_markdown
+
         text = report_markdown(report, cited(report))
         made = report.answer.made
         path = claimed(folder, f"deep_search_report_{safe(run.question)}_{stamp(made)}", "md")

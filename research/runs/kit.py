@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from research.database.desk import DatabaseDesk, named
+from research.database.desk import DatabaseDesk, LentDesk, named
 from research.library.index import Library
 from research.models.clients import Clients
-from research.models.roles import available
+from research.models.roles import available, parse
 from research.news.feeds import Feeds
 from research.news.gdelt import GDELT
 from research.news.tavily import TavilyNews
@@ -26,7 +26,7 @@ from research.records import Check, Options
 from research.runs.check import connections
 from research.runs.live import Means
 from research.runs.store import Store
-from research.settings import Settings, forget_old_tracing
+from research.settings import Role, Settings, forget_old_tracing
 from research.sources import Source
 from research.sources.database import DatabaseSource
 from research.sources.library import LibrarySource
@@ -63,22 +63,32 @@ def _reader() -> PageReader:
 class Kit:
     """The sources and the reasoner that the settings name, with the library and the map."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Raises StoreError if the data folder or the database cannot be used."""
+    traces: Tracing
+    library: Library
+    clients: Clients
+    store: Store
+    _reader: PageReader | None
+
+    def __init__(self, settings: Settings, desk: Kit | None = None) -> None:
+        """`desk` is the kit of the process, for one that is somebody's own: they have the store, the
+        library, the traces, the reader of pages and the opened database in common.
+
+        Raises StoreError if the data folder or the database cannot be used."""
         conceal(settings.secrets)
         keep_from_langsmith()
         forget_old_tracing()
-        self.traces = Tracing(settings.traces_url)
+        self._desk = desk
+        self.traces = desk.traces if desk else Tracing(settings.traces_url)
         self.settings = settings
-        self.library = Library(settings.data_dir / "library.db")
-        self.clients = Clients(settings)
-        llm = LLM(self.clients, now)
+        self.library = desk.library if desk else Library(settings.data_dir / "library.db")
+        self.clients = Clients(settings, desk.clients if desk else None)
+        llm = self._llm = LLM(self.clients, now)
         self.models = llm if available(settings) else None
         self.reporters = llm if self.models or llm.reporter else None
-        self._reader = _reader() if settings.pages_per_search else None
+        self._reader = desk._reader if desk else _reader() if settings.pages_per_search else None
         self.web = self._web_source()
         self.news = self._news_source()
-        self.store = Store(settings.store)
+        self.store = desk.store if desk else Store(settings.store)
         self.map = Service(settings, self.store, now)
         self.database = self._database()
         self.places = self._places_source()
@@ -88,6 +98,18 @@ class Kit:
             for source in (self.web, self.news, self.places, self._database_source(), library)
         }
         self.reasoner = self._reasoner()
+
+    def table(self) -> Sequence[tuple[Role, str, str, str]]:
+        """Each role, its setting, its model, and the setting that it lacks, if any."""
+        return self._llm.table()
+
+    def borrowed(self, names: Collection[str]) -> tuple[str, ...]:
+        """Those of some keys, by name, that the models need."""
+        specs = [spec for _, _, spec, _ in self.table()]
+        if self.settings.check_model:
+            specs.append(str(parse(self.settings.check_model)))
+        asked = {spec.partition(":")[0].upper() for spec in specs}
+        return tuple(sorted(name for name in names if name.partition("_")[0] in asked))
 
     @property
     def means(self) -> Means:
@@ -107,6 +129,9 @@ class Kit:
 
         The sample documents are left out where there is anything better.
         """
+        chosen = tuple(filter(None, self.settings.usual_sources.split(",")))
+        if chosen:
+            return self.settings.options.model_copy(update={"sources": chosen})
         own = self._has_documents()
         web = self.web.ready().state == "live"
         places = self.places.ready().state != "missing"
@@ -118,7 +143,10 @@ class Kit:
         """The limits of a report on the news that brings none: it looks for news, and where there is
         none to be had, in the analyst's documents."""
         settings = self.settings
+        sources: tuple[str, ...]
         sources = ("news",) if self.news.ready().state == "live" else ("library",)
+        if settings.report_sources:
+            sources = tuple(settings.report_sources.split(","))
         update = {
             "sources": sources, "sections": settings.sections, "reflections": settings.reflections
         }  # fmt: skip
@@ -181,10 +209,13 @@ class Kit:
     def _database(self) -> DatabaseDesk:
         models = self.models
         settings = self.settings
+        writer = partial(SQLWriter, models) if models else None
+        if self._desk:
+            return LentDesk(self._desk.database, writer)
         return DatabaseDesk(
             settings.database_url.get_secret_value(),
             settings.data_dir,
-            partial(SQLWriter, models) if models else None,
+            writer,
             pairs=self.store.confirmed,
             samples=settings.database_samples == "on",
             seconds=settings.database_timeout,
@@ -240,6 +271,6 @@ class Kit:
         await self.web.close()
         await self.news.close()
         await self.places.close()
-        if self._reader:
+        if self._reader and not self._desk:
             await self._reader.close()
         await self.clients.close()

@@ -7,9 +7,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from research.graph import Context
+from pydantic import SecretStr
+
 from research.models.prices import priced
 from research.reasoners import Checker, Reasoner
 from research.records import Answer, Plan, Reflection, Report, Run, RunStatus, Usage
@@ -18,13 +19,16 @@ from research.runs.ledger import RunLedger
 from research.runs.memory import before
 from research.runs.store import Lost, Store
 from research.runs.together import Together
-from research.settings import Settings
+from research.settings import KEYS, Settings
 from research.sources import Owned, Source
 from research.stages.answer import Unwritten
 from research.stages.budget import Meter, worked
 from research.stages.update import Earlier
 from research.storage import StoreError, explained
 from research.tracing import Trace, Tracing, spent
+
+if TYPE_CHECKING:
+    from research.graph import Context
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +37,10 @@ FLUSH_TEXT = 0.1  # the same for a text that is being written
 UPDATED = 10  # reports of one topic that are looked at for what is known
 STEPS = frozenset({"status", "plan", "found", "section", "usage", "answer"})  # change the state
 AGAIN = 0.5  # seconds until events that could not be written are tried once more
+
+
+class Keyless(RuntimeError):
+    """A run was begun with a key of its owner's that is not there any more."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +53,43 @@ class Means:
     sources: Mapping[str, Source]
     traces: Tracing = field(default_factory=Tracing)
     checker: Checker | None = None
+    asks: bool = False
+    keys: tuple[str, ...] = ()
     together: Together = field(init=False)
     files: Files = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "files", Files(self.settings, self.store))
         object.__setattr__(self, "together", Together(self.store.database))
+
+    def lent(
+        self,
+        settings: Settings,
+        reasoner: Reasoner,
+        sources: Mapping[str, Source],
+        checker: Checker | None,
+        *,
+        asks: bool,
+        keys: Sequence[str] = (),
+    ) -> Means:
+        """Means of somebody's own, with the store, the files and the traces of these. `asks` says
+        whether there is a model to ask, `keys` names those that it needs and that its owner has
+        brought along."""
+        means = Means(
+            settings, self.store, reasoner, sources, self.traces, checker, asks, tuple(keys)
+        )
+        object.__setattr__(means, "files", self.files)
+        object.__setattr__(means, "together", self.together)
+        return means
+
+    def lacking(self, keys: Sequence[str]) -> list[str]:
+        """Those of some keys, by name, that are neither set nor brought along now."""
+        fields = ((name, getattr(self.settings, KEYS[name], "")) for name in keys if name in KEYS)
+        return [
+            name
+            for name, value in fields
+            if not (value.get_secret_value() if isinstance(value, SecretStr) else value)
+        ]
 
     def sources_of(self, owner: str) -> dict[str, Source]:
         """The sources for the runs of an owner."""
@@ -65,7 +104,7 @@ class Means:
             error = self.store.database.explained(error)
         elif isinstance(error, OSError):
             error = explained(error, self.settings.data_dir)
-        if isinstance(error, StoreError | Unwritten):
+        if isinstance(error, StoreError | Unwritten | Keyless):
             return str(error)
         return f"{type(error).__name__}; the log has the details"
 
@@ -103,6 +142,33 @@ class Live:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = False  # since its state was saved
         self._closed = False
+        self._queued = False  # all that is said until it is written will be written
+
+    @property
+    def means(self) -> Means:
+        """What the run works with."""
+        return self._means
+
+    def equip(self, means: Means) -> None:
+        """What the run works with from now on: that of its owner, as it is when the work begins.
+
+        Raises:
+            Keyless: its models were asked with a key that is not there any more.
+        """
+        self._means = means
+        if not self.resumed or means.asks:
+            return
+        told = [event.data for event in means.store.events(self.run.id) if event.kind == "status"]
+        if lost := means.lacking(sorted({name for data in told for name in data.get("keys", ())})):
+            raise Keyless(
+                f"{', '.join(lost)} is needed to go on and is not set any more. Enter it on the "
+                "Settings page, then resume: what was found is kept."
+            )
+
+    def begun(self) -> None:
+        """Says that the run is under way, and which keys of its owner's it is begun with, by name."""
+        keys = {"keys": list(self._means.keys)} if self._means.keys else {}
+        self.emit("status", status="running", **keys)
 
     # The account
 
@@ -134,6 +200,8 @@ class Live:
 
     def context(self) -> Context:
         """What the graph works with."""
+        from research.graph import Context
+
         run, means = self.run, self._means
         hours = 0.0 if run.options.updates else means.settings.cache_hours  # what is new is wanted
         ledger = RunLedger(
@@ -252,13 +320,16 @@ class Live:
 
     def _flush(self) -> None:
         self._timer = None
-        if self.taken or not self._buffer:
+        if self.taken or self._queued or not self._buffer:
             return
+        self._queued = True
         writing = self._means.together.add(*self._writing())
         writing.add_done_callback(self._flushed)
 
     def _flushed(self, writing: asyncio.Future[None]) -> None:
         error = writing.exception()
+        if error:
+            self._queued = False
         if isinstance(error, Lost):
             self._gone()
         elif error:  # it is kept for the next time
@@ -293,7 +364,7 @@ class Live:
 
         def act() -> None:
             nonlocal written
-            written = len(self._buffer)
+            written, self._queued = len(self._buffer), False
             with store.database.write():
                 store.append(run_id, self._buffer, status, error, engine=self.engine)
                 if self._outcome:

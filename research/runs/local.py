@@ -11,23 +11,25 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.runnables import RunnableConfig
-
-from research.graph import RECURSION_LIMIT, build
 from research.reasoners import Checker, Reasoner
 from research.records import Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
 from research.runs.checkpoints import checkpoints
 from research.runs.engine import SERVED, joined
-from research.runs.live import Live, Means
+from research.runs.live import Keyless, Live, Means
 from research.runs.store import WRITE, Store
 from research.settings import Settings
 from research.sources import Source
 from research.stages.answer import Unwritten
 from research.storage import StoreError
 from research.tracing import Tracing
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +71,7 @@ class LocalRuns(Runs):
         self._lock = threading.Lock()
         self._unsaved: dict[str, tuple[Live, RunStatus, str]] = {}
         self._watcher: asyncio.Task[None] | None = None
+        self._compiled: CompiledStateGraph[Any, Any, Any, Any] | None = None
         try:
             self._checkpoints = checkpoints(store.database)
             self.do(self._open())
@@ -76,12 +79,26 @@ class LocalRuns(Runs):
             self.close()
             raise
         self._look_after()
+        self.expire()
+        store.archive.fill()
 
     async def _open(self) -> None:
         await self._checkpoints.open()
-        nodes = {name: source.node for name, source in self.means.sources.items()}
-        self._graph = build(nodes).compile(checkpointer=self._checkpoints.saver)
         self._watcher = self.loop.raw.create_task(self._watch())
+
+    async def ready(self) -> None:
+        """Loads the graph, as the first run would."""
+        await self._graph()
+
+    async def _graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+        """The graph. It is loaded with the first call, beside what goes on."""
+        if self._compiled is None:
+            await asyncio.to_thread(_loaded)
+            saver = await self._checkpoints.saver()
+            if self._compiled is None:
+                nodes = {name: source.node for name, source in self.means.sources.items()}
+                self._compiled = _loaded().build(nodes).compile(checkpointer=saver)
+        return self._compiled
 
     def get(self, run_id: str, *, owner: str = "local") -> Run | None:
         """A run by id; none of another owner."""
@@ -119,6 +136,10 @@ class LocalRuns(Runs):
             if rest := [task for task in others if self._checkpoints.busy(task)]:
                 await asyncio.wait(rest, timeout=5)
             await self._checkpoints.close()
+
+    def at_work(self) -> list[Means]:
+        """What the runs under way here work with."""
+        return [live.means for live in list(self._live.values())]
 
     # What an engine does
 
@@ -180,7 +201,7 @@ class LocalRuns(Runs):
 
     async def _clean(self, run_id: str) -> None:
         try:
-            await self._checkpoints.saver.adelete_thread(run_id)
+            await (await self._checkpoints.saver()).adelete_thread(run_id)
         except self.store.database.errors as error:
             log.warning("the checkpoints of run %s are still there: %s", run_id, error)
 
@@ -267,16 +288,19 @@ class LocalRuns(Runs):
         return [(run_id, wish) for run_id, by, wish in self.store.wishes() if by == self._engine.id]
 
     async def _drive(self, live: Live) -> None:
-        run, saver = live.run, self._checkpoints.saver
+        graph = await self._graph()
+        run, saver = live.run, await self._checkpoints.saver()
         config: RunnableConfig = {
             "configurable": {"thread_id": run.id},
-            "recursion_limit": RECURSION_LIMIT,
+            "recursion_limit": _loaded().RECURSION_LIMIT,
         }
+        with self.using(run.owner) as means:
+            live.equip(means)
         live.begin_trace()
         begun = False
         if live.resumed:
             await self._checkpoints.forget_cut_off(run.id)
-            state = await self._graph.aget_state(config)
+            state = await graph.aget_state(config)
             if state.values.get("answer") and not state.tasks:  # killed before the end was noted
                 await _keep(live, state.values)
                 return
@@ -286,9 +310,9 @@ class LocalRuns(Runs):
         if begun:
             live.recall()
         live.account()
-        live.emit("status", status="running")
+        live.begun()
         live.write("running")
-        stream = self._graph.astream(
+        stream = graph.astream(
             None if begun else {"asked": run.question},
             config,
             context=live.context(),
@@ -322,7 +346,7 @@ class LocalRuns(Runs):
 
     def _known(self, error: BaseException) -> bool:
         """Whether something failed that has nothing to do with what the checkpoints hold."""
-        known = (*self.store.database.errors, OSError, StoreError, Unwritten)
+        known = (*self.store.database.errors, OSError, StoreError, Unwritten, Keyless)
         return isinstance(error, known)
 
     def _finish(self, live: Live, task: asyncio.Task[None]) -> None:
@@ -353,7 +377,15 @@ class LocalRuns(Runs):
             if self._live.get(run_id) is live:
                 del self._live[run_id], self._tasks[run_id]
             self._told()
+        self._released()
         self._admit_now()
+
+
+def _loaded() -> ModuleType:
+    """What the graph is built with; it takes a second to load."""
+    from research import graph
+
+    return graph
 
 
 async def _keep(live: Live, values: dict[str, Any]) -> None:

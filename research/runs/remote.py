@@ -79,6 +79,7 @@ class RemoteRuns(Runs):
         self._since: dict[tuple[str, _Status], float] = {}
         self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.raw)
         self._look_after()
+        store.archive.fill()
 
     def close(self) -> None:
         """Stops following. The runs go on."""

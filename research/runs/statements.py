@@ -19,8 +19,10 @@ from research.runs.tables import (
     lookup,
     note,
     pair,
+    preference,
     run,
     search,
+    tag,
     watch,
 )
 
@@ -39,15 +41,19 @@ _COLUMNS = (
     run.c.id, run.c.conversation, run.c.owner, run.c.question, run.c.options, run.c.status,
     run.c.created, run.c.finished, run.c.error, run.c.based_on, run.c.follows,
 )  # fmt: skip
+SHOWN = run.c.conversation.not_in(  # what lies in the bin is in no list
+    select(conversation.c.id).where(conversation.c.binned.is_not(None))
+)
 _ACTIVE = run.c.status.in_(_words("queued", "running"))
 _RESUMABLE = run.c.status.in_(_words("stopped", "interrupted", "failed"))
 _ITSELF = run.c.id == _("run")
 
 ADD_RUN = Upsert(run, {})
 RUN = select(*_COLUMNS).where(_ITSELF)
+OWN = select(*_COLUMNS).where(_ITSELF, run.c.owner == _("owner"), SHOWN)
 RUNS = (
     select(*_COLUMNS)
-    .where(run.c.owner == _("owner"))
+    .where(run.c.owner == _("owner"), SHOWN)
     .order_by(run.c.created.desc(), run.c.id)
     .limit(_("most"))
 )
@@ -127,6 +133,7 @@ RECENT = (
     .where(
         search.c.key == _("key"),
         run.c.owner == _("owner"),
+        SHOWN,
         search.c.finished >= _("since"),
         search.c.reason.is_(None),
         search.c.finding.is_not(None),
@@ -148,14 +155,16 @@ KEEP_EVIDENCE = Upsert(evidence)
 EVIDENCE = select(evidence.c.record).where(_OF_REGISTRY).order_by(evidence.c.id)
 ASKED = (
     select(run.c.conversation, run.c.id, run.c.question)
-    .where(run.c.owner == _("owner"))
+    .where(run.c.owner == _("owner"), SHOWN)
     .order_by(run.c.created.desc())
 )
 PLACES = select(evidence.c.id, evidence.c.conversation, evidence.c.url, evidence.c.record).where(
     evidence.c.kind == "place",
     or_(
         _OF_REGISTRY,
-        evidence.c.conversation.in_(select(run.c.conversation).where(run.c.owner == _("owner"))),
+        evidence.c.conversation.in_(
+            select(run.c.conversation).where(run.c.owner == _("owner"), SHOWN)
+        ),
     ),
 )
 
@@ -175,12 +184,12 @@ ADD_WATCH = Upsert(watch, {})
 WATCHES = (
     select(*_COLUMNS, watch.c.created)
     .join(run, run.c.id == watch.c.run)
-    .where(run.c.owner == _("owner"))
+    .where(run.c.owner == _("owner"), SHOWN)
     .order_by(watch.c.created.desc(), watch.c.run)
 )
 UNWATCH = delete(watch).where(
     watch.c.run == _("watched"),
-    watch.c.run.in_(select(run.c.id).where(run.c.owner == _("owner"))),
+    watch.c.run.in_(select(run.c.id).where(run.c.owner == _("owner"), SHOWN)),
 )
 
 ADD_PAIR = Upsert(pair)
@@ -192,6 +201,12 @@ PAIRS = (
 )
 FORGET_PAIR = delete(pair).where(
     pair.c.owner == _("owner"), pair.c.base == _("base"), pair.c.question == _("asked")
+)
+
+PREFER = Upsert(preference)
+PREFERENCES = select(preference.c.name, preference.c.value).where(preference.c.owner == _("owner"))
+PREFER_NO_MORE = delete(preference).where(
+    preference.c.owner == _("owner"), preference.c.name == _("wish")
 )
 
 KEEP_ANSWER = Upsert(answer)
@@ -226,29 +241,32 @@ CONVERSATIONS = (
         .scalar_subquery(),
     )
     .select_from(run.outerjoin(conversation, conversation.c.id == run.c.conversation))
-    .where(_OWNED)
+    .where(_OWNED, SHOWN)
     .group_by(run.c.conversation)
     .order_by(_PIN.desc(), func.max(run.c.created).desc())
     .limit(_("most"))
 )
-TURNS = (
+ALL_TURNS = (
     select(*_COLUMNS)
     .where(run.c.conversation == _("conversation"), _OWNED)
     .order_by(run.c.created, run.c.id)
 )
+TURNS = ALL_TURNS.where(SHOWN)
 ADD_CONVERSATION = Upsert(conversation, {})
+NEW_CONVERSATION = {"title": "", "pinned": 0, "words": "", "binned": None}
 LABEL = {
     name: update(conversation).values({name: _("value")}).where(conversation.c.id == _("id_"))
-    for name in ("title", "pinned")
+    for name in ("title", "pinned", "words", "binned")
 }
 FORGET_CONVERSATION = (
     delete(run).where(run.c.conversation == _("conversation")),
     delete(evidence).where(evidence.c.conversation == _("conversation")),
     delete(conversation).where(conversation.c.id == _("conversation")),
+    delete(tag).where(tag.c.conversation == _("conversation")),
 )
 FINISHED = (
     select(*_COLUMNS)
-    .where(_OWNED, run.c.status == "done")
+    .where(_OWNED, SHOWN, run.c.status == "done")
     .order_by(run.c.created.desc())
     .limit(_("most"))
 )

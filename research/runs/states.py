@@ -208,8 +208,8 @@ def restored(store: Store, found: State, owner: str) -> Run:
         store.register(run.conversation, found.evidence)
         for step, note in found.notes.items():
             store.note(run.id, step, json.dumps(note, ensure_ascii=False))
-        store.keep(run.id, found.plan, found.reflections, found.answer)
         store.append(run.id, _events(found, run))
+        store.keep(run.id, found.plan, found.reflections, found.answer)
     return run
 
 

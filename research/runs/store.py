@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,8 +37,11 @@ from research.records import (
 )
 from research.runs import statements as sql
 from research.runs import tables
+from research.runs.archive import Archive
 from research.runs.databases import Database, File, Work
 from research.runs.queue import Waiting, admitted
+from research.runs.rows import read_run as _run
+from research.runs.rows import readable as _readable
 from research.runs.server import Server
 
 log = logging.getLogger(__name__)
@@ -73,6 +78,7 @@ class Store:
             if isinstance(place, Path)
             else Server(place, tables.POSTGRESQL)
         )
+        self.archive = Archive(self.database)
 
     # Runs
 
@@ -96,10 +102,17 @@ class Store:
                 engine=engine,
                 stop=0,
             )
+            if added:
+                self.archive.tell(work, run.id)
             return added == 1
 
     def run(self, run_id: str) -> Run | None:
         rows = self.database.read(sql.RUN, run=run_id)
+        return next(iter(_readable(_run, rows)), None)
+
+    def own(self, run_id: str, owner: str) -> Run | None:
+        """A run of an owner's that does not lie in the bin."""
+        rows = self.database.read(sql.OWN, run=run_id, owner=owner)
         return next(iter(_readable(_run, rows)), None)
 
     def runs(self, owner: str, limit: int = 200) -> list[Run]:
@@ -206,6 +219,8 @@ class Store:
                 over = status not in ("queued", "running")
                 ended = datetime.now(UTC).isoformat() if over else None
                 work.do(sql.STATUS, run=run_id, now=status, why=error, ended=ended)
+                if over:  # what it has found and used is known by now
+                    self.archive.tell(work, run_id)
             return last + len(rows)
 
     def events(self, run_id: str, after: int = 0) -> list[Event]:
@@ -387,6 +402,8 @@ class Store:
                 answer=answer.model_dump_json() if answer else None,
                 made=datetime.now(UTC).isoformat(),
             )
+            if answer:
+                self.archive.tell(work, run_id)
 
     def report(self, run: Run) -> Report:
         """Everything a run has to show, whatever its status."""
@@ -440,16 +457,22 @@ class Store:
         rows = self.database.read(sql.TURNS, conversation=conversation, owner=owner)
         return _readable(_run, rows)
 
+    def all_turns(self, conversation: str, owner: str) -> list[Run]:
+        """The same, wherever they lie."""
+        rows = self.database.read(sql.ALL_TURNS, conversation=conversation, owner=owner)
+        return _readable(_run, rows)
+
     def label(
         self, conversation: str, *, title: str | None = None, pinned: bool | None = None
     ) -> None:
         """Gives a conversation a title of its own, or pins it."""
         given = {"title": title, "pinned": None if pinned is None else int(pinned)}
         with self.database.write() as work:
-            work.do(sql.ADD_CONVERSATION, id=conversation, title="", pinned=0)
+            work.do(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION, id=conversation)
             for name, value in given.items():
                 if value is not None:
                     work.do(sql.LABEL[name], id_=conversation, value=value)
+            self.archive.word(conversation)
 
     # Topics that are watched
 
@@ -489,10 +512,29 @@ class Store:
         with self.database.write() as work:
             work.do(sql.FORGET_PAIR, owner=owner, base=base, asked=question)
 
+    # What a person has chosen
+
+    def prefer(self, owner: str, name: str, value: object) -> None:
+        """Remembers what an owner has chosen under a name, as JSON; None forgets it."""
+        with self.database.write() as work:
+            if value is None:
+                work.do(sql.PREFER_NO_MORE, owner=owner, wish=name)
+            else:
+                text = json.dumps(value, ensure_ascii=False)
+                work.do(sql.PREFER, owner=owner, name=name, value=text)
+
+    def preferences(self, owner: str) -> dict[str, Any]:
+        """What an owner has chosen, by name. What cannot be read any more counts as not chosen."""
+        chosen = {}
+        for name, value in self.database.read(sql.PREFERENCES, owner=owner):
+            with suppress(ValueError):
+                chosen[str(name)] = json.loads(value)
+        return chosen
+
     def forget(self, conversation: str, owner: str) -> list[str]:
         """Deletes a conversation with its runs and its evidence; returns the runs' ids."""
         with self.database.write() as work:
-            rows = work.all(sql.TURNS, conversation=conversation, owner=owner)
+            rows = work.all(sql.ALL_TURNS, conversation=conversation, owner=owner)
             if rows:
                 for statement in sql.FORGET_CONVERSATION:
                     work.do(statement, conversation=conversation)
@@ -529,23 +571,13 @@ class Store:
                 self.append(run_id, [event], "stopped")
 
     def close(self) -> None:
+        self.archive.close()
         self.database.close()
 
 
 def _json(data: dict[str, Any]) -> str:
     """JSON that can be stored: half of a surrogate pair, which a model can send, becomes a "?"."""
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
-
-
-def _readable(make: Callable[[Any], _T], rows: Iterable[Any]) -> list[_T]:
-    """What rows hold. One that was spoilt from outside is left out and takes no other with it."""
-    out = []
-    for row in rows:
-        try:
-            out.append(make(row))
-        except (ValueError, TypeError, LookupError) as error:
-            log.warning("a row of the store cannot be read: %s", type(error).__name__)
-    return out
 
 
 def _one(make: Callable[[str], _T], text: str | None) -> _T | None:
@@ -562,7 +594,13 @@ def _finding(row: Sequence[Any]) -> Finding:
 
 def _seen(row: Sequence[Any]) -> tuple[str, str, str, _Seen]:
     key, conversation, url, record = row
-    return key, conversation, url, _Seen.model_validate_json(record)
+    return key, conversation, url, _read_seen(record)
+
+
+@lru_cache(maxsize=20_000)
+def _read_seen(record: str) -> _Seen:
+    """A record of a place never changes, and all of them are read for each look at the places."""
+    return _Seen.model_validate_json(record)
 
 
 def _conversation(row: Sequence[Any]) -> Conversation:
@@ -576,20 +614,4 @@ def _event(run_id: str, row: Sequence[Any]) -> Event:
     seq, time, kind, data = row
     return Event(
         run=run_id, seq=seq, time=datetime.fromisoformat(time), kind=kind, data=json.loads(data)
-    )
-
-
-def _run(row: Sequence[Any]) -> Run:
-    return Run(
-        id=row[0],
-        conversation=row[1],
-        owner=row[2],
-        question=row[3],
-        options=Options.model_validate_json(row[4]),
-        status=row[5],
-        created=datetime.fromisoformat(row[6]),
-        finished=datetime.fromisoformat(row[7]) if row[7] else None,
-        error=row[8],
-        based_on=row[9],
-        follows=row[10],
     )

@@ -6,7 +6,7 @@ are ISO 8601 text and records are JSON text in both, so that a row means the sam
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, Table, Text
 
 tables = MetaData()
 
@@ -34,6 +34,25 @@ conversation = Table(
     Column("id", Text, primary_key=True),
     Column("title", Text, nullable=False),
     Column("pinned", Integer, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("binned", Text),
+)
+tag = Table(
+    "tag",
+    tables,
+    Column("conversation", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+)
+said = Table(
+    "said",
+    tables,
+    Column("run", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("sources", Integer, nullable=False),
+    Column("cost", Float),
+    Column("words", Text, nullable=False),
+    Column("answer", Text, nullable=False),
+    Column("found", Text, nullable=False),
 )
 event = Table(
     "event",
@@ -113,6 +132,13 @@ pair = Table(
     Column("sql", Text, nullable=False),
     Column("made", Text, nullable=False),
 )
+preference = Table(
+    "preference",
+    tables,
+    Column("owner", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
 
 SQLITE = (
     """
@@ -168,6 +194,22 @@ SQLITE = (
         owner text not null, base text not null, question text not null, sql text not null,
         made text not null, primary key(owner, base, question)) without rowid;
     """,
+    """
+    create table preference(
+        owner text not null, name text not null, value text not null,
+        primary key(owner, name)) without rowid;
+    """,
+    """
+    alter table conversation add column words text not null default '';
+    alter table conversation add column binned text;
+    create table tag(
+        conversation text not null, name text not null,
+        primary key(conversation, name)) without rowid;
+    create table said(
+        run text primary key references run on delete cascade, kind text not null,
+        sources integer not null, cost real, words text not null, answer text not null,
+        found text not null);
+    """,
 )
 
 # Text is compared byte by byte, as SQLite does: times as text have no other order.
@@ -221,5 +263,21 @@ POSTGRESQL = (
     create table pair(
         owner {_TEXT} not null, base {_TEXT} not null, question {_TEXT} not null,
         sql {_TEXT} not null, made {_TEXT} not null, primary key(owner, base, question));
+    """,
+    f"""
+    create table preference(
+        owner {_TEXT} not null, name {_TEXT} not null, value {_TEXT} not null,
+        primary key(owner, name));
+    """,
+    f"""
+    alter table conversation add column words {_TEXT} not null default '';
+    alter table conversation add column binned {_TEXT};
+    create table tag(
+        conversation {_TEXT} not null, name {_TEXT} not null,
+        primary key(conversation, name));
+    create table said(
+        run {_TEXT} primary key references run on delete cascade, kind {_TEXT} not null,
+        sources integer not null, cost double precision, words {_TEXT} not null,
+        answer {_TEXT} not null, found {_TEXT} not null);
     """,
 )

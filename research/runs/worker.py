@@ -25,7 +25,7 @@ from langgraph.runtime import Runtime
 
 from research.graph import Context, Node, build
 from research.records import RunStatus
-from research.runs.base import WATCH
+from research.runs.base import WATCH, Lender
 from research.runs.live import Live, Means
 from research.runs.loop import Loop
 from research.runs.store import WRITE
@@ -71,11 +71,16 @@ class Worker:
     def __init__(
         self, means: Means, closing: Callable[[], Coroutine[Any, Any, None]] | None = None
     ) -> None:
-        self.means, self._closing = means, closing
+        self.means, self.closing = means, closing
         self.loop = Loop("sightline-worker")
+        self.lender: Lender | None = None
         self._jobs: dict[str, _Job] = {}
         self._busy: Counter[str] = Counter()
         self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.raw)
+
+    def at_work(self) -> list[Means]:
+        """What the runs that this process works on work with."""
+        return [job.live.means for job in list(self._jobs.values())]
 
     async def act(self, node: Node, state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
         """Runs a node on the loop of ours, wherever it is called."""
@@ -165,9 +170,12 @@ class Worker:
         if run is None or not run.active:
             raise Failed("there is no such run under way")
         live = Live(run, ticket.engine, self.means, lambda: None, resumed=True)
+        if self.lender:
+            with self.lender.using(run.owner) as means:
+                live.equip(means)
         live.recall()
         live.account()
-        live.emit("status", status="running")
+        live.begun()
         try:
             live.write("running")
         finally:
@@ -194,6 +202,8 @@ class Worker:
     def _drop(self, live: Live) -> None:
         live.meter.close()
         self._jobs.pop(live.engine, None)
+        if self.lender:
+            self.lender.released()
 
     async def _watch(self) -> None:
         while True:
@@ -217,7 +227,7 @@ class Worker:
         """Stops the loop; what the server still runs fails."""
         if not self.loop.closed:
             self._watcher.cancel()
-            self.loop.close(self._closing() if self._closing else asyncio.sleep(0))
+            self.loop.close(self.closing() if self.closing else asyncio.sleep(0))
             self.means.traces.close()
             self.means.files.close()
             self.means.store.close()

@@ -44,11 +44,10 @@ class LibrarySource:
         self._clock = clock
 
     def ready(self) -> Readiness:
-        entries = self._library.entries()
-        own = sum(not entry.sample for entry in entries)
+        own, sample = self._library.sums()
         if own:
             return Readiness(state="live", detail=f"{own}")
-        return Readiness(state="sample" if entries else "missing", detail=f"{len(entries)}")
+        return Readiness(state="sample" if sample else "missing", detail=f"{sample}")
 
     async def search(self, task: Task, say: Say) -> Finding:
         started, clock = self._clock(), time.monotonic()

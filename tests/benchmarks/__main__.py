@@ -26,6 +26,9 @@ def main() -> int:
     parser.add_argument(
         "--pairs", type=Path, metavar="FILE", help="labelled pairs that `support` judges as well"
     )
+    parser.add_argument(
+        "--scale", action="store_true", help="`desk` measures a folder with years of work in it"
+    )
     given = parser.parse_args()
     names = given.names or NAMES
     unknown = [name for name in names if name not in NAMES]
@@ -33,11 +36,14 @@ def main() -> int:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
     if given.pairs and ("support" not in names or not given.pairs.is_file()):
         parser.error(f"--pairs needs the benchmark support and a file; {given.pairs} is given")
+    if given.scale and "desk" not in names:
+        parser.error("--scale needs the benchmark desk")
     logging.disable(logging.WARNING)
     console = Console(width=None if sys.stdout.isatty() else 140)
     for name in names:
         module = importlib.import_module(f"tests.benchmarks.{name}")
-        found = module.figures(given.pairs) if name == "support" else module.figures()
+        extra = {"support": given.pairs, "desk": given.scale}
+        found = module.figures(extra[name]) if name in extra else module.figures()
         console.print(_table(name, list(found)))
     return 0
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +36,9 @@ class Figure:
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least `share` of all values do not exceed."""
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def processor(pid: int) -> float:
+    """Milliseconds of processor time that a process has had, its own and the system's."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")

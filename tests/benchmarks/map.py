@@ -43,7 +43,12 @@ def _measured(size: int) -> Iterator[Figure]:
     page.session_state.lang = "zh"
     times = []
     for _ in range(RERUNS + 1):
-        page.session_state.on_map_bench = {"picked": f"p{len(times)}", "turn": 1, "ticked": set()}
+        page.session_state.on_map_bench = {
+            "picked": f"p{len(times)}",
+            "turn": 1,
+            "since": 1,
+            "ticked": set(),
+        }
         page.run()
         if page.exception:
             raise RuntimeError(page.exception[0].message)

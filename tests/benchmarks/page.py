@@ -7,17 +7,14 @@ run. Needs Chromium, and Linux for the server's processor time.
 
 from __future__ import annotations
 
-import os
 import re
-import statistics
 import tempfile
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.benchmarks.figures import Figure, percentile
+from tests.benchmarks.figures import Figure, percentile, processor
 from tests.pages.serving import IDLE, Server, chromium, lacking
 
 if TYPE_CHECKING:
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
 SECONDS = 20.0  # how long the server's processor time is watched
 DELAYS = ("0.6", "0.7", "0.8", "0.9", "1.0")  # so that events fall anywhere between two polls
 RUNS = 4  # with each delay
-LOADS = 9
 EVENT_TARGET = 600.0  # milliseconds, at the 95th percentile
 QUESTION = "What does a ticket to the Palace Museum cost, and who are its submariners?"
 
@@ -68,7 +64,6 @@ def figures() -> Iterator[Figure]:
 def _following(browser: Browser, folder: Path) -> Iterator[Figure]:
     server = Server(folder, SIGHTLINE_SEARCH_DELAY="60").start()
     try:
-        yield from _loads(browser, server)
         page = _open(browser, server)
         alone = _busy(server, page)[0]
         yield Figure("server CPU, page open, no run", alone / SECONDS, "ms/s")
@@ -85,15 +80,9 @@ def _following(browser: Browser, folder: Path) -> Iterator[Figure]:
 
 def _busy(server: Server, page: Page) -> tuple[float, int]:
     """The server's milliseconds of processor time while it is watched, and the page's messages."""
-    before, counted = _cpu(server.pid), page.evaluate("() => window.__sent")
+    before, counted = processor(server.pid), page.evaluate("() => window.__sent")
     page.wait_for_timeout(SECONDS * 1000)
-    return _cpu(server.pid) - before, page.evaluate("() => window.__sent") - counted
-
-
-def _cpu(pid: int) -> float:
-    """Milliseconds of processor time that a process has had, its own and the system's."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+    return processor(server.pid) - before, page.evaluate("() => window.__sent") - counted
 
 
 def _open(browser: Browser, server: Server) -> Page:
@@ -112,31 +101,6 @@ def _open(browser: Browser, server: Server) -> Page:
 def _ask(page: Page) -> None:
     page.locator(".st-key-question textarea").fill(QUESTION)
     page.locator(".st-key-start button").click()
-
-
-# First paint
-
-
-def _loads(browser: Browser, server: Server) -> Iterator[Figure]:
-    """The Ask page opened again and again: the server and the browser's cache are warm."""
-    context = browser.new_context(locale="en-US")
-    paints, boxes = [], []
-    for number in range(LOADS + 1):
-        page = context.new_page()
-        started = time.perf_counter()
-        page.goto(server.url, wait_until="commit")
-        page.wait_for_selector(".st-key-question textarea")
-        box = (time.perf_counter() - started) * 1000
-        paint = page.evaluate(
-            "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-        )
-        if number and paint is not None:
-            paints.append(paint)
-            boxes.append(box)
-        page.close()
-    context.close()
-    yield Figure("Ask page, warm: first paint, median", statistics.median(paints), "ms")
-    yield Figure("Ask page, warm: question box there, median", statistics.median(boxes), "ms")
 
 
 # Events

@@ -241,6 +241,12 @@ def check(ruling: Ruling, claim: str, passages: list[str]) -> None:
     assert all(not lack.found or any(lack.found in p for p in passages) for lack in ruling.lacks)
 
 
+def test_a_sweeping_word_is_told_as_the_claim_writes_it() -> None:
+    for claim in ("ALL", "Every tower", "all"):
+        (first, *_) = judge(claim, ["0"]).lacks
+        assert first.text == claim.split()[0]
+
+
 @settings(deadline=None, max_examples=300)
 @given(ANY_TEXT, st.lists(ANY_TEXT, max_size=3))
 def test_no_text_is_an_error(claim: str, passages: list[str]) -> None:

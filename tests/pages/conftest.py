@@ -5,13 +5,17 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from research import Library, runs
-from tests.pages.serving import SETTINGS
+from tests.pages.serving import SETTINGS, chromium
 from tests.pages.visitor import Visitor
 from tests.servers.openai import FakeOpenAI
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 KEY = "sk-sentinel-0123456789abcdef"
 
@@ -55,3 +59,16 @@ def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI
 def visit(folder: Path) -> Callable[..., Visitor]:
     """Opens the app for a new visitor: `visit("library", run="abc", lang="zh")`."""
     return Visitor
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, for the tests of one file: no loop of its own is left to those of the next."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield found
+        found.close()

@@ -12,9 +12,13 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pages.parts import tour
+from research import StoreError
+from research.runs.store import Store
 from research.settings import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,12 +59,23 @@ def lacking() -> str:
     return ""
 
 
-class Server:
-    """`streamlit run app.py` on a free port of this machine."""
+def acquaint(folder: Path, *owners: str) -> None:
+    """Those have seen the tour, which would lie over the page that a test looks at."""
+    with suppress(StoreError):  # a folder that a test has spoilt
+        store = Store(folder / "runs.db")
+        for owner in owners:
+            store.prefer(owner, tour.SEEN, "shown")
+        store.close()
 
-    def __init__(self, folder: Path, **settings: str) -> None:
-        """`settings` are added to the environment; the server does not run yet."""
-        self.folder = folder
+
+class Server:
+    """`streamlit run app.py` on a free port of this machine, for visitors who have seen the tour."""
+
+    def __init__(self, folder: Path, *, new: bool = False, **settings: str) -> None:
+        """`settings` are added to the environment; the server does not run yet. With `new`, its
+        visitors are met by the tour."""
+        self.folder, self.new = folder, new
+        self.script = ROOT / "app.py"
         self.log = folder.parent / f"{folder.name}.log"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -75,6 +90,8 @@ class Server:
 
     def start(self) -> Server:
         """Returns once the server answers; nobody has asked it for a page yet."""
+        if not self.new:
+            acquaint(self.folder, "local")
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [
@@ -82,7 +99,7 @@ class Server:
                     "-m",
                     "streamlit",
                     "run",
-                    "app.py",
+                    str(self.script),
                     "--server.port",
                     str(self.port),
                 ],

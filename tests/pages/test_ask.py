@@ -188,8 +188,8 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
 def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
     (first,) = runs.list()
-    visitor.at.text_input(key=f"follow_up_{first.id[:8]}").set_value("那周几闭馆呢？")
-    visitor.press(f"follow_go_{first.id[:8]}").wait()
+    visitor.at.chat_input(key=f"follow_up_{first.id[:8]}").set_value("那周几闭馆呢？")
+    visitor.look().wait()
     second = next(run for run in runs.list() if run.id != first.id)
     assert (second.follows, second.conversation) == (first.id, first.conversation)
     assert any("周一" in block["text"] for block in visitor.blocks("quote"))
@@ -200,7 +200,19 @@ def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
 def test_an_empty_follow_up_is_not_asked(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
     (first,) = runs.list()
-    visitor.press(f"follow_go_{first.id[:8]}")
+    visitor.at.chat_input(key=f"follow_up_{first.id[:8]}").set_value(" \n ")
+    visitor.look()
+    assert [run.id for run in runs.list()] == [first.id]
+
+
+def test_a_refused_follow_up_is_in_the_box_again(visit: Visit) -> None:
+    visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
+    (first,) = runs.list()
+    key = f"follow_up_{first.id[:8]}"
+    visitor.at.chat_input(key=key).set_value("？！")
+    assert visitor.look().errors == [WORDS["problem.no words"][0]]
+    box = visitor.at.chat_input(key=key).proto
+    assert (box.set_value, box.value) == (True, "？！")
     assert [run.id for run in runs.list()] == [first.id]
 
 
@@ -275,7 +287,7 @@ def test_a_wait_that_a_model_asks_for_is_told_with_its_reason(
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_MODEL_ATTEMPTS", "2")
     server.fail("plan", "429:25")
-    quota, wait = english("reason.quota"), english("run.seconds", n=25)
+    quota, wait = english("reason.quota"), "25 s"
     told = english("step.again", what="openai:gpt-fake", why=quota, wait=wait)
     visitor = visit().ask(EN).until(told)
     visitor.press(f"stop_{visitor.run_id[:8]}").wait()

@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 from pyarrow import parquet
 
 from pages.parts.words import WORDS
-from tests.pages.serving import Server, chromium, settled
+from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits, started
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ QUESTION = {"zh": "浙江有哪些5A景区？", "en": "Which 5A areas are in Zhe
 COUNT = {"zh": "各省5A景区数量", "en": "How many 5A areas does each province have?"}
 FRAME = 'iframe[title="streamlit_folium.st_folium"]'
 CHART = '[data-testid="stVegaLiteChart"]'
-TABLE = '[data-testid="stDataFrame"]'
+TABLE = '[data-testid="stDataFrame"]:not([class*="st-key-activity_"] *)'  # none of the run's own
 HARMLESS = re.compile(r"/database/_stcore/(health|host-config)$")
 PWNED = "window.__pwned !== undefined"
 ROW = 33  # pixels of a row of a table, about
@@ -51,18 +51,6 @@ class Analyst(Watched):
 
 
 Watch = Callable[..., Analyst]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +136,7 @@ def picked(page: Page, frame: Frame, n: int) -> None:
 def click(page: Page, row: int, x: int = 18) -> None:
     """Clicks in a row of the table: on its box, or further right in a cell."""
     table = page.locator(TABLE).first
-    table.scroll_into_view_if_needed()
+    table.evaluate("node => node.scrollIntoView({ block: 'center' })")
     box = table.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + x, box["y"] + ROW * row + ROW / 2)
@@ -280,7 +268,7 @@ def test_a_statement_is_confirmed_used_and_taken_back(watch: Watch, server: Serv
     page.locator(".st-key-ask_0 button").click()
     page.wait_for_url(re.compile(r"[?&]run="))
     page.locator('[class*="st-key-thoughts_"] summary').click()
-    page.get_by_text(WORDS["thought.known"][1]).first.wait_for()
+    page.get_by_text(WORDS["thought.known"][1]).locator("visible=true").first.wait_for()
     page.locator('[class*="st-key-back_"] button').click()
     page.locator('[class*="st-key-right_"] button').first.wait_for()
     page.locator(".st-key-new button").click()

@@ -13,7 +13,7 @@ from pages.parts.words import WORDS
 from research import SUPPORT_ACCURACY
 from research.runs.store import Store
 from tests.pages.checked_run import IDS, SOURCES, put
-from tests.pages.serving import Server, chromium, settled
+from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits
 
 if TYPE_CHECKING:
@@ -55,18 +55,6 @@ CONTRAST = """node => {
   const [low, high] = [light(seen), light(behind)].sort((p, q) => p - q);
   return (high + 0.05) / (low + 0.05);
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +191,8 @@ def test_a_citation_opens_the_passage_with_the_nearest_sentence_marked(
     assert "60" in marked and marked in text and len(marked) < len(text) / 2
     said = box.inner_text()
     assert SOURCES[language][0][1] in said  # type: ignore[index]
-    for fact in ("2026-10-08", "2026-11-20", "www.dpm.org.cn"):
+    days = {"zh": ("2026年10月8日", "2026年11月20日"), "en": ("8 Oct 2026", "20 Nov 2026")}
+    for fact in (*days[language], "www.dpm.org.cn"):
         assert fact in said
     address = box.locator("a").get_attribute("href") or ""
     assert address.startswith("https://www.dpm.org.cn/visit.html#:~:text=")

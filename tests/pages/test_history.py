@@ -48,9 +48,10 @@ def test_every_status_has_its_name(visit: Visit) -> None:
         put(f"run-{status}", f"Question {status}", status)
     visitor = visit("history")
     for status in ("done", "stopped", "interrupted", "failed"):
-        assert WORDS[f"run.{status}"][1] in visitor.words
+        named = WORDS[f"run.{status}"][1] in visitor.words
+        assert named == (status != "done")  # what is as it should be needs no word
     resumes = sorted(name for name in visitor.buttons if name.startswith("resume_"))
-    assert resumes == ["resume_run-fail", "resume_run-inte", "resume_run-stop"]
+    assert resumes == ["resume_run-failed", "resume_run-interrupted", "resume_run-stopped"]
 
 
 def test_the_filter_leaves_the_questions_that_match(visit: Visit) -> None:
@@ -86,7 +87,7 @@ def test_a_resumed_run_does_not_repeat_a_finished_search(visit: Visit) -> None:
     store = runs.desk().runs.store
     before = store.searches(visitor.run_id)
     store.append(visitor.run_id, [], "interrupted")
-    visitor.go("history").press(f"resume_{visitor.run_id[:8]}").go("ask").wait()
+    visitor.go("history").press(f"resume_{visitor.run_id}").go("ask").wait()
     assert visitor.blocks("quote")
     assert store.searches(visitor.run_id) == before
 
@@ -104,7 +105,7 @@ def test_many_runs_are_listed_and_an_old_one_is_found_by_its_question(visit: Vis
 
 
 def manage(visitor: Visitor, run_id: str) -> Visitor:
-    return visitor.press(f"manage_{run_id[:8]}")
+    return visitor.press(f"manage_{run_id}")
 
 
 def test_a_conversation_is_named_and_found_by_its_name(visit: Visit) -> None:
@@ -129,12 +130,76 @@ def test_a_pinned_conversation_comes_first(visit: Visit) -> None:
     assert links == ["A newer question", "An older question"]
 
 
-def test_a_conversation_is_deleted_only_if_one_is_sure(visit: Visit) -> None:
+def test_a_deleted_conversation_comes_back_with_one_click(visit: Visit) -> None:
     put("gone-run", "Palace Museum")
     put("kept-run", "West Lake")
-    visitor = manage(visit("history"), "gone-run")
-    assert visitor.at.button(key="delete").disabled
-    visitor.at.checkbox(key="sure").check()
-    visitor.look().press("delete")
+    visitor = manage(visit("history"), "gone-run").press("delete")
     assert [run.id for run in runs.list()] == ["kept-run"]
-    assert "Palace Museum" not in visitor.words
+    assert "West Lake" in links(visitor)
+    assert "Palace Museum" not in links(visitor)
+    visitor.press("undo")
+    assert {run.id for run in runs.list()} == {"gone-run", "kept-run"}
+    assert "undo" not in visitor.buttons
+
+
+def test_the_bin_restores_and_deletes_for_good(visit: Visit) -> None:
+    for name in ("one-run", "two-run"):
+        put(name, f"Question {name}")
+        runs.discard(name)
+    visitor = visit("history", view="bin")
+    assert "Question one-run" in visitor.words
+    visitor.press("restore_one-run").press("forget_two-run")
+    assert [run.id for run in runs.list()] == ["one-run"]
+    assert runs.binned() == []
+
+
+def links(visitor: Visitor) -> list[str]:
+    return [link.proto.label for link in visitor.at.get("page_link")]
+
+
+def test_tags_are_shown_and_narrow_the_list(visit: Visit) -> None:
+    put("one-run", "Palace Museum")
+    put("two-run", "West Lake")
+    runs.tag("one-run", ["北京"])
+    visitor = visit("history", tag="北京")
+    assert "West Lake" not in visitor.words
+    assert "Palace Museum" in visitor.words
+    visitor.at.selectbox(key="history_tag").set_value("")
+    assert "West Lake" in visitor.look().words
+    assert "tag" not in visitor.at.query_params
+
+
+def test_filters_are_part_of_the_address(visit: Visit) -> None:
+    put("one-run", "Palace Museum")
+    put("two-run", "West Lake", "failed")
+    visitor = visit("history", q="lake", state="unfinished", period="today")
+    assert visitor.at.text_input(key="history_filter").value == "lake"
+    assert "West Lake" in visitor.words
+    visitor.at.selectbox(key="history_kind").set_value("report")
+    assert WORDS["history.none"][1] in visitor.look().words
+    assert visitor.at.query_params["kind"] in ("report", ["report"])
+
+
+def test_two_thousand_runs_are_read_a_page_at_a_time(visit: Visit) -> None:
+    store = runs.desk().runs.store
+    with store.database.write():
+        for number in range(2000):
+            put(f"{number:08}{'0' * 24}", f"Question number {number}", age=number)
+    visitor = visit("history")
+    assert len([key for key in visitor.buttons if key.startswith("manage_")]) == 15
+    assert "1–15 of 2,000" in visitor.words or "1–15 of 2000" in visitor.words
+    visitor.press("later")
+    assert "Question number 15" in visitor.words
+    assert "Question number 14" not in links(visitor)
+    found = runs.history(limit=5000)
+    assert (len(found.entries), found.total) == (50, 2000)
+
+
+def test_a_comparison_is_of_the_visitor_s_own_runs(visit: Visit) -> None:
+    put("one-run", "Palace Museum")
+    put("two-run", "West Lake")
+    visitor = visit("history", compare="one-run,two-run")
+    assert "Palace Museum" in visitor.words
+    assert "West Lake" in visitor.words
+    runs.discard("two-run")
+    assert WORDS["compare.missing"][1] in visit("history", compare="one-run,two-run").words

@@ -12,7 +12,7 @@ from research.evidence.markup import parse
 from research.evidence.registry import addresses
 from research.records import Answer, Cite, Passage, Span
 from research.runs.store import Store
-from tests.pages.serving import Server, chromium
+from tests.pages.serving import Server
 from tests.pages.test_browser import SKIPPED, Listener, Watched, fits
 from tests.runs.tampered import TEXT, answer, evidence, put
 
@@ -94,18 +94,6 @@ def server(
     found = Server(folder).start()
     yield found
     found.kill()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield found
-        found.close()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The Library page: adding, searching, removing, and the sample that can be turned off."""
+"""The Library page: adding, searching, reading, removing, and the sample that can be turned off."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pages.parts.library_add import LISTED
+from pages.parts.library_reader import SHOWN
 from pages.parts.words import WORDS
 from research import runs
 from tests.pages.visitor import Visitor
@@ -22,63 +24,134 @@ def english(key: str, **values: object) -> str:
     return WORDS[key][1].format(**values)
 
 
-def upload(visitor: Visitor, *files: tuple[str, bytes]) -> Visitor:
-    visitor.at.file_uploader(key="files").set_value(
+def upload(visitor: Visitor, *files: tuple[str, bytes], box: str = "files") -> Visitor:
+    """Drops files; there is no button to press."""
+    lot = visitor.at.session_state["uploads"]
+    visitor.at.file_uploader(key=f"{box}_{lot}").set_value(
         [(name, data, "application/octet-stream") for name, data in files]
     )
-    return visitor.press("add_files")
+    visitor.look()
+    for intake in runs.desk().library.intakes():
+        assert intake.wait(30)
+    return visitor.look()
 
 
 def read(visitor: Visitor, path: Path | str) -> Visitor:
     visitor.at.text_input(key="folder").set_value(str(path))
-    return visitor.press("add_folder")
+    visitor.press("add_folder")
+    taken = runs.desk().library.intakes()
+    for intake in taken:
+        assert intake.wait(30)
+    return visitor.look() if taken else visitor
 
 
-def test_an_uploaded_file_is_listed_searched_and_quoted(visit: Visit) -> None:
+def own(visitor: Visitor) -> list[str]:
+    """The files of the table, in its order."""
+    return list(visitor.table("name")["name"])
+
+
+def tick(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, *rows: int) -> Visitor:
+    """Ticks rows of the table, which no test without a browser can do itself."""
+    from pages.parts import library_list
+
+    before = library_list._table
+    monkeypatch.setattr(
+        library_list, "_table", lambda entries, first: (before(entries, first), [entries[r] for r in rows if r < len(entries)])[1]
+    )  # fmt: skip
+    return visitor.look()
+
+
+def search(visitor: Visitor, query: str) -> Visitor:
+    visitor.at.text_input(key="library_query").set_value(query)
+    return visitor.look()
+
+
+# Adding
+
+
+def test_a_dropped_file_is_added_at_once_searched_and_quoted(visit: Visit) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()))
-    assert english("added.added", name="tower.md", n=1) in visitor.words
-    assert english("library.own", n=1) in visitor.words
-    assert "tower.md" in list(visitor.table("name")["name"])
-    visitor.at.text_input(key="library_query").set_value("tower ticket")
-    assert "costs 12 yuan" in visitor.look().words
+    assert english("added.added", n=1) in visitor.words
+    assert own(visitor) == ["tower.md"]
+    assert "costs 12 yuan" in search(visitor, "tower ticket").words.replace("\n", " ")
     visitor.go("ask").ask("What does a ticket to the tower cost?").wait()
     assert any("12 yuan" in quote["text"] for quote in visitor.blocks("quote"))
 
 
-def test_a_file_that_cannot_be_used_has_one_clear_line_and_harms_no_other(visit: Visit) -> None:
+def test_a_rerun_adds_nothing_twice_and_the_box_is_empty_again(visit: Visit) -> None:
+    visitor = upload(visit("library"), ("tower.md", TOWER.encode()))
+    visitor.look().look()
+    [intake] = runs.desk().library.intakes()
+    assert dict(intake.outcomes) == {"added": 1}
+    assert [box.value for box in visitor.at.file_uploader] == [[], []]
+
+
+def test_a_file_that_cannot_be_used_is_told_with_the_reason_and_harms_no_other(
+    visit: Visit,
+) -> None:
     visitor = upload(
         visit("library"),
         ("tower.md", TOWER.encode()),
         ("empty.txt", b""),
         ("broken.pdf", b"%PDF-1.7 this is none"),
-        ("broken.docx", b"PK\x03\x04 nor is this"),
+        ("old.doc", b"\xd0\xcf\x11\xe0 an old one"),
     )
-    assert english("added.added", name="tower.md", n=1) in visitor.words
-    assert english("added.empty", name="empty.txt") in visitor.words
-    assert english("added.unreadable", name="broken.pdf") in visitor.words
-    assert english("added.unreadable", name="broken.docx") in visitor.words
-    assert [entry.name for entry in runs.desk().library.entries() if not entry.sample] == [
-        "tower.md"
-    ]
+    words = visitor.words
+    assert english("added.added", n=1) in words and english("added.unread", n=3) in words
+    for outcome, name in (
+        ("empty", "empty.txt"),
+        ("unreadable", "broken.pdf"),
+        ("unsupported", "old.doc"),
+    ):
+        assert english(f"unread.{outcome}") in words
+        assert english(f"remedy.{outcome}") in words
+        assert name in words
+    assert own(visitor) == ["tower.md"]
+
+
+def test_what_was_not_read_is_told_until_it_is_added_or_put_away(visit: Visit) -> None:
+    upload(visit("library"), ("a.txt", b""), ("b.txt", b""))
+    visitor = visit("library")  # a refresh
+    assert english("unread.title", n=2) in visitor.words
+    upload(visitor, ("a.txt", b"The bridge is open."))
+    assert english("unread.title", n=1) in visitor.words
+    visitor.press("dismiss_unread")
+    assert "b.txt" not in visitor.words
+    assert "b.txt" not in visit("library").words
+
+
+def test_many_files_of_one_reason_are_a_few_names_and_a_number(visit: Visit) -> None:
+    files = [(f"file{n:02}.txt", b"") for n in range(LISTED + 3)]
+    visitor = upload(visit("library"), *files)
+    assert english("unread.more", n=3) in visitor.words
 
 
 def test_a_changed_file_replaces_what_it_was(visit: Visit) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()))
-    assert (
-        english("added.unchanged", name="tower.md")
-        in upload(visitor, ("tower.md", TOWER.encode())).words
-    )
+    upload(visitor, ("tower.md", TOWER.encode()))
+    assert english("added.unchanged", n=1) in visitor.words
     upload(visitor, ("tower.md", TOWER.replace("12", "15").encode()))
-    assert english("added.replaced", name="tower.md", n=1) in visitor.words
-    assert english("library.own", n=1) in visitor.words
+    assert english("added.replaced", n=1) in visitor.words
+    assert own(visitor) == ["tower.md"]
 
 
-def test_a_folder_is_read(visit: Visit, tmp_path: Path) -> None:
+def test_a_chosen_folder_keeps_its_paths(visit: Visit) -> None:
+    files = [("notes/a.md", TOWER.encode()), ("notes/deep/a.md", b"# Bridge\n\nA bridge.")]
+    upload(visit("library"), *files, box="folder")
+    names = {entry.name for entry in runs.desk().library.entries() if not entry.sample}
+    assert names == {"notes/a.md", "notes/deep/a.md"}
+
+
+def test_a_folder_of_this_machine_is_read_and_others_of_its_files_are_counted(
+    visit: Visit, tmp_path: Path
+) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "tower.md").write_text(TOWER, encoding="utf-8")
     (tmp_path / "notes" / "塔.txt").write_text("塔的门票是12元。", encoding="utf-8")
+    (tmp_path / "notes" / "photo.jpg").write_bytes(b"x")
     visitor = read(visit("library"), tmp_path / "notes")
-    assert english("library.own", n=2) in visitor.words
+    assert sorted(own(visitor)) == ["tower.md", "塔.txt"]
+    assert english("intake.left_out", n=1) in visitor.words
 
 
 def test_a_path_that_is_not_there_is_told_and_stays_in_its_box(visit: Visit) -> None:
@@ -95,16 +168,114 @@ def test_a_path_that_cannot_be_one_is_told(visit: Visit, path: str) -> None:
 
 
 def test_a_file_name_with_marks_is_shown_as_it_is(visit: Visit) -> None:
-    visitor = upload(visit("library"), (NAME, TOWER.encode()))
-    name = NAME.rsplit("/", 1)[-1]
-    assert english("added.added", name=name, n=1) in visitor.words
+    visitor = upload(visit("library"), (NAME, b""))
+    assert NAME.rsplit("/", 1)[-1] in visitor.words
+
+
+# Searching and reading
+
+
+def test_the_words_that_were_found_are_marked_and_nothing_else_of_a_passage_is_markup(
+    visit: Visit,
+) -> None:
+    text = "# T\n\nThe zebra <b>costs</b> *12* :red[yuan] and [a](http://x.example)."
+    visitor = search(upload(visit("library"), ("z.md", text.encode())), "zebras")
+    [found] = [m.value for m in visitor.at.markdown if "zebra" in m.value]
+    assert ":primary-background[zebra]" in found
+    assert "<b>" not in found and "](http" not in found and r"\:red\[yuan\]" in found
+
+
+def test_a_search_can_leave_the_sample_out(visit: Visit) -> None:
+    visitor = upload(visit("library"), ("tower.md", TOWER.encode()))
+    assert "Palace Museum" in search(visitor, "ticket to the Palace Museum").words
+    visitor.at.button_group(key="library_where").set_value("own")
+    titles = [m.value for m in visitor.look().at.markdown if m.value.startswith("**")]
+    assert not any("Palace" in title for title in titles)
+    assert any("tower" in title for title in titles)
 
 
 def test_a_search_of_the_library_that_finds_nothing_says_so(visit: Visit) -> None:
     visitor = visit("library")
     for query in ("zzzz", "🎉", '"', "$", "a" * 20_000):
-        visitor.at.text_input(key="library_query").set_value(query)
-        assert english("library.no_hits") in visitor.look().words
+        assert english("library.no_hits") in search(visitor, query).words
+
+
+def test_a_passage_is_shown_in_its_context_and_in_its_document(visit: Visit) -> None:
+    parts = [f"## Part {n}\n\nParagraph number {n} about item{n}.\n" for n in range(2 * SHOWN + 5)]
+    visitor = upload(visit("library"), ("long.md", ("# Long\n\n" + "\n".join(parts)).encode()))
+    search(visitor, "item40")
+    [toggle] = [t for t in visitor.at.toggle if (t.key or "").startswith("context_")][:1]
+    toggle.set_value(True)
+    words = visitor.look().words
+    assert "about item39" in words and "about item41" in words and "about item45" not in words
+    [key] = [k for k in visitor.buttons if k.startswith("open_")][:1]
+    words = visitor.press(key).words
+    assert "about item40" in words and "Part 40" in words
+    assert "about item1." not in words
+    visitor.press("reader_back_page")
+    assert "about item1." in visitor.words
+    visitor.press("reader_back")
+    assert english("library.documents") in visitor.words
+
+
+@pytest.mark.parametrize("document", ["99999", "-1", "x", "9" * 400, "１"])
+def test_an_address_of_a_document_that_is_not_there_harms_nothing(
+    visit: Visit, document: str
+) -> None:
+    assert english("library.title") in visit("library", document=document, at="y").words
+
+
+def test_a_document_can_be_asked_about_with_the_library_alone(visit: Visit) -> None:
+    visitor = upload(visit("library"), ("tower.md", TOWER.encode()))
+    search(visitor, "tower")
+    [key] = [k for k in visitor.buttons if k.startswith("ask_")][:1]
+    visitor.press(key)
+    assert visitor.question == english("library.question", title="The tower")
+    assert visitor.at.session_state["limits"].sources == ("library",)
+
+
+# The list
+
+
+def test_the_list_comes_in_pages_and_is_filtered_in_the_library(visit: Visit) -> None:
+    files = [(f"doc{n:03}.md", f"# Title {n:03}\n\nText {n}.".encode()) for n in range(60)]
+    files += [("塔.txt", "塔的门票是12元。".encode()), ("dated.md", b"---\nas_of: 2024-05-01\n---\n# D\n\nDated.")]  # fmt: skip
+    visitor = upload(visit("library"), *files)
+    visitor.at.selectbox(key="list_order").set_value("name")
+    visitor.at.toggle(key="list_down").set_value(False)
+    assert own(visitor.look())[:2] == ["dated.md", "doc000.md"]
+    assert len(own(visitor)) == 50
+    visitor.press("list_next")
+    assert len(own(visitor)) == 12 and own(visitor)[-1] == "塔.txt"
+    visitor.at.selectbox(key="list_language").set_value("zh")
+    assert own(visitor.look()) == ["塔.txt"]
+    visitor.at.selectbox(key="list_language").set_value("")
+    visitor.at.selectbox(key="list_year").set_value("2024")
+    assert own(visitor.look()) == ["dated.md"]
+    visitor.at.text_input(key="list_text").set_value("100%_")
+    assert english("library.no_match") in visitor.look().words
+    visitor.press("clear_filters")
+    assert len(own(visitor)) == 50
+
+
+def test_removed_documents_can_be_put_back_and_be_deleted_for_good(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", b"# B\n\nBridge."))
+    library = runs.desk().library
+    tick(visitor, monkeypatch, 0, 1).press("remove")
+    assert english("library.removed", n=2) in visitor.words
+    assert library.counts().own == 0 and library.search("bridge", sample=False) == []
+    visitor.press("undo_remove")
+    assert english("library.restored", n=2) in visitor.words
+    assert library.counts().own == 2 and library.search("bridge", sample=False)
+    visitor.press("remove")
+    visitor.press("empty_bin_now")
+    assert library.removed() == ([], 0)
+    assert "undo_remove" not in visitor.buttons
+
+
+# The sample
 
 
 def test_the_sample_is_left_out_as_soon_as_it_is_turned_off(visit: Visit) -> None:
@@ -143,7 +314,9 @@ def test_turning_the_sample_off_leaves_own_documents(visit: Visit) -> None:
     assert english("library.own", n=1) in visitor.look().words
 
 
-def test_the_page_is_whole_in_chinese(visit: Visit) -> None:
-    visitor = upload(visit("library", lang="zh"), ("塔.md", TOWER.encode()))
-    assert WORDS["added.added"][0].format(name="塔.md", n=1) in visitor.words
-    assert WORDS["library.samples"][0].format(n=40) in visitor.words
+def test_a_library_without_anything_teaches_what_it_is_for(visit: Visit) -> None:
+    visitor = visit("library", lang="zh")
+    assert WORDS["library.empty"][0] in visitor.words
+    upload(visitor, ("塔.md", TOWER.encode()))
+    assert WORDS["library.empty"][0] not in visitor.words
+    assert WORDS["added.added"][0].format(n=1) in visitor.words

@@ -16,7 +16,7 @@ from research import Evidence, Options, Plan, Run
 from research.evidence.registry import evidence_id
 from research.records import Passage, Place, Task
 from research.runs.store import Store
-from tests.pages.serving import Server, chromium, settled
+from tests.pages.serving import Server, acquaint, chromium, settled
 from tests.pages.test_browser import DONE, EN, SKIPPED, Watched, ask, main
 from tests.servers.oidc import FakeOIDC
 
@@ -42,6 +42,7 @@ class Desk:
         secrets.write_text(provider.secrets(SECRET, returns), encoding="utf-8")
         self.server = Server(folder, STREAMLIT_SECRETS_FILES=str(secrets)).start()
         self.browser, self.provider = browser, provider
+        acquaint(folder, *map(self.owner, NAMES))
         provider.returns = {f"{self.server.url}/oauth2callback"}
         self._opened: list[Watched] = []
 

@@ -17,7 +17,7 @@ import pytest
 from pages.parts.coverage import COLOURS
 from pages.parts.words import WORDS
 from tests.pages.conftest import KEY
-from tests.pages.serving import Server, chromium, settled
+from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits, run_of, started
 from tests.servers.news import FakeNewsroom
 from tests.servers.openai import FakeOpenAI
@@ -44,18 +44,6 @@ class Reader(Watched):
 
 
 Watch = Callable[..., Reader]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def names(visitor: Visitor) -> list[str]:
 def select(visitor: Visitor, *wanted: str) -> Visitor:
     """Ticks places by name, as a click on their boxes does."""
     found = {item.place.name: item.place.id for item in runs.places(owner="local")}
-    state = {"picked": "", "turn": 0, "ticked": {found[name] for name in wanted}}
+    state = {"picked": "", "turn": 0, "since": 0, "ticked": {found[name] for name in wanted}}
     visitor.at.session_state["on_map_all"] = state
     return visitor.look()
 

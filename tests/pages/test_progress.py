@@ -172,10 +172,10 @@ def test_what_a_run_uses_is_added_up_and_told() -> None:
 @pytest.mark.parametrize(
     ("usage", "words"),
     [
-        ([used("plan", 1, cost=0.5)], "1 token · about $0.5000 (estimate)"),
+        ([used("plan", 1, cost=0.5)], "1 token · about $0.50 (estimate)"),
         ([used("plan", 20, 5), used("write", 1)], "26 tokens · price unknown"),
         ([used("search", searches=1)], "1 billed search · price unknown"),
-        ([used("search", searches=1, cost=0.014)] * 2, "2 billed searches · about $0.0280 (estimate)"),
+        ([used("search", searches=1, cost=0.014)] * 2, "2 billed searches · about $0.028 (estimate)"),
     ],
 )  # fmt: skip
 def test_tokens_or_else_searches_are_told_with_the_money_as_far_as_it_is_known(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -82,9 +83,14 @@ told = {}
 with TestClient(app, base_url="http://localhost") as client:
     for path in ("/", "/library", "/assets/logo.svg", "/assets/none.js", "/assets/..%2frouter.py",
                  "/assets/%2e%2e/router.py", "/assets/answer/..%2f..%2frouter.py",
-                 "/assets/..%5crouter.py", "/assets//etc/passwd"):
+                 "/assets/..%5crouter.py", "/assets//etc/passwd", "/assets/logo.svg?v=1",
+                 "/assets/none.js?v=1", "/media/none.pdf", "/_stcore/none"):
         got = client.get(path)
         told[path] = {"status": got.status_code, "headers": dict(got.headers), "text": got.text[:2000]}
+    told["foreign"] = {}
+    for path in ("/", "/assets/logo.svg"):
+        got = client.get(path, headers={"host": "evil.example"})
+        told["foreign"][path] = {"status": got.status_code, "headers": dict(got.headers), "text": got.text}
     told["sockets"] = {
         "own": socket("localhost"),
         "foreign": socket("evil.example"),
@@ -103,7 +109,7 @@ def served(script: str, folder: Path, *args: str) -> dict[str, Any]:
         env={**os.environ, "SIGHTLINE_DATA_DIR": str(folder)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
     )
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -121,7 +127,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         ("database", WORDS["ask.no_run"][1]),  # it looks for the run of its address first
         ("library", "Library"),
         ("history", "History"),
+        ("settings", "Settings"),
         ("status", "Status"),
+        ("help", "Help"),
     ],
 )
 def test_a_deep_link_as_first_request_runs_the_router_first(
@@ -129,7 +137,17 @@ def test_a_deep_link_as_first_request_runs_the_router_first(
 ) -> None:
     told = served(FIRST, folder, page)
     assert told["status"] == "FINISHED_SUCCESSFULLY"
-    assert told["menu"] == ["", "news", "places", "database", "library", "history", "status"]
+    assert told["menu"] == [
+        "",
+        "news",
+        "places",
+        "database",
+        "library",
+        "history",
+        "settings",
+        "status",
+        "help",
+    ]
     assert told["page"] == page
     assert told["words"][0] == title
     assert told["sidebar"], "the router's sidebar comes before the page"
@@ -160,10 +178,41 @@ def test_every_answer_has_the_security_headers(answers: dict[str, Any], path: st
     assert policy["object-src"] == "'none'"
     assert policy["frame-ancestors"] == "'self'"
     assert not [value for value in policy.values() if "http" in value or "*" in value]
+    assert "'unsafe-eval'" not in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["x-frame-options"] == "SAMEORIGIN"
     assert "camera=()" in headers["permissions-policy"]
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["x-permitted-cross-domain-policies"] == "none"
+
+
+def test_a_file_whose_address_has_its_version_is_kept_by_browsers(answers: dict[str, Any]) -> None:
+    kept = {
+        path: answers[path]["headers"].get("cache-control", "")
+        for path in answers
+        if path[0] == "/"
+    }
+    assert "immutable" in kept["/assets/logo.svg?v=1"]
+    assert kept["/assets/logo.svg"] == kept["/assets/none.js?v=1"] == "no-cache"
+    assert kept["/"] == "no-cache"
+
+
+@pytest.mark.parametrize("path", ["/assets/none.js", "/media/none.pdf", "/_stcore/none"])
+def test_what_is_not_there_tells_nothing_of_the_inside(answers: dict[str, Any], path: str) -> None:
+    got = answers[path]
+    # What is no file may be a page: then it is the document, which tells by itself.
+    assert got["status"] == 404 or "<!doctype html>" in got["text"].lower()
+    assert not re.search(r"(?i)traceback|\.py\b|site-packages|starlette", got["text"])
+
+
+@pytest.mark.parametrize("path", ["/", "/assets/logo.svg"])
+def test_by_a_foreign_name_the_server_gives_nothing(answers: dict[str, Any], path: str) -> None:
+    got = answers["foreign"][path]
+    assert got["status"] == 421
+    assert "Sightline" not in got["text"] and "<" not in got["text"]
+    assert "content-security-policy" in got["headers"]
 
 
 def test_the_logo_is_served(answers: dict[str, Any]) -> None:

@@ -6,19 +6,22 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from pages.parts.words import WORDS
-from research import prices_as_of, runs
+from pages.parts import cards
+from pages.parts.words import WORDS, day_text
+from research import Usage, prices_as_of, runs
 from tests.pages.visitor import Visitor
+from tests.runs.test_store import run
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeTavily
 
 Visit = Callable[..., Visitor]
-PAGES = ["", "library", "history", "status"]
+PAGES = ["", "library", "history", "status", "help"]
 BOUND = hasattr(os, "geteuid") and os.geteuid() != 0
 NO_DATABASE = b"This is no database. " * 500
 
@@ -32,7 +35,9 @@ def test_it_says_who_thinks_what_is_ready_and_where_data_lies(visit: Visit, fold
     assert english("status.reasoner_text") in visitor.words
     assert english("status.sample") in visitor.words
     assert english("status.library", own=0, sample=40) in visitor.words
-    assert [code.value for code in visitor.at.code] == [str(folder)]
+    places = visitor.table("place").set_index("part")["place"]
+    assert places[english("holding.runs")] == str(folder / "runs.db")
+    assert places[english("holding.library")] == str(folder / "library.db")
 
 
 def test_an_empty_library_is_missing_and_own_documents_are_live(visit: Visit) -> None:
@@ -40,11 +45,11 @@ def test_an_empty_library_is_missing_and_own_documents_are_live(visit: Visit) ->
     library.use_sample(False)
     visitor = visit("status")
     assert english("status.empty") in visitor.words
-    assert english("status.library_add") in visitor.words
+    assert english("status.brings_library") in visitor.words
     list(library.add([("tower.md", b"# Tower\n\nThe tower is open all day.")]))
     assert english("status.live") in visitor.look().words
     assert english("status.empty") not in visitor.words
-    assert english("status.library_add") not in visitor.words
+    assert english("status.brings_library") not in visitor.words
 
 
 def test_the_settings_are_shown_as_they_are(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,14 +79,29 @@ def test_each_role_is_shown_with_its_setting_and_its_model(
     visitor = visit("status")
     assert english("status.models_text") in visitor.words
     assert english("status.reasoner_text") not in visitor.words
-    assert english("status.prices", date=prices_as_of().isoformat()) in visitor.words
+    assert english("status.prices", date=day_text(prices_as_of(), "en")) in visitor.words
     ready, missing = english("status.set"), english("status.needs", setting="GEMINI_API_KEY")
-    assert visitor.table("role").to_numpy().tolist() == [
-        [english("role.plan"), "QUERY_GENERATOR_MODEL", "gemini:gemini-3.8-flash", missing],
-        [english("role.reflect"), "REFLECTION_MODEL", "ollama:qwen3", ready],
-        [english("role.write"), "ANSWER_MODEL", "openai:gpt-fake", ready],
-        [english("role.search"), "WEB_SEARCH_MODEL", "openai:gpt-fake", ready],
-    ]
+    unknown = english("status.unknown")
+    columns = ["role", "setting", "model", "input", "output", "search", "state"]
+    assert visitor.table("role")[columns].to_numpy().tolist() == [
+        [english("role.plan"), "QUERY_GENERATOR_MODEL", "gemini:gemini-3.8-flash", "$0.75", "$3.75", "–", missing],
+        [english("role.reflect"), "REFLECTION_MODEL", "ollama:qwen3", unknown, unknown, "–", ready],
+        [english("role.write"), "ANSWER_MODEL", "openai:gpt-fake", unknown, unknown, "–", ready],
+        [english("role.search"), "WEB_SEARCH_MODEL", "openai:gpt-fake", unknown, unknown, unknown, ready],
+    ]  # fmt: skip
+
+
+def test_the_models_of_reports_and_of_the_check_are_listed_too(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUERY_ENGINE_MODEL_NAME", "openai:gpt-report")
+    monkeypatch.setenv("SIGHTLINE_CHECK", "model")
+    monkeypatch.setenv("CHECK_MODEL", "openai:gpt-check")
+    table = visit("status").table("role").set_index("role")
+    assert table.loc[english("role.news"), "model"] == "openai:gpt-report"
+    assert table.loc[english("role.news"), "setting"] == "QUERY_ENGINE_MODEL_NAME"
+    assert table.loc[english("role.check"), "model"] == "openai:gpt-check"
+    assert table.loc[english("role.check"), "setting"] == "CHECK_MODEL"
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -102,9 +122,7 @@ def test_a_key_is_shown_as_set_and_never_itself(
 def test_the_web_is_live_with_those_who_search_it(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert english("status.web_missing", names="GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL") in (
-        visit("status").words
-    )
+    assert english("status.nothing_asked") in visit("status").words
     runs.close()
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
     monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
@@ -162,6 +180,135 @@ def test_a_run_server_that_is_not_there_is_told(
 
 def test_where_nothing_is_configured_there_is_nothing_to_test(visit: Visit) -> None:
     assert english("status.nothing_to_check") in visit("status").press("check").words
+
+
+# At a glance
+
+
+def lines(visitor: Visitor) -> set[str]:
+    return {code.value for code in visitor.at.code}
+
+
+def test_without_anything_set_each_part_says_what_to_add(visit: Visit) -> None:
+    visitor = visit("status")
+    assert lines(visitor) == {line for pair in cards.LINES.values() for line in pair if line} - {
+        "export WEB_SEARCH=auto"
+    }
+    assert (
+        "Sample only: Places, Database, Library. Not available: Web, News, Models." in visitor.words
+    )
+    for state in ("offline", "sample", "missing"):
+        assert english(f"status.{state}") in visitor.words
+
+
+def test_a_web_search_that_is_turned_off_is_turned_on_again(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEB_SEARCH", "off")
+    visitor = visit("status")
+    assert english("status.web_off") in visitor.words
+    assert "export WEB_SEARCH=auto" in lines(visitor)
+
+
+def test_what_is_live_has_nothing_to_add(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
+    monkeypatch.setenv("AMAP_MAPS_API_KEY", "a" * 32)
+    monkeypatch.setenv("AMAP_DAILY_SEARCHES", "80")
+    visitor = visit("status")
+    assert lines(visitor) == {cards.LINES["database"][1]}
+    assert english("source.amap") in visitor.words
+    assert "openai:gpt-fake" in visitor.words
+
+
+def test_a_map_that_lacks_its_key_is_missing(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMAP_MCP", "hosted")
+    visitor = visit("status")
+    assert english("status.places_missing") in visitor.words
+    assert cards.LINES["places"][0] in lines(visitor)
+
+
+def test_limits_are_told_and_none_is_no_limit(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_MAX_COST", "2.5")
+    monkeypatch.setenv("SIGHTLINE_MAX_RUNS_EACH", "7")
+    words = visit("status").words
+    assert "$2.50" in words
+    assert "7" in words.splitlines()
+    assert words.count(english("status.no_limit")) == 3
+
+
+# Usage over time
+
+
+def test_where_nothing_was_used_that_is_said(visit: Visit) -> None:
+    visitor = visit("status")
+    assert english("spending.empty", days=30) in visitor.words
+    assert not visitor.at.get("vega_lite_chart")
+
+
+def test_what_was_used_is_told_as_sums_and_as_a_table(visit: Visit, folder: Path) -> None:
+    store = runs.desk().runs.store
+    now = datetime.now(UTC)
+    store.add(run("one", created=now, owner="local"), None, "")
+    store.add(run("two", created=now, owner="somebody"), None, "")
+    known = Usage(stage="write", model="gemini:x", input=1_000, output=20, cost=1.25)
+    unknown = Usage(stage="search", model="tavily", searches=3)
+    for key in ("one", "two"):
+        store.append(
+            key, [(now, "usage", used.model_dump(mode="json")) for used in (known, unknown)]
+        )
+    visitor = visit("status")
+    assert [metric.value for metric in visitor.at.metric] == ["≥ $1.25", "1,020", "3"]
+    assert english("spending.unpriced", n=1, models="tavily") in visitor.words
+    table = visitor.table("calls").set_index("name")
+    assert table.loc["gemini:x", "cost"] == 1.25
+    assert table.loc["tavily", "searches"] == 3
+    assert table["cost"].isna().to_dict() == {"gemini:x": False, "tavily": True}
+    (chart,) = visitor.at.get("vega_lite_chart")
+    assert english("spending.cost") in str(chart.proto)
+
+
+# Everything that is somebody's
+
+
+def test_everything_is_exported_in_the_background_and_the_file_goes(visit: Visit) -> None:
+    visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait().go("status")
+    visitor.press("export")
+    visitor.until(english("export.ready_text"))
+    made = runs.exported()
+    assert made is not None
+    assert made.file is not None
+    assert made.total == 1
+    visitor.press("export_discard")
+    assert not made.file.exists()
+    assert "export" in visitor.buttons
+
+
+def test_everything_is_deleted_once_the_word_is_typed(visit: Visit) -> None:
+    visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait().go("status")
+    visitor.press("wipe")
+    assert visitor.at.button(key="wipe_go").disabled
+    visitor.at.text_input(key="wipe_word").set_value("delete").run()
+    assert visitor.at.button(key="wipe_go").disabled
+    assert len(runs.list()) == 1
+    visitor.at.text_input(key="wipe_word").set_value("delete everything").run()
+    visitor.press("wipe_go")
+    assert runs.list() == []
+    assert f"{english('wiped.runs')} 1" in visitor.words
+
+
+def test_a_damaged_file_is_set_aside_and_kept(visit: Visit, folder: Path) -> None:
+    (folder / "runs.db").write_bytes(NO_DATABASE)
+    visitor = visit("history")
+    visitor.press("rescue")
+    assert (folder / "runs.db").read_bytes() == NO_DATABASE
+    visitor.press("rescue_go")
+    assert english("history.empty") in visitor.look().words
+    (aside,) = folder.glob("runs.damaged-*.db")
+    assert aside.read_bytes() == NO_DATABASE
 
 
 # Trouble
@@ -230,6 +377,7 @@ def test_a_database_of_another_program_is_left_as_it_is(visit: Visit, folder: Pa
         db.execute("create table theirs(x)")
     visitor = visit("history")
     assert visitor.errors == [english("trouble.corrupt", path=file)]
+    assert "rescue" not in visitor.buttons
     with closing(sqlite3.connect(file)) as db:
         assert db.execute("select name from sqlite_schema").fetchall() == [("theirs",)]
 

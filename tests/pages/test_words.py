@@ -11,12 +11,19 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from pages.parts import belongings, cards, guide, spending, tour
 from pages.parts.downloads import GROUPS
-from pages.parts.words import WORDS, size
+from pages.parts.history_filters import PERIODS, STATES
+from pages.parts.words import PARTS, WORDS, size
 from research import records
+from research.database.columns import TABLES
+from research.library.listing import KINDS, ORDERS
 from research.library.prepare import Added
 from research.news.tools import TOOLS
-from research.settings import ROLES
+from research.runs.choices import KeyPlace
+from research.runs.history import Field, RunKind
+from research.runs.holdings import HoldingName
+from research.settings import KEYS, ROLES
 from research.stages import budget
 from research.storage import Trouble
 
@@ -27,9 +34,14 @@ FAMILIES = {
     "reason.": get_args(records.Reason),
     "hint.": tuple(filter(None, get_args(records.Hint))),
     "stage.": get_args(records.Stage),
-    "role.": (*ROLES, "runs"),  # what a test of the connections names
+    "role.": (*ROLES, "runs", "news", "check"),  # what a test of the connections names
     "kind.": (*get_args(records.EvidenceKind), "sample"),
-    "added.": get_args(get_type_hints(Added)["outcome"]),
+    "added.": ("added", "replaced", "unchanged"),
+    "unread.": get_args(get_type_hints(Added)["outcome"])[3:],
+    "remedy.": get_args(get_type_hints(Added)["outcome"])[3:],
+    "filekind.": KINDS,
+    "order.": ORDERS,
+    "library.where_": ("all", "own", "sample"),
     "problem.": ("empty", "too long", "no words"),
     "trouble.": get_args(Trouble),
     "meter.": get_args(budget.Why)[1:5],
@@ -58,8 +70,42 @@ FAMILIES = {
         "answer_excel",
     ),
     "download_group.": GROUPS,
+    "settings.key_": get_args(KeyPlace),
+    "settings.key_for.": tuple(KEYS),
+    "settings.key_name.": tuple(KEYS),
+    "history_kind.": ("all", *get_args(RunKind)),
+    "history_state.": tuple(STATES),
+    "history_period.": PERIODS,
+    "history_field.": get_args(Field),
     "map.": ("geojson", "kml", "csv"),
-    "status.": get_args(records.Readiness.model_fields["state"].annotation),
+    "column.": (*(c.name for table in TABLES.values() for c in table.columns), "n", "distance_km"),
+    "group.": tuple(guide.GROUPS),
+    "topic.": guide.TOPICS,
+    "guide.": guide.TOPICS,
+    "tour.": tuple(step + more for step in tour.STEPS for more in ("", "_text", "_alt")),
+    "status.": (
+        *get_args(records.Readiness.model_fields["state"].annotation),
+        *(f"now_{state}" for state in ("live", "sample", "missing")),
+        *(f"brings_{name}" for name in cards.ICONS),
+    ),
+    "card.": tuple(cards.ICONS),
+    "limit.": (
+        "queries",
+        "loops",
+        "searches",
+        "tokens",
+        "money",
+        "time",
+        "runs_each",
+        "runs_at_once",
+    ),
+    "spending.": (*spending.MEASURES, *spending.GROUPS),
+    "holding.": (
+        *get_args(HoldingName),
+        *(f"one_{kind}" for kind in ("run", "answer", "document", "file")),
+        *(f"many_{kind}s" for kind in ("run", "answer", "document", "file")),
+    ),
+    "wiped.": belongings.PARTS,
 }
 HAN = "[\u4e00-\u9fff]"
 OPEN = ("why.", "source.")  # families that pages look up with a fallback, or that grow with sources
@@ -92,12 +138,16 @@ def written() -> set[str]:
     """Every string that occurs in the pages outside the table of words itself."""
     found = set()
     for file in FILES:
-        if file.name == "words.py":
+        if file.parent.name == "words":
             continue
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(node.value)
     return found | set(literals())
+
+
+def test_no_word_is_in_two_parts_of_the_catalogue() -> None:
+    assert len(WORDS) == sum(len(part.WORDS) for part in PARTS)
 
 
 def test_every_word_is_there_in_both_languages_with_the_same_values() -> None:

@@ -12,6 +12,8 @@ import pandas as pd
 from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
+from pages.parts import tour
+
 ROUTER = Path(__file__).resolve().parents[2] / "pages" / "router.py"
 _MARKDOWN = MarkdownIt("commonmark", {"html": True})
 
@@ -19,7 +21,8 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": True})
 class Visitor:
     """One browser session. What it reads is English unless `lang` says otherwise.
 
-    `secrets` are Streamlit's, `user` what the sign-in service says of who it is.
+    `secrets` are Streamlit's, `user` what the sign-in service says of who it is; whoever is `new` is
+    met by the tour.
     """
 
     def __init__(
@@ -29,12 +32,15 @@ class Visitor:
         locale: str = "en-US",
         secrets: dict[str, Any] | None = None,
         user: dict[str, Any] | None = None,
+        new: bool = False,
         **query: str,
     ) -> None:
         self.at = AppTest.from_file(str(ROUTER), default_timeout=30)
         self.at.context = {"locale": locale}
         self.at.secrets = secrets or {}
         self.at.user = user or {}
+        if not new:
+            self.at.session_state[tour.MET] = True
         for name, value in query.items():
             self.at.query_params[name] = value
         if page:

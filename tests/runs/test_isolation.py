@@ -14,7 +14,7 @@ import pytest
 
 from research import runs
 from research.evidence.registry import evidence_id
-from research.records import Answer, Evidence, Options, Passage, Place, Plan, Run, Span, Task
+from research.records import Answer, Evidence, Options, Passage, Place, Plan, Run, Span, Task, Usage
 from research.runs.watching import Unwatchable
 
 ANN, BOB = "user-ann", "user-bob"
@@ -28,7 +28,18 @@ NAMED = (
     "follows",
     "watch_id",
 )  # parameters that say whose something is
-TABLES = ("run", "event", "search", "evidence", "answer", "conversation", "watch", "pair")
+TABLES = (
+    "run",
+    "event",
+    "search",
+    "evidence",
+    "answer",
+    "conversation",
+    "watch",
+    "pair",
+    "tag",
+    "said",
+)
 
 # Every way to name a run or a conversation, as Bob takes it; what comes back is what he learns.
 WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
@@ -65,21 +76,55 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("saved", "run_id"): lambda key: runs.saved(key, owner=BOB),
     ("turns", "conversation"): lambda key: runs.turns(key, owner=BOB),
     ("label", "conversation"): lambda key: runs.label(key, title="Bob's", pinned=True, owner=BOB),
+    ("tag", "conversation"): lambda key: runs.tag(key, ["Bob's"], owner=BOB),
+    ("discard", "conversation"): lambda key: runs.discard(key, owner=BOB),
+    ("restore", "conversation"): lambda key: runs.restore(key, owner=BOB),
     ("forget", "conversation"): lambda key: runs.forget(key, owner=BOB),
 }
 TAKEN = {("start", "run_id"), ("ask_database", "run_id")}  # those that name an id to be made
 LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
     "list": lambda owner: runs.list(owner=owner),
     "conversations": lambda owner: runs.conversations(owner=owner),
+    "history": lambda owner: runs.history("secret", owner=owner).entries,
+    "tags": lambda owner: runs.tags(owner=owner),
+    "binned": lambda owner: runs.binned(owner=owner),
     "watches": lambda owner: runs.watches(owner=owner),
     "watched": lambda owner: runs.watched("Ann's secret?", owner=owner) or (),
     "places": lambda owner: runs.places(owner=owner),
     "confirmed": lambda owner: runs.confirmed(owner=owner),
+    "preferences": lambda owner: runs.preferences(owner=owner),
     "estimate": lambda owner: runs.estimate(LIBRARY, owner=owner).runs,
+    "choices": lambda owner: [one for one in runs.choices(owner=owner) if one.chosen],
+    "key_states": lambda owner: [
+        one for one in runs.key_states(owner=owner) if one.place in ("session", "machine")
+    ],
+    "usage": lambda owner: runs.usage(since=MADE, owner=owner),
 }
-OWN = {"nearby", "load", "ask_database", "confirm", "unconfirm"}  # what one does for oneself
+OWN = {
+    "nearby",
+    "load",
+    "ask_database",
+    "confirm",
+    "unconfirm",
+    "prefer",
+    "choose",
+    "reset",
+    "bring",
+    "forget_key",
+    "kit",
+    "readiness",
+    "day",
+    "quota",
+    "check",
+    "model_roles",
+    "export",  # with the next two: test_exporting
+    "exported",
+    "discard_export",
+    "wipe",  # test_wiping
+    "empty_bin",
+}  # what one does for oneself
 NOBODYS = {  # the desk's own, and what is the same for all
-    "desk", "close", "readiness", "day", "quota", "settle", "warm", "check",
+    "desk", "close", "settle", "warm", "stored", "set_aside",
 }  # fmt: skip
 
 
@@ -115,15 +160,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for status in ("done", "stopped", "failed", "waiting"):
         add(status)
     runs.desk().runs.store.watch("ann-done")
+    used = Usage(stage="write", model="Ann's model").model_dump(mode="json")
+    runs.desk().runs.store.append("ann-stopped", [(MADE, "usage", used)])
     runs.confirm("Ann's secret?", "SELECT 1", owner=ANN)
+    runs.prefer("model", "Ann's", owner=ANN)
+    assert runs.choose({"NUMBER_OF_INITIAL_QUERIES": "7"}, owner=ANN) == {}
+    assert runs.bring({"TAVILY_API_KEY": "sentinel-of-ann"}, owner=ANN) == {}
+    runs.tag("talk-done", ["Ann's tag"], owner=ANN)
+    add("stopped", "binned")
+    runs.discard("talk-binned", owner=ANN)
     yield tmp_path
     runs.close()
 
 
-def add(status: Any) -> None:
+def add(status: Any, name: str = "") -> None:
+    name = name or status
     store = runs.desk().runs.store
     run = Run(
-        id=f"ann-{status}", conversation=f"talk-{status}", owner=ANN, question="Ann's secret?",
+        id=f"ann-{name}", conversation=f"talk-{name}", owner=ANN, question="Ann's secret?",
         options=LIBRARY, status=status, created=MADE, finished=MADE,
     )  # fmt: skip
     store.add(run, None, "")
@@ -136,7 +190,7 @@ def add(status: Any) -> None:
         spans=(Span(kind="text", text="Ann's answer."),),
     )  # fmt: skip
     store.keep(run.id, PLAN, [], answer)
-    store.register(run.conversation, [seen(status)])
+    store.register(run.conversation, [seen(name)])
 
 
 def seen(name: str) -> Evidence:
@@ -166,6 +220,8 @@ def rows(folder: Path, owner: str = ANN) -> dict[str, list[tuple[Any, ...]]]:
             "answer": (f"run in ({marks})", ids),
             "evidence": (f"conversation in ({more})", talks),
             "conversation": (f"id in ({more})", talks),
+            "said": (f"run in ({marks})", ids),
+            "tag": (f"conversation in ({more})", talks),
             "watch": (f"run in ({marks})", ids),
             "pair": ("owner=?", [owner]),
         }
@@ -240,6 +296,17 @@ def test_an_id_that_is_taken_is_refused_without_a_word_of_whose_it_is(folder: Pa
         runs.start("Mine?", options=LIBRARY, run_id="ann-done", owner=BOB)
     assert "Ann" not in str(refused.value)
     assert rows(folder) == before
+
+
+def test_what_somebody_has_chosen_and_brought_is_for_nobody_else(folder: Path) -> None:
+    assert runs.kit(owner=ANN).usual().queries == 7
+    assert runs.readiness(owner=ANN)["news"].state == "live"
+    assert runs.kit(owner=BOB).usual().queries == runs.kit().usual().queries == 3
+    assert runs.readiness(owner=BOB)["news"].state == "missing"
+    runs.reset(owner=BOB)
+    runs.forget_key("TAVILY_API_KEY", owner=BOB)
+    assert runs.kit(owner=ANN).usual().queries == 7
+    assert runs.readiness(owner=ANN)["news"].state == "live"
 
 
 def test_what_is_looked_up_on_the_map_is_its_owner_s(folder: Path) -> None:

@@ -151,6 +151,29 @@ def test_what_an_answer_used_until_it_was_cut_off_is_counted(ending: str, bench:
     assert [Usage.model_validate({**data, "task": ""}) for data in told] == expected
 
 
+class TwiceAtOnce(PaidReasoner):
+    """Says two things in one moment, each of which is written at once."""
+
+    async def work(self, stage: str, round_: int, say: Say) -> None:
+        await super().work(stage, round_, say)
+        if stage == "plan":
+            for query in ("first", "second"):
+                task = Task(id="1.1", source="web", query=query)
+                say("plan", plan=Plan(tasks=(task,)).model_dump(mode="json"))
+
+
+def test_what_is_written_in_one_moment_is_written_once(bench: Bench) -> None:
+    runs = bench.open(TwiceAtOnce(), PaidSource())
+    run = runs.start(QUESTION, options=WEB)
+    assert over(runs, run.id) == "done"
+    events = runs.events(run.id)
+    plans = [event.data["plan"]["tasks"][0]["query"] for event in events if event.kind == "plan"]
+    assert plans[:2] == ["first", "second"]
+    times = [event.time for event in events]
+    assert times == sorted(times)
+    assert used(runs, run.id) == with_prices(THOUGHT, SEARCHED, WRITTEN)
+
+
 def test_one_run_does_not_pay_for_another(bench: Bench) -> None:
     runs = bench.open(PaidReasoner(), PaidSource())
     first = runs.start(QUESTION, options=WEB)

@@ -29,6 +29,7 @@ from research.records import (
     Task,
     Usage,
 )
+from research.runs import statements as sql
 from research.runs import tables
 from research.runs.ledger import RunLedger
 from research.runs.store import LOOKUPS, STOP, WRITE, Lost, Store
@@ -463,6 +464,25 @@ def test_an_account_is_of_a_name_and_a_day_and_counts_in_every_thread(
 
 
 # The file
+
+
+def test_what_somebody_has_chosen_is_kept_until_it_is_taken_back(store: Store) -> None:
+    store.prefer("ann", "sources", ["web", "资料库"])
+    store.prefer("ann", "queries", 3)
+    store.prefer("ann", "queries", 4)
+    store.prefer("bob", "queries", 9)
+    assert store.preferences("ann") == {"sources": ["web", "资料库"], "queries": 4}
+    store.prefer("ann", "queries", None)
+    store.prefer("ann", "never chosen", None)
+    assert store.preferences("ann") == {"sources": ["web", "资料库"]}
+    assert store.preferences("carl") == {}
+
+
+def test_a_choice_that_cannot_be_read_counts_as_none(store: Store) -> None:
+    store.prefer("ann", "queries", 3)
+    with store.database.write() as work:
+        work.do(sql.PREFER, owner="ann", name="spoilt", value="{")
+    assert store.preferences("ann") == {"queries": 3}
 
 
 def test_a_corrupt_store_is_named_and_keeps_its_bytes(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 // Draws an answer from its blocks. Every text becomes a text node: nothing from outside is markup.
-// A click on a citation opens its passage below the block it stands in, and one on a mark says why
-// the sentence is marked; Escape closes either.
+// A click on a citation opens its passage beside the answer where there is room, else below the block
+// it stands in, and one on a mark says why the sentence is marked; Escape closes either.
 
 // Without what would turn the direction of the text behind it: a citation, a name, the next fact.
 const straight = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
@@ -119,22 +119,97 @@ const passage = (cite, view, id) => {
   return box;
 };
 
+// The drawer: one passage at a time, beside the text, so that nothing moves while one reads on.
+
+const LEAST = 288; // pixels that the drawer needs
+const MOST = 480;
+
+const room = (root) => {
+  const left = root.getBoundingClientRect().right + 28;
+  const free = innerWidth - left - 16;
+  return free < LEAST ? null : { left, width: Math.min(free, MOST) };
+};
+
+const drawer = (root, words) => {
+  const node = make("aside", "sl-drawer");
+  const bar = make("div", "sl-bar");
+  const close = make("button", "sl-close", "×");
+  close.type = "button";
+  close.setAttribute("aria-label", words.close);
+  close.title = words.close;
+  bar.append(close);
+  node.append(bar);
+  node.hidden = true;
+  node.tabIndex = -1;
+  node.setAttribute("aria-label", words.drawer);
+  let held = null; // the box that is shown, the place that it has left, and what closes it
+  const place = () => {
+    const at = root.isConnected && room(root);
+    if (at) Object.assign(node.style, { left: `${at.left}px`, width: `${at.width}px` });
+    return Boolean(at);
+  };
+  const release = () => {
+    if (!held) return;
+    const { box, home } = held;
+    held = null;
+    node.hidden = true;
+    home.replaceWith(box);
+  };
+  const hold = (box, shut) => {
+    if (!place()) return false;
+    held?.shut();
+    const home = document.createComment("");
+    box.replaceWith(home);
+    held = { box, home, shut };
+    node.append(box);
+    node.hidden = false;
+    node.scrollTop = 0;
+    return true;
+  };
+  close.onclick = () => {
+    const button = document.querySelector(`[aria-controls="${CSS.escape(held?.box.id ?? "")}"]`);
+    held?.shut();
+    button?.focus();
+  };
+  const fit = () => {
+    if (held && !place()) release();
+  };
+  const escape = (event) => {
+    if (event.key === "Escape" && held && !event.target.closest?.("input, textarea, [role=dialog]")) close.onclick();
+  };
+  addEventListener("resize", fit);
+  addEventListener("keydown", escape);
+  const gone = () => {
+    removeEventListener("resize", fit);
+    removeEventListener("keydown", escape);
+  };
+  return { node, hold, release, place, gone, holds: (box) => held?.box === box };
+};
+
 // A button that opens a box, and closes it again.
 const opener = (button, box, view) => {
-  const show = (open) => {
+  const show = (open, asked = false) => {
+    if (view.drawer.holds(box)) view.drawer.release();
     box.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
-    open ? view.opened.add(box.id) : view.opened.delete(box.id);
+    if (!open) return view.opened.delete(box.id);
+    view.opened.add(box.id);
+    if (asked) view.drawer.hold(box, () => show(false));
   };
   const close = (event) => {
     if (event.key !== "Escape" || box.hidden) return;
+    event.stopPropagation();
     show(false);
     button.focus();
   };
   button.type = "button";
   button.setAttribute("aria-controls", box.id);
   show(view.opened.has(box.id));
-  button.onclick = () => show(box.hidden);
+  button.onclick = (event) => {
+    show(box.hidden, true);
+    // From the keyboard one goes on where the passage is.
+    if (event.detail === 0 && view.drawer.holds(box)) view.drawer.node.focus({ preventScroll: true });
+  };
   button.addEventListener("keydown", close);
   box.addEventListener("keydown", close);
   return button;
@@ -427,24 +502,100 @@ const caret = (root, draft) => {
   at.append(mark);
 };
 
+// The contents: the headings of the answer, beside it where there is room, else folded above it.
+
+const FEW = 3; // headings that need no contents
+
+const contents = (node, root, view) => {
+  const heads = [...root.querySelectorAll(":scope > :is(h3, h4), :scope > .sl-text > :is(h3, h4)")];
+  node.hidden = heads.length < FEW;
+  const said = JSON.stringify([view.words.contents, ...heads.map((head) => [head.tagName, head.textContent])]);
+  heads.forEach((head, n) => {
+    head.id = `${view.prefix}-part-${n}`;
+    head.tabIndex = -1;
+  });
+  if (node.dataset.said === said || node.hidden) return;
+  node.dataset.said = said;
+  const fold = make("details");
+  fold.open = node.querySelector("details")?.open ?? false;
+  const list = make("ol");
+  for (const head of heads) {
+    const item = make("li", `sl-at-${head.tagName.toLowerCase()}`);
+    const shown = head.cloneNode(true);
+    shown.querySelectorAll("button, .sl-tag").forEach((one) => one.remove());
+    const go = make("button", "sl-way", shown.textContent);
+    go.type = "button";
+    go.onclick = () => {
+      const target = document.getElementById(head.id);
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      target?.scrollIntoView({ block: "start", behavior: still ? "auto" : "smooth" });
+      target?.focus({ preventScroll: true });
+    };
+    item.append(go);
+    list.append(item);
+  }
+  fold.append(make("summary", "", view.words.contents), list);
+  node.setAttribute("aria-label", view.words.contents);
+  node.replaceChildren(fold);
+};
+
+const WIDE = 920; // pixels of text and contents side by side
+
 const states = new WeakMap();
 
-export default function ({ parentElement, data }) {
-  const state = states.get(parentElement) ?? { opened: new Set(), kept: [] };
-  states.set(parentElement, state);
+const opened = (parentElement, words) => {
+  const desk = parentElement.querySelector(".sl-desk");
   const root = parentElement.querySelector(".sl-answer");
+  const beside = drawer(root, words);
+  desk.append(beside.node);
+  const nav = desk.querySelector(".sl-contents");
+  const measure = new ResizeObserver(() => {
+    const wide = desk.clientWidth >= WIDE;
+    desk.classList.toggle("sl-wide", wide);
+    const fold = nav.querySelector("details");
+    if (wide && fold) fold.open = true;
+    if (!beside.node.hidden) beside.place();
+  });
+  measure.observe(desk);
+  const gone = () => {
+    measure.disconnect();
+    beside.gone();
+    beside.node.remove();
+  };
+  return { opened: new Set(), kept: [], root, desk, nav, drawer: beside, gone };
+};
+
+export default function ({ parentElement, data }) {
+  let state = states.get(parentElement);
+  if (state?.root !== parentElement.querySelector(".sl-answer")) {
+    state?.gone();
+    state = { ...opened(parentElement, data.words), opened: state?.opened ?? new Set() };
+  }
+  states.set(parentElement, state);
+  const { root } = state;
   const { words } = data;
-  const view = { words, prefix: data.id, opened: state.opened, uses: data.uses, lang: data.lang, page: data.page };
+  const view = {
+    words,
+    prefix: data.id,
+    opened: state.opened,
+    uses: data.uses,
+    lang: data.lang,
+    page: data.page,
+    drawer: state.drawer,
+  };
   const said = JSON.stringify([words, data.uses]);
   root.lang = data.lang;
+  state.nav.lang = data.lang;
   root.setAttribute("aria-busy", String(data.draft));
   caret(root, false);
-  if (state.root !== root) Object.assign(state, { root, kept: [] });
   const above = data.summary ? [data.summary] : [];
   state.kept = update(root, state.kept, [
     ...above.map((item) => ({ json: JSON.stringify(item), draw: () => summary(item, view) })),
     ...data.blocks.map((item) => ({ json: JSON.stringify(item) + said, draw: () => block(item, view) })),
     ...data.suggestions.map((html) => ({ json: said + html, draw: () => suggestion(html, words) })),
   ]);
+  contents(state.nav, root, view);
+  if (state.desk.classList.contains("sl-wide") && state.nav.firstChild) state.nav.firstChild.open = true;
   caret(root, data.draft);
+  return () => state.gone();
 }

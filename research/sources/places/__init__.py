@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from research.deadlines import deadline
 from research.places.coordinates import Point
 from research.places.look import Look, asked_back, find, identity, look
-from research.places.server import specifications
 from research.places.service import Service
 from research.records import Failure, Finding, Language, Readiness, Say, Task
 from research.sources.places.chain import FOR_MODELS, Chain
@@ -139,6 +138,8 @@ class PlacesSource:
     async def _explored(self, query: str, chain: Chain, say: Say) -> list[Failure]:
         """Lets the model search; what its calls have found counts, however they ended."""
         assert self._explore is not None
+        from research.places.server import specifications
+
         tools = [spec for spec in specifications() if spec["function"]["name"] in FOR_MODELS]
         try:
             async with deadline(self._deadline * PUNCTUAL):

@@ -1,0 +1,80 @@
+"""What is asked and which run a page shows; light, for a page that shows none yet."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts import errors
+from pages.parts.login import owner
+from pages.parts.words import number, t
+from research import MAX_QUESTION, Options, PaceError, Plan, QuestionError, Run, runs
+
+COLORS = {"running": "blue", "queued": "blue", "waiting": "blue", "done": "green", "failed": "red"}
+
+
+def home(last: str) -> None:
+    """Which page draws runs now: under `last` it remembers the one that it has shown last."""
+    st.session_state.home = last
+
+
+def _last() -> str:
+    return str(st.session_state.get("home", "last_run"))
+
+
+def current() -> Run | None:
+    """The run of the URL, else the last one that this visitor looked at on this page."""
+    asked = st.query_params.get("run", "")
+    run_id = asked or st.session_state.get(_last(), "")
+    if not run_id:
+        return None
+    run = runs.get(run_id, owner=owner())
+    if run is None:
+        if asked:
+            st.warning(t("ask.no_run"))
+        return None
+    show(run)
+    return run
+
+
+def show(run: Run) -> None:
+    st.query_params["run"] = run.id
+    st.session_state[_last()] = run.id
+
+
+def leave() -> None:
+    st.query_params.pop("run", None)
+    for key in (_last(), "draft", "draft_question"):
+        st.session_state.pop(key, None)
+
+
+def start(
+    question: str,
+    limits: Options,
+    plan_: Plan | None = None,
+    based_on: str = "",
+    follows: str = "",
+) -> None:
+    try:
+        run = runs.start(
+            question,
+            options=limits,
+            owner=owner(),
+            plan=plan_,
+            based_on=based_on,
+            follows=follows,
+        )
+    except (QuestionError, PaceError) as error:
+        refuse(error)
+        return
+    st.session_state.pop("draft", None)
+    show(run)
+    st.rerun()
+
+
+def refuse(error: QuestionError | PaceError) -> None:
+    """Why nothing was started; what was typed stays where it is."""
+    if isinstance(error, PaceError):
+        errors.hurried(error)
+        return
+    length, limit = number(error.length), number(MAX_QUESTION)
+    st.error(t(f"problem.{error.problem}", length=length, limit=limit))

@@ -1,0 +1,92 @@
+"""The headers of every HTTP answer: what a page may load and do, and what a browser may keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from research import SettingError, StoreError, runs
+
+# Nothing may be loaded from or sent to another host, whatever a document or a model writes.
+# Streamlit's own document and the components bring scripts and styles of their own within them.
+CSP = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "connect-src 'self' ws: wss:; frame-src 'self' blob: data:; worker-src 'self' blob:; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+)
+HEADERS = {
+    b"content-security-policy": CSP.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"x-frame-options": b"SAMEORIGIN",
+    b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"x-permitted-cross-domain-policies": b"none",
+}
+
+# The frame of a map runs the script that its component sends it as text, and shows the tiles of
+# others, who want to know which site asks for them.
+MAP = "/component/streamlit_folium.st_folium/"
+TILES = (
+    "https://tile.openstreetmap.org",
+    *(f"https://webrd0{n}.is.autonavi.com" for n in range(1, 5)),
+)
+MAP_CSP = CSP.replace("'unsafe-inline' blob:", "'unsafe-inline' 'unsafe-eval' blob:")
+PLAIN_MAP_HEADERS = HEADERS | {b"content-security-policy": MAP_CSP.encode()}
+MAP_HEADERS = HEADERS | {
+    b"content-security-policy": MAP_CSP.replace("img-src", " ".join(["img-src", *TILES])).encode(),
+    b"referrer-policy": b"strict-origin",
+}
+
+# And the frame of the pictures of a report, which opens when they are asked for, shows pictures of
+# whatever site. It can do nothing else, and the sites do not learn who asks.
+PICTURES = "/assets/pictures/"
+PICTURE_HEADERS = HEADERS | {
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
+    b"img-src https: http:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+}
+
+ASSETS = "/assets/"
+FOR_EVER = b"public, max-age=31536000, immutable"  # the address of a file with a version
+
+
+def headers(path: str) -> dict[bytes, bytes]:
+    """The headers of an answer; those of a map's tiles only if there may be any."""
+    if PICTURES in path:
+        return PICTURE_HEADERS
+    if MAP not in path:  # a path of the server's own may stand before it
+        return HEADERS
+    try:
+        return PLAIN_MAP_HEADERS if runs.desk().settings.map_tiles == "off" else MAP_HEADERS
+    except (StoreError, SettingError):
+        return PLAIN_MAP_HEADERS
+
+
+def keeping(scope: Any, status: int, have: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    """How long a browser keeps the answer. What somebody takes away is kept nowhere else."""
+    if have.get(b"content-disposition", b"").startswith(b"attachment"):
+        return {b"cache-control": b"no-store"}
+    if ASSETS in scope["path"] and b"cache-control" not in have:
+        versioned = status == 200 and scope.get("query_string", b"").startswith(b"v=")
+        return {b"cache-control": FOR_EVER if versioned else b"no-cache"}
+    return {}
+
+
+class SecurityHeaders:
+    """Adds the headers to every HTTP answer; websockets pass untouched."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                have = {key.lower(): value for key, value in message["headers"]}
+                kept = keeping(scope, message["status"], have)
+                own = [(k, v) for k, v in message["headers"] if k.lower() not in kept]
+                extra = [(k, v) for k, v in headers(scope["path"]).items() if k not in have]
+                message["headers"] = [*own, *extra, *kept.items()]
+            await send(message)
+
+        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)

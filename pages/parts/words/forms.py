@@ -1,0 +1,105 @@
+"""Dates, times, numbers, amounts and sizes as a reader of a language writes them, by Babel.
+
+Knows no words of the catalogue and nobody's choice: the language and the time zone are arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, tzinfo
+from string import Formatter
+from typing import Any, Literal
+
+from babel import Locale
+from babel.dates import format_date, format_skeleton
+from babel.numbers import format_currency, format_decimal, format_percent
+
+Lang = Literal["zh", "en"]
+LOCALES = {"zh": Locale.parse("zh_Hans_CN"), "en": Locale.parse("en_GB")}
+UNITS = {"zh": ("秒", "分", "小时"), "en": ("s", "min", "h")}
+
+
+def day(value: date, language: Lang) -> str:
+    """2026年11月20日, 20 Nov 2026."""
+    form = "long" if language == "zh" else "d MMM y"
+    return format_date(value, form, locale=LOCALES[language])
+
+
+def short_day(value: date, language: Lang) -> str:
+    """11月20日, 20 Nov: where the year is known."""
+    return format_skeleton(
+        "MMMd", datetime(value.year, value.month, value.day), locale=LOCALES[language]
+    )
+
+
+def moment(value: datetime, language: Lang, zone: tzinfo) -> str:
+    """A time to the minute."""
+    local = value.astimezone(zone)
+    between = " " if language == "zh" else ", "
+    return f"{day(local.date(), language)}{between}{local:%H:%M}"
+
+
+def number(value: float, language: Lang) -> str:
+    """With its thousands grouped; never shortened, since figures are cited."""
+    return format_decimal(value, locale=LOCALES[language])
+
+
+def percent(share: float, language: Lang) -> str:
+    return format_percent(share, "#,##0%", locale=LOCALES[language])
+
+
+def money(dollars: float, language: Lang) -> str:
+    """US dollars: cents from one dollar on, below it two digits that say something."""
+    digits = 2 if dollars >= 1 or dollars <= 0 else 1 - math.floor(math.log10(dollars))
+    digits = min(max(digits, 2), 6)
+    form = f"¤#,##0.{'0' * 2}{'#' * (digits - 2)}"
+    told = format_currency(dollars, "USD", form, locale=LOCALES[language], currency_digits=False)
+    return told.replace("US$", "$") if language == "en" else told
+
+
+def duration(seconds: float, language: Lang) -> str:
+    """41 秒, 41 s; 3 分 20 秒, 3 min 20 s; 2 小时 5 分, 2 h 5 min."""
+    second, minute, hour = UNITS[language]
+    whole = math.floor(seconds)
+    if whole >= 3600:
+        parts = ((whole // 3600, hour), (whole % 3600 // 60, minute))
+        return " ".join(f"{number(n, language)} {unit}" for n, unit in parts if n)
+    if whole >= 60:
+        return " ".join(
+            f"{n} {unit}" for n, unit in ((whole // 60, minute), (whole % 60, second)) if n
+        )
+    digits = 2 if seconds < 1 else 1 if seconds < 10 else 0
+    told = "<0.01" if seconds < 0.01 else f"{seconds if digits else whole:.{digits}f}"
+    return f"{told} {second}"
+
+
+def size(count: int, language: Lang = "en") -> str:
+    """Bytes in the unit that fits: powers of a thousand."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}"
+        amount /= 1000
+    return f"{format_decimal(amount, '#,##0.0', locale=LOCALES[language])} GB"
+
+
+def plural(forms: str, n: float, language: Lang) -> str:
+    """The form for a count, of forms that are written `one|other`."""
+    one, _, other = forms.partition("|")
+    if not other:
+        return forms
+    return one if LOCALES[language].plural_form(n) == "one" else other
+
+
+class Told(str):
+    """English words whose `format` knows plurals: `{n:source|sources}` is the form that n asks for."""
+
+    def format(self, *args: object, **values: object) -> str:
+        return _Plurals().vformat(self, args, values)
+
+
+class _Plurals(Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if "|" not in format_spec:
+            return str(super().format_field(value, format_spec))
+        return plural(format_spec, float(str(value).replace(",", "")), "en")

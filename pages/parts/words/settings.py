@@ -1,0 +1,164 @@
+"""The words of the Settings page."""
+
+from __future__ import annotations
+
+WORDS: dict[str, tuple[str, str]] = {
+    "nav.settings": ("设置", "Settings"),
+    "settings.title": ("设置", "Settings"),
+    "settings.lead": (
+        "这里的选择只对您有效，保存后立即生效；没有改动的项目沿用服务器的设置。",
+        "What you choose here holds for you alone, from the moment it is saved. Everything else follows the server.",
+    ),
+    "settings.save": ("保存", "Save"),
+    "settings.saved": ("已保存", "Saved"),
+    "settings.server": ("服务器的设置：{value}", "The server has: {value}"),
+    "settings.unusable": (
+        "您选择的值现在不能使用，暂按服务器的设置处理。",
+        "What you chose cannot be used any more; the server's value is in its place.",
+    ),
+    "settings.wrong_value": ("这个值不能使用。", "This value cannot be used."),
+    "settings.wrong_model": (
+        "请写成“服务：模型”（英文冒号），例如 openai:deepseek-chat，或只写 Gemini 的模型名。",
+        "Write service:model, such as openai:deepseek-chat, or the name of a Gemini model alone.",
+    ),
+    "settings.wrong_key": (
+        "这不像密钥：应有 8 到 400 个字符，没有空格和引号。请重新复制；没有保存任何密钥。",
+        "This is no key: it has 8 to 400 characters, without spaces and quotes. Copy it again; no key was saved.",
+    ),
+    "settings.wrong_address": (
+        "这不是可用的网址，例如 `https://example.org/v1`。没有保存任何密钥。",
+        "This is no usable address, such as `https://example.org/v1`. No key was saved.",
+    ),
+    "settings.nothing": ("无", "none"),
+    "settings.unlimited": ("不限", "no limit"),
+    "settings.yes": ("是", "yes"),
+    "settings.no": ("否", "no"),
+    "settings.everything": ("有什么查什么", "wherever there is something"),
+    # effort
+    "settings.effort": ("常用的研究力度", "Usual effort"),
+    "settings.effort_lead": (
+        "新的提问和报告从这里的数值开始，每次研究时仍可另行调整。",
+        "New questions and reports begin with these; each run can still be given its own.",
+    ),
+    "settings.of_question": ("提问", "A question"),
+    "settings.of_report": ("新闻报告", "A news report"),
+    "settings.queries": ("每轮查询数", "Queries a round"),
+    "settings.loops": ("搜索轮数", "Rounds of search"),
+    "settings.sections": ("章节数", "Sections"),
+    "settings.reflections": ("每节反思次数", "Reflections a section"),
+    "settings.sources": ("资料来源（不选：有什么查什么）", "Sources (none: wherever there is something)"),
+    "settings.limits": ("每次研究的上限（0 为不限）", "Limits of a run (0: none)"),
+    # models
+    "settings.models": ("模型与核对", "Models and checking"),
+    "settings.models_lead": (
+        "写成“服务：模型”（英文冒号），服务有 gemini、openai（以及兼容的服务）和 ollama。留空则沿用服务器的设置。",
+        "Write service:model. The services are gemini, openai (and all that are compatible) and ollama. Empty follows the server.",
+    ),
+    "settings.plan_model": ("拟定查询", "Writes the queries"),
+    "settings.reflect_model": ("反思", "Reflects"),
+    "settings.write_model": ("撰写答案", "Writes the answer"),
+    "settings.search_model": ("搜索网络", "Searches the web"),
+    "settings.check_model": ("核对句子", "Checks the sentences"),
+    "settings.same_as_reflect": ("与反思相同", "the one that reflects"),
+    "settings.needs": ("还缺少 {setting}", "{setting} is still missing"),
+    "settings.check": ("由谁核对有疑问的句子", "Who checks doubtful sentences"),
+    "settings.check_rules": ("规则", "Rules"),
+    "settings.check_llm": ("模型", "A model"),
+    "settings.repair": ("没有依据的句子", "Sentences without support"),
+    "settings.repair_off": ("标出", "Mark"),
+    "settings.repair_drop": ("删去", "Drop"),
+    "settings.repair_rewrite": ("改写", "Rewrite"),
+    # search
+    "settings.search": ("网络搜索", "Web search"),
+    "settings.search_lead": (
+        "依次询问，前一家没有结果或不可用时才问下一家。",
+        "They are asked in turn: the next one where the one before fails or finds nothing.",
+    ),
+    "settings.search_mode": ("由谁搜索网络", "Who searches the web"),
+    "settings.search_auto": ("自动", "Automatic"),
+    "settings.search_own": ("自定顺序", "My own order"),
+    "settings.search_off": ("不搜索", "Nobody"),
+    "settings.search_order": ("自定顺序（按选择的先后）", "My own order (as chosen, first to last)"),
+    "settings.search_empty": ("请先选择至少一家，或改为“自动”。", "Choose at least one first, or change to automatic."),
+    "settings.search_now": ("现在可用：{names}", "Ready now: {names}"),
+    "settings.search_lacks": ("还需要其中之一：{names}", "One of these is still missing: {names}"),
+    # keys
+    "settings.keys": ("密钥", "Keys"),
+    "settings.keys_lead": (
+        "密钥只用于您自己的研究，保存后不再显示，也不会写入日志、导出文件或数据库。",
+        "Keys serve your own runs alone. Once saved they are never shown again, and never written into logs, exports or the database.",
+    ),
+    "settings.keys_elsewhere": (
+        "研究由另外的服务器执行，密钥只能在那里设置，这里不能输入。",
+        "Runs are worked on by another server. Keys are set there and cannot be entered here.",
+    ),
+    "settings.keys_addresses": (
+        "模型服务的网址由服务器的管理者设置；您的密钥会发往那里。",
+        "The addresses of model servers are set by whoever runs this server; your key is sent there.",
+    ),
+    "settings.key_session": ("已在此输入，程序结束即忘记", "entered here, until the server ends"),
+    "settings.key_machine": ("已在此输入，保存在本机", "entered here, remembered on this machine"),
+    "settings.key_environment": ("已在服务器上设置", "set on the server"),
+    "settings.key_none": ("未设置", "not set"),
+    "settings.key_replace": ("输入新值可替换", "enter a new one to replace it"),
+    "settings.key_forget": ("忘记", "Forget"),
+    "settings.key_forgotten": ("已忘记", "Forgotten"),
+    "settings.key_new": ("{name} 的新值", "New value of {name}"),
+    "settings.key_name.GEMINI_API_KEY": ("Gemini 密钥", "Gemini"),
+    "settings.key_name.TAVILY_API_KEY": ("Tavily 密钥", "Tavily"),
+    "settings.key_name.AMAP_MAPS_API_KEY": ("高德地图密钥", "Amap"),
+    "settings.key_name.OPENAI_API_KEY": ("OpenAI 或兼容服务的密钥", "OpenAI or compatible"),
+    "settings.key_name.OPENAI_BASE_URL": ("兼容服务的网址", "Address of the compatible service"),
+    "settings.key_name.OLLAMA_BASE_URL": ("Ollama 的网址", "Address of Ollama"),
+    "settings.key_for.GEMINI_API_KEY": (
+        "Gemini 模型和谷歌搜索（GEMINI_API_KEY）。在 Google AI Studio（aistudio.google.com）的“Get API key”处创建；搜索需要启用结算的密钥。",
+        "Gemini models and Google Search (GEMINI_API_KEY). Create one in Google AI Studio (aistudio.google.com) under Get API key; the search needs a key with billing.",
+    ),
+    "settings.key_for.TAVILY_API_KEY": (
+        "网络和新闻搜索（TAVILY_API_KEY）。在 app.tavily.com 注册后，首页即有密钥。",
+        "Search of the web and the news (TAVILY_API_KEY). Sign up at app.tavily.com; the key is on the first page.",
+    ),
+    "settings.key_for.AMAP_MAPS_API_KEY": (
+        "地点搜索（AMAP_MAPS_API_KEY）。在 lbs.amap.com 的控制台新建应用，添加“Web 服务”类型的密钥。",
+        "Search for places (AMAP_MAPS_API_KEY). In the console of lbs.amap.com create an application and add a key of the type Web service.",
+    ),
+    "settings.key_for.OPENAI_API_KEY": (
+        "OpenAI 或兼容的服务，例如 DeepSeek、通义千问（OPENAI_API_KEY）。密钥在该服务的控制台创建。",
+        "OpenAI or a compatible service such as DeepSeek or Qwen (OPENAI_API_KEY). Create the key in the console of that service.",
+    ),
+    "settings.key_for.OPENAI_BASE_URL": (
+        "兼容服务的网址，例如 `https://api.deepseek.com/v1`。用自己的网址时，也请输入自己的密钥：服务器的密钥不会发往那里。",
+        "The address of a compatible service, such as `https://api.deepseek.com/v1`. With an address of your own enter your own key too: the server's is never sent there.",
+    ),
+    "settings.key_for.OLLAMA_BASE_URL": (
+        "本机或局域网中 Ollama 的网址，例如 `http://127.0.0.1:11434`。不需要密钥。",
+        "The address of Ollama on this machine or in your network, such as `http://127.0.0.1:11434`. It needs no key.",
+    ),
+    "settings.remember": ("记住在本机上", "Remember on this machine"),
+    "settings.remember_help": (
+        "不勾选时，密钥只留在内存里，程序结束即忘记。勾选后写入数据目录中的一个文件，只有运行程序的系统账户能读取。",
+        "Unticked, a key stays in memory until the server ends. Ticked, it is written into a file of the data folder that only the system account of the server can read.",
+    ),
+    "settings.keys_unsaved": (
+        "密钥文件无法写入，没有保存任何密钥。请检查数据目录。",
+        "The file of the keys cannot be written, so none was saved. Check the data folder.",
+    ),
+    # appearance
+    "settings.appearance": ("语言与外观", "Language and appearance"),
+    "settings.language": ("界面语言", "Language of the pages"),
+    "settings.language_browser": ("随浏览器", "As the browser"),
+    "settings.map": ("在地点下显示底图", "Show a map under the places"),
+    "settings.map_help": (
+        "底图来自 OpenStreetMap；关闭后，浏览器不再访问它。",
+        "It comes from OpenStreetMap; without it your browser asks nobody there.",
+    ),
+    "settings.map_off": ("服务器已关闭底图。", "The server has turned the map off."),
+    # reset
+    "settings.reset": ("全部恢复默认", "Reset all"),
+    "settings.reset_sure": (
+        "除密钥外，这里的所有选择都恢复为服务器的设置。",
+        "Everything chosen here goes back to what the server has. Keys stay.",
+    ),
+    "settings.reset_do": ("恢复默认", "Reset"),
+    "settings.reset_done": ("已恢复默认", "Everything is back to the server's settings"),
+}  # fmt: skip

@@ -1,0 +1,182 @@
+"""The Help page, the ways to its topics, and the tour that meets who is here for the first time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from pages.parts import guide, tour
+from pages.parts.layout import ASSETS
+from pages.parts.words import WORDS
+from research import SUPPORT_ACCURACY, Options, Run, runs
+from tests.pages.conftest import KEY
+from tests.pages.visitor import Visitor, shown
+from tests.servers.openai import FakeOpenAI
+
+Visit = Callable[..., Visitor]
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def english(key: str, **values: object) -> str:
+    return shown(WORDS[key][1].format(**values))
+
+
+def topics(visitor: Visitor) -> list[str]:
+    """The titles that are shown, in their order."""
+    return [block.label for block in visitor.at.expander]
+
+
+def opened(visitor: Visitor) -> list[str]:
+    return [block.label for block in visitor.at.expander if block.proto.expanded]
+
+
+# The page
+
+
+@pytest.mark.parametrize(("lang", "at"), [("zh", 0), ("en", 1)])
+def test_every_topic_is_told_in_the_visitor_s_language(visit: Visit, lang: str, at: int) -> None:
+    visitor = visit("help", lang=lang)
+    assert topics(visitor) == [WORDS[f"topic.{topic}"][at] for topic in guide.TOPICS]
+    assert opened(visitor) == []
+    for key in ("guide.citation", "meaning.differs", "leaves.never"):
+        assert shown(WORDS[key][at]) in visitor.words
+
+
+def test_a_topic_that_is_linked_to_stands_first_and_open(visit: Visit) -> None:
+    visitor = visit("help", topic="support")
+    assert opened(visitor) == topics(visitor)[:1] == [english("topic.support")]
+    assert len(topics(visitor)) == len(guide.TOPICS)
+
+
+def test_a_topic_that_there_is_not_harms_nothing(visit: Visit) -> None:
+    assert len(topics(visit("help", topic="<script>"))) == len(guide.TOPICS)
+
+
+def test_a_search_leaves_the_topics_that_have_every_word(visit: Visit) -> None:
+    visitor = visit("help")
+    visitor.at.text_input(key="help_search").set_value("ODbc GCJ-02")
+    assert topics(visitor.look()) == []
+    assert english("help.none") in visitor.words
+    visitor.at.text_input(key="help_search").set_value("gcj-02 amap")
+    assert topics(visitor.look()) == opened(visitor) == [english("topic.places")]
+
+
+def test_what_is_wanted_is_found_in_either_language_and_in_pieces_of_a_chinese_phrase() -> None:
+    assert "places" in guide.found("坐标")
+    assert "export" in guide.found("怎样导出成文件")
+    assert guide.found("导出 PDF") == ("export",)
+    assert guide.found("zzz") == ()
+
+
+def test_the_accuracy_is_the_one_that_was_measured(visit: Visit) -> None:
+    told = {key: round(100 * share) for key, share in SUPPORT_ACCURACY.items()}
+    assert english("support.accuracy", **told) in visit("help").words
+
+
+def test_without_a_service_nothing_leaves_but_what_the_map_asks_for(visit: Visit) -> None:
+    words = visit("help").words
+    assert english("leaves.none").lstrip("- ") in words
+    assert english("leaves.tiles").lstrip("- ") in words
+    assert english("leaves.places") not in words
+
+
+def test_without_tiles_the_map_asks_nobody(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAP_TILES", "off")
+    words = visit("help").words
+    assert "The ground of the map" not in words
+    assert english("leaves.none").lstrip("- ") in words
+
+
+def test_whoever_is_set_up_is_named_and_no_key_is_shown(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-sentinel")
+    monkeypatch.setenv("AMAP_MAPS_API_KEY", "amap-sentinel")
+    words = visit("help").words
+    assert "openai:gpt-fake" in words
+    assert english("source.tavily") in words
+    assert english("leaves.places") in words
+    assert "Questions are answered here" not in words
+    assert not [key for key in (KEY, "tvly-sentinel", "amap-sentinel") if key in words]
+
+
+def test_a_small_link_leads_to_its_topic_in_the_language_that_was_chosen() -> None:
+    from streamlit.testing.v1 import AppTest
+
+    def page() -> None:
+        import streamlit as st
+
+        from pages.parts import guide
+
+        st.session_state.lang = "zh"
+        st.navigation([st.Page(guide.PAGE, url_path="help"), st.Page(lambda: guide.checked(), url_path="x", default=True)])  # fmt: skip
+        guide.checked()
+
+    at = AppTest.from_function(page).run()
+    assert not at.exception
+    (link,) = at.get("page_link")
+    assert link.proto.page == "help"
+    assert sorted(link.proto.query_string.split("&")) == ["lang=zh", "topic=support"]
+
+
+# The tour
+
+
+def test_who_is_new_is_met_by_the_tour_once(visit: Visit) -> None:
+    visitor = visit(new=True)
+    assert english("tour.ask_text") in visitor.words
+    assert english("ask.keyless") in visitor.words
+    assert runs.preferences()[tour.SEEN]
+    assert "tour_next" not in visit(new=True).buttons
+
+
+def test_the_tour_goes_on_back_and_to_its_end(visit: Visit) -> None:
+    visitor = visit(new=True)
+    seen = []
+    for _ in tour.STEPS[1:]:
+        visitor.press("tour_next")
+        seen += [step for step in tour.STEPS if english(f"tour.{step}_text") in visitor.words]
+    assert seen == [*tour.STEPS[1:]]
+    assert "5/5" in visitor.words
+    assert "4/5" in visitor.press("tour_back").words
+    visitor.press("tour_next").press("tour_next")
+    assert "5/5" not in visitor.words
+    assert "start" in visitor.buttons
+
+
+def test_the_tour_can_be_skipped_and_shown_again_from_the_help(visit: Visit) -> None:
+    visitor = visit(new=True).press("tour_skip")
+    assert "tour_next" not in visitor.buttons
+    visitor.go("help").press("show_tour")
+    assert english("tour.ask_text") in visitor.words
+
+
+@pytest.mark.parametrize(
+    ("page", "query"), [("", {"run": "somebody-s"}), ("library", {}), ("help", {"topic": "what"})]
+)
+def test_who_follows_a_link_is_not_met_by_the_tour(
+    visit: Visit, page: str, query: dict[str, str]
+) -> None:
+    visitor = visit(page, new=True, **query)
+    assert "tour_next" not in visitor.buttons
+    assert "tour_next" not in visitor.go("ask").buttons
+    assert tour.SEEN not in runs.preferences()
+
+
+def test_who_has_asked_before_is_not_met_by_the_tour(visit: Visit) -> None:
+    run = Run(id="r", conversation="r", owner="local", question="?", options=Options(), status="done", created=NOW)  # fmt: skip
+    runs.desk().runs.store.add(run, None, "")
+    assert "tour_next" not in visit(new=True).buttons
+
+
+@pytest.mark.parametrize("step", tour.STEPS)
+def test_each_step_has_a_light_picture_that_asks_nobody_for_anything(step: str) -> None:
+    picture = Path(ASSETS / "tour" / f"{step}.svg")
+    text = picture.read_text("utf-8")
+    assert len(text) < 4000
+    assert ElementTree.fromstring(text).tag.endswith("svg")  # noqa: S314 - our own
+    assert "href" not in text and "<script" not in text and "url(" not in text

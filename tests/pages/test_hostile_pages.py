@@ -1,0 +1,243 @@
+"""Texts that mean harm, wherever strangers may write, on every page in Chromium and both languages:
+nothing acts, nothing is fetched, no element comes of them, and all of them are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from research import Library
+from research.evidence.markup import parse
+from research.evidence.registry import addresses, evidence_id
+from research.records import (
+    Answer,
+    Cite,
+    Coverage,
+    Evidence,
+    Failure,
+    Finding,
+    Options,
+    Outlet,
+    Part,
+    Passage,
+    Place,
+    Plan,
+    Reflection,
+    Rows,
+    Run,
+    Span,
+    Task,
+)
+from research.runs.store import Store
+from tests.hostile import ADDRESSES, TEXTS, planted, seen
+from tests.pages.serving import Server
+from tests.pages.test_browser import SKIPPED, Listener, Watched
+from tests.runs.tampered import NOW
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(SKIPPED)
+
+SLOW = 60_000  # milliseconds that a page of so many texts may take
+TITLE = 18  # characters that are looked for of a title that is cut
+SHOWN = 15  # conversations, at least, that the history shows at once
+CALM = "What is calm?"
+
+
+def item(n: int, text: str, kind: str = "web", **update: Any) -> Evidence:
+    """A source of which everything that is text is the text."""
+    url = f"https://example.org/{kind}/{n}" if n % 3 else ADDRESSES[n % len(ADDRESSES)]
+    passage = Passage(id="p", text=text, end=len(text), heading=text, title=text)
+    return Evidence(
+        id=evidence_id(kind, url, f"{kind} {n}"), kind=kind, title=text, publisher=text, url=url,  # type: ignore[arg-type]
+        locator=f"{kind} {n}", retrieved=NOW, published=date(2026, 1, 1 + n % 28), passages=(passage,),
+    ).model_copy(update=update)  # fmt: skip
+
+
+def spot(n: int, text: str) -> Place:
+    wild = dict.fromkeys(
+        ("name", "category", "type", "address", "hours", "phone", "district"), text
+    )
+    return Place(id=f"p{n}", lng=116 + n / 500, lat=39 + n / 500, provider="amap",
+                 photos=(ADDRESSES[n % len(ADDRESSES)],), **wild)  # type: ignore[arg-type]  # fmt: skip
+
+
+def keep(store: Store, run_id: str, texts: list[str], findings: list[Finding], spans: list[Span],
+         **more: Any) -> None:  # fmt: skip
+    """A run that is done, with findings and an answer, and with the texts in all that it tells."""
+    options = Options(sources=more.pop("sources", ("web",)))
+    run = Run(id=run_id, conversation=run_id, owner="local", question=more.pop("question", CALM),
+              options=options, status="running", created=NOW)  # fmt: skip
+    tasks = tuple(one.task for one in findings)
+    failures = tuple(
+        Failure(stage="search", source=text, query=text, reason="refused", message=text)
+        for text in texts
+    )
+    plan = Plan(parts=(Part(id="p1", subject="calm", text=CALM),), tasks=tasks)
+    thought = Reflection(round=1, sufficient=False, gap=tuple(texts[:40]), note="\n".join(texts))
+    answer = Answer(title=CALM, language="en", author="Scripted", spans=tuple(spans), made=NOW,
+                    failures=failures, **more)  # fmt: skip
+    assert store.add(run, None, "0" * 32)
+    for finding in findings:
+        store.finish(store.begin(run_id, finding.task), run_id, finding)
+    told: list[tuple[str, dict[str, Any]]] = [
+        ("status", {"status": "running"}),
+        ("question", {"text": run.question, "language": "en"}),
+        ("plan", {"plan": plan.model_dump(mode="json")}),
+    ]
+    for finding in findings:
+        task = finding.task.model_dump(mode="json")
+        told += [
+            ("search", {"task": task}),
+            ("found", {"task": task, "passages": 1, "titles": texts, "reason": None, "hint": "",
+                       "provider": "", "message": "", "seconds": 0.1, "reused": False, "cached": ""}),
+        ]  # fmt: skip
+    told += [
+        ("reflection", thought.model_dump(mode="json")),
+        ("writing", {}),
+        ("answer", {"quotes": 1, "cites": 2, "failures": len(failures)}),
+        ("status", {"status": "done", "error": ""}),
+    ]
+    store.keep(run_id, plan, (thought,), answer)
+    store.append(run_id, [(NOW, kind, data) for kind, data in told], "done")
+
+
+def plant(folder: Path, url: str) -> None:
+    """Fills a data folder with the texts."""
+    texts = [planted(text, url) for text in TEXTS]
+    store = Store(folder / "runs.db")
+    for n, text in enumerate(texts):
+        run = Run(id=f"question{n}", conversation=f"question{n}", owner="local", question=text[:1900],
+                  options=Options(), status="stopped", created=NOW)  # fmt: skip
+        assert store.add(run, None, "0" * 32)
+        store.append(run.id, [(NOW, "status", {"status": "stopped", "error": text})], "stopped")
+        store.label(run.id, title=texts[(n + 57) % len(texts)][:200])
+    found = [item(n, text, "news" if n % 2 else "web") for n, text in enumerate(texts)]
+    spans: list[Span] = []
+    for text, one in zip(texts, found, strict=True):
+        cite = Cite(evidence=one.id, passage="p", end=len(text))
+        if len(text) < 2000:
+            spans += parse(f"{text}\n\nSo it says [@abcd].\n\n", {"abcd": cite}, addresses([one]))
+    findings = [
+        Finding(task=Task(id=f"1.{n}", source="web", query=text[:400], part="p1", why=text[:200]),
+                evidence=(one,), started=NOW)
+        for n, (text, one) in enumerate(zip(texts, found, strict=True))
+    ]  # fmt: skip
+    outlets = tuple(Outlet(name=text, items=1, stories=1) for text in texts)
+    keep(store, "answers", texts, findings, spans, coverage=Coverage(as_of=NOW.date(), outlets=outlets))  # fmt: skip
+    places = tuple(item(n, text, "place", place=spot(n, text)) for n, text in enumerate(texts))
+    there = Finding(task=Task(id="1.1", source="places", query=CALM), evidence=places, started=NOW)
+    keep(
+        store, "places", texts[:5], [there], [Span(kind="text", text="Many.")], sources=("places",)
+    )
+    rows = Rows(sql="select '" + texts[0] + "' -- " + texts[1], names=tuple(texts[:6]), types=("text",) * 6,
+                rows=tuple(tuple(texts[(n + k) % len(texts)] for k in range(6)) for n in range(len(texts))))  # fmt: skip
+    asked = Finding(task=Task(id="1.1", source="database", query=CALM), rows=rows, started=NOW)
+    keep(
+        store, "rows", texts[:5], [asked], [Span(kind="text", text="Rows.")], sources=("database",)
+    )
+    store.close()
+    library = Library(folder / "library.db")
+    names = [f"{text[:80]}.md" for text in texts]
+    outcomes = library.add((name, f"# {text}\n\n{text}".encode()) for name, text in zip(names, texts, strict=True))  # fmt: skip
+    assert sum(one.ok for one in outcomes) > len(texts) / 2
+    library.close()
+
+
+@pytest.fixture(scope="module")
+def listener() -> Iterator[Listener]:
+    found = Listener()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, indexed: Path, listener: Listener
+) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("hostile") / "data"
+    folder.mkdir()
+    (folder / "library.db").write_bytes(indexed.read_bytes())
+    plant(folder, listener.url)
+    found = Server(folder).start()
+    yield found
+    found.kill()
+
+
+PAGES = ("?run=answers", "?run=places", "database?run=rows", "places", "history", "library", "news",
+         "status", "?run=question0")  # fmt: skip
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_no_text_acts_on_any_page_and_all_are_shown(
+    browser: Browser, server: Server, listener: Listener, lang: str
+) -> None:
+    watched = Watched(browser, server)
+    watched.context.set_default_timeout(SLOW)
+    said: list[str] = []
+    watched.context.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    opened: dict[str, str] = {}
+    wrong: list[str] = []
+    for path in PAGES:
+        page = watched.open(f"/{path}{'&' if '?' in path else '?'}lang={lang}")
+        opened[path] = words(page)
+        wrong += [f"{path}: {one}" for one in acting(page, server)]
+        page.close()
+    watched.context.close()
+    assert not wrong, "\n".join(wrong[:40])
+    watched.check()
+    assert said == []
+    assert listener.asked == []
+    texts = [planted(text, listener.url) for text in TEXTS]
+    assert missing(texts, opened["?run=answers"], 30) == []
+    # The history shows the latest at once, and cuts titles.
+    assert len(missing(texts, opened["history"], TITLE)) <= len(texts) - SHOWN
+
+
+def missing(texts: list[str], shown: str, most: int) -> list[str]:
+    return [text[:60] for text in texts if seen(text, most) not in shown]
+
+
+def words(page: Page) -> str:
+    """What the page says, without spaces."""
+    text: str = page.evaluate("() => document.body.textContent")
+    return seen(text, 2 * len(text))
+
+
+ODD = (
+    "script, object, embed, base, meta, link, .katex, math, video, "
+    "form:not([data-testid]):not(.vega-bindings)"
+)
+
+
+def acting(page: Page, server: Server) -> Iterator[str]:
+    """Whatever on the page comes of a text and is more than words."""
+    own = urlsplit(server.url).netloc
+    for frame in page.frames:
+        if frame.evaluate("() => window.__pwned") is not None:
+            yield f"something ran in {frame.url}"
+        if urlsplit(frame.url).netloc not in ("", own):
+            yield f"a frame of {frame.url}"
+    area = page.get_by_test_id("stMain")
+    yield from area.locator(ODD).evaluate_all("(all) => all.map((a) => a.outerHTML.slice(0, 200))")
+    for title in area.locator("iframe").evaluate_all("(all) => all.map((a) => a.title)"):
+        if title != "streamlit_folium.st_folium":
+            yield f"a frame called {title}"
+    for source in area.locator("img").evaluate_all("(all) => all.map((a) => a.src)"):
+        if urlsplit(source).scheme not in ("data", "blob") and urlsplit(source).netloc != own:
+            yield f"a picture of {source}"
+    links = area.locator("a[href]").evaluate_all("(all) => all.map((a) => [a.href, a.textContent])")
+    for link, text in links:
+        parts = urlsplit(link)
+        # The browser's part of Streamlit makes a link of an address that stands in a text. It leads
+        # where it says.
+        honest = unquote(link).rstrip("/").endswith(text.strip().rstrip("/")) and bool(text.strip())
+        known = parts.netloc in (own, "example.org")
+        if parts.scheme not in ("http", "https") or not (known or honest):
+            yield f"a link to {link[:200]} called {text[:80]}"

@@ -1,0 +1,47 @@
+"""A folder that is dropped on the Library page, which only a browser can do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.pages.test_browser import (  # noqa: F401  (fixtures)
+    SKIPPED,
+    Serve,
+    Watch,
+    serve,
+    settled,
+    watch,
+)
+
+pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(SKIPPED)
+
+
+def test_a_dropped_folder_keeps_its_paths_and_adds_all_its_files(
+    watch: Watch,  # noqa: F811
+    serve: Serve,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.md").write_text("# Tower\n\nA tower.", encoding="utf-8")
+    (folder / "deep" / "a.md").write_text("# Bridge\n\nA bridge.", encoding="utf-8")
+    server = serve()
+    page = watch(server).open("/library")
+    box = page.locator(".st-key-files_0 [data-testid=stFileUploaderDropzone]").bounding_box()
+    assert box is not None
+    session = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        data = {"items": [], "files": [str(folder)], "dragOperationsMask": 1}
+        where = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        session.send("Input.dispatchDragEvent", {"type": kind, **where, "data": data})
+    page.get_by_text("2 added").wait_for()
+    settled(page)
+    page.goto(f"{server.url}/library?document=41")
+    settled(page)
+    first = page.locator(".st-key-reader").inner_text()
+    page.goto(f"{server.url}/library?document=42")
+    settled(page)
+    both = first + page.locator(".st-key-reader").inner_text()
+    assert "notes/a.md" in both and "notes/deep/a.md" in both

@@ -1,0 +1,84 @@
+"""The document around the pages: Streamlit's own, dressed, and nothing else touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit
+from starlette.testclient import TestClient
+
+from pages.parts.document import ASSETS, FILES, MODULES, dressed, modules, versioned
+
+INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.responses import FileResponse, PlainTextResponse
+    from starlette.routing import Route
+
+    from pages.parts.document import Document
+
+    async def page(_request: Any) -> FileResponse:
+        return FileResponse(INDEX)
+
+    async def text(_request: Any) -> PlainTextResponse:
+        return PlainTextResponse('<div id="root"></div></head>')
+
+    routes = [Route("/assets/page", page), Route("/text", text), Route("/{path:path}", page)]
+    return TestClient(Starlette(routes=routes, middleware=[Middleware(Document)]))
+
+
+def test_the_document_has_the_title_the_style_and_the_script_of_the_product() -> None:
+    page = dressed(INDEX.read_bytes()).decode()
+    assert "<title>Sightline</title>" in page and "Streamlit</title>" not in page
+    assert all(page.count(versioned(name)) == 1 for name in FILES)
+    assert page.index("shell.css") < page.index("</head>")
+    assert "favicon.png" not in page
+    assert "agent/interact" not in page  # which is turned off here
+
+
+def test_what_every_page_needs_is_fetched_at_once() -> None:
+    page = dressed(INDEX.read_bytes()).decode()
+    assert all(
+        page.count(f'rel="modulepreload" crossorigin href="{name}"') == 1 for name in modules()
+    )
+    found = {name.removeprefix("./static/js/").split(".")[0] for name in modules()}
+    assert found == set(MODULES.split("|"))
+    assert all((INDEX.parent / name).is_file() for name in modules())
+    assert "SourceSans" not in page  # the font of another look
+
+
+def test_something_is_painted_before_the_code_has_come() -> None:
+    page = dressed(INDEX.read_bytes()).decode()
+    first = page[page.index('<div id="root">') :]
+    assert first.startswith(
+        f'<div id="root"><div class="sl-first"><img src="{versioned("logo.svg")}"'
+    )
+
+
+def test_a_file_that_changes_has_another_address(tmp_path: Path, monkeypatch: Any) -> None:
+    before = versioned("icon.svg")
+    (tmp_path / "icon.svg").write_bytes((ASSETS / "icon.svg").read_bytes() + b" ")
+    monkeypatch.setattr("pages.parts.document.ASSETS", tmp_path)
+    assert versioned("icon.svg") != before
+
+
+def test_a_page_comes_whole_whatever_the_browser_has_kept(client: TestClient) -> None:
+    plain = client.get("/news")
+    assert "shell.js" in plain.text
+    assert int(plain.headers["content-length"]) == len(plain.content)
+    kept = {"if-none-match": "*", "accept-encoding": "gzip", "range": "bytes=0-9"}
+    again = client.get("/news", headers=kept)
+    assert (again.status_code, again.text) == (200, plain.text)
+    assert "etag" not in plain.headers
+
+
+def test_nothing_else_is_changed(client: TestClient) -> None:
+    assert client.get("/assets/page").content == INDEX.read_bytes()
+    assert client.get("/text").text == '<div id="root"></div></head>'
+    assert dressed(b"<html><head></head></html>") == b"<html><head></head></html>"

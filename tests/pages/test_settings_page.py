@@ -1,0 +1,204 @@
+"""The settings page: what is chosen is kept, what is wrong is said, and a key is never shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts.words import WORDS
+from research import runs
+from tests.pages.test_login import AUTH, claims, owner
+from tests.pages.visitor import Visitor, shown
+
+Visit = Callable[..., Visitor]
+KEY = "sentinel-key-of-a-person"
+
+
+def english(key: str, **values: object) -> str:
+    return shown(WORDS[key][1].format(**values))
+
+
+def field(visitor: Visitor, kind: str, name: str) -> Any:
+    """A field of the page by the name of its setting; its key has a number behind it."""
+    found = [
+        item for item in getattr(visitor.at, kind) if (item.key or "").startswith(f"set_{name}_")
+    ]
+    assert len(found) == 1, [item.key for item in getattr(visitor.at, kind)]
+    return found[0]
+
+
+def chosen(owner: str = "local") -> dict[str, str]:
+    return {one.name: one.value for one in runs.choices(owner=owner) if one.chosen}
+
+
+def told(at: AppTest) -> str:
+    """Everything that goes to the browser."""
+    return json.dumps([str(item.proto) for item in at.main]) + str(at.main) + str(at.sidebar)
+
+
+def test_the_usual_effort_is_that_of_the_next_question(visit: Visit) -> None:
+    visitor = visit("settings")
+    field(visitor, "number_input", "NUMBER_OF_INITIAL_QUERIES").set_value(7)
+    field(visitor, "number_input", "MAX_REFLECTIONS").set_value(1)
+    visitor.press("save_effort")
+    assert chosen() == {"NUMBER_OF_INITIAL_QUERIES": "7", "MAX_REFLECTIONS": "1"}
+    assert [toast.value for toast in visitor.at.toast] == [english("settings.saved")]
+    assert english("settings.server", value="3") in visitor.words
+    visitor.go("ask")
+    assert visitor.at.slider(key="queries").value == 7
+    assert visitor.go("news").at.slider(key="reflections").value == 1
+
+
+def test_what_was_limited_for_the_last_question_gives_way_to_a_new_choice(visit: Visit) -> None:
+    visitor = visit().ask("The tower?").wait()
+    visitor.go("settings")
+    field(visitor, "number_input", "MAX_RESEARCH_LOOPS").set_value(5)
+    visitor.press("save_effort")
+    assert "limits" not in visitor.at.session_state
+
+
+def test_a_model_that_is_none_is_refused_beside_its_field_and_nothing_is_kept(visit: Visit) -> None:
+    visitor = visit("settings")
+    field(visitor, "text_input", "ANSWER_MODEL").set_value("openai:")
+    field(visitor, "text_input", "REFLECTION_MODEL").set_value("ollama:qwen3")
+    visitor.press("save_models")
+    assert visitor.errors == [english("settings.wrong_model")]
+    assert chosen() == {}
+    field(visitor, "text_input", "ANSWER_MODEL").set_value("openai:deepseek-chat")
+    visitor.press("save_models")
+    assert visitor.errors == []
+    assert chosen() == {"ANSWER_MODEL": "openai:deepseek-chat", "REFLECTION_MODEL": "ollama:qwen3"}
+    field(visitor, "text_input", "ANSWER_MODEL").set_value("")
+    visitor.press("save_models")
+    assert chosen() == {"REFLECTION_MODEL": "ollama:qwen3"}
+
+
+def test_who_searches_the_web_is_put_in_order(visit: Visit) -> None:
+    visitor = visit("settings")
+    mode = [group for group in visitor.at.button_group if (group.key or "").startswith("set_mode")]
+    mode[0].set_value("own")
+    visitor.press("save_search")
+    assert visitor.errors == [english("settings.search_empty")]
+    field(visitor, "multiselect", "order").set_value(["wikipedia", "tavily"])
+    visitor.press("save_search")
+    assert chosen() == {"WEB_SEARCH": "wikipedia,tavily"}
+    assert field(visitor, "multiselect", "order").value == ["wikipedia", "tavily"]
+
+
+def test_everything_goes_back_but_the_keys(visit: Visit) -> None:
+    runs.choose({"NUMBER_OF_INITIAL_QUERIES": "9", "MAP_TILES": "off"})
+    runs.bring({"TAVILY_API_KEY": KEY})
+    visitor = visit("settings").press("reset_sure")
+    assert chosen() == {}
+    assert field(visitor, "number_input", "NUMBER_OF_INITIAL_QUERIES").value == 3
+    assert english("settings.key_session") in told(visitor.at)
+
+
+def test_a_key_is_taken_in_and_never_shown_again(visit: Visit, folder: Path) -> None:
+    visitor = visit("settings")
+    field(visitor, "text_input", "TAVILY_API_KEY").set_value(KEY)
+    visitor.press("save_keys")
+    assert {one.name: one.place for one in runs.key_states()}["TAVILY_API_KEY"] == "session"
+    assert KEY not in told(visitor.at)
+    assert KEY not in str(visitor.at.session_state)
+    assert field(visitor, "text_input", "TAVILY_API_KEY").value == ""
+    assert not [p for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
+    assert "live" in visitor.go("status").words or runs.readiness()["news"].state == "live"
+    visitor.go("settings").press("forget_TAVILY_API_KEY")
+    assert {one.place for one in runs.key_states()} == {"none"}
+
+
+def test_a_key_is_remembered_only_if_that_is_ticked(visit: Visit, folder: Path) -> None:
+    visitor = visit("settings")
+    field(visitor, "text_input", "TAVILY_API_KEY").set_value(KEY)
+    field(visitor, "checkbox", "remember").check()
+    visitor.press("save_keys")
+    assert {one.name: one.place for one in runs.key_states()}["TAVILY_API_KEY"] == "machine"
+    assert [
+        p.name for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()
+    ] == ["keys.json"]
+
+
+def test_what_is_no_key_is_refused_beside_its_field_without_being_repeated(visit: Visit) -> None:
+    visitor = visit("settings")
+    field(visitor, "text_input", "GEMINI_API_KEY").set_value("my secret words")
+    visitor.press("save_keys")
+    assert visitor.errors == [english("settings.wrong_key")]
+    assert "my secret" not in told(visitor.at)
+    assert {one.place for one in runs.key_states()} == {"none"}
+
+
+def test_a_key_of_the_environment_is_told_as_that(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", KEY)
+    visitor = visit("settings")
+    assert english("settings.key_environment") in told(visitor.at)
+    assert KEY not in told(visitor.at)
+    assert not [key for key in visitor.buttons if key.startswith("forget_")]
+
+
+def test_where_runs_are_worked_on_elsewhere_no_key_can_be_entered(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNS_URL", "http://127.0.0.1:9")
+    visitor = visit("settings")
+    assert english("settings.keys_elsewhere") in visitor.words
+    assert "save_keys" not in visitor.buttons
+
+
+def test_with_a_login_keys_are_one_s_own_and_addresses_the_server_s(visit: Visit) -> None:
+    ann, bob = owner("0001"), owner("0002")
+    runs.bring({"TAVILY_API_KEY": KEY}, owner=ann)
+    runs.choose({"NUMBER_OF_INITIAL_QUERIES": "8"}, owner=ann)
+    visitor = visit("settings", secrets=AUTH, user=claims("0001"))
+    assert "forget_TAVILY_API_KEY" in visitor.buttons
+    assert english("settings.keys_addresses") in visitor.words
+    keys = [item.key or "" for item in visitor.at.text_input]
+    assert not [key for key in keys if "BASE_URL" in key]
+    other = visit("settings", secrets=AUTH, user=claims("0002"))
+    assert "forget_TAVILY_API_KEY" not in other.buttons
+    assert field(other, "number_input", "NUMBER_OF_INITIAL_QUERIES").value == 3
+    field(other, "number_input", "NUMBER_OF_INITIAL_QUERIES").set_value(2)
+    other.press("save_effort")
+    assert chosen(bob)["NUMBER_OF_INITIAL_QUERIES"] == "2"
+    assert chosen(ann)["NUMBER_OF_INITIAL_QUERIES"] == "8"
+
+
+# The language
+
+
+def switch(visitor: Visitor, language: str) -> None:
+    [group] = [group for group in visitor.at.button_group if group.key == "lang"]
+    group.set_value(language)
+    visitor.look()
+
+
+def test_a_language_that_was_switched_to_is_there_at_the_next_visit(visit: Visit) -> None:
+    switch(visit("history"), "zh")
+    assert WORDS["history.title"][0] in visit("history").words
+    assert WORDS["history.title"][1] in visit("history", lang="en").words  # the address beats it
+    assert WORDS["history.title"][0] in visit("history").words
+
+
+def test_the_language_of_one_person_is_not_that_of_another(visit: Visit) -> None:
+    runs.prefer("language", "zh", owner=owner("0001"))
+    assert WORDS["history.title"][0] in visit("history", secrets=AUTH, user=claims("0001")).words
+    assert WORDS["history.title"][1] in visit("history", secrets=AUTH, user=claims("0002")).words
+
+
+def test_the_language_can_be_left_to_the_browser_again(visit: Visit) -> None:
+    runs.prefer("language", "zh")
+    visitor = visit("settings")
+    [group] = [
+        group for group in visitor.at.button_group if (group.key or "").startswith("set_language_")
+    ]
+    group.set_value("browser")
+    visitor.look()
+    assert "language" not in runs.preferences()
+    assert WORDS["settings.title"][1] in visitor.words

@@ -1,0 +1,125 @@
+"""Everything of one owner in one file: whole, without keys, and nobody else's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from research import Export, runs
+from research.runs.exporting import without_keys
+from tests.fakes import until
+from tests.runs.test_wiping import ANN, BOB, OTHER, SECRET, put
+
+KEY = "sk-sentinel-0123456789abcdef"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "ANSWER_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path / "data"))
+    runs.close()
+    yield tmp_path / "data"
+    runs.close()
+
+
+def made(owner: str, *, library: bool = False) -> Export:
+    runs.export(library=library, owner=owner)
+    until(lambda: (state := runs.exported(owner=owner)) is None or state.status != "making", 30)
+    found = runs.exported(owner=owner)
+    assert found is not None
+    assert (found.status, found.problem) == ("ready", "")
+    return found
+
+
+def read(export: Export) -> dict[str, str]:
+    assert export.file is not None
+    with ZipFile(export.file) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) -> None:
+    put(ANN, SECRET)
+    put(BOB, OTHER)
+    runs.tag(runs.list(owner=ANN)[0].conversation, ["figures"], owner=ANN)
+    export = made(ANN)
+    files = read(export)
+    assert set(files) == {
+        "personal.json", "runs/2026-01-02-00001.json", "runs/2026-01-02-00001.md", "README.txt",
+    }  # fmt: skip
+    assert SECRET in files["runs/2026-01-02-00001.md"]
+    assert SECRET in files["runs/2026-01-02-00001.json"]
+    personal = json.loads(files["personal.json"])
+    assert personal["preferences"] == {"word": SECRET}
+    assert [talk["title"] for talk in personal["conversations"]] == [SECRET]
+    assert [tag["name"] for tag in personal["tags"]] == ["figures"]
+    assert [pair["question"] for pair in personal["statements"]] == [SECRET]
+    assert [watch["topic"] for watch in personal["watches"]] == [SECRET]
+    assert OTHER not in "".join(files.values())
+    assert (export.done, export.total, export.lost) == (1, 1, 0)
+
+
+def test_the_own_documents_are_in_it_where_they_are_wanted(desk: Path) -> None:
+    library = runs.desk().library
+    list(library.add([("../../own.md", f"# Own\n\n{SECRET} is open.".encode())]))
+    files = read(made(ANN, library=True))
+    assert SECRET in files["library/00001.txt"]
+    (listed,) = json.loads(files["library/index.json"])
+    assert listed["file"] == "library/00001.txt"
+    assert [name for name in read(made(ANN)) if name.startswith("library/")] == []
+
+
+def test_no_key_is_in_it(desk: Path) -> None:
+    put(ANN, f"{SECRET} {KEY}")
+    runs.prefer("keys", {"OPENAI_API_KEY": "mine"}, owner=ANN)
+    runs.prefer("settings", {"api_key": "mine", "model": f"x {KEY}", "list": [KEY]}, owner=ANN)
+    personal = json.loads(read(made(ANN))["personal.json"])["preferences"]
+    assert "keys" not in personal
+    assert set(personal["settings"]) == {"model", "list"}
+    assert KEY not in json.dumps(personal)
+    assert without_keys({"Token": 1, "n": [{"password": 2, "m": 3}]}) == {"n": [{"m": 3}]}
+
+
+def test_nobody_else_sees_it_or_can_discard_it(desk: Path) -> None:
+    put(ANN, SECRET)
+    export = made(ANN)
+    assert export.file is not None
+    assert runs.exported(owner=BOB) is None
+    runs.discard_export(owner=BOB)
+    runs.wipe(owner=BOB)
+    assert export.file.is_file()
+    assert runs.exported(owner=ANN) == export
+
+
+@pytest.mark.parametrize("how", ["discard", "wipe", "close", "again"])
+def test_the_file_goes_when_it_is_not_wanted_any_more(desk: Path, how: str) -> None:
+    put(ANN, SECRET)
+    first = made(ANN)
+    assert first.file is not None
+    if how == "discard":
+        runs.discard_export(owner=ANN)
+    elif how == "wipe":
+        runs.wipe(owner=ANN)
+    elif how == "close":
+        runs.close()
+    else:
+        assert made(ANN).file != first.file
+    assert not first.file.exists()
+    if how != "again":
+        assert not (desk / "exports").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told(desk: Path) -> None:
+    put(ANN, SECRET)
+    (desk / "exports").write_text("in the way", encoding="utf-8")
+    runs.export(owner=ANN)
+    until(lambda: (state := runs.exported(owner=ANN)) is not None and state.status == "failed", 20)
+    state = runs.exported(owner=ANN)
+    assert state is not None
+    assert state.problem
+    assert state.file is None

@@ -1,0 +1,36 @@
+"""What is not loaded before it is needed: a start takes the time that its imports take."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = (
+    "altair", "docx", "folium", "google.genai", "langchain_core", "langgraph", "langsmith", "mcp",
+    "openai", "openpyxl", "pandas", "pypdf", "reportlab", "rjieba", "trafilatura",
+)  # fmt: skip
+LOOK = f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
+
+
+@pytest.mark.parametrize("what", ["import app", "import app; import pages.ask"])
+def test_nothing_heavy_is_loaded_before_a_question_is_asked(what: str, tmp_path: Path) -> None:
+    """The second draws the page as well, on a data folder that is already there."""
+    env = {k: v for k, v in os.environ.items() if "KEY" not in k and not k.startswith("SIGHTLINE_")}
+    env["SIGHTLINE_DATA_DIR"] = str(tmp_path)
+    opened = "from research import runs; runs.desk(); runs.close()"
+    for code in (opened, f"{what}; {LOOK}"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split() == []
