@@ -37,7 +37,8 @@ from research import SettingError, StoreError, runs  # noqa: E402
 
 log = logging.getLogger(__name__)
 
-LOADED = ("pages.parts.run", "pages.parts.map", "folium", "streamlit_folium")
+# Not streamlit_folium: its component is registered only where a script of the page imports it.
+LOADED = ("pages.parts.run", "pages.parts.map", "folium")
 AHEAD = 3.0  # seconds after the start; until then the first page has the processor to itself
 
 

@@ -34,3 +34,14 @@ def test_nothing_heavy_is_loaded_before_a_question_is_asked(what: str, tmp_path:
         )
         assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split() == []
+
+
+def test_what_is_loaded_ahead_leaves_the_component_of_the_map_to_the_pages(tmp_path: Path) -> None:
+    """Streamlit registers a component only where a page's script imports it; else its frame is not found."""
+    code = (
+        "import app, importlib, sys; [importlib.import_module(name) for name in app.LOADED]; "
+        "sys.exit('streamlit_folium' in sys.modules)"
+    )
+    env = {**os.environ, "SIGHTLINE_DATA_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, timeout=60)
+    assert done.returncode == 0
