@@ -14,7 +14,7 @@ from pages.parts import trouble
 from pages.parts.cards import comma
 from pages.parts.login import owner
 from pages.parts.safe import plain
-from pages.parts.words import cost_form, day, day_form, day_text, lang, number, t
+from pages.parts.words import cost_form, day, day_form, day_text, lang, money, number, t
 from research import StoreError, prices_as_of, runs
 
 RANGES = (30, 90)  # days
@@ -98,7 +98,7 @@ def read(days: int) -> pd.DataFrame:
 def totals(used: pd.DataFrame) -> None:
     """The sums of the time that is looked at."""
     unknown = bool(used["unpriced"].sum())
-    cost = f"${used['cost'].sum():,.2f}"
+    cost = money(used["cost"].sum())
     with st.container(horizontal=True, gap="large", key="spending_totals"):
         st.metric(t("spending.cost"), f"≥ {cost}" if unknown else cost, width="content")
         st.metric(t("spending.tokens"), number(int(used["tokens"].sum())), width="content")
@@ -187,6 +187,7 @@ def listed(used: pd.DataFrame, group: str, *, weekly: bool) -> None:
             rows.drop(columns="unpriced"),
             hide_index=True,
             alt=t("spending.table_alt"),
+            placeholder=t("status.unknown"),  # a price
             column_config={
                 "day": st.column_config.DateColumn(
                     t("spending.week") if weekly else t("spending.day"), format=day_form()

@@ -29,6 +29,7 @@ def draw(usage: tuple[Usage, ...], key: str) -> None:
             rows,
             hide_index=True,
             alt=t("usage.alt"),
+            placeholder=t("status.unknown"),  # a price
             column_config={
                 "stage": st.column_config.TextColumn(t("usage.stage")),
                 "model": st.column_config.TextColumn(t("usage.model"), width="medium"),
