@@ -212,8 +212,10 @@ def test_a_citation_is_reached_and_opened_by_the_keyboard(watch: Watch, server: 
     assert "sl-cite" in (page.locator(":focus").get_attribute("class") or "")
 
 
-def test_an_open_passage_stays_open_when_the_language_changes(watch: Watch, server: Server) -> None:
-    page = watch(server).open()
+def test_an_open_passage_stays_open_when_the_language_changes(watch: Watch, serve: Serve) -> None:
+    page = watch(
+        serve()
+    ).open()  # a server of its own: the language is kept for all that come after
     ask(page, EN)
     cite = page.locator(".sl-cite").first
     cite.click()
