@@ -42,13 +42,14 @@ def unmarked(text: object) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """The text cut to `limit` characters, at the end of a word where words are written apart."""
+    """The text cut to `limit` characters, at the end of a word where words are written apart; a word
+    that is most of it is cut itself."""
     if len(text) <= limit:
         return text
     cut = text[:limit]
     if _within_word(cut[-1]) and _within_word(text[limit]):
         boundary = max((n for n, char in enumerate(cut, 1) if not _within_word(char)), default=0)
-        cut = cut[:boundary] or cut
+        cut = cut[:boundary] if boundary * 2 > limit else cut
     return cut.rstrip()
 
 

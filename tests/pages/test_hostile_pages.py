@@ -31,6 +31,7 @@ from research.records import (
     Rows,
     Run,
     Span,
+    Story,
     Task,
 )
 from research.runs.store import Store
@@ -46,7 +47,7 @@ pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(S
 
 SLOW = 60_000  # milliseconds that a page of so many texts may take
 TITLE = 18  # characters that are looked for of a title that is cut
-SHOWN = 15  # conversations, at least, that the history shows at once
+SHOWN = 10  # texts, at least, of the conversations that the history shows at once
 CALM = "What is calm?"
 
 
@@ -130,7 +131,13 @@ def plant(folder: Path, url: str) -> None:
         for n, (text, one) in enumerate(zip(texts, found, strict=True))
     ]  # fmt: skip
     outlets = tuple(Outlet(name=text, items=1, stories=1) for text in texts)
-    keep(store, "answers", texts, findings, spans, coverage=Coverage(as_of=NOW.date(), outlets=outlets))  # fmt: skip
+    stories = tuple(
+        Story(id=f"s{n}", headline=text, evidence=(one.id,), outlets=(text,), day=one.published,
+              latest=one.published)
+        for n, (text, one) in enumerate(zip(texts, found, strict=True))
+    )  # fmt: skip
+    news = Coverage(as_of=NOW.date(), stories=stories, outlets=outlets, author=texts[0])
+    keep(store, "answers", texts, findings, spans, coverage=news)
     places = tuple(item(n, text, "place", place=spot(n, text)) for n, text in enumerate(texts))
     there = Finding(task=Task(id="1.1", source="places", query=CALM), evidence=places, started=NOW)
     keep(
