@@ -12,6 +12,7 @@ from typing import NamedTuple
 import streamlit as st
 
 import research
+from pages.parts import errors
 from pages.parts.words import t
 from research import (
     CitedAnswer,
@@ -66,8 +67,8 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
                     with st.container(horizontal=True):
                         for one in members:
                             offer(report, one)
-    for words in st.session_state.get(_FAILED, {}).pop(report.run.id, ()):
-        st.error(t("download.failed", what=words))
+    for words, found in st.session_state.get(_FAILED, {}).pop(report.run.id, ()):
+        st.error(t("download.failed", what=words, id=found))
 
 
 def formats(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
@@ -172,14 +173,15 @@ def offer(report: Report, one: Format, *, main: bool = False) -> None:
 
 def made(report: Report, one: Format, words: str) -> Callable[[], bytes]:
     """Makes the file. That it failed is told at once by the button, and by the page from then on."""
-    failed: dict[str, list[str]] = st.session_state.setdefault(_FAILED, {})
+    failed: dict[str, list[tuple[str, str]]] = st.session_state.setdefault(_FAILED, {})
 
     def make() -> bytes:
         try:
             data = one.make()
-        except Exception:  # noqa: BLE001 - whatever it is, there is no file
-            _log.exception("the %s file of run %s could not be made", one.kind, report.run.id)
-            failed.setdefault(report.run.id, []).append(words)
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is no file
+            found = errors.note(error)
+            _log.error("error %s: the %s file of run %s", found, one.kind, report.run.id)
+            failed.setdefault(report.run.id, []).append((words, found))
             raise RuntimeError("the file could not be made") from None
         return data.encode("utf-8", "replace") if isinstance(data, str) else data
 

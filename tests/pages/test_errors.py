@@ -8,15 +8,19 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from pages.parts import errors
 from pages.parts.words import WORDS
+from research import Options, Report, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-sentinel-0123456789abcdef"
@@ -187,3 +191,33 @@ def test_the_same_mistake_has_the_same_number(caplog: pytest.LogCaptureFixture) 
     assert numbers[0] == numbers[1] != numbers[2]
     assert all(len(number) == 8 for number in numbers)
     assert [record.getMessage() for record in caplog.records] == [f"error {n}" for n in numbers]
+
+
+def test_a_file_that_cannot_be_made_has_a_number_that_the_log_has(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def ask(report):
+        """Offers a file that fails, asks for it and looks at the page again."""
+        import streamlit as st
+
+        from pages.parts import downloads
+
+        broken = downloads.Format(
+            "md", "first", "Markdown", ".md", "text/markdown", ":material/download:", lambda: 1 / 0
+        )
+        try:
+            downloads.made(report, broken, "Markdown")()
+        except RuntimeError as error:
+            st.text(str(error))
+        downloads.draw(report, None)
+
+    run = Run(id="abc", conversation="abc", owner="local", question="q", options=Options(),
+              status="stopped", created=datetime(2026, 1, 1, tzinfo=UTC))  # fmt: skip
+    with caplog.at_level(logging.ERROR):
+        shown = AppTest.from_function(ask, args=(Report(run=run),)).run()
+    assert not shown.exception
+    (told,) = [element.value for element in shown.error]
+    (found,) = {re.search("error ([0-9a-f]{8})", record.message)[1] for record in caplog.records}
+    assert told == WORDS["download.failed"][1].format(what="Markdown", id=found)
+    assert "ZeroDivisionError" in caplog.text
+    assert "ZeroDivisionError" not in str(shown.text)
