@@ -85,7 +85,7 @@ def head(run: Run, view: progress.View) -> None:
                 )
     progress.meters(view, run)
     if run.resumable:
-        note = t(f"run.{run.status}_help", error=plain(run.error))
+        note = t(f"run.{run.status}_help", error=plain(run.error) or t("run.no_reason"))
         (st.error if run.status == "failed" else st.info)(note)
 
 

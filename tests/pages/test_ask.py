@@ -700,6 +700,13 @@ def test_a_run_that_fails_says_why_and_can_be_resumed(visit: Visit, folder: Path
     assert "resume_broken" in visitor.buttons
 
 
+def test_a_failure_without_a_reason_says_so(visit: Visit, folder: Path) -> None:
+    store = runs.desk().runs.store
+    store.add(ended("broken"), None, "0" * 32)
+    store.append("broken", [], "failed", "")
+    assert visit(run="broken").errors == ["The run failed: no reason was noted"]
+
+
 # Languages
 
 

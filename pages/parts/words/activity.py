@@ -61,6 +61,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "The run was stopped. What it had found is kept.",
     ),
     "run.failed_help": ("研究失败：{error}", "The run failed: {error}"),
+    "run.no_reason": ("原因未记录", "no reason was noted"),
     "run.rounds": ("{n} 轮", "{n} rounds"),
     "run.round1": ("1 轮", "1 round"),
     "run.searches": ("{n} 次搜索", "{n} searches"),
