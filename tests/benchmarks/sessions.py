@@ -10,6 +10,7 @@ process, and go on until the end. Needs Linux, for the server's processor time.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ import aiohttp
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from pages.parts.pace import COOKIE
 from research.records import Options
 from research.runs.local import LocalRuns
 from research.settings import Settings
@@ -36,10 +38,13 @@ BOX, PROGRESS = b"question", b"Round 1"
 
 
 class Session:
-    """A page that is open, and asks again when it is to."""
+    """A page that is open in a browser of its own, and asks again when it is to."""
+
+    _browsers = itertools.count()
 
     def __init__(self, http: aiohttp.ClientSession, server: Server, query: str) -> None:
         self._http, self._server, self._query = http, server, query
+        self._known = {"Cookie": f"{COOKIE}=browser{next(self._browsers)}"}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.answered = 0  # how often it was told something
 
@@ -49,7 +54,9 @@ class Session:
         async with self._http.get(f"{self._server.url}/?{self._query}") as page:
             await page.read()
         url = f"ws://127.0.0.1:{self._server.port}/_stcore/stream"
-        self._socket = await self._http.ws_connect(url, protocols=("streamlit",), max_msg_size=0)
+        self._socket = await self._http.ws_connect(
+            url, headers=self._known, protocols=("streamlit",), max_msg_size=0
+        )
         await self._ask("")
         while words not in await self._told():
             pass
