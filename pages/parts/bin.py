@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def draw() -> None:
 
 def _row(entry: HistoryEntry) -> None:
     binned = entry.binned or datetime.now(UTC)
-    left = max(0, (binned + KEPT - datetime.now(UTC)).days)
+    left = max(0, math.ceil((binned + KEPT - datetime.now(UTC)) / timedelta(days=1)))
     with st.container(horizontal=True, vertical_alignment="center", key=f"entry_{entry.id}"):
         with st.container(gap=None, width="stretch"):
             st.markdown(plain(entry.title, 200))

@@ -148,6 +148,7 @@ def test_the_bin_restores_and_deletes_for_good(visit: Visit) -> None:
         runs.discard(name)
     visitor = visit("history", view="bin")
     assert "Question one-run" in visitor.words
+    assert "30 days left" in visitor.words
     visitor.press("restore_one-run").press("forget_two-run")
     assert [run.id for run in runs.list()] == ["one-run"]
     assert runs.binned() == []
