@@ -6,11 +6,10 @@ SIGHTLINE_SCREENSHOTS, or in that of the test.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,6 +21,7 @@ from tests.pages.looking import hurdles, looks, unfold
 from tests.pages.planted import COUNTED, LANGUAGES, NEAREST, PLACES, TOPIC, Planted, plant
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched
+from tests.pages.tongues import untranslated
 from tests.servers.oidc import FakeOIDC
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class Walk:
             if (scheme, width) in AXE:
                 wrong += hurdles(page, *AXE[scheme, width])
             found += [f"{where}: {line}" for line in wrong]
-        found += [f"{name}-{self.language}: {line}" for line in untranslated(page, self.language)]
+        found += [
+            f"{name}-{self.language}: {line}" for line in untranslated(page, self.language, KNOWN)
+        ]
         return found
 
     def close(self, page: Page) -> list[str]:
@@ -80,14 +82,6 @@ class Walk:
         problems, self.watched.problems = self.watched.problems, []
         own = {self.watched.server.url.removeprefix("http://")}
         return problems + [f"asked {host}" for host in self.watched.hosts - own]
-
-
-def untranslated(page: Page, language: str) -> list[str]:
-    """Words that are not of the page's language, where there is a test of that."""
-    if importlib.util.find_spec("tests.pages.tongues") is None:
-        return []
-    tongues: Any = importlib.import_module("tests.pages.tongues")
-    return list(tongues.untranslated(page, language, KNOWN))
 
 
 @pytest.fixture(scope="module")
