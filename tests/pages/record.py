@@ -9,6 +9,7 @@ for as long as it stood there; all have the same colours, without dither, so tha
 
 from __future__ import annotations
 
+import argparse
 import io
 import re
 import sys
@@ -299,8 +300,15 @@ def main(asked: list[str]) -> None:
     from playwright.sync_api import sync_playwright
 
     known = [*SHOTS, "demo"]
-    named = [name for name in asked if name in known]
-    (folder,) = [Path(name) for name in asked if name not in known] or [ROOT / ".github" / "images"]
+    reader = argparse.ArgumentParser(prog="python -m tests.pages.record", description=__doc__)
+    reader.add_argument("folder", nargs="?", type=Path, default=ROOT / ".github" / "images")
+    reader.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
+    told = reader.parse_args(asked)
+    folder, named = told.folder, told.names
+    if str(folder) in known:  # no folder, only names
+        folder, named = reader.get_default("folder"), [str(folder), *named]
+    if wrong := [name for name in named if name not in known]:
+        reader.error(f"there is no picture called {', '.join(wrong)}")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
