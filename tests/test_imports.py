@@ -66,7 +66,9 @@ def allowed(module: str, wanted: str) -> bool:
         return False
     if module in NEUTRAL:
         return wanted in ("records", "segment")
-    if wanted in NEUTRAL | PURE:
+    if top == "language":
+        return target == "language" or wanted in ("records", "text")
+    if wanted in NEUTRAL | PURE or target == "language":
         return True
     if target == "wire" and (top in WIRED or top == "sources"):
         return True
@@ -121,6 +123,11 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert not allowed("library.index", "evidence.registry")
     assert not allowed("graph", "runs.local")
     assert not allowed("database.build", "places.offline")
+    assert allowed("news.figures", "language.quantities")
+    assert allowed("language.quantities", "text")
+    assert not allowed("language.quantities", "settings")
+    assert not allowed("language.quantities", "evidence.registry")
+    assert not allowed("text", "language.quantities")
     assert allowed("text", "segment")
     assert not allowed("text", "places.coordinates")
     assert not allowed("runs.local", "research")

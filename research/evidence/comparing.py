@@ -12,9 +12,9 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from research.evidence.citations import CitedAnswer, cited
-from research.evidence.measures import Measure, agrees, measures, plain
 from research.evidence.registry import Registry
 from research.evidence.support import said, stretches
+from research.language.quantities import Measure, agrees, measures, plain
 from research.records import Evidence, Options, Record, Report, normalised
 
 Move = Literal["stayed", "gone", "came"]

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from research.evidence.citations import CitedAnswer
-from research.evidence.measures import Measure, agrees, measures, plain
 from research.evidence.registry import Registry, gather
+from research.language.quantities import Measure, agrees, measures, plain
 from research.records import Disagreement, Evidence, GivenFigure, Passage, Report
 from research.text import LIGHT, STOP, has_han, telling, tokens, words
 

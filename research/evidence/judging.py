@@ -14,10 +14,10 @@ from typing import Protocol
 
 from research.evidence import polarity
 from research.evidence.lexicon import KIN
-from research.evidence.measures import Measure, agrees, dates_clash, derived
 from research.evidence.naming import Name, names, present
 from research.evidence.reading import Reading, Sentence, Term, is_place, read
 from research.evidence.weighing import Near, akin, coverage, nearest, other_subject, replaced, worth
+from research.language.quantities import Measure, agrees, dates_clash, derived
 from research.records import Lack, Ruling
 
 ENOUGH = 0.25  # of a claim's words

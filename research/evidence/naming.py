@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from research import segment
 from research.evidence.lexicon import CONCEPTS, PARTS
-from research.evidence.measures import plain
 from research.evidence.reading import LONGEST_CLAIM, Reading, is_place
+from research.language.quantities import plain
 from research.text import HAN, STOP, has_han, stem
 
 _RUN = re.compile(r"(?<!\w)(?:[A-ZÀ-ÖØ-Þ][\w'’&-]*|\d+[A-Z][\w-]*)(?:(?:\s|\s(?:of|de|du|la|van|von|der|al|bin|d')\s|-)(?:[A-ZÀ-ÖØ-Þ][\w'’&-]*))*")  # fmt: skip

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from research.evidence.lexicon import OPPOSED
-from research.evidence.measures import Measure, agrees
 from research.evidence.reading import Sentence, Term, is_place
+from research.language.quantities import Measure, agrees
 
 _NOT = re.compile(
     r"没有|并未|尚未|从未|并非|不再|不是|不(?![满仅但过少久论管足到超多低高同断错等]|得不|可或缺|止)|未(?!来|必|成年|满|知|婚)|取消|废除|错开|避开|避免|没(?!收)|无(?!论|锡|人机|人驾|人区|线|数|障|形|偿|疑)|非(?!洲|常|遗|法|凡)"

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from research import segment
 from research.evidence.lexicon import CONCEPTS, LONGEST, PHRASES, PLACES, SENSES
-from research.evidence.measures import Measure, measures, plain
+from research.language.quantities import Measure, measures, plain
 from research.text import HAN, LIGHT, STOP, has_han, stem
 
 LONGEST_PASSAGE = 20_000  # characters; what lies behind is not read

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from research import segment
 from research.evidence.lexicon import KIN, SENSES
-from research.evidence.measures import agrees
 from research.evidence.reading import Reading, Sentence, Term, is_place
+from research.language.quantities import agrees
 from research.text import has_han
 
 SENTENCES = 3  # of the passages may support one claim together
