@@ -34,6 +34,9 @@ OTHERS = (
 ROOT = b'<div id="root"></div>'  # what marks Streamlit's document among all that is served
 # What is painted until Streamlit's code has come; it is replaced with the first that Streamlit draws.
 FIRST = '<div id="root"><div class="sl-first"><img src="{logo}" alt="Sightline"></div></div>'
+# Where the server is, as the document's own files say it: in the folder of the page's address. Else
+# Streamlit's client looks beside the page first (/library/_stcore/health), and logs that it fails.
+SERVER = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href };</script>'
 NEEDED = (
     "<p>Sightline 需要浏览器启用 JavaScript。</p><p>Sightline needs JavaScript in the browser.</p>"
 )
@@ -64,6 +67,7 @@ def dressed(page: bytes) -> bytes:
     text = page.decode("utf-8")
     head = "".join(
         [
+            SERVER,
             *(f'<link rel="stylesheet" href="{versioned(name)}">' for name in STYLES),
             *(f'<script defer src="{versioned(name)}"></script>' for name in SCRIPTS),
             *(

@@ -27,7 +27,6 @@ COUNT = {"zh": "各省5A景区数量", "en": "How many 5A areas does each provin
 FRAME = 'iframe[title="streamlit_folium.st_folium"]'
 CHART = '[data-testid="stVegaLiteChart"]'
 TABLE = '[data-testid="stDataFrame"]:not([class*="st-key-activity_"] *)'  # none of the run's own
-HARMLESS = re.compile(r"/database/_stcore/(health|host-config)$")
 PWNED = "window.__pwned !== undefined"
 ROW = 33  # pixels of a row of a table, about
 HOSTILE = [
@@ -41,16 +40,7 @@ HOSTILE = [
 ]
 LONG = "湖" * 34_000  # 100 kB  # fmt: skip
 
-
-class Analyst(Watched):
-    """A browser context that begins on the database page."""
-
-    def _said(self, message: Any) -> None:
-        if not HARMLESS.search(str(message.location.get("url", ""))):
-            super()._said(message)
-
-
-Watch = Callable[..., Analyst]
+Watch = Callable[..., Watched]
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +76,10 @@ def own(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[Ser
 @pytest.fixture
 def watch(browser: Browser) -> Iterator[Watch]:
     """Makes browser contexts; each is checked at the end of the test."""
-    made: list[Analyst] = []
+    made: list[Watched] = []
 
-    def make(server: Server, **options: Any) -> Analyst:
-        made.append(Analyst(browser, server, **options))
+    def make(server: Server, **options: Any) -> Watched:
+        made.append(Watched(browser, server, **options))
         return made[-1]
 
     yield make

@@ -42,21 +42,8 @@ TWINS = [
     for n in range(6)
 ]
 
-# Beside a page's own address, Streamlit's client first looks for the server in two places.
-HARMLESS = re.compile(r"/places/_stcore/(health|host-config)$")
-
 Serve = Callable[..., Server]
-
-
-class Looked(Watched):
-    """A browser context that has only the Places page open."""
-
-    def _said(self, message: Any) -> None:
-        if not HARMLESS.search(str(message.location.get("url", ""))):
-            super()._said(message)
-
-
-Watch = Callable[..., Looked]
+Watch = Callable[..., Watched]
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +79,10 @@ def crooked(serve: Serve) -> Server:
 
 @pytest.fixture
 def watch(browser: Browser) -> Iterator[Watch]:
-    made: list[tuple[Looked, bool]] = []
+    made: list[tuple[Watched, bool]] = []
 
-    def make(server: Server, *, strict: bool = True, **options: Any) -> Looked:
-        made.append((Looked(browser, server, **options), strict))
+    def make(server: Server, *, strict: bool = True, **options: Any) -> Watched:
+        made.append((Watched(browser, server, **options), strict))
         return made[-1][0]
 
     yield make
@@ -113,7 +100,7 @@ def evidence(item: Sighting, n: int) -> Evidence:
     )  # fmt: skip
 
 
-def opened(watched: Looked, pins: str = NORMAL) -> tuple[Page, Frame]:
+def opened(watched: Watched, pins: str = NORMAL) -> tuple[Page, Frame]:
     """The Places page with its map drawn."""
     page = watched.open("/places")
     page.on("pageerror", lambda error: watched.problems.append(str(error)))

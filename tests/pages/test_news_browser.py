@@ -32,18 +32,8 @@ TOOLS = ("search_images_for_news", "deep_search_news", "search_news_last_week")
 CHART = '[data-testid="stVegaLiteChart"]'
 FRAME = 'iframe[src*="/assets/pictures/"]'
 HOSTILE = "<img src=x onerror=window.__pwned=1>"
-HARMLESS = re.compile(r"/news/_stcore/(health|host-config)$")
 
-
-class Reader(Watched):
-    """A browser context that begins on the news page."""
-
-    def _said(self, message: Any) -> None:
-        if not HARMLESS.search(str(message.location.get("url", ""))):
-            super()._said(message)
-
-
-Watch = Callable[..., Reader]
+Watch = Callable[..., Watched]
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +72,10 @@ def server(
 @pytest.fixture
 def watch(browser: Browser, server: Server) -> Iterator[Watch]:
     """Makes browser contexts; each is checked at the end of the test."""
-    made: list[tuple[Reader, bool]] = []
+    made: list[tuple[Watched, bool]] = []
 
-    def make(*, strict: bool = True, **options: Any) -> Reader:
-        made.append((Reader(browser, server, **options), strict))
+    def make(*, strict: bool = True, **options: Any) -> Watched:
+        made.append((Watched(browser, server, **options), strict))
         return made[-1][0]
 
     yield make
@@ -116,7 +106,7 @@ def reports(browser: Browser, server: Server, model: FakeOpenAI) -> dict[str, st
     """A finished report in each language."""
     found = {}
     for lang in TOPIC:
-        reader = Reader(browser, server)
+        reader = Watched(browser, server)
         page = reader.open(f"/news?lang={lang}")
         found[lang] = begin(page, lang, model)
         finish(page)

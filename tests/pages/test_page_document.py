@@ -42,6 +42,17 @@ def test_the_document_has_the_title_the_style_and_the_script_of_the_product() ->
     assert "agent/interact" not in page  # which is turned off here
 
 
+def test_the_client_is_told_where_its_server_is_before_it_looks() -> None:
+    page = dressed(INDEX.read_bytes()).decode()
+    assert page.count("BACKEND_BASE_URL") == 1
+    told = page[page.index("BACKEND_BASE_URL") :]
+    assert told.index("</script>") < told.index("</head>")
+    before = page[: page.index("BACKEND_BASE_URL")]
+    assert before.endswith("<script>window.__streamlit = { ")  # at once: modules run later
+    client = INDEX.parent / "static" / "js"
+    assert any("window.__streamlit;" in file.read_text("utf-8") for file in client.glob("*.js"))
+
+
 def test_what_every_page_needs_is_fetched_at_once() -> None:
     page = dressed(INDEX.read_bytes()).decode()
     assert all(
