@@ -60,3 +60,10 @@ def test_pages_and_servers_share_rows_and_library_and_the_pages_know_the_servers
         assert pages["environment"][name] == agents["environment"][name]
     assert pages["volumes"] == agents["volumes"]
     assert pages["environment"]["RUNS_URL"] == f"http://agents:{agents['command'][-2]}"
+
+
+def test_the_pages_know_the_name_by_which_their_health_is_asked_for():
+    pages = SERVICES["pages"]
+    known = [arg.split("=")[1] for arg in pages["command"] if "allowedHosts" in arg]
+    (asked,) = re.findall(r"urlopen\('http://([^:/]+)", pages["healthcheck"]["test"][-1])
+    assert asked in known
