@@ -8,10 +8,12 @@ from research import SettingError, StoreError, runs
 
 # Nothing may be loaded from or sent to another host, whatever a document or a model writes.
 # Streamlit's own document and the components bring scripts and styles of their own within them.
+# 'self' in connect-src stands for the websocket as well (wss for https): the browser compares with the
+# address that it has the page from, so no name has to be known here, and no proxy can change it.
 CSP = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
-    "connect-src 'self' ws: wss:; frame-src 'self' blob: data:; worker-src 'self' blob:; "
+    "connect-src 'self'; frame-src 'self' blob: data:; worker-src 'self' blob:; "
     "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
 )
 HEADERS = {

@@ -505,6 +505,25 @@ def listener() -> Iterator[Listener]:
     found.close()
 
 
+SOCKETS = """(addresses) => Promise.all(addresses.map((address) => new Promise((told) => {
+  const socket = new WebSocket(address, ["streamlit"]);
+  socket.onopen = () => { socket.close(); told("open"); };
+  socket.onerror = () => told("closed");
+})))"""
+
+
+def test_a_script_opens_sockets_to_the_server_and_to_nobody_else(
+    watch: Watch, server: Server, listener: Listener
+) -> None:
+    own, other = (f"ws{url.removeprefix('http')}/" for url in (server.url, listener.url))
+    watched = watch(server, strict=False)
+    page = watched.open("/library")
+    asked = [f"{own}_stcore/stream", other, other.replace("127.0.0.1", "localhost")]
+    assert page.evaluate(SOCKETS, asked) == ["open", "closed", "closed"]
+    assert listener.asked == []
+    assert sum("connect-src 'self'" in problem for problem in watched.problems) == 2
+
+
 def hostile(url: str) -> str:
     """Every way in that Markdown, HTML and Streamlit's own marks offer, on one line."""
     return (

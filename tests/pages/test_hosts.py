@@ -1,4 +1,4 @@
-"""By which names the server answers: the rule of Streamlit's websockets, for every request."""
+"""By which names the server answers, and to which pages it opens a websocket."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
-from pages.parts.hosts import Hosts, known
+from pages.parts.hosts import Hosts, known, own
 
 OWN = ["127.0.0.1", "localhost", "::1", "Desk.example.org", "*.inner.example"]
 GOOD = [
@@ -50,10 +50,17 @@ BAD = [
 
 @pytest.fixture(autouse=True)
 def names() -> Iterator[None]:
-    before = config.get_option("server.allowedHosts")
-    config.set_option("server.allowedHosts", OWN)
+    changed = {
+        "server.allowedHosts": OWN,
+        "server.corsAllowedOrigins": [],
+        "server.enableCORS": True,
+    }
+    before = {name: config.get_option(name) for name in changed}
+    for name, value in changed.items():
+        config.set_option(name, value)
     yield
-    config.set_option("server.allowedHosts", before)
+    for name, value in before.items():
+        config.set_option(name, value)
 
 
 @pytest.fixture
@@ -62,7 +69,11 @@ def client() -> TestClient:
         return PlainTextResponse("inside")
 
     async def socket(socket: WebSocket) -> None:
-        await socket.accept()
+        from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
+
+        await socket.accept()  # and what Streamlit itself would say then
+        origin, host = socket.headers.get("origin"), socket.headers.get("host")
+        await socket.send_json(_is_origin_allowed(origin, host))
         await socket.close()
 
     routes = [
@@ -109,3 +120,87 @@ def test_two_names_or_none_are_refused() -> None:
 def test_without_a_list_every_name_will_do() -> None:
     config.set_option("server.allowedHosts", [])
     assert known({"headers": [(b"host", b"whatever.example")]})
+
+
+# The page that opens a websocket, and the name and port by which it asks for it.
+
+PAGES_OF_OURS = [
+    ("http://localhost:8501", "localhost:8501"),
+    ("http://127.0.0.1:8501", "127.0.0.1:8501"),
+    ("http://[::1]:8501", "[::1]:8501"),
+    ("http://localhost", "localhost"),
+    ("http://localhost:9000", "localhost:9000"),  # a tunnel
+    # Behind a proxy that speaks HTTPS: with the port that goes without saying, and without it.
+    ("https://desk.example.org", "desk.example.org"),
+    ("https://desk.example.org", "desk.example.org:443"),
+    ("http://desk.example.org", "desk.example.org:80"),
+    ("https://desk.example.org:8443", "desk.example.org:8443"),
+    ("https://[::1]", "[::1]:443"),
+]
+OTHER_PAGES = [
+    ("http://127.0.0.1:9999", "127.0.0.1:8501"),
+    ("http://localhost:9999", "localhost:8501"),
+    ("http://[::1]:9999", "[::1]:8501"),
+    ("http://localhost", "localhost:8501"),
+    ("http://localhost:8501", "127.0.0.1:8501"),
+    ("http://localhost:8501", "localhost"),
+    ("https://desk.example.org:9999", "desk.example.org"),
+    ("https://desk.example.org", "desk.example.org:80"),
+    ("http://desk.example.org", "desk.example.org:443"),
+    ("https://evil.example", "desk.example.org"),
+    ("https://desk.example.org.evil.example", "desk.example.org"),
+    ("https://desk.example.org@evil.example", "desk.example.org"),
+    ("http://localhost:port", "localhost:8501"),
+    ("http://[::1", "localhost:8501"),
+    ("file://localhost:8501", "localhost:8501"),
+    ("chrome-extension://localhost", "localhost"),
+    ("null", "localhost:8501"),
+    ("", "localhost:8501"),
+]
+
+
+def opened(client: TestClient, page: str, host: str) -> Any:
+    headers = {"host": host, "origin": page}
+    with client.websocket_connect("/socket", headers=headers) as socket:
+        return socket.receive_json()
+
+
+@pytest.mark.parametrize(("page", "host"), PAGES_OF_OURS)
+def test_a_page_of_the_server_opens_a_websocket(client: TestClient, page: str, host: str) -> None:
+    assert opened(client, page, host) is True
+
+
+@pytest.mark.parametrize(("page", "host"), OTHER_PAGES)
+def test_a_page_of_another_address_opens_none(client: TestClient, page: str, host: str) -> None:
+    with pytest.raises(WebSocketDisconnect):
+        opened(client, page, host)
+
+
+def test_where_the_server_speaks_https_itself_so_does_its_page() -> None:
+    def asked(page: str) -> bool:
+        headers = [(b"host", b"desk.example.org"), (b"origin", page.encode())]
+        return own({"scheme": "wss", "headers": headers})
+
+    assert asked("https://desk.example.org")
+    assert not asked("http://desk.example.org")
+
+
+def test_a_program_names_no_page_and_nobody_names_two() -> None:
+    host, page = (b"host", b"localhost"), (b"origin", b"http://localhost")
+    assert own({"scheme": "ws", "headers": [host]})
+    assert own({"scheme": "ws", "headers": [host, page]})
+    assert not own({"scheme": "ws", "headers": [host, page, page]})
+    assert not own({"scheme": "ws", "headers": [page]})
+
+
+def test_other_pages_may_be_let_in_with_their_port(client: TestClient) -> None:
+    config.set_option(
+        "server.corsAllowedOrigins", ["https://portal.example", "http://10.0.0.7:81/"]
+    )
+    assert opened(client, "https://portal.example", "localhost:8501") is True
+    assert opened(client, "http://10.0.0.7:81", "localhost:8501") is True
+    for page in ("http://portal.example", "https://portal.example:81", "http://10.0.0.7"):
+        with pytest.raises(WebSocketDisconnect):
+            opened(client, page, "localhost:8501")
+    config.set_option("server.enableCORS", False)
+    assert opened(client, "https://evil.example", "localhost:8501") is True
