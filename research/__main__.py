@@ -15,7 +15,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -917,7 +917,7 @@ def _stories(args: argparse.Namespace) -> int:
     except UnicodeDecodeError as error:
         raise Quit(UNUSABLE, f"{args.file} is not UTF-8 (byte {error.start}).") from error
     try:
-        _put(_json(stories_json(text)))
+        _put(_json(stories_json(text, datetime.now(UTC))))
     except UnreadableItems as error:
         raise Quit(UNUSABLE, f"{args.file}: {error}") from error
     return ANSWERED

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,16 @@ def test_a_file_of_items_is_printed_as_stories_and_touches_no_data_folder(tmp_pa
     assert (first["earliest"], first["latest"]) == ("2026-11-20", "2026-11-21T09:00:00Z")
     assert (second["headline"], second["earliest"]) == ("黄金价格创新高", None)
     assert found["unread"] == [{"item": 2, "published": "3小时前", "why": "relative"}]
+
+
+def test_an_item_of_the_future_has_no_date_and_is_not_the_latest() -> None:
+    items = [
+        {"title": "Landslide in Nepal kills 14", "published": "2026-11-20"},
+        {"title": "Landslide in Nepal kills 14", "published": "2031-01-01"},
+    ]
+    found = json.loads(stories_json(json.dumps(items), datetime(2026, 11, 21, tzinfo=UTC)))
+    assert found["stories"][0]["latest"] == "2026-11-20"
+    assert found["unread"] == [{"item": 1, "published": "2031-01-01", "why": "future"}]
 
 
 def test_an_object_with_items_is_read_as_its_list() -> None:

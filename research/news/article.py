@@ -58,9 +58,9 @@ class Article(Record):
         """When it was published, as one value."""
         return Moment(self.published, self.day_only) if self.published else None
 
-    def dated(self, text: object) -> Article:
-        """With the date of publication that its provider tells."""
-        moment = read(text).moment
+    def dated(self, text: object, retrieved: datetime) -> Article:
+        """With the date of publication that its provider tells, as it was `retrieved`."""
+        moment = read(text, retrieved=retrieved).moment
         update = {
             "published": moment.at if moment else None,
             "day_only": bool(moment and moment.day_only),

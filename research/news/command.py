@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from research.news.article import Article
@@ -22,12 +23,12 @@ class UnreadableItems(ValueError):
     """The text is no list of items; the message says where and what was expected."""
 
 
-def grouped(text: str) -> str:
+def grouped(text: str, now: datetime | None = None) -> str:
     """The stories of a JSON list of items, as JSON.
 
     The list is that of `{"items": [...]}` or stands alone. An item has a title and may have an outlet,
     a date of publication in any form that `research.news.dates` reads, a text and an address. A date
-    that cannot be read is unknown and listed under `unread`.
+    that cannot be read, or that is later than `now`, is unknown and listed under `unread`.
 
     Raises:
         UnreadableItems: it is no JSON, or no such list.
@@ -35,7 +36,7 @@ def grouped(text: str) -> str:
     rows = _rows(text)
     items, unread = [], []
     for at, row in enumerate(rows):
-        item, note = _item(row, at)
+        item, note = _item(row, at, now)
         items.append(item)
         if note not in ("", "missing"):
             unread.append({"item": at, "published": item.published_text, "why": note})
@@ -67,7 +68,7 @@ def _rows(text: str) -> list[Any]:
     return data
 
 
-def _item(row: Any, at: int) -> tuple[Article, str]:
+def _item(row: Any, at: int, now: datetime | None) -> tuple[Article, str]:
     if not isinstance(row, Mapping):
         raise UnreadableItems(f"Item {at} is {_kind(row)}; expected an object with a title.")
     values: dict[str, str] = {}
@@ -78,7 +79,7 @@ def _item(row: Any, at: int) -> tuple[Article, str]:
         values[name] = value or ""
     if row.get("title") is None:
         raise UnreadableItems(f"Item {at} has no title.")
-    reading = read(values["published"])
+    reading = read(values["published"], now=now)
     moment = reading.moment
     return Article(
         url=values["url"],

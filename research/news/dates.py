@@ -1,8 +1,9 @@
 """When something was published: what services, feeds and pages write, read only where it is certain.
 
-Knows no clock: the time of retrieval and today are arguments. What cannot be read with certainty
-("05/06/2026", "2026-11") is unknown, and unknown is never filled with the time of a crawl. Of a time
-whose zone is not told only the day is known: there are hours between Beijing and London.
+Knows no clock: the time of retrieval is an argument. Nothing is published after it was retrieved: a
+date that says so is unknown. So is what cannot be read with certainty ("05/06/2026", "2026-11"), and
+unknown is never filled with the time of a crawl. Of a time whose zone is not told only the day is
+known: there are hours between Beijing and London.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Note = Literal[
     "missing",  # there is no text
     "unreadable",  # or it can be read in more than one way
     "relative",  # it counts from a time of retrieval that is not known
-    "future",  # it lies more than a day after now
+    "future",  # it lies more than a day after the retrieval
 ]
 
 
@@ -55,7 +56,8 @@ class Reading:
 def read(
     text: object, *, retrieved: datetime | None = None, now: datetime | None = None
 ) -> Reading:
-    """Reads a date of publication.
+    """Reads a date of publication, which cannot be later than the time of its retrieval, or than
+    `now` where that is all that is known.
 
     Formats: RFC 2822 and 1123, ISO 8601 in long and compact form (GDELT's 20261120T081500Z),
     2026/11/20, 2026.11.20, 2026年11月20日, 20 Nov 2026, November 20, 2026, each with or without a time;
@@ -76,7 +78,8 @@ def read(
     else:
         moment = _absolute(said)
         found = Reading(moment) if moment else Reading(note="unreadable")
-    if found.moment and now and found.moment.at > now + AHEAD:
+    latest = retrieved or now
+    if found.moment and latest and found.moment.at > latest + AHEAD:
         return Reading(note="future")
     return found
 

@@ -190,7 +190,9 @@ class Feeds:
             source.url, own=source.own, etag=known.etag, modified=known.modified
         )
         if delivery.body is not None:
-            known.feed = await asyncio.to_thread(parsed, delivery.body, delivery.url, delivery.kind)
+            known.feed = await asyncio.to_thread(
+                parsed, delivery.body, delivery.url, self._clock(), delivery.kind
+            )
             known.etag, known.modified = delivery.etag, delivery.modified
         elif known.feed is None:
             raise Trouble("malformed", "HTTP 304 to a first request")

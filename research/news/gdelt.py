@@ -119,7 +119,9 @@ class GDELT:
             backoff=self._backoff,
             patience=self._patience,
         )
-        found = [article for row in rows(answer.get("articles")) if (article := _article(row))]
+        now = self._clock()
+        listed = rows(answer.get("articles"))
+        found = [article for row in listed if (article := _article(row, now))]
         pictured = [article for article in found if article.image or not request.tool.pictures]
         kept = list({article.url: article for article in reversed(pictured)}.values())[::-1]
         kept = kept[: request.tool.results]
@@ -218,12 +220,12 @@ def answered(response: httpx.Response, body: bytes) -> dict[str, Any]:
     return told
 
 
-def _article(row: dict[str, Any]) -> Article | None:
+def _article(row: dict[str, Any], retrieved: datetime) -> Article | None:
     url = web_address(row.get("url"))
     title = shortened(" ".join(legible(row.get("title")).split()), HEADLINE)
     if not url or not title:
         return None
-    seen = read(row.get("seendate")).moment
+    seen = read(row.get("seendate"), retrieved=retrieved).moment
     return Article(
         url=url,
         title=title,

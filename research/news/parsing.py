@@ -11,6 +11,7 @@ import json
 import xml.sax
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from research.news.article import HEADLINE, Article, host, web_address
@@ -57,18 +58,19 @@ class Feed:
     listing: bool = False
 
 
-def parsed(body: bytes, url: str, kind: str = "") -> Feed:
-    """What a feed from an address holds; `kind` is its content type, which may name its encoding.
+def parsed(body: bytes, url: str, retrieved: datetime, kind: str = "") -> Feed:
+    """What a feed from an address holds, as it was `retrieved`; `kind` is its content type, which may
+    name its encoding.
 
     Raises:
         Trouble: it is no feed.
     """
     head = body[:2_000].lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
     if head.startswith(b"{"):
-        return _json(body, url)
+        return _json(body, url, retrieved)
     if b"<opml" in head:
         return Feed(lists=listed(body), listing=True)
-    return _xml(body, url, kind)
+    return _xml(body, url, kind, retrieved)
 
 
 def listed(body: bytes) -> tuple[str, ...]:
@@ -93,7 +95,7 @@ def listed(body: bytes) -> tuple[str, ...]:
 # XML
 
 
-def _xml(body: bytes, url: str, kind: str) -> Feed:
+def _xml(body: bytes, url: str, kind: str, retrieved: datetime) -> Feed:
     import feedparser
 
     headers = {"content-location": url} | ({"content-type": kind} if kind else {})
@@ -112,11 +114,13 @@ def _xml(body: bytes, url: str, kind: str) -> Feed:
         raise Trouble("malformed", f"{host(url)} sent no feed")
     title = _plain(told.feed.get("title")) or host(url)
     broken = isinstance(told.get("bozo_exception"), xml.sax.SAXException)
-    found = (_entry(entry, url, title) for entry in entries[:ITEMS])
+    found = (_entry(entry, url, title, retrieved) for entry in entries[:ITEMS])
     return _feed(title, found, len(entries), "its XML is broken" if broken else "")
 
 
-def _entry(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Article | None]:
+def _entry(
+    entry: Mapping[str, Any], base: str, feed: str, retrieved: datetime
+) -> tuple[str, Article | None]:
     """The id of an entry and the article, if it has an address."""
     # `get` of the library's own class makes up one date from another.
     told = dict.get(entry, "published") or dict.get(entry, "updated")  # type: ignore[call-overload]
@@ -132,7 +136,7 @@ def _entry(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Article
         outlet=outlet or feed,
         text=max(texts, key=len),
         image=_image(entry, base),
-    ).dated(told)
+    ).dated(told, retrieved)
     # An address that is none was taken for one relative to the feed: it leads back to that.
     return str(entry.get("id") or ""), article if link and link != base else None
 
@@ -153,7 +157,7 @@ def _is_picture(told: Mapping[str, Any]) -> bool:
 # JSON Feed (https://www.jsonfeed.org/version/1.1/)
 
 
-def _json(body: bytes, url: str) -> Feed:
+def _json(body: bytes, url: str, retrieved: datetime) -> Feed:
     try:
         told = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -162,10 +166,13 @@ def _json(body: bytes, url: str) -> Feed:
         raise Trouble("malformed", f"{host(url)} sent no feed")
     title = _plain(told.get("title")) or host(url)
     entries = rows(told["items"])
-    return _feed(title, (_json_item(e, url, title) for e in entries[:ITEMS]), len(entries), "")
+    found = (_json_item(entry, url, title, retrieved) for entry in entries[:ITEMS])
+    return _feed(title, found, len(entries), "")
 
 
-def _json_item(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Article | None]:
+def _json_item(
+    entry: Mapping[str, Any], base: str, feed: str, retrieved: datetime
+) -> tuple[str, Article | None]:
     dated = entry.get("date_published") or entry.get("date_modified")
     texts = (entry.get("content_text"), entry.get("content_html"), entry.get("summary"))
     link = web_address(entry.get("url") or entry.get("external_url"), base)
@@ -176,7 +183,7 @@ def _json_item(entry: Mapping[str, Any], base: str, feed: str) -> tuple[str, Art
         outlet=feed,
         text=max((_plain(text, TEXT) for text in texts), key=len),
         image=web_address(entry.get("image"), base),
-    ).dated(dated)
+    ).dated(dated, retrieved)
     return str(entry.get("id") or ""), article if link else None
 
 

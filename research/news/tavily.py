@@ -49,9 +49,10 @@ class TavilyNews:
             patience=self._patience,
         )
         say("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
-        window = request.window(self._clock())
+        now = self._clock()
+        window = request.window(now)
         found = rows(answer.get("results"))
-        articles = [article.judged(window) for row in found if (article := _article(row))]
+        articles = [article.judged(window) for row in found if (article := _article(row, now))]
         notes = [] if asked == query else [f"query shortened to {len(asked)} characters"]
         if lost := len(found) - len(articles):
             notes.append(f"without a usable address: {lost} of {len(found)} results")
@@ -67,7 +68,7 @@ class TavilyNews:
         await self._wire.close()
 
 
-def _article(row: dict[str, Any]) -> Article | None:
+def _article(row: dict[str, Any], retrieved: datetime) -> Article | None:
     url = web_address(row.get("url"))
     if not url:
         return None
@@ -79,7 +80,7 @@ def _article(row: dict[str, Any]) -> Article | None:
         outlet=host(url),
         text=shortened(tidy(row.get("content")), SNIPPET),
         score=float(score) if isinstance(score, int | float) else None,
-    ).dated(row.get("published_date"))
+    ).dated(row.get("published_date"), retrieved)
 
 
 def _pictures(value: object) -> list[Picture]:

@@ -134,6 +134,13 @@ def test_a_date_more_than_a_day_ahead_is_unknown_and_noted() -> None:
     assert read("2030-01-01").moment is not None
 
 
+def test_nothing_is_published_after_it_was_retrieved() -> None:
+    assert read("2026-11-24", retrieved=NOW) == Reading(note="future")
+    later = datetime(2027, 3, 1, tzinfo=UTC)
+    assert read("2027-01-01", retrieved=NOW, now=later) == Reading(note="future")
+    assert read("2026-11-22", retrieved=NOW).moment is not None
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_read_without_an_error(text: str) -> None:
     read(text, retrieved=NOW, now=NOW)

@@ -226,6 +226,31 @@ async def test_a_date_in_an_odd_format_is_read(site, read, date_):
     assert article.published_text == date_
 
 
+async def test_a_date_counts_from_when_the_feed_was_fetched_and_cannot_be_later(site, read):
+    told = {"/0": "2 hours ago", "/1": "2小时前", "/2": "2031-01-01", "/3": ago(days=-3)}
+    items = [
+        item("降准", f"https://news.example{path}", date=date_) for path, date_ in told.items()
+    ]
+    site.feeds["/rss"] = Given(rss(*items))
+    entries = [
+        {"url": f"https://json.example{path}", "title": "降准", "date_published": date_}
+        for path, date_ in told.items()
+    ]
+    site.feeds["/json"] = Given(dumps({"items": entries}), type="application/feed+json")
+    for path in ("/rss", "/json"):
+        found = {article.url[-2:]: article for article in (await look(read(path))).articles}
+        expected = {"/0": NOW - timedelta(hours=2), "/1": NOW - timedelta(hours=2)}
+        assert {key: one.published for key, one in found.items()} == expected | {"/2": None, "/3": None}  # fmt: skip
+        assert {key: one.published_text for key, one in found.items()} == told
+
+
+async def test_a_date_of_the_future_makes_no_item_the_latest(site, read):
+    later = item("降准", "https://news.example/later", date="2031-01-01")
+    site.feeds["/rss"] = Given(rss(later, CUT))
+    first, second = (await look(read("/rss"), "")).articles
+    assert (first.url, second.url) == ("https://news.example/cut", "https://news.example/later")
+
+
 async def test_a_huge_title_is_cut(site, read):
     site.feeds["/rss"] = Given(rss(item("降准" + "长" * 100_000, text="文" * 100_000)))
     (article,) = (await look(read("/rss"))).articles

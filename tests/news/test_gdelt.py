@@ -52,6 +52,12 @@ async def test_an_article_has_a_title_an_address_and_no_date_of_publication(gdel
     assert (len(news.articles), news.notes) == (7, (NOTE,))
 
 
+async def test_nothing_was_seen_after_it_was_fetched(gdelt, server):
+    server.results = [seen(0, seendate="20310101T000000Z")]
+    (article,) = (await gdelt().search("reserve ratio", BASIC, silent)).articles
+    assert article.seen is None
+
+
 @pytest.mark.parametrize(
     ("request_", "sent"),
     [

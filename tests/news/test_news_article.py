@@ -32,7 +32,12 @@ def test_an_article_keeps_utc_and_refuses_a_time_without_a_zone() -> None:
     [
         ("Fri, 20 Nov 2026 12:00:00 GMT", DAY + timedelta(hours=12), False, "Fri, 20 Nov 2026 12:00:00 GMT"),
         ("2026年11月20日 08:30", DAY, True, "2026年11月20日 08:30"),
+        ("3 hours ago", NOW - timedelta(hours=3), False, "3 hours ago"),
+        ("昨天", DAY, True, "昨天"),
         (" 3 hours\x00 ago", None, False, "3 hours ago"),
+        ("2031-01-01", None, False, "2031-01-01"),
+        ("Tue, 24 Nov 2026 12:00:00 GMT", None, False, "Tue, 24 Nov 2026 12:00:00 GMT"),
+        ("Sat, 21 Nov 2026 20:00:00 GMT", NOW + timedelta(hours=8), False, "Sat, 21 Nov 2026 20:00:00 GMT"),
         (None, None, False, ""),
         (5, None, False, ""),
     ],
@@ -40,7 +45,7 @@ def test_an_article_keeps_utc_and_refuses_a_time_without_a_zone() -> None:
 def test_a_date_stands_beside_its_providers_words(
     told: object, published: datetime | None, day_only: bool, kept: str
 ) -> None:
-    made = Article(title="T").dated(told)
+    made = Article(title="T").dated(told, NOW)
     assert (made.published, made.day_only, made.published_text) == (published, day_only, kept)
     assert made.moment == (Moment(published, day_only) if published else None)
 

@@ -111,7 +111,7 @@ async def test_what_lies_outside_the_days_asked_for_is_kept_and_marked(tavily, s
     assert [article.outside for article in news.articles] == [True, False, False, False, True, True]
 
 
-@pytest.mark.parametrize("told", [None, "", "3 hours ago", "昨天", 1782723600, {}])
+@pytest.mark.parametrize("told", [None, "", "05/06/2026", "2031-01-01", 1782723600, {}])
 async def test_an_unknown_date_is_kept_as_unknown(tavily, server, told):
     server.results = [rows(1, NOW)[0] | {"published_date": told}]
     (article,) = (await tavily.search("降准", REQUESTS["search_news_by_date"], silent)).articles

@@ -95,6 +95,18 @@ async def test_an_unknown_date_stays_unknown_and_is_counted(news, tavily):
     assert finding.message == "without a date: 2 of 7"
 
 
+async def test_a_date_after_its_retrieval_is_unknown_and_a_relative_one_counts_from_it(
+    news, tavily
+):
+    told = ("2031-01-01", "3 hours ago", "昨天")
+    listed = zip(rows(3, NOW), told, strict=True)
+    tavily.results = [row | {"published_date": text} for row, text in listed]
+    late, relative, yesterday = (await news("tavily").search(task(), silent)).evidence
+    assert (late.published, late.moment) == (None, None)
+    assert relative.moment == NOW - timedelta(hours=3)
+    assert (yesterday.published, yesterday.moment) == (date(2026, 11, 20), None)
+
+
 async def test_what_lies_outside_the_days_asked_for_is_evidence_and_marked(news, tavily):
     tavily.results = rows(10, NOW, apart=timedelta(hours=6))
     finding = await news("tavily").search(task(tool="search_news_last_24_hours"), silent)

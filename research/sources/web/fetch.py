@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from urllib.parse import urljoin
 
 import aiohttp
@@ -24,6 +24,7 @@ from protego import Protego
 from yarl import URL
 
 from research.sources.web.reader import Page, passages, read
+from research.sources.web.results import AHEAD
 from research.trouble import Trouble, of_status, retry_after
 from research.urls import url_identity, wraps
 from research.wire.addresses import PORTS, Guard, Resolve, system_addresses
@@ -176,7 +177,7 @@ class Fetcher:
                     str(final),
                     charset=answer.charset,
                     plain=answer.kind == "text/plain",
-                    latest=self._today() + timedelta(days=1),  # it may be tomorrow elsewhere
+                    latest=self._today() + AHEAD,
                 )
         except TimeoutError as error:
             text = f"{target.host} did not deliver the page within {self._deadline:g} s"

@@ -6,7 +6,7 @@ Knows what a usable result is; no provider.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from research.wire.plain import SNIPPET, shortened
 
 KIND: EvidenceKind = "web"
 WEB_BEGAN = 1990  # a date before it is a service's way of saying that it knows none
+AHEAD = timedelta(days=1)  # it may be tomorrow elsewhere; nothing is published later than that
 
 
 def published(value: object) -> date | None:
@@ -38,11 +39,15 @@ def published(value: object) -> date | None:
 def result(
     url: object, title: str, text: str, *, retrieved: datetime, day: date | None = None
 ) -> Evidence | None:
-    """One result as evidence with one passage; None without a usable address or any text."""
+    """One result as evidence with one passage; None without a usable address or any text.
+
+    `day` is when it was published; one that lies after its retrieval is a mistake, and unknown.
+    """
     address = canonical_url(url.strip()) if isinstance(url, str) else ""
     text = shortened(text, SNIPPET)
     if not address or not text:
         return None
+    known = day is not None and day <= retrieved.date() + AHEAD
     domain = (urlsplit(address).hostname or "").removeprefix("www.")
     return Evidence(
         id=evidence_id(KIND, address, address),
@@ -51,7 +56,7 @@ def result(
         publisher=domain,
         url=address,
         retrieved=retrieved,
-        published=day,
+        published=day if known else None,
         passages=(Passage(id=fingerprint(address, text), text=text, end=len(text)),),
     )
 

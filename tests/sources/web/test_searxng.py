@@ -222,6 +222,7 @@ async def test_any_field_may_be_missing(searxng, server):
     [
         ("2024-03-05T00:00:00", date(2024, 3, 5)),
         ("2024-03-05T10:00:00+00:00", date(2024, 3, 5)),
+        ("2031-01-01", None),
         ("yesterday", None),
         (None, None),
     ],

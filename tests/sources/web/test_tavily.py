@@ -247,6 +247,7 @@ async def test_titles_and_passages_have_nothing_in_them_that_cannot_be_shown(tav
         ("Mon, 29 Jun 2026 09:00:00 GMT", date(2026, 6, 29)),
         ("2026-06-29", date(2026, 6, 29)),
         ("2026-06-29T23:30:00+08:00", date(2026, 6, 29)),
+        ("2031-01-01", None),
         ("3 hours ago", None),
         ("2026年6月29日", None),
         ("1970-01-01T00:00:00Z", None),
