@@ -14,7 +14,7 @@ from pages.parts import layout
 from pages.parts import map as maps
 from pages.parts.login import owner
 from pages.parts.safe import plain
-from pages.parts.words import local_time, number, t
+from pages.parts.words import lang, local_time, number, t
 from research import Centre, Finding, Leg, Place, Route, Sighting, runs
 
 PAGES = Path(__file__).resolve().parent
@@ -91,6 +91,7 @@ def look() -> None:
             maps.coordinates(where) or where,
             st.session_state.places_what.strip(),
             st.session_state.places_radius,
+            language=lang(),
             owner=owner(),
         )
     if finding.reason or not finding.places:
@@ -103,9 +104,16 @@ def look() -> None:
 
 def tell(finding: Finding) -> None:
     """Why a search has brought nothing."""
-    reason = t(f"reason.{finding.reason}") if finding.reason else t("reason.empty")
-    hint = t(f"hint.{finding.hint}") if finding.hint else ""
-    st.warning(" — ".join(filter(None, (reason, hint, plain(finding.message, 400)))))
+    st.warning(why(finding.reason or "empty", finding.hint, finding.message))
+
+
+def why(reason: str, hint: str, message: str) -> str:
+    """Why the map did not answer. What it says itself may be in another language than the page, and
+    is left out where a hint says it."""
+    if reason in ("unclear", "empty"):  # said for the visitor
+        return plain(message, 400) or t(f"reason.{reason}")
+    own = t(f"hint.{hint}") if hint else t("places.said", text=plain(message, 400))
+    return f"{t(f'reason.{reason}')} — {own}"
 
 
 def around(seen: Sighting) -> None:
@@ -286,10 +294,8 @@ def day(chosen: Sequence[Sighting], route: Route) -> None:
     st.caption(measured(route))
     if route.failure:
         failure = route.failure
-        hint = t(f"hint.{failure.hint}") if failure.hint else ""
-        said = "" if hint else plain(failure.message, 400)  # which is in the provider's language
-        why = (t(f"reason.{failure.reason}"), hint, said)
-        st.info(t("places.day_failed", why=" — ".join(filter(None, why))))
+        told_ = why(failure.reason, failure.hint, failure.message)
+        st.info(t("places.day_failed", why=told_))
     maps.draw(stops, key="day", line=True)
     legs(route)
     maps.downloads(stops, (), t("places.day_title"), file("day"), key="day", line=True)

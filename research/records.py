@@ -134,12 +134,14 @@ class Place(Record):
 
 class Centre(Record):
     """What was searched around: a point in WGS-84 degrees and a radius in metres, 0 for an area that
-    was searched as a whole, such as a city."""
+    was searched as a whole, such as a city. `asked` is the radius that was asked for where nothing
+    was within it and `radius` is wider, else 0."""
 
     name: str
     lng: float
     lat: float
     radius: int = 0
+    asked: int = 0
 
 
 class Leg(Record):

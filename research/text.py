@@ -69,6 +69,11 @@ def language(text: str) -> Language:
     return "zh" if han and han >= latin else "en"
 
 
+def far(metres: int) -> str:
+    """A distance as people say it."""
+    return f"{metres} m" if metres < 1_000 else f"{metres / 1_000:.1f}".removesuffix(".0") + " km"
+
+
 def fold(text: str) -> str:
     """Text as quotes are compared: NFKC, without any white space."""
     return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))

@@ -13,7 +13,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -360,6 +360,8 @@ def draw(
 ) -> None:
     """Places on a map beside their list; each selects in the other, and below is what is known.
 
+    A search that reached farther than was asked for is told above.
+
     With `narrow` the list is below the map, as it is on a small screen anyway.
     With `line` the places are joined in their order. With `tick` the list has boxes, whose state
     `ticked` tells, and the whole page runs again when one changes; with `linked` it does so when a
@@ -367,6 +369,8 @@ def draw(
     """
     on_globe = tuple(item for item in seen if located(item.place))
     spots = tuple(spot for spot in centres if _on_globe(spot))
+    for text in widened(spots):
+        st.caption(plain(text))
     _draw(Drawn(on_globe[:MOST], spots, line, language=lang()), key, tick, narrow, linked, on_card)
     if len(on_globe) > MOST:
         st.caption(t("map.too_many", n=number(MOST), all=number(len(on_globe))))
@@ -376,6 +380,14 @@ def draw(
 
 def _on_globe(centre: Centre) -> bool:
     return -180 <= centre.lng <= 180 and -90 <= centre.lat <= 90
+
+
+def widened(centres: Sequence[Centre], say: Say = t) -> Iterator[str]:
+    """What is said of searches that reached farther than was asked for."""
+    for spot in centres:
+        if spot.asked:
+            reach = {"asked": distance(spot.asked), "far": distance(spot.radius)}
+            yield say("map.widened", name=spot.name, **reach)
 
 
 def ticked(key: str) -> set[str]:
@@ -697,6 +709,7 @@ def html_map(
         "base-uri 'none'; form-action 'none'"
     )
     heading = html.escape(" ".join(title.split()).encode("utf-8", "replace").decode())
+    notes = [*widened(spots, say), say("map.html_note", n=number(len(on_globe)))]
     return f"""<!doctype html>
 <html lang="{"zh-CN" if language == "zh" else "en"}">
 <head>
@@ -709,7 +722,7 @@ def html_map(
 </head>
 <body>
 <h1 dir="auto">{heading}</h1>
-<p>{html.escape(say("map.html_note", n=number(len(on_globe))))}</p>
+<p>{html.escape(" ".join(notes).encode("utf-8", "replace").decode())}</p>
 <main><div id="map"></div><div id="list"><div class="sl-places"></div></div></main>
 <script type="application/json" id="data">{script_json(told)}</script>
 <script>{script}</script>

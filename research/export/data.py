@@ -53,11 +53,12 @@ field without a value is "", [], 0, false or null.
   `asked` (the queries that the search engine ran), reason (null unless it brought back nothing), hint,
   message, started, seconds, reused, cached, `passages` (how many), `evidence` (ids), `summary` (pieces as in
   `blocks`, whose citations have no numbers), `lead` (what the search service wrote itself), `pictures` (url,
-  caption, page), `outside` and `undated` (ids of evidence of other days than asked for, and of unknown ones), `centre` (what was searched around for places: name,
-  lng and lat in degrees of WGS-84, `radius` in metres, 0 for an area as a whole; or null), `meant` (what a
-  database was asked for), `rows` of a database (sql, names, types and rows; `truncated`: there were more, `cut`:
-  cells that were shortened, seconds, `missed`: filters that can find nothing; or null), `steps` on the way to
-  them (kind, text, sql, rows, seconds) and failures
+  caption, page), `outside` and `undated` (ids of evidence of other days than asked for, and of unknown ones),
+  `centre` (what was searched around for places: name, lng and lat in degrees of WGS-84, `radius` in metres, 0 for
+  an area as a whole, `asked`: the radius that was asked for where nothing was within it, else 0; or null), `meant`
+  (what a database was asked for), `rows` of a database (sql, names, types and rows; `truncated`: there were more,
+  `cut`: cells that were shortened, seconds, `missed`: filters that can find nothing; or null), `steps` on the way
+  to them (kind, text, sql, rows, seconds) and failures
 - `failures`: what failed at any stage: stage, source, query, reason, hint, message
 - `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, task) and their `total`, with
   `complete`: whether the price of every call is known. Costs are estimates in US dollars

@@ -351,6 +351,8 @@ def _centres(report: Report, registry: Registry) -> dict[str, Centre]:
 def _centre(centre: Centre, say: Say) -> str:
     where = _position(centre)
     radius = say("radius", far=_far(centre.radius, say)) if centre.radius > 0 else ""
+    if centre.asked:
+        radius = say("widened", radius=radius, asked=_far(centre.asked, say))
     facts = [escape(centre.name) or say("untitled"), where, radius]
     return say("centre", what=say("comma").join(fact for fact in facts if fact))
 

@@ -106,6 +106,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "places left out": ("另有 {count} 处未列出。", "Not listed: {count} more."),
     "centre": ("检索中心：{what}", "Searched around: {what}"),
     "radius": ("半径 {far}", "radius {far}"),
+    "widened": (
+        "{radius}（{asked}内没有找到，已扩大）",
+        "{radius} (widened: nothing within {asked})",
+    ),
     "metres": ("{count} 米", "{count} m"),
     "kilometres": ("{count} 公里", "{count} km"),
     "place.number": ("来源", "Source"),

@@ -6,7 +6,8 @@ were what was meant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from research.places.coordinates import Point, metres, to_gcj02
@@ -37,6 +38,11 @@ _ASK: dict[str, dict[Language, str]] = {
         "zh": "地图没有找到“{place}”，只认出了{name}。请写得更具体，或写明所在城市。",
         "en": "The map does not know “{place}”, only {name}. Name it more exactly, or its city.",
     },
+    "offline": {
+        "zh": "离线示例只有王府井、外滩和西湖一带的地点，不认识“{place}”。设置 AMAP_MAPS_API_KEY 可查询高德地图。",
+        "en": "The offline sample has places around Wangfujing, the Bund and West Lake only, and does "
+        "not know “{place}”. Set AMAP_MAPS_API_KEY to ask Amap.",
+    },
     "unknown": {
         "zh": "地图没有找到“{place}”。请换一个名称，或写明所在城市。",
         "en": "The map does not know “{place}”. Use another name, or say in which city it is.",
@@ -51,7 +57,6 @@ class Look:
     places: tuple[Place, ...]
     centre: Centre | None
     told: tuple[Told, ...]
-    widened: bool = False
 
 
 def asked_back(which: str, language: Language, **blanks: str) -> Trouble:
@@ -74,9 +79,18 @@ async def look(
     """
     wanted = "|".join(keywords)
     if isinstance(place, Point):
-        return await _around(service, place, f"{place.lat:.5f}, {place.lng:.5f}", wanted, radius, say, ())  # fmt: skip
+        name = f"{place.lat:.5f}, {place.lng:.5f}"
+        with _in_words(service, name, language):
+            return await _around(service, place, name, wanted, radius, say, ())
     if not place.strip():
         raise asked_back("where", language)
+    with _in_words(service, place, language):
+        return await _named(service, place, wanted, radius, language, say)
+
+
+async def _named(
+    service: Service, place: str, wanted: str, radius: int, language: Language, say: Say
+) -> Look:
     geocoded = await service.use("maps_geo", {"address": place}, say)
     area = the_one(geocoded.areas, place, language)
     if not area.region:
@@ -109,14 +123,27 @@ async def _around(
         told = (*told, found)
         if found.places or found.unplaced:
             break
-    centre = Centre(name=name, lng=point.lng, lat=point.lat, radius=metres_)
-    return Look(ranked(found.places, metres_), centre, told, widened=metres_ > radius)
+    asked = radius if metres_ > radius else 0
+    centre = Centre(name=name, lng=point.lng, lat=point.lat, radius=metres_, asked=asked)
+    return Look(ranked(found.places, metres_), centre, told)
 
 
 async def find(service: Service, words: str, say: Say) -> Look:
     """Places by words alone, wherever they are."""
     found = await service.use("maps_text_search", {"keywords": words}, say)
     return Look(found.places[:SHOWN], None, (found,))
+
+
+@contextmanager
+def _in_words(service: Service, place: str, language: Language) -> Iterator[None]:
+    """Tells for people, in their language, that a place is not known: a tool says it for models."""
+    try:
+        yield
+    except Trouble as trouble:
+        if trouble.reason != "empty":
+            raise
+        words = _ASK["offline"][language].format(place=place) if service.offline else ""
+        raise Trouble("empty", words) from None
 
 
 def the_one(found: Sequence[Area], place: str, language: Language) -> Area:

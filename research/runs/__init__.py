@@ -25,6 +25,7 @@ from research.records import (
     Estimate,
     Event,
     Finding,
+    Language,
     Options,
     Part,
     Place,
@@ -121,13 +122,18 @@ class Desk:
         return estimated(options, calls, earlier, now().date(), tasks=tasks)
 
     def nearby(
-        self, where: str | tuple[float, float], keywords: str, radius: int, owner: str
+        self,
+        where: str | tuple[float, float],
+        keywords: str,
+        radius: int,
+        owner: str,
+        tongue: Language | None = None,
     ) -> Finding:
         """Places around a named place or a WGS-84 point; what is found is kept."""
         place = Point(*where) if isinstance(where, tuple) else where
         words = kinds(keywords)
-        tongue = language(" ".join([keywords, where if isinstance(where, str) else ""]))
         named = where if isinstance(where, str) else ""
+        tongue = tongue or language(f"{keywords} {named}")
         try:
             with self.kits.open(owner) as (kit, _):
                 found = self.runs.do(kit.places.around(place, words, radius, tongue, silent))
@@ -580,11 +586,17 @@ def places(*, owner: str = "local") -> Sequence[Sighting]:
 
 
 def nearby(
-    where: str | tuple[float, float], keywords: str, radius: int, *, owner: str = "local"
+    where: str | tuple[float, float],
+    keywords: str,
+    radius: int,
+    *,
+    language: Language | None = None,
+    owner: str = "local",
 ) -> Finding:
     """Searches the map around a named place or a WGS-84 point (longitude, latitude), within `radius`
-    metres, without a run. A search that fails is a finding with a reason."""
-    return desk().nearby(where, keywords, radius, owner)
+    metres or, where nothing is, farther (see `Centre`), without a run. What is said of it is in
+    `language`, by default that of the words. A search that fails is a finding with a reason."""
+    return desk().nearby(where, keywords, radius, owner, language)
 
 
 def day(places: Sequence[Place], *, owner: str = "local") -> Route:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from research.evidence.citations import number
@@ -13,19 +13,30 @@ from research.records import (
     Draft,
     Failure,
     Finding,
+    Language,
     Options,
     Plan,
     Question,
     Reflection,
     Say,
     Section,
+    Span,
     fingerprint,
 )
 from research.stages.budget import Ended, Meter, Why
 from research.stages.section import Notes, Unnoted, bound, once
 from research.stages.update import Earlier
+from research.text import far
 
 STATEMENT = "sql"  # the way of searching that is a statement of the analyst's own
+_WIDENED: dict[Language, str] = {
+    "zh": "“{place}”周围 {asked} 内没有找到，已扩大到 {far}。",
+    "en": "Nothing was found within {asked} of {place}; the search was widened to {far}.",
+}
+_NOWHERE: dict[Language, str] = {
+    "zh": "“{place}”周围 {far} 内没有找到。",
+    "en": "Nothing was found within {far} of {place}.",
+}
 SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
 
 
@@ -84,7 +95,7 @@ async def compose(
         if plan.outline and any(section.spans for section in sections):
             nothing = Draft(spans=(), author=draft.author)
             draft = bound(plan, nothing, sections, question.language, findings)
-    notices = meter.notices(question.language, unwritten)
+    notices = (*meter.notices(question.language, unwritten), *_widened(question, findings))
     draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
     earlier = [*plan.failures]
     for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
@@ -94,6 +105,16 @@ async def compose(
     if draft.unwritten:
         raise Unwritten(answer)
     return answer
+
+
+def _widened(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
+    """What is said of searches around a place that had to reach farther than was asked for."""
+    for finding in {f.centre: f for f in findings if f.centre and f.centre.asked}.values():
+        centre, tongue = finding.centre, question.language
+        assert centre is not None
+        words = (_WIDENED if finding.evidence else _NOWHERE)[tongue]
+        reach = {"asked": far(centre.asked), "far": far(centre.radius)}
+        yield Span(kind="notice", text=words.format(place=centre.name, **reach))
 
 
 def answered(

@@ -895,6 +895,18 @@ def test_places_in_english_have_english_words() -> None:
     assert "- Searched around: 西湖, 30.242500, 120.148000, radius 2.0 km" in markdown
 
 
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("zh", "半径 2.0 公里（500 米内没有找到，已扩大）"),
+        ("en", "radius 2.0 km (widened: nothing within 500 m)"),
+    ],
+)
+def test_a_search_that_was_widened_tells_both_radii(language: Language, words: str) -> None:
+    wider = LAKE.model_copy(update={"asked": 500})
+    assert words in exported(surveyed((wider, [PALACE]), language=language))
+
+
 def test_where_there_are_several_centres_a_distance_says_from_which() -> None:
     other = PALACE.model_copy(update={"id": "B0FFFAB6J2", "distance": 90})
     again = PALACE.model_copy(update={"distance": 5})

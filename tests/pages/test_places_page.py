@@ -54,6 +54,12 @@ def lists(visitor: Visitor) -> list[dict[str, Any]]:
     return [item for item in found if "rows" in item]
 
 
+def drawn(visitor: Visitor) -> str:
+    """What the map is told to draw."""
+    frame = json.loads(visitor.at.get("component_instance")[0].proto.json_args)
+    return str(frame["feature_group"])
+
+
 def names(visitor: Visitor) -> list[str]:
     return [row[1] for row in lists(visitor)[0]["rows"]] if lists(visitor) else []
 
@@ -117,10 +123,51 @@ def test_a_search_around_nothing_says_what_is_missing(visit: Visit, where: str) 
 
 def test_a_search_that_fails_says_why_and_the_next_one_forgets_it(visit: Visit) -> None:
     visitor = search(visit("places"), "福州西湖")
-    assert english("reason.empty") in visitor.words
+    assert "does not know “福州西湖”" in visitor.words
     visitor = search(visitor, "王府井")
-    assert english("reason.empty") not in visitor.words
+    assert "福州西湖" not in visitor.words
     assert names(visitor)
+
+
+@pytest.mark.parametrize(
+    ("locale", "where", "words"),
+    [
+        ("zh-CN", "Fuzhou", "离线示例只有王府井、外滩和西湖一带的地点"),
+        ("en-US", "福州西湖", "has places around Wangfujing, the Bund and West Lake only"),
+        ("zh-CN", "12.5, 13.5", "不认识“12.50000, 13.50000”"),
+    ],
+)
+def test_the_map_says_in_the_page_s_language_what_it_does_not_know(
+    visit: Visit, locale: str, where: str, words: str
+) -> None:
+    assert words in search(visit("places", locale=locale), where, "museum").words
+
+
+def test_what_the_service_says_itself_is_marked_on_a_page_in_another_language(
+    visit: Visit, amap: FakeAmap
+) -> None:
+    amap.fail("around", "quota")
+    said = search(visit("places", locale="zh-CN"), "王府井", "公园").words
+    quota, words = WORDS["reason.quota"][0], WORDS["places.said"][0]
+    assert f"{quota} — {words.format(text='Amap')}" in said
+
+
+@pytest.mark.parametrize(
+    ("locale", "words"),
+    [
+        ("en-US", "Nothing within 1 km of 王府井; the search was widened to 2.5 km."),
+        ("zh-CN", "“王府井”周围 1 km 内没有找到，已扩大到 2.5 km。"),
+    ],
+)
+def test_a_search_that_had_to_be_widened_draws_and_says_the_radius_that_was_used(
+    visit: Visit, locale: str, words: str
+) -> None:
+    visitor = search(visit("places", locale=locale), "王府井", "博物馆", 1000)
+    assert words in visitor.words
+    assert "王府井 · 2.5 km" in drawn(visitor)
+    visitor = search(visitor, "王府井", "博物馆", 2000)
+    assert words not in visitor.words
+    assert "王府井 · 2 km" in drawn(visitor)
 
 
 def test_amap_is_asked_once_and_the_rest_of_the_day_is_told(visit: Visit, amap: FakeAmap) -> None:

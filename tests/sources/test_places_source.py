@@ -210,10 +210,10 @@ async def test_what_is_known_from_before_is_as_old_as_it_is(
 
 async def test_a_search_that_had_to_be_widened_says_so(sources: Opened) -> None:
     found = await searched(sources(), "王府井旁边的公园")
-    assert found.message == "指定范围内没有，已扩大到 1.2 km"
+    assert found.message == "500 m 内没有，已扩大到 1.2 km"
     assert names(found) == ["皇城根遗址公园"]
     english = await searched(sources(), "parks within 500 m of Wangfujing")
-    assert english.message == "nothing that near; the search was widened to 1.2 km"
+    assert english.message == "nothing within 500 m; the search was widened to 1.2 km"
 
 
 async def test_places_whose_location_nobody_told_are_counted(
@@ -500,6 +500,19 @@ async def test_distances_are_told_from_the_centre_that_is_drawn_only(
     assert "距王府井约" in line(found, "中山公园")
     assert "距" not in line(found, "花港观鱼")
     assert one(found, "花港观鱼").place.distance is None  # type: ignore[union-attr]
+
+
+async def test_a_circle_that_a_model_drew_wider_says_what_it_asked_for_first(
+    sources: Opened, wire: Server
+) -> None:
+    near = {"location": HERE, "radius": "300", "keywords": "公园"}
+    wider = {"location": HERE, "radius": "2000", "keywords": "公园"}
+    calls = [ToolCall("maps_around_search", near)], [ToolCall("maps_around_search", wider)]
+    wire.brain.caller = lambda ask: calls[len(ask.rounds)] if len(ask.rounds) < 2 else []
+    found = await searched(sources(wire))
+    assert found.centre is not None
+    assert (found.centre.radius, found.centre.asked) == (2_000, 300)
+    assert found.message == "300 m 内没有，已扩大到 2 km"
 
 
 # What is no place

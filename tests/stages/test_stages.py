@@ -6,6 +6,7 @@ import pytest
 
 from research.records import (
     MAX_QUESTION,
+    Centre,
     Draft,
     Failure,
     Finding,
@@ -360,6 +361,28 @@ async def made(reasoner):
     reflections = [Reflection(round=1, sufficient=False, failures=(JUDGING,))]
     plan, findings = Plan(failures=(PLANNING,)), [later, found, lost, empty]
     return await compose(TOWER, plan, findings, reasoner, WEB, NOW, silent, reflections)
+
+
+@pytest.mark.parametrize(
+    ("language", "found", "words"),
+    [
+        (
+            "en",
+            True,
+            "Nothing was found within 500 m of West Lake; the search was widened to 3 km.",
+        ),
+        ("en", False, "Nothing was found within 3 km of West Lake."),
+        ("zh", True, "“West Lake”周围 500 m 内没有找到，已扩大到 3 km。"),
+    ],
+)
+async def test_an_answer_says_once_that_a_search_had_to_be_widened(language, found, words):
+    seen = await look_up(SEARCH, ScriptedSource(), Notebook(), silent, deadline=5)
+    centre = Centre(name="West Lake", lng=120.1, lat=30.2, radius=3000, asked=500)
+    one = seen.model_copy(update={"centre": centre, "evidence": seen.evidence if found else ()})
+    question = TOWER.model_copy(update={"language": language})
+    reasoner = ScriptedReasoner()
+    answer = await compose(question, Plan(), [one, one, seen], reasoner, WEB, NOW, silent)
+    assert [span.text for span in answer.spans if span.kind == "notice"] == [words]
 
 
 LOST = Failure(source="web", query="age", reason="quota", hint="billing", message="q")

@@ -17,6 +17,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "places.search": ("搜索地点", "Search"),
     "places.searching": ("正在搜索……", "Searching…"),
     "places.nowhere": ("请填写地名或坐标。", "Enter the name of a place or coordinates."),
+    "places.said": ("服务返回：{text}", "the service said: {text}"),
     "places.quota": ("今天还可搜索 {left} 次（共 {limit} 次）", "{left} of {limit} searches left today"),
     "places.around": ("以此为中心搜索", "Search around here"),
     "places.empty": (
@@ -115,6 +116,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "map.too_many": (
         "共 {all} 个地点，地图和列表只画前 {n} 个。请先筛选。",
         "Of {all} places the map and the list show the first {n}. Filter them to see others.",
+    ),
+    "map.widened": (
+        "“{name}”周围 {asked} 内没有找到，已扩大到 {far}。",
+        "Nothing within {asked} of {name}; the search was widened to {far}.",
     ),
     "map.nowhere": (
         "有 {n} 个地点的坐标不可用，没有画在地图上，也不在导出文件里。",

@@ -101,7 +101,10 @@ class Chain:
         point = from_gcj02(Point(lng, lat))
         name = self.names.get(spot(Point(lng, lat)), f"{point.lat:.5f}, {point.lng:.5f}")
         radius = max(int(told.arguments["radius"]) for told in circles)
-        return Centre(name=name, lng=point.lng, lat=point.lat, radius=radius)
+        first = circles[0]
+        asked = 0 if first.places or first.unplaced else int(first.arguments["radius"])
+        asked = asked if asked < radius else 0
+        return Centre(name=name, lng=point.lng, lat=point.lat, radius=radius, asked=asked)
 
 
 def _error(text: str) -> str:

@@ -18,6 +18,7 @@ from research.places.look import Look
 from research.places.service import Told
 from research.places.shapes import forecasts, number, route, ways
 from research.records import Centre, Evidence, EvidenceKind, Language, Passage, Place, fingerprint
+from research.text import far
 
 KIND: EvidenceKind = "place"
 _POI = re.compile(r"[A-Z0-9]{8,12}")
@@ -46,8 +47,8 @@ _MEANS = {"0": "straight", "1": "driving", "3": "walking"}  # types of maps_dist
 _COMMA: dict[Language, str] = {"zh": "，", "en": ", "}
 _STOP: dict[Language, str] = {"zh": "；", "en": "; "}
 _WIDER: dict[Language, str] = {
-    "zh": "指定范围内没有，已扩大到 {far}",
-    "en": "nothing that near; the search was widened to {far}",
+    "zh": "{asked} 内没有，已扩大到 {far}",
+    "en": "nothing within {asked}; the search was widened to {far}",
 }
 _NOT_WIDER: dict[Language, str] = {
     "zh": "扩大到 {far} 也没有",
@@ -61,17 +62,13 @@ _UNPLACED: dict[Language, str] = {
 
 def remark(found: Look, unplaced: int, tongue: Language) -> str:
     said = []
-    if found.widened and found.centre:
+    if found.centre and found.centre.asked:
         words = _WIDER if found.places else _NOT_WIDER
-        said.append(words[tongue].format(far=far(found.centre.radius)))
+        reach = {"asked": far(found.centre.asked), "far": far(found.centre.radius)}
+        said.append(words[tongue].format(**reach))
     if unplaced:
         said.append(_UNPLACED[tongue].format(n=unplaced))
     return _STOP[tongue].join(said)
-
-
-def far(metres: int) -> str:
-    """A distance as people say it."""
-    return f"{metres} m" if metres < 1_000 else f"{metres / 1_000:.1f} km"
 
 
 def evidence(place: Place, near: Centre | None, tongue: Language, retrieved: datetime) -> Evidence:
