@@ -17,6 +17,7 @@ from research.text import has_han
 
 HERE = Path(__file__).parent
 CLEAN = sorted((HERE / "clean").glob("*.md"))
+STYLES = sorted((HERE / "styles").glob("*.md"))
 PLANTED = sorted((HERE / "planted").glob("*.md"))
 LABELS = json.loads((HERE / "planted" / "labels.json").read_text(encoding="utf-8"))
 NUMBERED = [path for path in CLEAN if path.name.startswith("numbered_")]
@@ -50,6 +51,22 @@ def test_there_are_thirty_sound_reports_in_many_styles() -> None:
     assert styles >= {"keys", "references"}
 
 
+@pytest.mark.parametrize("path", STYLES, ids=lambda path: path.stem)
+def test_nor_has_one_after_the_habits_of_another_program(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert defects(text) == []
+    assert lint_markdown(text).citations
+
+
+ADDRESSED = [path for path in STYLES if "https://" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", ADDRESSED, ids=lambda path: path.stem)
+def test_an_address_of_nobodys_is_found_in_each_of_these_styles(path: Path) -> None:
+    text = re.sub(r"https://[\w.-]+", "https://www.example.org", path.read_text(encoding="utf-8"))
+    assert "placeholder" in kinds(text)
+
+
 @pytest.mark.parametrize("path", PLANTED, ids=lambda path: path.stem)
 def test_each_planted_defect_is_found_at_its_line_and_nothing_else(path: Path) -> None:
     planted = [(item["kind"], item["line"]) for item in LABELS if item["file"] == path.name]
@@ -71,6 +88,52 @@ def test_each_kind_is_explained_in_both_languages() -> None:
     assert has_han(lint_markdown(text, "zh").flaws[0].message)
 
 
+PLACEHOLDERS = [
+    "https://example.com/a", "http://www.example.org", "https://a.example.net/x", "https://a.example/x", "https://a.test",
+    "https://a.invalid/", "https://…", "https://.../a", "https://url", "https://xxx/", "https://www.xxx.com/a",
+    "https://your-site.com/a", "https://[url]", "URL", "link", "INSERT_URL_HERE", "source_1", "…", "链接", "此处插入链接",
+]  # fmt: skip
+UNUSABLE = [
+    "htps://a.org", "htttps://a.org", "hxxps://a.org", "ttps://a.org", "http:/a.org", "https//a.org", "https://a",
+    "https://a..org/x", "https://a.org/cut…", "https://a.org/.../x", "https://a.org/?id=...", "https://u:p@a.org",
+    "javascript:alert(1)", "data:text/html,x", "file:///C:/a", "ftp://a.org/x",
+]  # fmt: skip
+USABLE = [
+    "https://link.springer.com/a", "https://url.spec.whatwg.org/", "https://www.linkedin.com/in/a", "https://source.android.com",
+    "https://xxx.lanl.gov/abs/1", "https://domain.com/a", "https://examples.com/", "https://test.de/", "https://none.io",
+    "https://ui.adsabs.harvard.edu/abs/2019ApJ...887...53F/abstract", "https://a.org/compare/v1...v2",
+    "https://a.org/#:~:text=a...", "https://a.org/?q=a...b", "sourcecode.html", "address-book", "doi:10.1000/182", "File:Foo.png",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", [*PLACEHOLDERS, *UNUSABLE, *USABLE])
+def test_an_address_is_nobodys_or_unusable_by_its_host_and_not_by_how_it_begins(url: str) -> None:
+    kind = "placeholder" if url in PLACEHOLDERS else "bad-address"
+    expected: set[str] = set() if url in USABLE else {kind}
+    assert kinds(f"# T\n\nIt grew [by 4 %]({url}).\n") == expected
+
+
+def test_an_address_in_pointed_brackets_is_looked_at_too() -> None:
+    assert kinds("# T\n\nIt grew by 4 %, see <https://example.com/a>.\n") == {"placeholder"}
+
+
+GLUED = ["OpenAI", "YouTube", "iPhone", "mRNA", "pH", "xAI", "DeepSeek发布新模型", "中国", "_Nature_", "**bold**", "GPT-4o", "C++", "CO₂"]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", GLUED)
+def test_a_number_right_behind_a_word_is_a_citation_whatever_the_word(word: str) -> None:
+    listed = "## Sources\n\n1. A, https://a.org/1\n2. B, https://a.org/2\n"
+    assert defects(f"# T\n\nIt grew [1]. {word}[2] agrees.\n\n{listed}") == []
+    assert kinds(f"# T\n\nIt grew [1] [2]. {word}[9] agrees.\n\n{listed}") == {"dangling"}
+
+
+@pytest.mark.parametrize("word", ["x", "rows", "user_names", "sys.argv", "数组a"])
+def test_a_number_behind_the_name_of_an_array_is_one_only_if_a_source_has_it(word: str) -> None:
+    listed = "## Sources\n\n1. A, https://a.org/1\n2. B, https://a.org/2\n"
+    assert defects(f"# T\n\nIt grew [1]. {word}[2] agrees.\n\n{listed}") == []
+    assert defects(f"# T\n\nIt grew [1] [2]. {word}[9] agrees.\n\n{listed}") == []
+
+
 SOUND = [
     "The array a[0] and rows[12] hold it [1].",
     "- [ ] to do\n- [x] done [1]",
@@ -83,6 +146,7 @@ SOUND = [
     "See [the table](#table) and [[Note]] [1].",
     "| a | b |\n|---|---|\n| 1 | two [1] |",
     "An area of 40 m² and 10<sup>9</sup> cells [1].",
+    "It goes with L³.³⁷ and FL³.³⁷, 12 hm², 3 Nm³, ¹³C, <sup>235</sup>U, sin⁴θ, |ψ|⁴, (a+b)⁹ and x₁⁷ [1].",
     "Mail me@a.org, or see version 1.2.3 [1].",
     "<!-- [5] --> It is hidden [1].",
 ]  # fmt: skip

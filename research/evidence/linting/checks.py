@@ -11,47 +11,15 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from urllib.parse import urlsplit
 
+from research.evidence.linting.addresses import identity, wrong_with
 from research.evidence.linting.lists import Entry, Lists, Sources
-from research.evidence.linting.marks import FALSE_ID, Mark, Marks
+from research.evidence.linting.marks import Mark, Marks
 from research.evidence.linting.reading import Line, Reading
 from research.text import HAN
-from research.urls import TRACKING_NAMES, TRACKING_PREFIXES, canonical_url, url_identity
 
 Flawed = tuple[str, int, str, str]
 
-_RESERVED = re.compile(
-    r"(?:^|\.)example\.(?:com|org|net|edu)$|^(?:your|some)-?(?:site|domain|url|website)\.|^(?:domain|website|yoursite|yourdomain|url|placeholder)\.(?:com|org|net)$"
-)
-_WRAPPERS = re.compile(
-    r"https?://(?:www\.)?(?:google\.[a-z.]{2,6}/url\?|vertexaisearch\.cloud\.google\.com/grounding-api-redirect|l\.facebook\.com/l\.php|lm\.facebook\.com/l\.php"
-    r"|t\.co/|lnkd\.in/|bit\.ly/|tinyurl\.com/|goo\.gl/|ow\.ly/|t\.cn/|url\.cn/|dwz\.cn/|link\.zhihu\.com|duckduckgo\.com/l/|bing\.com/ck/|r\.search\.yahoo\.com|baidu\.com/link|out\.reddit\.com"
-    r"|news\.google\.com/(?:rss/)?articles|r\.jina\.ai/|href\.li|youtube\.com/redirect|link\.springer\.com/redirect|sogou\.com/link|so\.com/link|mp\.weixin\.qq\.com/mp/redirect)",
-    re.IGNORECASE,
-)
-_FILLED = re.compile(
-    r"(?:url|link|source|address|href|insert|todo|tbd|xxx+|\.\.\.|…|链接|网址|来源|待补充|your[-_ ]?(?:url|link)|#?placeholder|none|null|undefined|n/a)[\w -]{0,20}",
-    re.IGNORECASE,
-)
-_EMPTY_WEB = re.compile(r"https?://(?:\.{2,}|…|xxx+|\[|<|url|link|\.\.\.).*", re.IGNORECASE)
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{1,20}):(?!\d)", re.IGNORECASE)
-_KNOWN = frozenset(
-    {
-        "http",
-        "https",
-        "mailto",
-        "tel",
-        "doi",
-        "arxiv",
-        "isbn",
-        "urn",
-        "hdl",
-        "pmid",
-        "obsidian",
-        "zotero",
-    }
-)
 _PRINT = re.compile(
     r"\bISBN\b|\bISSN\b|\bdoi\b|\b10\.\d{4,9}/|arXiv|PMID|PMC\d|\bRFC ?\d|\bISO(?:/IEC)? ?\d|\bIEEE\b|\bGB/?T? ?\d|\[[MJDCNRSPZ](?:/OL)?\]|\bpp?\. ?\d|\bvol\.|\bno\. ?\d|\d+ ?\(\d+\)[,:]|\b\d+:\d+|[Pp]ress\b|Publish|Verlag"
     r"|University Press|Journal|Proceedings|Conference|Transactions|出版|学报|年鉴|杂志|期刊|大学出版|第\s?\d+\s?[期卷版页]|《|访谈|内部|档案|文件|手稿|公报|白皮书"
@@ -98,7 +66,7 @@ class Checks:
         self._known_keys = {e.id for e in self.entries if e.sort == "label"} | lists.keys
         self._noted = {entry.id for entry in lists.footnotes}
         self._by_year = self._years()
-        self._linked = {url_identity(_addressed(mark.url)) for mark in marks.all if mark.url} - {""}
+        self._linked = {identity(mark.url) for mark in marks.all if mark.url} - {""}
         self.counted = [mark for mark in marks.all if self._counts(mark)]
 
     def _counts(self, mark: Mark) -> bool:
@@ -149,7 +117,7 @@ class Checks:
             yield "uncited-list", self._at(self.lists[0].line), "", ""
 
     def _is_linked(self, entry: Entry) -> bool:
-        return any(url_identity(_addressed(url)) in self._linked for url in entry.urls)
+        return any(identity(url) in self._linked for url in entry.urls)
 
     def _cited_flaws(self, cited: list[Mark], numbers: dict[str, Entry]) -> Iterator[Flawed]:
         if not numbers:
@@ -160,8 +128,8 @@ class Checks:
             if entry is None and mark.id not in self._noted:
                 yield "dangling", mark.start, f"[{mark.id}]", ""
             elif entry and mark.url and entry.urls:
-                meant = {url_identity(_addressed(url)) for url in entry.urls} - {""}
-                own = url_identity(_addressed(mark.url))
+                meant = {identity(url) for url in entry.urls} - {""}
+                own = identity(mark.url)
                 if own and meant and own not in meant:
                     yield "mismatch", mark.start, f"[{mark.id}]", entry.urls[0]
         rising = self._first_cited(cited, numbers)
@@ -174,7 +142,7 @@ class Checks:
         linked: dict[str, str] = {}
         names: dict[str, str] = {}
         for mark in cited:
-            own = url_identity(_addressed(mark.url)) if mark.url else ""
+            own = identity(mark.url) if mark.url else ""
             if not own:
                 continue
             if linked.setdefault(mark.id, own) != own:
@@ -391,7 +359,7 @@ class Checks:
     def _same_address(self, entries: Iterable[Entry], form: str) -> Iterator[Flawed]:
         seen: dict[str, Entry] = {}
         for entry in entries:
-            key = url_identity(_addressed(entry.urls[0])) if entry.urls else ""
+            key = identity(entry.urls[0]) if entry.urls else ""
             if not key:
                 continue
             first = seen.setdefault(key, entry)
@@ -401,21 +369,18 @@ class Checks:
     def _address_flaws(self) -> Iterator[Flawed]:
         listed = [*self.entries, *self._lists.footnotes, *self._lists.definitions]
         listed += [entry for found in self._lists.lists if found.further for entry in found.entries]
+        places = [
+            (url, max(entry.start, self._reading.raw.find(url, entry.start, entry.end)))
+            for entry in listed
+            for url in entry.urls
+        ]
+        places += [(link.url, link.start) for link in self._marks.links]
+        places += [(mark.url, mark.start) for mark in self._marks.all if mark.url]
         seen: set[tuple[int, str]] = set()
-        for entry in listed:
-            for url in entry.urls:
-                at = self._reading.raw.find(url, entry.start, entry.end)
-                at = entry.start if at < 0 else at
-                if (self._reading.line(at), url) not in seen:
-                    seen.add((self._reading.line(at), url))
-                    yield from _address(url, at)
-        for link in self._marks.links:
-            if (self._reading.line(link.start), link.url) not in seen and link.end:
-                seen.add((self._reading.line(link.start), link.url))
-                yield from _address(link.url, link.start)
-        for odd in self._marks.oddities:
-            if odd.kind == "bare-address":
-                yield from _address(self._reading.plain[odd.start : odd.end], odd.start)
+        for url, at in places:
+            if (place := (self._reading.line(at), url)) not in seen:
+                seen.add(place)
+                yield from _wrong_address(url, at)
 
     def _odd_flaws(self) -> Iterator[Flawed]:
         for odd in self._marks.oddities:
@@ -505,10 +470,6 @@ def _twice(entries: Iterable[Entry], form: str) -> Iterator[Flawed]:
             yield "duplicate", entry.start, form.format(entry.id), str(first.line)
 
 
-def _addressed(url: str) -> str:
-    return f"https://{url}" if url.lower().startswith("www.") else url
-
-
 def _locators(entry: Entry) -> list[str]:
     return sorted({match.lower() for match in _LOCATOR.findall(entry.text)})
 
@@ -522,7 +483,7 @@ def _named_in(names: str, text: str) -> bool:
     """Whether an entry is by the first of some names; after \\x00 stands a stretch of text instead."""
     folded = text.casefold()
     if names.startswith("\x00"):
-        han = re.findall(f"[{HAN}]{{2,}}$", names)
+        han = re.findall(f"[{HAN}]{{2,}}$", re.sub(r"等人?\s*$", "", names))
         if han:
             return any(len(part) >= 2 and part in text for part in (han[0][-n:] for n in (2, 3, 4)))
         tail = re.split(r"[.;:!?。；]\s", names[1:])[-1]
@@ -547,49 +508,9 @@ def _named_in(names: str, text: str) -> bool:
     return words[0].isupper() and words[0] in initials
 
 
-def _address(url: str, at: int) -> Iterator[Flawed]:
-    """What is wrong with an address."""
-    shown = url if len(url) <= 80 else url[:79] + "…"
-    scheme = _SCHEME.match(url)
-    whole = _addressed(url)
-    if not url:
-        yield "bad-address", at, "( )", ""
-    elif url.startswith(("#", "/", "./", "../", "mailto:", "tel:", "^")):
-        return
-    elif FALSE_ID.search(url) or _FILLED.fullmatch(url) or _EMPTY_WEB.fullmatch(url):
-        yield "placeholder", at, shown, ""
-    elif not scheme and not url.lower().startswith("www."):
-        odd = re.match(r"(?:htt?ps?|htps?|hxxps?)[:/]", url, re.IGNORECASE)
-        if odd:
-            yield "bad-address", at, shown, ""
-    elif scheme and scheme[1].lower() not in _KNOWN and not url.lower().startswith("www."):
-        host = re.match(r"[\w-]+(?:\.[\w-]+)+:\d", url)
-        if not host:
-            yield "bad-address", at, shown, ""
-    elif whole.lower().startswith("http"):
-        yield from _web(whole, shown, at)
-
-
-def _web(url: str, shown: str, at: int) -> Iterator[Flawed]:
-    canonical = canonical_url(url)
-    host = urlsplit(canonical).hostname or "" if canonical else ""
-    if (
-        not canonical
-        or ("." not in host and ":" not in host)
-        or re.search(r"\.\.|\s", url.split("?")[0])
-    ):
-        yield "bad-address", at, shown, ""
-    elif _RESERVED.search(host):
-        yield "placeholder", at, shown, ""
-    elif _WRAPPERS.match(url) or _tracked(url):
-        yield "tracking", at, shown, ""
-
-
-def _tracked(url: str) -> bool:
-    names = (
-        pair.partition("=")[0].lower() for pair in url.partition("?")[2].split("#")[0].split("&")
-    )
-    return any(name in TRACKING_NAMES or name.startswith(TRACKING_PREFIXES) for name in names)
+def _wrong_address(url: str, at: int) -> Iterator[Flawed]:
+    if kind := wrong_with(url):
+        yield kind, at, (url if len(url) <= 80 else url[:79] + "…") or "( )", ""
 
 
 def _paragraphs(

@@ -11,6 +11,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Literal
 
+from research.evidence.linting.addresses import ADDRESS, trimmed
 from research.evidence.linting.reading import Line, Link, Reading
 
 Sort = Literal["number", "footnote", "label", "plain", "link"]
@@ -50,10 +51,13 @@ _HEADLINE = re.compile(
 )
 _SUPERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
+# What may stand before the number of a source.
+NAMES = r"sources?|refs?\.?|references?|cite|citations?|来源|资料|文献|参考"
 _LEAD = r"[ \t>|]*(?:[-*+•·‣▪][ \t]+)?(?:\*\*|__)?[ \t]*"
 _NUMBERED = re.compile(
     _LEAD + r"(?:"
-    r"(?:\d{1,3}[.)][ \t]+)?[\[［【〔]\s*\[?\s*\^?(?P<boxed>\d{1,4})\s*\]?\s*[\]］】〕]"
+    rf"(?:\d{{1,3}}[.)][ \t]+)?[\[［【〔]\s*\[?\s*(?:(?:{NAMES})\s?[:：]\s?)?"
+    r"\^?(?P<boxed>\d{1,4})\s*\]?\s*[\]］】〕]"
     r"|\\?\[?(?:Source|Ref(?:erence)?|来源|资料|文献)[ \t]?#?\[?(?P<named>\d{1,3})\]?[ \t]?(?=[:：.\-–—\]|])"
     r"|(?P<dotted>\d{1,4})[ \t]?(?:\\?[.)、．）:：]|[ \t][-–—]|(?=[ \t]*\|))(?!\d)"
     r"|[(（](?P<round>\d{1,3})[)）]"
@@ -81,11 +85,6 @@ _BIBTEX = re.compile(
     re.I | re.M,
 )
 _FRONT_KEY = re.compile(r"^[ \t]*(?:-[ \t]*)?id:[ \t]*[\"']?([^\s\"']{1,100})", re.M)
-ADDRESS = re.compile(
-    r"(?:https?|ftp|file|javascript|data|htt?ps?|hxxps?|htps?|about|chrome|blob|vbscript):[^\s<>\"“”‘’`|（）【】［］「」『』《》，。；！？、\[\]]{2,2000}"
-    r"|(?<![\w@/.-])www\.[^\s<>\"“”‘’`|（）【】［］「」『』《》，。；：！？、\[\]]{3,2000}",
-    re.IGNORECASE,
-)
 
 
 @dataclass
@@ -376,13 +375,3 @@ def named(words: str) -> str | None:
         if part is not words and name:
             break
     return None
-
-
-def trimmed(address: str) -> str:
-    """An address without the punctuation of the sentence that it stands in."""
-    while address:
-        unpaired = address[-1] == ")" and address.count(")") > address.count("(")
-        if not unpaired and address[-1] not in ".,;:!?'*_~|":
-            break
-        address = address[:-1]
-    return address

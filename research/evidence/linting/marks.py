@@ -11,9 +11,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
-from research.evidence.linting.lists import ADDRESS, Lists, trimmed
+from research.evidence.linting.addresses import ADDRESS, FALSE_ID, trimmed
+from research.evidence.linting.lists import NAMES, Lists
 from research.evidence.linting.reading import Bracket, Link, Reading
 
 Sort = Literal["number", "footnote", "label", "key", "link", "author", "note"]
@@ -51,7 +53,7 @@ class Oddity:
 _LOCATED = r"\s*[,:，：]\s*(?:pp?\.?|§+|(?:ch|sec|th|lem|fig|tab|eq|app|art|par|cor|prop|def)[a-z]{0,8}\.?|第)\s*[\w\s.,–-]{1,20}"
 _DIGITS = r"\^?\d{1,4}"
 _NUMBERS = re.compile(
-    rf"\s*(?:(?:sources?|refs?\.?|references?|来源|资料|文献|参考|cite|citations?) ?:?#? ?)?{_DIGITS}"
+    rf"\s*(?:(?:{NAMES}) ?[:：]?#? ?)?{_DIGITS}"
     rf"(?:\s*(?:[,;、，；&|+]|and|和|–|—|-|to|至|~)\s*{_DIGITS})*"
     rf"(?:{_LOCATED})?\s*",
     re.IGNORECASE,
@@ -61,8 +63,12 @@ _RANGE = re.compile(r"(\d{1,4})\s*(?:–|—|-|to|至|~)\s*\^?(\d{1,4})")
 _KEYS = re.compile(
     r"-?@[\w][\w:.#$%&+?<>~/-]{0,100}(?:[^\[\]@;]{0,100})(?:;\s*[^\[\]@;]{0,60}-?@[\w][\w:.#$%&+?<>~/-]{0,100}[^\[\]@;]{0,100})*"
 )
-_KEY = re.compile(r"@([\w][\w:.#$%&+?~/-]{0,100}(?<![:.,?]))")
-_BARE_KEY = re.compile(r"(?<![\w@./\[-])@([A-Za-z][A-Za-z-]{1,40}\d{2,4}[a-z]?)\b")
+# Keys of figures, tables, equations and sections, which Quarto and pandoc-crossref write like sources.
+_WITHIN = r"(?:fig|tbl?|tab|eqn?|sec|lst|alg|thm|lem|cor|pr[po]|cnj|def|exm|exr|sol|rem)[:-]"
+_KEY = re.compile(rf"@(?!{_WITHIN})([\w][\w:.#$%&+?~/-]{{0,100}}(?<![:.,?]))")
+_BARE_KEY = re.compile(
+    rf"(?<![\w@./\[-])@(?!{_WITHIN})([A-Za-z][A-Za-z-]{{1,40}}\d{{2,4}}[a-z]?)\b"
+)
 _LATEX = re.compile(
     r"\\(?:cite[a-zA-Z]{0,12}|parencite|textcite|autocite|footcite)\*?(?:\[[^\[\]\n]{0,60}\]){0,2}\{([^{}\n]{1,300})\}"
 )
@@ -86,25 +92,29 @@ _TOKENS = re.compile(
 _UNCLOSED = re.compile(r"\[[^\[\]()\n]{1,200}\((?:https?://|www\.)[^\s()]{1,2000}\)")
 _HALF = re.compile(r"\(\s*<?(?:https?:/|www\.)")
 _SPACED = re.compile(r"[ \t]{1,3}\((?:https?://|www\.)[^\s()]{1,2000}\)")
-FALSE_ID = re.compile(r"(?:^|/)id/\d{1,3}-\d{1,3}$")
 _CARET = re.compile(r"\^\s*[\[(]?\s*(\d{1,3}(?:\s*[,，–-]\s*\d{1,3}){0,20})\s*[\])]?\s*\^")
 # Superscripts that have lost their height: "in 2021.4 By then", or the last cell of a row.
 _BARE = re.compile(
     r"(?<=[^\W\d][.,;!?”\"’)])(\d{1,2}(?:,\d{1,2}){0,9})(?=\s|$)|(?<=\d{4}[.,;])(\d{1,2})(?=\s[A-Z])|(?<=[\s.。，,])\((\d{1,2}(?:[,–-] ?\d{1,2}){0,9})\)(?=[\s.,;。，；]|$)|\|[ \t]*(\d{1,2}(?:, ?\d{1,2}){0,9})[ \t]*\|?[ \t]*$",
     re.MULTILINE,
 )
-_SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[⁻˒,，·][⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}){0,20}")
+_SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[⁻˒,，·.][⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}){0,20}")
 _SUPERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒·", "0123456789-,,")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
-_UNIT = re.compile(
-    r"(?:^|[^A-Za-z])(?:[a-zA-Zµμ]|[kcmdµμn]m|km|ft|in|yd|mi|ha|[Rr]|CO|H|min|sec|s)$|\d$|[米里方尺]$|[χσμΩΣ]$"
+# What has an exponent: a unit, a symbol, a function, a number.
+_POWERED = re.compile(
+    r"(?:^|[^A-Za-z])(?:[a-zA-Zµμ]m?|ft|in|yd|mi|ha|dam|CO|min|sec|sinh?|cosh?|tanh?|cot|log|exp)$"
+    r"|[\d₀-₉|‖}米里方尺\u0370-\u03ff]$"
 )
 _INTERVAL = re.compile(
     r"(?:\b(?:intervals?|ranges?|between|scale|CI|bounds?|domain|within|bracket|coordinates?|vector|array|list|tuple|index|indices|shape|dims?)(?: (?:of|is|was|from|in|to|the))?|∈|=|区间|范围|之间|取值|坐标|数组|向量|列表|索引)\s*[:：(（]?\s*$",
     re.IGNORECASE,
 )
+_ARRAY = re.compile(r"(?:array|list|index|vector|=|数组|列表|索引)\s*$")
+# What stands before an index where nobody marked the code as such: x, user_names, rows.
 _INDEXED = re.compile(
-    r"(?:(?:^|[^\w.])[a-z]|\w_\w*|[a-z][A-Z]\w*|\b(?:arr|array|args|argv|vec|idx|buf|xs|ys|nums|rows|cols|columns|items|keys|cells|stack|queue|buffer|nodes|elements|matrix|tmp|ptr|df|str|sys\.argv|self\.\w+|\w+\.\w+\[\d+\]))$"
+    r"(?:(?<![\w.])[a-z]|[A-Za-z0-9]_\w*[A-Za-z0-9]|\b(?:arr|array|args|argv|vec|idx|buf|xs|ys|nums|rows|cols|columns|items|keys|cells|stack|queue|buffer|nodes|elements|matrix|tmp|ptr|df|str|self\.\w+))$",
+    re.ASCII,
 )
 _PAREN = re.compile(r"[(（]((?:[^()（）\n]|\n(?![ \t]*\n)){3,240})[)）]")
 _YEARS = r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\. ?d\.|无日期|in press|forthcoming)"
@@ -172,6 +182,7 @@ class Marks:
         self._covered: list[tuple[int, int]] = []
         for mark in (*self._tokens(), *self._linked(), *self._bracketed()):
             found.append(mark)
+        found += self._between(sorted(found, key=lambda mark: mark.start))
         self._boxed = tuple(found)
         self._covered.sort()
         spans = self._merged()
@@ -184,6 +195,15 @@ class Marks:
             for odd in self.oddities
             if odd.kind != "bare-address" or not _within(spans, odd.start)
         ]
+
+    def _between(self, marks: list[Mark]) -> Iterator[Mark]:
+        """The sources that a range from one bracket to another leaves out: [3]–[5] cites [4] too."""
+        for one, other in pairwise(mark for mark in marks if mark.sort == "number"):
+            gap = self._text[one.end : other.start]
+            if len(gap) <= 4 and re.fullmatch(r"[-~]| ?[–—] ?| ?(?:to|至|到) ?", gap):
+                for number in range(int(one.id) + 1, min(int(other.id), int(one.id) + 50)):
+                    if str(number) in self._numbers:
+                        yield Mark("number", str(number), one.end, other.start, one.style)
 
     def _listed(self, at: int) -> bool:
         return self._reading.line(at) in self._lists.taken
@@ -201,7 +221,7 @@ class Marks:
 
     def _tokens(self) -> Iterator[Mark]:
         for match in _TOKENS.finditer(self._text):
-            if not self._listed(match.start()):
+            if not self._listed(match.start()) and match[0].strip("[]") not in self._labels:
                 self._covered.append(match.span())
                 self.oddities.append(Oddity("placeholder", *match.span()))
                 yield Mark("note", match[0], *match.span(), "tokens")
@@ -231,7 +251,7 @@ class Marks:
                 "number", str(int(content)), link.start, link.end, "numbered", "" if sharp else link.url,
                 soft=sharp and "[" not in words and "^" not in self._text[link.start - 1 : link.start + 2],
             )  # fmt: skip
-        elif FALSE_ID.search(link.url):
+        elif FALSE_ID.fullmatch(link.url):
             yield Mark("note", link.url, link.start, link.end, "tokens")
         elif not sharp and link.url and not link.url.lower().startswith(("mailto:", "tel:")):
             yield Mark("link", "", link.start, link.end, "links", link.url)
@@ -294,39 +314,29 @@ class Marks:
 
     def _number(self, pair: Bracket, inside: str, behind: str) -> list[Mark]:
         numbers = numbers_in(inside)
-        before = self._text[max(0, pair.start - 40) : pair.start]
-        line = before.rpartition("\n")[2]
+        line = self._text[max(0, pair.start - 40) : pair.start].rpartition("\n")[2]
         named = re.match(r"\s*[^\W\d]", inside) is not None
         known = [number for number in numbers if number in self._numbers]
         if not numbers or (pair.opener != "[" and not line.strip() and not named and not known):
             return []
-        if not named:
-            if "0" in numbers and "0" not in self._numbers:
-                return []
-            if any(len(number) == 4 for number in numbers) and not known:
-                return []
-            if len(known) < len(numbers) and (
-                _INTERVAL.search(line) and ("," in inside or (not known and len(numbers) > 1) or re.search(r"(?:array|list|index|vector|=|数组|列表|索引)\s*$", line))
-            ):  # fmt: skip
-                return []
-            if (
-                pair.opener == "["
-                and _INDEXED.search(line)
-                and not (line[-1:] == "." or line[-1:] == " ")
-            ):
-                return []
-            if re.match(r"[ \t]*[-+*/]?=[ \t]*\S", behind):
-                return []
-            if (
-                re.search(r"[\w)]\[\d+\]$", line)
-                and pair.opener == "["
-                and _INDEXED.search(re.sub(r"(?:\[\d+\])+$", "", line))
-            ):
-                return []
+        if not named and len(known) < len(numbers) and self._is_other(pair, numbers, behind):
+            return []
         style: Style = "numbered" if pair.opener == "[" else "brackets"
         return [
             Mark("number", number, pair.start, pair.end, style) for number in dict.fromkeys(numbers)
         ]
+
+    def _is_other(self, pair: Bracket, numbers: list[str], behind: str) -> bool:
+        """Whether numbers that not all have a source are an index, an interval or a year."""
+        line = self._text[max(0, pair.start - 40) : pair.start].rpartition("\n")[2]
+        known = any(number in self._numbers for number in numbers)
+        if "0" in numbers or (not known and any(len(number) == 4 for number in numbers)):
+            return True
+        if _INTERVAL.search(line) and (len(numbers) > 1 or _ARRAY.search(line)):
+            return True
+        array = re.sub(r"(?:\[\d+\])+$", "", line)
+        indexed = pair.opener == "[" and _INDEXED.search(array)
+        return bool(indexed or re.match(r"[ \t]*[-+*/]?=[ \t]*\S", behind))
 
     def _referring(self, pair: Bracket, second: Bracket, inside: str) -> list[Mark]:
         """A link of the form [text][id]."""
@@ -398,20 +408,14 @@ class Marks:
 
     def _raised(self) -> Iterator[Mark]:
         for match in _CARET.finditer(self._text):
-            before = self._text[max(0, match.start() - 12) : match.start()].rstrip(" ")
+            tag = self._reading.raw[match.end() - 1] == "<"
+            end = match.end() + (len("</sup>") - 1 if tag else 0)
             boxed = "[" in match[0]
-            for number in () if self._listed(match.start()) else numbers_in(match[1]):
-                soft = not boxed and bool(_UNIT.search(before) or not before)
-                if not (soft and number not in self._numbers) and not (
-                    not boxed and _UNIT.search(before)
-                ):
-                    yield Mark(
-                        "number",
-                        number,
-                        *match.span(),
-                        "superscripts",
-                        soft=not self._numbers and not boxed,
-                    )
+            if not self._listed(match.start()):
+                for number in numbers_in(match[1]):
+                    if boxed or not self._is_exponent(number, match.start(), end):
+                        soft = not self._numbers and not boxed
+                        yield Mark("number", number, *match.span(), "superscripts", soft=soft)
         if self._numbers and not any(mark.sort == "number" for mark in self._boxed):
             for match in _BARE.finditer(self._text):
                 for number in (
@@ -420,21 +424,33 @@ class Marks:
                     at = match.span(match.lastindex or 0)
                     yield Mark("number", number, *at, "superscripts", soft=True)
         for match in _SUPER.finditer(self._text):
-            before = self._text[max(0, match.start() - 12) : match.start()]
-            if self._listed(match.start()) or _UNIT.search(before) or not before.strip():
-                continue
-            if (
-                re.match(r"[⁻⁺ᵃ-ᵿⁿ]", self._text[match.end() : match.end() + 1])
-                or before[-1:] in "⁻⁺^"
-            ):
+            decimal = "." in match[0]
+            blank = not self._text[max(0, match.start() - 12) : match.start()].strip()
+            if self._listed(match.start()) or decimal or blank:
                 continue
             for number in numbers_in(match[0].translate(_SUPERS)):
-                yield Mark("number", number, *match.span(), "superscripts", soft=not self._numbers)
+                if not self._is_exponent(number, *match.span()):
+                    soft = not self._numbers
+                    yield Mark("number", number, *match.span(), "superscripts", soft=soft)
         if any(entry.form == "circled" for found in self._lists.lists for entry in found.entries):
             for match in re.finditer(f"[{_CIRCLED}]", self._text):
                 if not self._listed(match.start()):
                     number = str(_CIRCLED.index(match[0]) + 1)
                     yield Mark("number", number, *match.span(), "superscripts", soft=True)
+
+    def _is_exponent(self, number: str, start: int, end: int) -> bool:
+        """Whether a superscript is a power, a charge or an isotope: m², (a+b)⁹, Ca²⁺, ¹³C."""
+        text = self._text
+        before = text[max(0, start - 12) : start].rstrip(" ")
+        behind = text[end : end + 1]
+        if _POWERED.search(before) or before.endswith(("⁻", "⁺", "^")):
+            return True
+        if re.match(r"[⁻⁺ᵃ-ᵿⁿ]", behind):
+            return True
+        known = number in self._numbers
+        if re.match(r"[A-Za-z\u0370-\u03ff]", behind):
+            return not (known and re.search(r"[.,;:!?)”\"’]$", before))
+        return not known and (not before or before.endswith((")", "]")))
 
     def _worded(self) -> Iterator[Mark]:
         for match in _PAREN.finditer(self._text):

@@ -35,8 +35,9 @@ _PICTURE = re.compile(
 )
 _BRACKETS = re.compile(r"[\[\]［］【】〔〕]|\n[ \t>]*\n")
 _CLOSES = {"]": "[", "］": "［", "】": "【", "〕": "〔"}
+_PIECE = r"(?:[^\s()\\]|\\\S)"  # of an address; its round brackets are escaped or in pairs
 _TARGET = re.compile(
-    r"\(\s{0,3}(?:<([^<>\n]{0,2000})>|((?:[^\s()<>]|\([^\s()<>]{0,300}\)){0,2000}))"
+    rf"\(\s{{0,3}}(?:<([^<>\n]{{0,2000}})>|(?!<)((?:{_PIECE}|\((?:{_PIECE}|\({_PIECE}{{0,300}}\)){{0,300}}\)){{0,2000}}))"
     r"(?:\s{1,3}(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|“[^”\n]{0,300}”))?\s{0,3}\)"
 )
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|(?=[^\s#\d!\[]))(.*)")
@@ -119,7 +120,7 @@ class Reading:
         text = self._without_code(text)
         text = _without_ticks(text)
         text = _without_comments(text)
-        text = _MATH.sub(lambda m: _blank(m[0]) if _FORMULA.search(m[0][1:-1]) else m[0], text)
+        text = _MATH.sub(_without_formula, text)
         text = _SLASHED.sub(_unslashed, text)
         text = re.sub(r"\\[\[\]]", "  ", text)
         text = _PICTURE.sub(lambda m: _blank(m[0]), text)
@@ -240,9 +241,16 @@ class Reading:
                 target = self.target(pair.end)
                 if target:
                     url = (target[1] if target[1] is not None else target[2]).strip()
+                    url = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", url)
                     words = (pair.start + 1, pair.end - 1)
                     found.append(Link(pair.start, target.end(), words, url))
         return sorted(found, key=lambda link: link.start)
+
+
+def _without_formula(match: re.Match[str]) -> str:
+    """Blanks a formula; dollars around an amount and escaped round brackets are none."""
+    inner = match[0][2:-2] if match[0][0] == "\\" else match[0].strip("$")
+    return _blank(match[0]) if _FORMULA.search(inner) else match[0]
 
 
 def _unslashed(match: re.Match[str]) -> str:
