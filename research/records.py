@@ -464,7 +464,7 @@ class Draft(Record):
 
 
 class Usage(Record):
-    """What a paid call used, by the provider's own count.
+    """What a paid call used, by the provider's own count, or `estimated` where it gave none.
 
     `input` includes what was `cached`, `output` what the model thought. `cost` is an estimate in US
     dollars; None if the price is not known.
@@ -478,6 +478,7 @@ class Usage(Record):
     output: int = 0
     searches: int = 0
     cost: float | None = None
+    estimated: bool = False  # whether tokens were taken from the length of the text
     task: str = ""  # the id of the search that it was used for
 
 

@@ -16,7 +16,9 @@ import pytest
 
 from research import settings
 from research.__main__ import main
-from research.evidence.citations import cited, lint
+from research.evidence.citations import cited, lint, number
+from research.evidence.registry import gather
+from research.export.data import report_json
 from research.records import Report
 from research.runs import Desk
 from tests.fakes import until
@@ -420,6 +422,42 @@ def test_the_length_of_the_context_is_what_a_prompt_has_room_in(
         assert named(run(desks(ollama.env, OLLAMA_CONTEXT_LENGTH="32768"), loops=1)) == {}
     finally:
         ollama.web.results = TAVILY_ROWS
+
+
+# What a server does not count
+
+
+@pytest.mark.parametrize("counts", ["left out", "zero"])
+def test_the_calls_of_a_server_that_counts_no_tokens_are_in_the_account_as_estimates(
+    openai: Offer, desks: Opened, counts: str
+) -> None:
+    openai.server.counts = counts
+    report = run(desks(openai.env), loops=1)
+    calls = [usage for usage in report.usage if usage.model == openai.model]
+    assert len(calls) == sum(openai.calls().values())
+    assert all(usage.estimated and usage.input for usage in calls)
+    told = json.loads(report_json(report, number(report.answer, gather(report.findings))))["usage"]
+    assert told["total"]["calls"] == len(report.usage)
+    assert told["total"]["complete"] is False
+
+
+@pytest.mark.parametrize(("name", "unit"), [("tokens", 1), ("cost", 0.000_001)])
+def test_a_limit_holds_where_the_server_counts_no_tokens(
+    gemini: Offer, desks: Opened, name: str, unit: float
+) -> None:
+    def used(report: Report, calls: int | None = None) -> float:
+        usage = report.usage[:calls]
+        return sum(u.input + u.output if name == "tokens" else u.cost or 0 for u in usage)
+
+    gemini.server.counts = "left out"
+    gemini.server.brain.sufficient_after = 99
+    whole = run(desks(gemini.env), loops=4)
+    assert len({finding.task.round for finding in whole.findings}) == 4
+    limit = round(used(whole) / 2 / unit) * unit
+    held = run(desks(gemini.env), loops=4, **{name: limit})
+    assert used(held, -1) <= limit  # all but the answer, for which a fifth was kept
+    assert 0 < len(held.findings) < len(whole.findings)
+    assert any("limit is" in s.text or "上限是" in s.text for s in held.answer.spans)
 
 
 # The test connection

@@ -99,6 +99,7 @@ class View:
     paid: int = 0
     cost: float = 0.0
     unpriced: bool = False
+    estimated: bool = False  # whether some tokens were not counted by their server
     asked: Counter[str] = field(default_factory=Counter)  # of services, by search
     first: datetime | None = None
     last: datetime | None = None
@@ -236,6 +237,7 @@ class View:
 
     def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
         self.tokens += data["input"] + data["output"]
+        self.estimated = self.estimated or bool(data.get("estimated"))
         self.paid += data["searches"]
         self.asked[data.get("task", "")] += data["searches"]
         self.waiting = None
@@ -327,9 +329,11 @@ def _brief(value: float, what: str) -> str:
 def spent(view: View) -> str:
     """Tokens, or searches without any, and estimated money where a price is known."""
     words = (
-        counted("run.token1", "run.tokens", view.tokens)
-        if view.tokens
-        else counted("run.billed1", "run.billed", view.paid)
+        counted("run.billed1", "run.billed", view.paid)
+        if not view.tokens
+        else t("run.tokens_about", n=number(view.tokens))
+        if view.estimated
+        else counted("run.token1", "run.tokens", view.tokens)
     )
     if view.unpriced and not view.cost:
         return f"{words} · {t('run.cost_unknown')}"

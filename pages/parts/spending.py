@@ -64,6 +64,8 @@ def draw() -> None:
     if unpriced:
         names = sorted({plain(name, 60) for name in used[used["unpriced"] > 0]["model"]})
         st.caption(t("spending.unpriced", n=number(unpriced), models=comma().join(names[:6])))
+    if estimated := int(used["estimated"].sum()):
+        st.caption(t("usage.estimated", n=number(estimated)))
     st.caption(t("status.prices", date=day_text(prices_as_of(), lang())))
     listed(used, group, weekly=weekly)
 

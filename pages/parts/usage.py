@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.words import cost_form, counted, day, money, seconds, t
+from pages.parts.words import cost_form, counted, day, money, number, seconds, t
 from research import Estimate, Usage, prices_as_of
 
 
@@ -40,6 +40,8 @@ def draw(usage: tuple[Usage, ...], key: str) -> None:
                 "cost": st.column_config.NumberColumn(t("usage.cost"), format=cost_form()),
             },
         )
+        if estimated := sum(record.calls for record in usage if record.estimated):
+            st.caption(t("usage.estimated", n=number(estimated)))
         st.caption(t("status.prices", date=day(prices_as_of())))
 
 

@@ -60,8 +60,9 @@ field without a value is "", [], 0, false or null.
   `cut`: cells that were shortened, seconds, `missed`: filters that can find nothing; or null), `steps` on the way
   to them (kind, text, sql, rows, seconds) and failures
 - `failures`: what failed at any stage: stage, source, query, reason, hint, message
-- `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, task) and their `total`, with
-  `complete`: whether the price of every call is known. Costs are estimates in US dollars
+- `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, `estimated`: whether the server
+  gave no counts, so that tokens are estimated from the length of the text; task) and their `total`, with how many
+  calls are `unpriced` or `estimated`, and `complete`: whether none is. Costs are estimates in US dollars
 
 Knows reports and numbered answers; writes no file.
 """
@@ -110,7 +111,7 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
     It leaves out who asked and in which conversation: the file may travel.
     """
     run, answer = report.run, cited.answer if cited else None
-    registry = gathered(report)
+    registry, used = gathered(report), total(report.usage)
     content = {
         "schema": SCHEMA,
         "language": language_of(report, cited),
@@ -137,7 +138,7 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
         "failures": [item.model_dump(mode="json") for item in failed(report, cited)],
         "usage": {
             "calls": [item.model_dump(mode="json") for item in report.usage],
-            "total": total(report.usage)._asdict(),
+            "total": used._asdict() | {"complete": used.complete},
         },
     }
     return encodable(json.dumps(content, ensure_ascii=False, indent=2)) + "\n"

@@ -558,7 +558,8 @@ def _reflection(reflection: Reflection, say: Say) -> Iterator[str]:
 
 
 class Total(NamedTuple):
-    """What several calls used together. `cost` adds up the prices that are known."""
+    """What several calls used together. `cost` adds up the prices that are known; `unpriced` counts
+    the calls without one, `estimated` those whose tokens nobody has counted."""
 
     calls: int
     input: int
@@ -566,7 +567,13 @@ class Total(NamedTuple):
     output: int
     searches: int
     cost: float | None  # None if no price is known
-    complete: bool  # whether every price is
+    unpriced: int
+    estimated: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every price is known and every token counted."""
+        return not (self.unpriced or self.estimated)
 
 
 def total(usage: Sequence[Usage]) -> Total:
@@ -578,7 +585,8 @@ def total(usage: Sequence[Usage]) -> Total:
         output=sum(item.output for item in usage),
         searches=sum(item.searches for item in usage),
         cost=round(sum(known), 6) if known or not usage else None,
-        complete=len(known) == len(usage),
+        unpriced=sum(item.calls for item in usage if item.cost is None),
+        estimated=sum(item.calls for item in usage if item.estimated),
     )
 
 
@@ -604,7 +612,7 @@ def _usage(report: Report, say: Say) -> Iterator[str]:
 def _spent(used: Total, say: Say) -> str:
     tokens = used.input or used.output
     cost = "" if used.cost is None else f"{used.cost:.4f}"
-    price = "cost" if used.complete else "cost in part"
+    price = "cost in part" if used.unpriced else "cost"
     facts = [
         say("call" if used.calls == 1 else "calls", count=used.calls),
         say("tokens in", count=f"{used.input:,}") if tokens else "",
@@ -612,6 +620,9 @@ def _spent(used: Total, say: Say) -> str:
         say("tokens out", count=f"{used.output:,}") if tokens else "",
         say("search" if used.searches == 1 else "searches", count=used.searches)
         if used.searches
+        else "",
+        say("uncounted" if used.estimated == 1 else "uncounted several", count=used.estimated)
+        if used.estimated
         else "",
         say(price, cost=cost) if cost else say("cost unknown"),
     ]

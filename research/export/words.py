@@ -252,6 +252,14 @@ WORDS: dict[str, tuple[str, str]] = {
     "tokens out": ("输出 {count} token", "{count} tokens out"),
     "search": ("{count} 次搜索", "{count} search"),
     "searches": ("{count} 次搜索", "{count} searches"),
+    "uncounted": (
+        "其中 {count} 次调用的服务器未返回 token 数，按文本长度估算",
+        "tokens of {count} call estimated from the length of the text, as its server did not count them",
+    ),
+    "uncounted several": (
+        "其中 {count} 次调用的服务器未返回 token 数，按文本长度估算",
+        "tokens of {count} calls estimated from the length of the text, as their server did not count them",
+    ),
     "cost": ("约 {cost} 美元（估算）", "about {cost} US dollars (estimate)"),
     "cost in part": (
         "约 {cost} 美元（估算，部分价格未知）",

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from research import tracing
 from research.models.clients import STREAM, Clients
+from research.models.counting import completed
 from research.models.roles import KEYS, Spec, usable
 from research.models.troubles import trouble
 from research.records import Say, Stage, Usage
@@ -211,7 +212,8 @@ class Chat:
                 message: AIMessage = await model.ainvoke(messages, _QUIET, **bound)
         except Exception as error:
             raise self._explained(error) from error
-        self._count(message, stage, say)
+        sent = _said(messages) + (json.dumps(tools, ensure_ascii=False) if tools else "")
+        self._count([message.usage_metadata], sent, _said([message]), stage, say)
         return message
 
     async def _stream(self, prompt: Prompt, written: list[str], stage: Stage, say: Say) -> Reply:
@@ -235,7 +237,8 @@ class Chat:
         except Exception as error:
             raise self._explained(error) from error
         finally:
-            self._count_all(usages, stage, say)
+            if usages:  # an answer has begun
+                self._count(usages, prompt.system + prompt.user, "".join(written), stage, say)
         text = _spoken("".join(written))
         if last is None:
             if text.strip():
@@ -265,14 +268,9 @@ class Chat:
     async def _repeated(self, call: Callable[[], Awaitable[_T]], stage: Stage, say: Say) -> _T:
         return await repeated(call, self.spec, self._clients, stage, say)
 
-    def _count(self, message: AIMessage, stage: Stage, say: Say) -> None:
-        self._count_all([message.usage_metadata], stage, say)
-
-    def _count_all(self, parts: list[Any], stage: Stage, say: Say) -> None:
+    def _count(self, parts: Sequence[Any], sent: str, written: str, stage: Stage, say: Say) -> None:
         """Tells what a call used; the parts of a stream are what each chunk added."""
         known = [part for part in parts if part]
-        if not known:
-            return
         usage = Usage(
             stage=stage,
             model=str(self.spec),
@@ -282,7 +280,7 @@ class Chat:
                 (part.get("input_token_details") or {}).get("cache_read", 0) or 0 for part in known
             ),
         )
-        say("usage", **usage.model_dump(mode="json"))
+        say("usage", **completed(usage, sent, written).model_dump(mode="json"))
 
 
 async def repeated(
@@ -341,6 +339,13 @@ def _messages(prompt: Prompt) -> list[BaseMessage]:
     from langchain_core.messages import HumanMessage, SystemMessage
 
     return [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+
+
+def _said(messages: Sequence[BaseMessage]) -> str:
+    """All that stands in messages, calls of tools included."""
+    calls = [getattr(message, "tool_calls", None) for message in messages]
+    made = json.dumps([call for call in calls if call], ensure_ascii=False) if any(calls) else ""
+    return "".join(str(message.text) for message in messages) + made
 
 
 def _astream(model: Any, prompt: Prompt) -> Any:

@@ -32,7 +32,8 @@ _COUNTS = {"calls": 1, "input": 0, "output": 0, "searches": 0}
 
 class DayUsage(Record):
     """What one stage has used of one model on one day. `cost` is an estimate in US dollars of the
-    calls whose price is known; `unpriced` counts the others."""
+    calls whose price is known; `unpriced` counts the others, `estimated` the calls whose tokens their
+    server did not count."""
 
     day: date
     stage: Stage
@@ -43,6 +44,7 @@ class DayUsage(Record):
     searches: int = 0
     cost: float = 0.0
     unpriced: int = 0
+    estimated: int = 0
 
 
 _FIELDS = tuple(DayUsage.model_fields)
@@ -59,6 +61,7 @@ def by_day(store: Store, owner: str, since: datetime, zone: tzinfo = UTC) -> lis
             counts = [used.get(name, default) + 0 for name, default in _COUNTS.items()]
             cost = used.get("cost")
             counts += [0, counts[0]] if cost is None else [cost + 0, 0]
+            counts.append(counts[0] if used.get("estimated") else 0)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             log.warning("a row of the store cannot be read: %s", type(error).__name__)
             continue

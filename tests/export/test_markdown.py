@@ -608,6 +608,24 @@ def test_a_price_that_nobody_knows_is_unknown_and_not_free() -> None:
     assert (total["cost"], total["complete"]) == (None, False)
 
 
+@pytest.mark.parametrize(("language", "words"), [
+    ("en", "In all: 2 calls; 20 tokens in; 2 tokens out; tokens of 1 call estimated from the length "
+     "of the text, as its server did not count them; about 0.2000 US dollars (estimate)"),
+    ("zh", "合计：2 次调用；输入 20 token；输出 2 token；其中 1 次调用的服务器未返回 token 数，"
+     "按文本长度估算；约 0.2000 美元（估算）"),
+])  # fmt: skip
+def test_tokens_that_nobody_has_counted_are_marked_and_the_total_is_not_complete(
+    language: Language, words: str
+) -> None:
+    used = Usage(stage="write", model="m", input=10, output=1, cost=0.1)
+    both = used, used.model_copy(update={"estimated": True})
+    made = report("x", language=language).model_copy(update={"usage": both})
+    assert words in exported(made)
+    told = json.loads(report_json(made, numbered(made)))["usage"]
+    assert [call["estimated"] for call in told["calls"]] == [False, True]
+    assert (told["total"]["estimated"], told["total"]["complete"]) == (1, False)
+
+
 def test_a_long_question_is_cut_in_the_title_and_whole_below() -> None:
     question = "why " * 100
     markdown = exported(report("x", question=question))
@@ -746,7 +764,7 @@ def test_the_json_has_what_the_report_has_and_no_owner() -> None:
     assert [failure["stage"] for failure in data["failures"]] == ["search", "reflect"]
     assert data["usage"]["total"] == {
         "calls": 3, "input": 10_000, "cached": 200, "output": 1_000, "searches": 2, "cost": 0.021,
-        "complete": False,
+        "unpriced": 1, "estimated": 0, "complete": False,
     }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from research.models.roles import parse
 from research.trouble import Trouble
 from tests.fakes import until
 from tests.models.conftest import KEY, PROMPT, Heard, Wire
-from tests.servers import reply
+from tests.servers import reply, tokens
 from tests.servers.brain import Ask
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeTavily
@@ -518,3 +518,49 @@ async def test_no_request_has_a_sampling_parameter_and_every_prompt_ends_with_th
 async def test_halves_of_surrogate_pairs_never_leave_a_model_s_text(text: str, clean: str) -> None:
     assert sound(text) == clean
     sound(text).encode("utf-8")
+
+
+# The account
+
+
+@pytest.mark.parametrize("counts", ["left out", "zero"])
+async def test_a_call_that_the_server_did_not_count_is_counted_by_its_length_and_marked(
+    wire: Wire, counts: Any
+) -> None:
+    wire.server.counts = counts
+    chat = wire.chat()
+    reply = await stream(wire, chat)
+    assert (await wire.colour(chat)).colour == "green"
+    written, judged = wire.heard.of("usage")
+    assert (written["calls"], judged["calls"]) == (1, 1)
+    assert written["estimated"] and judged["estimated"]
+    assert written["output"] == -(-len(reply.text.encode()) // 3)
+    assert written["input"] == -(-len((ASKED.system + ASKED.user).encode()) // 3)
+    assert judged["input"] > 0 < judged["output"]
+
+
+async def test_what_the_server_has_counted_is_taken_as_it_is(wire: Wire) -> None:
+    await stream(wire, wire.chat())
+    [usage] = wire.heard.of("usage")
+    assert not usage["estimated"]
+    assert usage["input"] == tokens(wire.server.log[0].prompt)
+
+
+async def test_an_answer_that_broke_off_uncounted_is_counted_by_what_came_of_it(
+    openai: Wire,
+) -> None:
+    openai.server.counts = "left out"
+    openai.server.fail("write", "midclose")
+    reply = await stream(openai, openai.chat(SIGHTLINE_MODEL_ATTEMPTS="1"))
+    [usage] = openai.heard.of("usage")
+    assert (usage["output"], usage["estimated"]) == (-(-len(reply.text.encode()) // 3), True)
+
+
+async def test_a_call_that_was_refused_counts_for_nothing(wire: Wire) -> None:
+    wire.server.counts = "left out"
+    wire.server.fail("any", "403")
+    chat = wire.chat()
+    for call in (stream(wire, chat), wire.colour(chat)):
+        with pytest.raises(Trouble):
+            await call
+    assert wire.heard.of("usage") == []

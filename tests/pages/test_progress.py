@@ -174,6 +174,7 @@ def test_what_a_run_uses_is_added_up_and_told() -> None:
     [
         ([used("plan", 1, cost=0.5)], "1 token · about $0.50 (estimate)"),
         ([used("plan", 20, 5), used("write", 1)], "26 tokens · price unknown"),
+        ([used("plan", 20, estimated=True)], "about 20 tokens (estimate) · price unknown"),
         ([used("search", searches=1)], "1 billed search · price unknown"),
         ([used("search", searches=1, cost=0.014)] * 2, "2 billed searches · about $0.028 (estimate)"),
     ],

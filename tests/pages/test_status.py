@@ -254,7 +254,9 @@ def test_what_was_used_is_told_as_sums_and_as_a_table(visit: Visit, folder: Path
     now = datetime.now(UTC)
     store.add(run("one", created=now, owner="local"), None, "")
     store.add(run("two", created=now, owner="somebody"), None, "")
-    known = Usage(stage="write", model="gemini:x", input=1_000, output=20, cost=1.25)
+    known = Usage(
+        stage="write", model="gemini:x", input=1_000, output=20, cost=1.25, estimated=True
+    )
     unknown = Usage(stage="search", model="tavily", searches=3)
     for key in ("one", "two"):
         store.append(
@@ -263,6 +265,7 @@ def test_what_was_used_is_told_as_sums_and_as_a_table(visit: Visit, folder: Path
     visitor = visit("status")
     assert [metric.value for metric in visitor.at.metric] == ["≥ $1.25", "1,020", "3"]
     assert english("spending.unpriced", n=1, models="tavily") in visitor.words
+    assert english("usage.estimated", n=1) in visitor.words
     table = visitor.table("calls").set_index("name")
     assert table.loc["gemini:x", "cost"] == 1.25
     assert table.loc["tavily", "searches"] == 3

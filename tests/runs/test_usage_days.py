@@ -46,6 +46,13 @@ def test_calls_are_summed_by_day_stage_and_model(store: Store) -> None:
     store.close()
 
 
+def test_calls_whose_tokens_are_estimated_are_told_apart(store: Store) -> None:
+    spent(store, "one", NOON, WRITTEN, WRITTEN.model_copy(update={"estimated": True}))
+    (row,) = by_day(store, "ann", NOON - timedelta(days=1))
+    assert (row.calls, row.input, row.estimated) == (2, 200, 1)
+    store.close()
+
+
 def test_what_was_used_before_and_by_others_is_left_out(store: Store) -> None:
     spent(store, "one", NOON - timedelta(days=2), WRITTEN)
     spent(store, "two", NOON, SEARCHED)

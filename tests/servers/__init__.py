@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from aiohttp import web
 
@@ -29,6 +29,7 @@ TRANSPORT = frozenset({"hang", "reset", "html502", "html200", "badjson"})
 STREAMS = frozenset({"midreset", "midclose", "midend", "miderror", "midhang", "midbadjson", "slow"})
 _CUTS = frozenset({"reset", "midreset", "midclose"})
 _PIECES = 16
+_COUNTS = frozenset({"usage", "usageMetadata", "prompt_eval_count", "eval_count"})
 
 
 @dataclass
@@ -61,7 +62,8 @@ class _Rule:
 class Server(ABC):
     """A fake model server; in a `with` block it answers on `base_url`.
 
-    `keys` are the keys that it accepts, None any. `latency` is waited before every reply.
+    `keys` are the keys that it accepts, None any. `latency` is waited before every reply. `counts` is
+    whether it tells how many tokens a call used, leaves that out, or tells of none.
     """
 
     faults: frozenset[str] = TRANSPORT | STREAMS
@@ -72,6 +74,7 @@ class Server(ABC):
         self.brain = Brain()
         self.latency = self._latency = latency
         self.keys: set[str] | None = None
+        self.counts: Literal["told", "left out", "zero"] = "told"
         self.log: list[Call] = []
         self.port = port
         self._rules: list[_Rule] = []
@@ -149,6 +152,7 @@ class Server(ABC):
         """Forgets log, rules, keys, a later latency and what the brain was told or remembers."""
         self.log, self._rules = [], []
         self.latency, self.keys, self.brain = self._latency, None, Brain()
+        self.counts = "told"
 
     def calls(self, stage: str = "any") -> int:
         return sum(stage in ("any", call.stage) for call in tuple(self.log))
@@ -274,6 +278,7 @@ class Server(ABC):
         error: Any = None,
     ) -> web.StreamResponse:
         """The bodies as a stream, or the last of them alone, broken off as the fault says."""
+        bodies = [self._counted(body) for body in bodies]
         if streamed:
             pieces = [self.event(body) for body in bodies]
             return await self._stream(request, pieces, fault, arg, error)
@@ -282,6 +287,13 @@ class Server(ABC):
         if fault in ("midreset", "midclose", "midhang"):
             return await self._half(request, json_bytes(bodies[-1]), fault)
         return reply(bodies[-1], cut=fault in ("midbadjson", "midend"))
+
+    def _counted(self, body: Any) -> Any:
+        if self.counts == "told" or not isinstance(body, dict):
+            return body
+        if self.counts == "left out":
+            return {name: value for name, value in body.items() if name not in _COUNTS}
+        return {name: _zeros(value) if name in _COUNTS else value for name, value in body.items()}
 
     async def _stream(
         self, request: web.Request, pieces: Sequence[bytes], fault: str, arg: str, error: Any
@@ -322,6 +334,10 @@ class Server(ABC):
             request.transport.close()
         if fault in ("midclose", "midhang"):
             await forever()
+
+
+def _zeros(count: Any) -> Any:
+    return dict.fromkeys(count, 0) if isinstance(count, dict) else count and 0
 
 
 async def forever() -> None:

@@ -68,6 +68,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "run.search1": ("1 次搜索", "1 search"),
     "run.tokens": ("{n} 个 token", "{n} tokens"),
     "run.token1": ("1 个 token", "1 token"),
+    "run.tokens_about": ("约 {n} 个 token（估算）", "about {n} {n:token|tokens} (estimate)"),
     "run.billed": ("{n} 次计费搜索", "{n} billed searches"),
     "run.billed1": ("1 次计费搜索", "1 billed search"),
     "run.cost": ("约 {cost}（估算）", "about {cost} (estimate)"),
@@ -159,6 +160,11 @@ WORDS: dict[str, tuple[str, str]] = {
     "usage.output": ("输出 token", "Tokens out"),
     "usage.searches": ("计费搜索", "Billed searches"),
     "usage.cost": ("费用（估算）", "Cost (estimate)"),
+    "usage.estimated": (
+        "有 {n} 次调用的服务器未返回 token 数：这些用量按文本长度估算，偏高不偏低。",
+        "The server of {n} {n:call|calls} did not report tokens: these are estimated from the length of the text, "
+        "too high rather than too low.",
+    ),
     # thought
     "thought.understand": ("理解", "Understood"),
     "thought.link": ("对应名称", "Names matched"),

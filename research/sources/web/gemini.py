@@ -15,6 +15,7 @@ from typing import Any
 
 from research.models.calls import no_key, repeated
 from research.models.clients import Clients
+from research.models.counting import completed
 from research.models.roles import DEFAULTS, Spec, roles
 from research.models.troubles import trouble
 from research.records import Readiness, Say, Span, Usage
@@ -81,13 +82,13 @@ class GeminiSearch:
             tools=[types.Tool(google_search=types.GoogleSearch())],
             should_return_http_response=True,  # as it came: the library's models cost more than they help
         )
-        today = self._clock().date().isoformat()
+        asked = f"Today is {self._clock().date().isoformat()}. Search query:\n{query}"
         limit = self._settings.model_timeout
         try:
             async with asyncio.timeout(limit):
                 response = await client.aio.models.generate_content(
                     model=self.spec.name,
-                    contents=f"Today is {today}. Search query:\n{query}",
+                    contents=asked,
                     config=config,
                 )
             raw = response.sdk_http_response
@@ -98,13 +99,13 @@ class GeminiSearch:
                 message = f"{self.spec} did not answer within {limit:g} s"
                 raise Trouble("timeout", message) from error
             raise found from error
-        return self._judged(body, say)
+        return self._judged(body, asked, say)
 
-    def _judged(self, response: Any, say: Say) -> tuple[Any, Grounded]:
+    def _judged(self, response: Any, asked: str, say: Say) -> tuple[Any, Grounded]:
         candidate = next(iter(members(response, "candidates")), None)
         parts = members(get(candidate, "content"), "parts")
         grounded = read(parts, get(candidate, "grounding_metadata"), self._clock())
-        self._count(get(response, "usage_metadata"), grounded, say)
+        self._count(get(response, "usage_metadata"), asked, grounded, say)
         if grounded.text.strip():
             return candidate, grounded
         if block := get(get(response, "prompt_feedback"), "block_reason"):
@@ -118,7 +119,7 @@ class GeminiSearch:
             )
         raise Trouble("malformed", f"{self.spec} answered without a text ({finish or 'no candidate'})", again=True)  # fmt: skip
 
-    def _count(self, usage: Any, grounded: Grounded, say: Say) -> None:
+    def _count(self, usage: Any, asked: str, grounded: Grounded, say: Say) -> None:
         def tokens(*names: str) -> int:
             return sum(number(usage, name) or 0 for name in names)
 
@@ -134,6 +135,7 @@ class GeminiSearch:
             cached=tokens("cached_content_token_count"),
             searches=searches,
         )
+        record = completed(record, _SYSTEM + asked, grounded.text)
         say("usage", **record.model_dump(mode="json"))
 
 
