@@ -25,7 +25,7 @@ from aiohttp import web
 from tests.servers.brain import Ask, Brain, utf8
 
 HTML = "<html><head><title>502 Bad Gateway</title></head><body><h1>502</h1></body></html>"
-TRANSPORT = frozenset({"hang", "reset", "html502", "html200", "badjson"})
+TRANSPORT = frozenset({"hang", "reset", "html502", "html200", "badjson", "bombody"})
 STREAMS = frozenset({"midreset", "midclose", "midend", "miderror", "midhang", "midbadjson", "slow"})
 _CUTS = frozenset({"reset", "midreset", "midclose"})
 _PIECES = 16
@@ -286,7 +286,8 @@ class Server(ABC):
             await asyncio.sleep(float(arg or 0.5))
         if fault in ("midreset", "midclose", "midhang"):
             return await self._half(request, json_bytes(bodies[-1]), fault)
-        return reply(bodies[-1], cut=fault in ("midbadjson", "midend"))
+        mark = b"\xef\xbb\xbf" * (fault == "bombody")
+        return reply(bodies[-1], cut=fault in ("midbadjson", "midend"), mark=mark)
 
     def _counted(self, body: Any) -> Any:
         if self.counts == "told" or not isinstance(body, dict):
@@ -359,10 +360,15 @@ def json_bytes(body: Any) -> bytes:
 
 
 def reply(
-    body: Any, status: int = 200, headers: Mapping[str, str] | None = None, *, cut: bool = False
+    body: Any,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    *,
+    cut: bool = False,
+    mark: bytes = b"",
 ) -> web.Response:
-    """A JSON response, or the first two thirds of one."""
-    data = json_bytes(body)
+    """A JSON response behind a mark, or the first two thirds of one."""
+    data = mark + json_bytes(body)
     return web.Response(
         body=data[: len(data) * 2 // 3] if cut else data,
         status=status,

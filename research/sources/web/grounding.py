@@ -30,7 +30,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Grounded:
-    """A text with its sources. `unplaced` counts supports whose segment is not in the text."""
+    """A text with its sources. `unplaced` counts supports whose segment is not in the text, or that
+    name a source that is not in the list."""
 
     text: str
     evidence: tuple[Evidence, ...] = ()
@@ -78,14 +79,11 @@ def _placed(
     unplaced = 0
     for support in supports:
         span = _locate(data, starts, get(support, "segment"))
-        ids = [
-            source.id
-            for index in map(_whole, members(support, "grounding_chunk_indices"))
-            if index is not None and index < len(chunks) and (source := chunks[index])
-        ]
-        if span is None:
-            unplaced += 1
-        elif ids:
+        indices = [_whole(index) for index in members(support, "grounding_chunk_indices")]
+        known = [chunks[at] for at in indices if at is not None and at < len(chunks)]
+        ids = [source.id for source in known if source]
+        unplaced += span is None or len(known) < len(indices)
+        if span is not None and ids:
             start, end = (len(data[:at].decode()) for at in span)
             out.append(_Placed(start, end, tuple(dict.fromkeys(ids))))
     return out, unplaced

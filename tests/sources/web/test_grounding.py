@@ -511,6 +511,15 @@ def test_an_index_that_names_no_chunk_cites_nothing(index: Any) -> None:
     found["groundingSupports"][1]["groundingChunkIndices"] = [index, 2]
     grounded = read(parts("甲。乙。"), found, NOW)
     assert cited(grounded) == ends([("甲。", (0,)), ("乙。", (2,))])
+    assert grounded.unplaced == 1
+
+
+def test_a_support_whose_only_source_is_not_in_the_list_is_counted() -> None:
+    found = metadata([("甲。", (0,)), ("乙。", (1,)), ("丙。", (2,))])
+    found["groundingSupports"][1]["groundingChunkIndices"] = [3]
+    grounded = read(parts("甲。乙。丙。"), found, NOW)
+    assert cited(grounded) == ends([("甲。", (0,)), ("乙。", ()), ("丙。", (2,))])
+    assert grounded.unplaced == 1
 
 
 def test_two_chunks_with_one_address_are_one_source() -> None:

@@ -328,6 +328,32 @@ async def test_citations_that_could_not_be_placed_are_counted(web: Web, gemini: 
     assert [len(span.cites) for span in finding.summary] == [1]
 
 
+@pytest.mark.parametrize(
+    ("finish", "reason"),
+    [("SAFETY", "blocked"), ("LANGUAGE", "blocked"), ("OTHER", "malformed"), ("STOP", "")],
+)
+async def test_a_text_that_the_service_broke_off_does_not_pass_as_whole(
+    finish: str, reason: str, web: Web, gemini: FakeGemini
+) -> None:
+    texts, metadata = gemini.brain.grounded(TASK.query)
+    content = {"parts": [{"text": text} for text in texts], "role": "model"}
+    candidate = {"content": content, "finishReason": finish, "groundingMetadata": metadata}
+    gemini.replay("search", {"candidates": [candidate]})
+    finding = await web.source(web.google).search(TASK, silent)
+    assert (finding.reason, bool(finding.evidence)) == (None, True)
+    assert told(finding) == ([("gemini", reason)] if reason else [])
+    assert all(finish in failure.message for failure in finding.failures)
+    assert (finish in finding.message) == bool(reason)
+
+
+async def test_a_byte_order_mark_before_the_response_does_no_harm(
+    web: Web, gemini: FakeGemini
+) -> None:
+    gemini.fail("search", "bombody")
+    finding = await web.source(web.google).search(TASK, silent)
+    assert (finding.reason, bool(finding.evidence)) == (None, True)
+
+
 async def test_a_search_that_sums_up_itself_is_neither_summed_up_nor_read_again(
     web: Web, gemini: FakeGemini
 ) -> None:
