@@ -156,6 +156,7 @@ FAULTS = (
     Fault("wrong types", "wrongtypes", "malformed"),
     Fault("other fields", "wrongjson", "malformed", told=_UNPLACED),
     Fault("fenced", "fenced"),
+    Fault("byte order mark", "bom"),
     Fault("prose", "prose", "malformed", told=_UNPLACED),
     _all("cut by a reset", "midreset", "unreachable"),
     _all("cut by a close", "midclose", "unreachable"),

@@ -370,13 +370,15 @@ def _spoken(text: str) -> str:
 
 
 def sound(text: str) -> str:
-    """Text without halves of surrogate pairs, which JSON can smuggle in and nothing can store: those
-    that belong together are joined, others become U+FFFD, and one at the very end is waited for.
+    """Text without a byte order mark at its beginning, and without halves of surrogate pairs, which
+    JSON can smuggle in and nothing can store: those that belong together are joined, others become
+    U+FFFD, and one at the very end is waited for.
     """
     if text.isascii():
         return text
     if "\ud800" <= text[-1] <= "\udbff":
         text = text[:-1]
+    text = text.removeprefix("\ufeff")
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

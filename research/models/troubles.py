@@ -96,7 +96,7 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
     if status in (400, 413) and ("token count" in text or "context length" in text):
         return Trouble("refused", f"{spec}: {message}", hint="context")
     if status == 404:
-        known = gone(spec.name)
+        known = gone(spec.name) or message  # a server may know what helps: "try pulling it first"
         return Trouble(
             "refused",
             f"{spec} is not available; {f'set {spec.setting} to' if spec.setting else 'choose'} "

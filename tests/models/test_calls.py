@@ -58,8 +58,11 @@ async def test_json_comes_back_as_the_object_that_was_asked_for(wire: Wire) -> N
     assert usage["output"] > 0
 
 
-async def test_a_fence_around_json_is_taken_off(wire: Wire) -> None:
-    wire.server.fail("check", "fenced")
+@pytest.mark.parametrize("fault", ["fenced", "bom"])
+async def test_a_fence_or_a_byte_order_mark_around_json_is_taken_off(
+    fault: str, wire: Wire
+) -> None:
+    wire.server.fail("check", fault)
     assert (await wire.colour(wire.chat())).colour == "green"
     assert wire.server.calls() == 1
 
@@ -268,6 +271,13 @@ async def test_thoughts_are_neither_told_nor_part_of_the_text(openai: Wire) -> N
     found = await stream(openai, openai.chat())
     assert found.text == "The tower is old."
     assert "".join(part["text"] for part in openai.heard.of("text")) == found.text
+
+
+async def test_a_byte_order_mark_is_no_part_of_a_text(wire: Wire) -> None:
+    wire.server.brain.answer = "塔很古老。"
+    wire.server.fail("any", "bom")
+    assert (await stream(wire, wire.chat())).text == "塔很古老。"
+    assert "".join(part["text"] for part in wire.heard.of("text")) == "塔很古老。"
 
 
 async def test_a_text_that_begins_with_an_angle_bracket_is_whole(openai: Wire) -> None:

@@ -165,6 +165,16 @@ async def test_the_service_s_own_words_are_told(wires: dict[str, Wire]) -> None:
         assert expected in (await failed(text(wires[client], "503"))).message
 
 
+async def test_what_a_service_says_of_a_missing_model_is_told(wires: dict[str, Wire]) -> None:
+    words = {"gemini": "is not found", "openai": "does not exist", "ollama": "try pulling it first"}
+    for client, expected in words.items():
+        wires[client].server.reset()
+        wires[client].server.fail("any", "404")
+        found = await failed(text(wires[client], "404"))
+        assert "another model" in found.message
+        assert expected in found.message
+
+
 @pytest.mark.parametrize("error", [ZeroDivisionError(), RuntimeError("ours"), AssertionError()])
 async def test_an_error_of_our_own_is_no_failure_of_a_service(error: Exception) -> None:
     with pytest.raises(type(error)):

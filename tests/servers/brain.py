@@ -26,7 +26,7 @@ _STAGES = {
     "tones": "tones", "answerable": "analyse", "sql": "sql",
     "colour": "check", "rulings": "rule", "rewritten": "rewrite",
 }  # fmt: skip
-TEXTS = frozenset({"fenced", "wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"})
+TEXTS = frozenset({"fenced", "bom", "wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"})
 TOOLS = frozenset({"nocall", "badargs", "loop", "invent", "parallel"})
 _HANDLE = re.compile(r"\[@([0-9a-f]{4,8})\]")
 _NEAR = re.compile(r"附近|周边|哪里有|(?i:\b(?:near|around)\b)")
@@ -176,7 +176,7 @@ class Brain:
         """
         if self.stage(ask) == "tools":
             return spoilt(_last_words(ask, fault), fault, ask)
-        if fault not in TEXTS - {"fenced"}:
+        if fault not in TEXTS - {"fenced", "bom"}:
             return spoilt(self._said(ask), fault, ask)
         before = copy.deepcopy(self._reflected)
         text = spoilt(self._said(ask), fault, ask)
@@ -358,6 +358,8 @@ def spoilt(text: str, fault: str, ask: Ask) -> str:
     """A reply as a model gets it wrong, or the reply itself."""
     if fault == "fenced":
         return f"```json\n{text}\n```"
+    if fault == "bom":
+        return f"\ufeff{text}"
     if fault == "wrongtypes":
         schema = ask.schema or _parsed(text)
         return json.dumps(_wrong(schema)) if schema else text

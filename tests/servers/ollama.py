@@ -22,7 +22,7 @@ _ERRORS: dict[str, tuple[int, str]] = {
     "400schema": (400, "invalid JSON schema in format"),
     "400tools": (400, "registry.ollama.ai/library/{model} does not support tools"),
     "403": (403, "this model requires a subscription"),
-    "404": (404, "model '{model}' not found"),
+    "404": (404, "model '{model}' not found, try pulling it first"),
     "429": (429, "too many requests, try again in {arg}s"),
     "429bare": (429, "you have reached your usage limit"),
     "500": (500, "llama runner process has terminated: signal: killed"),
