@@ -21,6 +21,7 @@ EvidenceKind = Literal["library", "web", "news", "place", "database"]
 Reason = Literal[
     "no key",  # the source needs a key that is not set
     "refused",  # the key or the request was turned down
+    "redirected",  # it sends on to another address, where nothing of ours is taken
     "quota",  # the allowance is used up
     "timeout",  # no answer within the deadline
     "unreachable",  # no connection

@@ -136,7 +136,7 @@ class Tracing:
         if str(resource.attributes["service.name"]).startswith("unknown_service"):
             resource = resource.merge(Resource({"service.name": "sightline"}))
         self._ids = _ids()
-        self._exporter = _once_told(OTLPSpanExporter(endpoint=url))
+        self._exporter = _once_told(OTLPSpanExporter(endpoint=url, session=_staying()))
         provider = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
         provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._provider = provider
@@ -345,6 +345,22 @@ def _ids() -> Any:
     return Ids()
 
 
+def _staying() -> Any:
+    """Connections to which a redirect is a failure: what is sent has keys in its headers, and the
+    exporter takes a redirect that it does not follow for a success.
+    """
+    import requests
+
+    def refuse(response: Any, **_: Any) -> None:
+        if response.is_redirect:
+            response.close()
+            raise requests.TooManyRedirects("redirects are not followed", response=response)
+
+    session = requests.Session()
+    session.hooks["response"].append(refuse)
+    return session
+
+
 def _once_told(exporter: SpanExporter) -> SpanExporter:
     """The exporter, which says once that nothing arrives instead of at each attempt."""
     from opentelemetry.sdk.trace import ReadableSpan
@@ -359,7 +375,8 @@ def _once_told(exporter: SpanExporter) -> SpanExporter:
             if failed and not self.told:
                 log.warning(
                     "The collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take the traces of runs; "
-                    "it must be in reach and take OTLP over HTTP (usually port 4318). Runs go on."
+                    "it must be in reach and take OTLP over HTTP (usually port 4318), and a redirect is "
+                    "not followed. Runs go on."
                 )
             self.told = failed
             return result

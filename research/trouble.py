@@ -10,7 +10,7 @@ import json
 import logging
 import re
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +18,9 @@ from research.records import Failure, Hint, Reason, Stage
 
 MESSAGE = 300  # characters that a message keeps
 HIDDEN = "•••"
+
+REDIRECTS = (301, 302, 303, 307, 308)
+_ORIGIN = re.compile(r"(?:https?:)?//(?:[^/?#@]*@)?[\w.:\[\]-]+", re.I)
 
 _secrets: set[str] = set()
 _KEYS = re.compile(
@@ -61,9 +64,19 @@ class Trouble(Exception):
         )
 
 
-def of_status(status: int, message: str, after: float | None = None) -> Trouble:
-    """The trouble that an HTTP status from 300 on tells of, whatever the service."""
+def of_status(status: int, message: str, headers: Mapping[str, str] | None = None) -> Trouble:
+    """The trouble that an HTTP status from 300 on tells of, whatever the service.
+
+    Of the headers (a mapping that ignores case), those count that say when to come back
+    and where a redirect leads. None is followed by a client with a key: keys and prompts are meant
+    for the address that was set, and a library would send them on.
+    """
+    headers = headers or {}
+    after = retry_after(headers.get("retry-after"))
     text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
+    if status in REDIRECTS:
+        where = _origin(headers.get("location", ""))
+        return Trouble("redirected", f"{text} redirects{where}; this is not followed")
     if status == 401:
         return Trouble("refused", text, hint="key")
     if status == 403:
@@ -77,6 +90,12 @@ def of_status(status: int, message: str, after: float | None = None) -> Trouble:
     if status >= 500:
         return Trouble("unavailable", text, again=True, after=after)
     return Trouble("refused", text)
+
+
+def _origin(location: str) -> str:
+    """Where a redirect leads, in words: only the host, since the rest may repeat a key."""
+    found = _ORIGIN.match(location.strip())
+    return f" to {re.sub(r'//.*@', '//', found[0])}" if found else ""
 
 
 def retry_after(value: str | None) -> float | None:

@@ -303,6 +303,10 @@ WORDS: dict[str, tuple[str, str]] = {
     # why a look-up brought back nothing
     "reason.no key": ("未设置密钥", "the key it needs is not set"),
     "reason.refused": ("密钥或请求被拒绝", "the key or the request was refused"),
+    "reason.redirected": (
+        "地址被重定向，未跟随",
+        "the address redirects elsewhere, which is not followed",
+    ),
     "reason.quota": ("额度已用完", "the allowance is used up"),
     "reason.timeout": ("超时未答复", "no answer in time"),
     "reason.unreachable": ("无法连接", "no connection"),

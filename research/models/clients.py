@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 OPENAI = "https://api.openai.com/v1"  # said outright, the library reads no address by itself
+# A redirect would take keys and prompts to another address. The names are those of httpx and aiohttp.
+_STAY = {"follow_redirects": False, "allow_redirects": False}
 STREAM = 5  # a whole stream may take this many times as long as one answer
 
 
@@ -123,6 +125,8 @@ def _google(settings: Settings) -> genai.Client:
         http_options=genai.types.HttpOptions(
             base_url=settings.gemini_url or None,
             timeout=int(settings.model_timeout * STREAM * 1000),
+            client_args=_STAY,
+            async_client_args=_STAY,
             # Without options the library repeats a lost connection by itself, after up to 10 s.
             retry_options=genai.types.HttpRetryOptions(attempts=1),
         ),
@@ -141,12 +145,14 @@ def _gemini_chat(spec: Spec, settings: Settings) -> BaseChatModel:
         vertexai=False,
         timeout=settings.model_timeout * STREAM,
         temperature=None,
+        client_args=_STAY,
         max_retries=1,  # attempts: repeating is decided by `Chat`, which knows what was paid for
     )
 
 
 def _openai_chat(spec: Spec, settings: Settings) -> BaseChatModel:
     import httpx
+    import openai
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr
 
@@ -159,6 +165,8 @@ def _openai_chat(spec: Spec, settings: Settings) -> BaseChatModel:
         # Not a number: for those LangChain shares one client in the process, even one that is closed.
         timeout=httpx.Timeout(settings.model_timeout * STREAM),
         max_retries=0,
+        http_client=openai.DefaultHttpxClient(follow_redirects=False),
+        http_async_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
         stream_usage=True,
         use_responses_api=False,
     )
@@ -171,7 +179,7 @@ def _ollama_chat(spec: Spec, settings: Settings) -> BaseChatModel:
         model=spec.name,
         base_url=settings.ollama_url or "http://127.0.0.1:11434",
         num_ctx=settings.ollama_context,
-        client_kwargs={"timeout": settings.model_timeout * STREAM},
+        client_kwargs={"timeout": settings.model_timeout * STREAM, "follow_redirects": False},
     )
 
 

@@ -45,6 +45,11 @@ KEYS: dict[Provider, str] = {
     "openai": "OPENAI_API_KEY",
     "ollama": "OLLAMA_BASE_URL",
 }
+ADDRESSES: dict[Provider, str] = {
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "ollama": "OLLAMA_BASE_URL",
+}
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from research.models.roles import KEYS, Spec, gone
-from research.trouble import Trouble, of_status, retry_after
+from research.models.roles import ADDRESSES, KEYS, Spec, gone
+from research.trouble import REDIRECTS, Trouble, of_status, retry_after
 
 # Names of classes rather than the classes: which transport a client uses depends on what is
 # installed (httpx, its successor, aiohttp), and each has errors of its own.
@@ -22,7 +22,6 @@ _CONNECTIONS = {
     "ConnectionError", "TransportError", "ClientConnectionError", "ClientPayloadError",
     "APIConnectionError", "ClientError", "OSError",
 }  # fmt: skip
-_WHERE = {"openai": " (OPENAI_BASE_URL)", "ollama": " (OLLAMA_BASE_URL)"}  # they name no host
 _OBJECT = re.compile(r"\s*(?:ssl:)?<[^>]*>")
 _BROKEN = {"HttpProcessingError", "ClientPayloadError", "RemoteProtocolError", "ReadError"}
 _UNREADABLE = {
@@ -53,8 +52,9 @@ def trouble(error: Exception, spec: Spec) -> Trouble:
     if any(found & _BROKEN for found in names):
         return Trouble("unreachable", f"{spec} broke off ({type(error).__name__})", again=True)
     if any(found & _CONNECTIONS for found in names):
-        words = _OBJECT.sub("", str(error)) + _WHERE.get(spec.provider, "")
-        return Trouble("unreachable", f"{what}: {words}", again=True)
+        words = _OBJECT.sub("", str(error))
+        where = "" if spec.provider == "gemini" else f" ({_address(spec)})"  # others name no host
+        return Trouble("unreachable", f"{what}: {words}{where}", again=True)
     if any(found & _UNREADABLE for found in names):
         return Trouble("malformed", f"{spec} answered something that is not its JSON", again=True)
     if any(found & _SPOKEN for found in names):  # an error in the middle of an answer
@@ -86,7 +86,10 @@ def _status(error: BaseException) -> int | None:
 
 
 def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
-    body = _body(error)
+    body, headers = _body(error), _headers(error)
+    if status in REDIRECTS:
+        found = of_status(status, "", headers)
+        return Trouble(found.reason, f"{spec}: {found.message} (check {_address(spec)})")
     message = _message(body) or ("" if status >= 500 else _line(str(error)))
     text = f"{message} {json.dumps(body, ensure_ascii=False)}".lower()
     if "api_key_invalid" in text or "api key not valid" in text or status == 401:
@@ -104,13 +107,25 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
             hint="model",
         )
     after = _delay(body) if status == 429 else None
-    if after is None:
-        headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        after = retry_after(headers.get("retry-after"))
-    found = of_status(status, message, after)
+    found = of_status(status, message, headers)
     return Trouble(
-        found.reason, f"{spec}: {found.message}", hint=found.hint, again=found.again, after=after
+        found.reason,
+        f"{spec}: {found.message}",
+        hint=found.hint,
+        again=found.again,
+        after=found.after if after is None else after,
     )
+
+
+def _address(spec: Spec) -> str:
+    """The setting that names the address of a model's server."""
+    return "QUERY_ENGINE_BASE_URL" if spec.apart else ADDRESSES[spec.provider]
+
+
+def _headers(error: BaseException) -> Mapping[str, str]:
+    """The headers of a response that an exception, or one behind it, holds on to."""
+    responses = (getattr(link, "response", None) for link in _chain(error))
+    return next((response.headers for response in responses if response is not None), {})
 
 
 def _body(error: BaseException) -> Any:

@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 import aiohttp
 from yarl import URL
 
-from research.trouble import Trouble, of_status, retry_after
+from research.trouble import Trouble, of_status
 from research.wire.addresses import Guard
 from research.wire.bodies import Guarded, whole
 
@@ -112,10 +112,9 @@ class Courier:
         if response.status == 304:
             return Delivery(url, None)
         if response.status != 200:
-            after = retry_after(response.headers.get("Retry-After"))
             if response.status < 300:
                 raise Trouble("empty", f"HTTP {response.status}: {response.url.host}")
-            found = of_status(response.status, response.url.host or "", after)
+            found = of_status(response.status, response.url.host or "", response.headers)
             found.hint = ""
             raise found
         return Delivery(

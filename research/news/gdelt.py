@@ -207,7 +207,7 @@ def answered(response: httpx.Response, body: bytes) -> dict[str, Any]:
         words = f"GDELT: HTTP {status}: {text}"
         raise Trouble("quota", words, again=True, after=INTERVAL if after is None else after)
     if status != 200:
-        raise of_status(status, "GDELT")
+        raise of_status(status, "GDELT", response.headers)
     try:
         told = json.loads(legible(body.decode("utf-8", "replace")), strict=False) if text else {}
     except (ValueError, RecursionError) as error:

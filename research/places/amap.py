@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from research.records import Hint, Reason
-from research.trouble import Trouble, conceal, of_status, retry_after
+from research.trouble import Trouble, conceal, of_status
 
 BASE_URL = "https://restapi.amap.com"
 AGENT = "Sightline/1.0"
@@ -189,8 +189,7 @@ class Amap:
         given = {name: value for name, value in parameters.items() if value}
         response = await self._response(path, given | {"key": self._key, "output": "JSON"})
         if response.status_code >= 300:
-            after = retry_after(response.headers.get("retry-after"))
-            raise of_status(response.status_code, "Amap", after)
+            raise of_status(response.status_code, "Amap", response.headers)
         return _body(response)
 
     async def _response(self, path: str, parameters: Mapping[str, str]) -> httpx.Response:

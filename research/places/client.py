@@ -253,8 +253,8 @@ def _failure(error: BaseException) -> Trouble:
             return leaf
     leaf = next(_leaves(error))
     response = getattr(leaf, "response", None)  # an HTTP error of a server elsewhere
-    if status := getattr(response, "status_code", None):
-        return of_status(status, "the server of Amap's tools")
+    if response is not None:
+        return of_status(response.status_code, "the server of Amap's tools", response.headers)
     if isinstance(leaf, TimeoutError | httpx.TimeoutException) or _LATE.search(str(leaf)):
         return Trouble("timeout", "the server of Amap's tools did not answer in time", again=True)
     if isinstance(leaf, OSError) or "Connect" in type(leaf).__name__:

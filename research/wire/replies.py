@@ -32,7 +32,7 @@ async def reaching(service: str, seconds: float) -> AsyncIterator[None]:
             yield
     except (TimeoutError, httpx.TimeoutException) as error:
         raise late(service, seconds) from error
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         text = f"{service}: the address cannot be used"
         raise Trouble("refused", text, hint="endpoint") from error
     except httpx.LocalProtocolError as error:  # its words may hold a header, and so a key

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from research.records import Readiness
-from research.trouble import Trouble, of_status, retry_after
+from research.trouble import Trouble, of_status
 from research.wire.plain import rows, tidy
 from research.wire.replies import content, late, reaching, trusted
 
@@ -102,7 +102,7 @@ async def _judge(response: httpx.Response) -> None:
         raise of_status(status, ": ".join(filter(None, (_LIMITS[status], detail))))
     if status == 403 and _ABOUT_LIMITS.search(detail):
         raise Trouble("quota", f"HTTP {status}: {detail}")
-    raise of_status(status, detail, retry_after(response.headers.get("retry-after")))
+    raise of_status(status, detail, response.headers)
 
 
 def _detail(response: httpx.Response) -> str:

@@ -121,6 +121,7 @@ WORDS: dict[str, tuple[str, str]] = {
     # reason
     "reason.no key": ("缺少密钥", "no key"),
     "reason.refused": ("被拒绝", "refused"),
+    "reason.redirected": ("被重定向，未跟随", "redirected, not followed"),
     "reason.quota": ("额度用尽", "quota used up"),
     "reason.timeout": ("超时", "timed out"),
     "reason.unreachable": ("无法连接", "unreachable"),

@@ -25,7 +25,7 @@ from yarl import URL
 
 from research.sources.web.reader import Page, passages, read
 from research.sources.web.results import AHEAD
-from research.trouble import Trouble, of_status, retry_after
+from research.trouble import Trouble, of_status
 from research.urls import url_identity, wraps
 from research.wire.addresses import PORTS, Guard, Resolve, system_addresses
 from research.wire.bodies import Guarded, whole
@@ -365,6 +365,6 @@ def _turned_down(response: aiohttp.ClientResponse) -> Trouble:
         return Trouble("blocked", f"HTTP {response.status}: {host}")
     if response.status < 300:
         return Trouble("empty", f"HTTP {response.status}: {host}")
-    found = of_status(response.status, host, retry_after(response.headers.get("Retry-After")))
+    found = of_status(response.status, host, response.headers)
     found.hint = ""
     return found

@@ -12,7 +12,7 @@ import httpx
 from research.records import Readiness, Say
 from research.sources.web.provider import Found
 from research.sources.web.results import published, result, united
-from research.trouble import Trouble, of_status, retry_after
+from research.trouble import Trouble, of_status
 from research.wire.plain import rows, tidy, unmarked
 from research.wire.replies import content, reaching, trusted
 
@@ -109,7 +109,6 @@ class SearXNG:
                 headers={"User-Agent": AGENT},
                 timeout=self._timeout,
                 verify=trusted(),
-                follow_redirects=True,
             )
         return self._client
 
@@ -137,7 +136,7 @@ def _answer(response: httpx.Response) -> dict[str, Any]:
         text = "SearXNG: HTTP 403; the instance must allow json under search.formats"
         raise Trouble("refused", text, hint="endpoint")
     if status >= 300:
-        raise of_status(status, "SearXNG", retry_after(response.headers.get("retry-after")))
+        raise of_status(status, "SearXNG", response.headers)
     answer = content(response, "SearXNG")
     if not isinstance(answer.get("results"), list):
         raise Trouble("malformed", "SearXNG: the JSON has no results", hint="endpoint")

@@ -185,7 +185,7 @@ def _answer(response: httpx.Response) -> dict[str, Any]:
     if status == 403:
         raise Trouble("blocked", f"HTTP {status}: Wikipedia bars this client")
     if status >= 300:
-        raise of_status(status, "Wikipedia", after)
+        raise of_status(status, "Wikipedia", response.headers)
     answer = content(response, "Wikipedia")
     error = _dict(answer.get("error"))
     if error:

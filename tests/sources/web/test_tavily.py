@@ -138,7 +138,7 @@ async def test_one_endless_word_is_cut_where_the_limit_is(tavily, server):
         (503, None, "unavailable", "", True),
         (202, {}, "malformed", "", False),
         (204, None, "malformed", "", False),
-        (301, None, "refused", "", False),
+        (301, None, "redirected", "", False),
     ],
 )
 async def test_a_refusal_is_told_by_its_kind(tavily, server, status, detail, reason, hint, again):

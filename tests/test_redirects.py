@@ -1,0 +1,326 @@
+"""Nobody who carries a key, a prompt or a query follows a redirect: what was meant for one address
+reaches no other, and whoever set the address is told where it leads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from pydantic import SecretStr
+
+from research.models.calls import Chat
+from research.models.clients import Clients
+from research.models.roles import Spec, parse
+from research.models.troubles import trouble
+from research.news.gdelt import GDELT
+from research.news.tavily import TavilyNews
+from research.news.tools import Request
+from research.places.amap import Amap
+from research.places.client import Session, connection
+from research.records import Options, silent
+from research.runs.local import LocalRuns
+from research.runs.remote import RemoteRuns
+from research.settings import Settings
+from research.sources.web.gemini import GeminiSearch
+from research.sources.web.searxng import SearXNG
+from research.sources.web.tavily import Tavily
+from research.sources.web.wikipedia import Wikipedia
+from research.tracing import Tracing
+from research.trouble import Trouble, of_status
+from tests.fakes import ScriptedReasoner, ScriptedSource
+from tests.models.conftest import ADDRESSES, PROMPT, SCHEMA, Colour, loaded
+from tests.servers.detour import STATUSES, Detour
+from tests.servers.site import identity
+
+KEY = "sentinel-key-0123456789"
+SETTINGS = {
+    "GEMINI_API_KEY": KEY,
+    "OPENAI_API_KEY": KEY,
+    "QUERY_ENGINE_API_KEY": KEY,
+    "SIGHTLINE_MODEL_TIMEOUT": "30",  # more than a busy machine takes
+}
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+module_loop = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+def detour() -> Iterator[Detour]:
+    with Detour() as server:
+        yield server
+
+
+def _sent(detour: Detour, status: int) -> Detour:
+    detour.status = status
+    detour.asked.clear()
+    detour.caught.clear()
+    return detour
+
+
+def _held(detour: Detour, found: Trouble, *told: str) -> None:
+    """What has to be true after a client was sent on."""
+    assert detour.caught == []
+    assert len(detour.asked) == 1  # another attempt would be sent on again
+    assert (found.reason, found.again) == ("redirected", False)
+    assert f"HTTP {detour.status}" in found.message
+    assert detour.target.removeprefix("http://") in found.message
+    assert KEY not in found.message
+    assert all(text in found.message for text in told)
+
+
+# Models
+
+SPECS = {
+    "gemini": parse("gemini:m"),
+    "openai": parse("openai:m"),
+    "ollama": parse("ollama:m"),
+    "report": Spec("openai", "m", apart=True),
+}
+WHERE = ADDRESSES | {"report": "QUERY_ENGINE_BASE_URL"}
+TOOL = {
+    "type": "function",
+    "function": {"name": "look", "parameters": {"type": "object", "properties": {}}},
+}
+
+
+async def text(chat: Chat) -> None:
+    await chat.text(PROMPT, "write", silent)
+
+
+async def stream(chat: Chat) -> None:
+    await chat.stream(PROMPT, "write", silent)
+
+
+async def json(chat: Chat) -> None:
+    await chat.json(PROMPT, SCHEMA, Colour, "plan", silent)
+
+
+async def tools(chat: Chat) -> None:
+    from langchain_core.messages import HumanMessage
+
+    await chat.act([HumanMessage(PROMPT.user)], [TOOL], "search", silent)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def clients(detour: Detour) -> AsyncIterator[Clients]:
+    made = Clients(loaded(SETTINGS | dict.fromkeys(WHERE.values(), detour.base_url)))
+    yield made
+    await made.close()
+
+
+@module_loop
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("way", [text, stream, json, tools])
+@pytest.mark.parametrize("name", list(SPECS))
+async def test_a_model_that_is_elsewhere_is_not_looked_for_there(
+    detour: Detour, clients: Clients, name: str, way: Callable[[Chat], Awaitable[None]], status: int
+) -> None:
+    _sent(detour, status)
+    with pytest.raises(Trouble) as caught:
+        await way(Chat(SPECS[name], clients))
+    _held(detour, caught.value, WHERE[name], f"{SPECS[name]}: ")
+
+
+@module_loop
+@pytest.mark.parametrize("status", STATUSES)
+async def test_a_search_with_google_is_not_sent_on(
+    detour: Detour, clients: Clients, status: int
+) -> None:
+    _sent(detour, status)
+    with pytest.raises(Trouble) as caught:
+        await GeminiSearch(clients, lambda: NOW).search("tower", silent)
+    _held(detour, caught.value, "GOOGLE_GEMINI_BASE_URL")
+
+
+@module_loop
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("name", list(SPECS))
+async def test_the_libraries_own_blocking_calls_are_not_sent_on_either(
+    detour: Detour, clients: Clients, name: str, status: int
+) -> None:
+    model = await clients.chat(SPECS[name])
+    for call in (lambda: model.invoke("hello"), lambda: list(model.stream("hello"))):
+        _sent(detour, status)
+        with pytest.raises(Exception) as caught:
+            await asyncio.to_thread(call)
+        _held(detour, trouble(caught.value, SPECS[name]), WHERE[name])
+
+
+@module_loop
+@pytest.mark.parametrize("status", STATUSES)
+async def test_google_s_blocking_client_is_not_sent_on_either(
+    detour: Detour, clients: Clients, status: int
+) -> None:
+    models = (await clients.gemini()).models
+    for call in (models.generate_content, lambda **a: list(models.generate_content_stream(**a))):
+        _sent(detour, status)
+        with pytest.raises(Exception) as caught:
+            await asyncio.to_thread(call, model="m", contents="hello")
+        _held(detour, trouble(caught.value, SPECS["gemini"]))
+
+
+_WITHOUT_AIOHTTP = """
+import asyncio, sys
+from research.models.calls import Chat
+from research.models.clients import Clients
+from research.models.roles import parse
+from research.records import Options, silent
+from research.runs.local import LocalRuns
+from research.runs.remote import RemoteRuns
+from research.settings import Settings
+from research.sources.web.gemini import GeminiSearch
+from research.trouble import Trouble, of_status
+from tests.models.conftest import PROMPT, loaded
+
+sys.modules["aiohttp"] = None  # as where it is not installed: Google's library falls back to httpx
+
+async def main():
+    clients = Clients(loaded({"GEMINI_API_KEY": sys.argv[1], "GOOGLE_GEMINI_BASE_URL": sys.argv[2]}))
+    chat = Chat(parse("gemini:m"), clients)
+    for call in (
+        chat.text(PROMPT, "write", silent),
+        chat.stream(PROMPT, "write", silent),
+        GeminiSearch(clients, lambda: __import__("datetime").datetime.now()).search("x", silent),
+    ):
+        try:
+            await call
+        except Trouble as found:
+            print(found.reason)
+    assert not (await clients.gemini())._api_client._use_aiohttp()
+    await clients.close()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("status", [302, 307])
+def test_without_aiohttp_gemini_is_not_sent_on_either(detour: Detour, status: int) -> None:
+    _sent(detour, status)
+    command = [sys.executable, "-c", _WITHOUT_AIOHTTP, KEY, detour.base_url]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert run.stdout.split() == ["redirected"] * 3, run.stderr
+    assert (len(detour.asked), detour.caught) == (3, [])
+
+
+@pytest.mark.parametrize("name", list(SPECS))
+async def test_no_model_follows_out_of_encryption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    server, _ = identity(tmp_path, ["localhost"])
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "site.pem"))
+    with Detour(tls=server) as secure:
+        clients = Clients(loaded(SETTINGS | {WHERE[name]: secure.base_url}))
+        for way in (text, stream):
+            _sent(secure, 307)
+            with pytest.raises(Trouble) as caught:
+                await way(Chat(SPECS[name], clients))
+            _held(secure, caught.value)
+        await clients.close()
+
+
+# Searches, places, runs and traces
+
+
+def _hosted(url: str) -> Session:
+    given = {"amap_mcp": f"{url}/mcp", "amap_key": SecretStr(KEY), "data_dir": Path("unused")}
+    return Session(connection(Settings.model_validate(given)), 10)
+
+
+SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]] = {
+    "tavily": (lambda url: Tavily(KEY, base_url=url), lambda it: it.search("tower", silent)),
+    "tavily-news": (
+        lambda url: TavilyNews(KEY, base_url=url),
+        lambda it: it.search("tower", Request(), silent),
+    ),
+    "searxng": (
+        lambda url: SearXNG(url.replace("://", f"://me:{KEY}@")),
+        lambda it: it.search("tower", silent),
+    ),
+    "wikipedia": (lambda url: Wikipedia(base_url=url), lambda it: it.search("tower", silent)),
+    "gdelt": (
+        lambda url: GDELT(enabled=True, base_url=url),
+        lambda it: it.search("tower", Request(), silent),
+    ),
+    "amap": (lambda url: Amap(KEY, base_url=url), lambda it: it.geocode("tower")),
+    "amap-mcp": (_hosted, lambda it: it.call("maps_geo", {"address": "tower"})),
+}
+
+
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("name", list(SERVICES))
+async def test_a_service_that_is_elsewhere_is_not_looked_for_there(
+    detour: Detour, name: str, status: int
+) -> None:
+    _sent(detour, status)
+    make, ask = SERVICES[name]
+    service = make(detour.base_url)
+    with pytest.raises(Trouble) as caught:
+        await ask(service)
+    await service.close()
+    _held(detour, caught.value)
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_run_server_that_is_elsewhere_is_not_looked_for_there(
+    detour: Detour, status: int, tmp_path: Path
+) -> None:
+    _sent(detour, status)
+    given = {"runs_url": detour.base_url, "runs_key": SecretStr(KEY), "data_dir": tmp_path}
+    runs = RemoteRuns(Settings.model_validate(given), ScriptedReasoner(), {})
+    [check] = runs.do(runs.check())
+    runs.close()
+    assert KEY in detour.asked[0]
+    assert detour.caught == []
+    assert check.failure
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_traces_are_not_sent_on_and_whoever_set_the_collector_is_told(
+    detour: Detour,
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    _sent(detour, status)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"x-honeycomb-team={KEY}")
+    traces = Tracing(f"{detour.base_url}/v1/traces")
+    source = ScriptedSource()
+    given = Settings.model_validate({"data_dir": tmp_path})
+    runs = LocalRuns(given, ScriptedReasoner(), {source.name: source}, traces=traces)
+    run = runs.start("How old is the tower?", options=Options(loops=1, sources=("web",)))
+    for _ in runs.follow(run.id):
+        pass
+    runs.close()
+    assert detour.asked and KEY in detour.asked[0]
+    assert detour.caught == []
+    assert "does not take the traces" in caplog.text
+
+
+# What is told of it
+
+
+@pytest.mark.parametrize(
+    ("location", "told"),
+    [
+        ("https://other.example:8443/v1?key=secret", " to https://other.example:8443; "),
+        ("//other.example/v1", " to //other.example; "),
+        ("https://me:secret@other.example/", " to https://other.example; "),
+        ("https://[2001:db8::1]/", " to https://[2001:db8::1]; "),
+        ("https://<b>other.example/", " redirects; "),
+        ("/elsewhere", " redirects; "),
+        ("", " redirects; "),
+    ],
+)
+def test_of_where_a_redirect_leads_only_the_host_is_told(location: str, told: str) -> None:
+    found = of_status(308, "Amap", {"location": location})
+    assert found.reason == "redirected"
+    assert told in found.message
+    assert "secret" not in found.message
