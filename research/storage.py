@@ -1,13 +1,18 @@
 """SQLite files that several threads and processes share: opening, numbered migrations, clear errors.
 
 Knows nothing of what is stored. Every file is in WAL mode with a busy time-out; each thread has a
-connection of its own for as long as it lives.
+connection of its own for as long as it lives. Folders and files are for the user of the process
+alone, whatever its umask says.
 """
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 import sqlite3
+import stat
+import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +20,18 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
+log = logging.getLogger(__name__)
+
 BUSY_SECONDS = 30.0
 PATIENCE = 1.0  # seconds that giving space back waits for those who write
 PIECE = 1_000  # pages that are given back at once: others may write in between
 CHEAP = 64 * 2**20  # bytes that may be written anew so that a file from before can shrink
 APPLICATION = 0x53474854  # "SGHT", in the header of every file of ours
 FOREIGN = "the file belongs to another program"
+JOURNALS = ("-wal", "-shm", "-journal")
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+FULL = (errno.ENOSPC, errno.EDQUOT)
+ROOM = 2**16  # bytes that a file needs when it is opened: its index for all processes, and some
 Trouble = Literal[
     "corrupt",
     "read-only",
@@ -74,10 +85,10 @@ def explained(error: sqlite3.Error | OSError, path: Path) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""
     text = str(error)
     if isinstance(error, OSError):
-        if error.errno == 28:
+        if error.errno in FULL:
             return StoreError("full", path)
-        trouble: Trouble = "read-only" if isinstance(error, PermissionError) else "unusable"
-        return StoreError("read-only" if error.errno == 30 else trouble, path, error.strerror or "")
+        refused = isinstance(error, PermissionError) or error.errno == errno.EROFS
+        return StoreError("read-only" if refused else "unusable", path, error.strerror or "")
     if name.startswith("SQLITE_FULL") or "disk is full" in text:
         return StoreError("full", path)
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
@@ -88,7 +99,62 @@ def explained(error: sqlite3.Error | OSError, path: Path) -> StoreError:
         return StoreError("read-only", path)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreError("locked", path)
+    if name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN")) and not _room(path.parent):
+        return StoreError("full", path)
     return StoreError("unusable", path, text)
+
+
+def _room(folder: Path) -> bool:
+    """Whether a file can grow in a folder. SQLite says so of its own files only; where a journal or
+    the index of one cannot be made for lack of room, it speaks of an error of the disk."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.errno not in FULL
+    return True
+
+
+def private_folder(folder: Path) -> None:
+    """Makes a folder that nobody else can look into, or makes one that is there so.
+
+    Raises:
+        OSError: there can be none.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _shut(folder)
+
+
+def private_file(path: Path) -> None:
+    """Makes an empty file that nobody else can read, if there is none.
+
+    Raises:
+        OSError: there can be none.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def shut(path: Path) -> None:
+    """Takes away what others may do with a file and with the journals beside it. SQLite gives those
+    that it makes from now on the rights of the file."""
+    for file in (path, *(path.with_name(path.name + ending) for ending in JOURNALS)):
+        _shut(file)
+
+
+def _shut(path: Path) -> None:
+    """Not every file system knows who may do what: where it cannot be set, the log says so. A folder
+    that is meant for everybody, such as /tmp, stays as it is."""
+    try:
+        now = path.stat().st_mode
+        if now & OTHERS and not now & stat.S_ISVTX:
+            path.chmod(stat.S_IMODE(now) & ~OTHERS)
+    except FileNotFoundError:
+        pass  # a journal that is not there, or not any more
+    except OSError as error:
+        log.warning("others may be able to read %s: %s", path, error.strerror)
 
 
 def reclaim(path: Path) -> None:
@@ -169,10 +235,15 @@ class Database:
         self._lock = threading.RLock()
         self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
         except OSError as error:
             raise explained(error, path.parent) from error
+        try:
+            private_file(path)
+        except OSError as error:
+            raise explained(error, path) from error
         self._migrate(migrations)
+        shut(path)  # not before: it may be another program's
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from research.storage import Database, StoreError
+from research.storage import Database, StoreError, explained
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST = "create table thing(name text primary key, size integer not null default 0);"
@@ -124,6 +125,61 @@ def test_a_corrupt_file_is_named_and_not_touched(
     assert str(path) in str(caught.value)
     assert "left as it is" in str(caught.value)
     assert path.read_bytes() == spoiled
+
+
+# Who else may look into it
+
+
+def modes(folder: Path) -> dict[str, str]:
+    """The rights of a folder (".") and of all that is in it."""
+    return {
+        str(path.relative_to(folder)): f"{path.stat().st_mode & 0o777:o}"
+        for path in (folder, *folder.rglob("*"))
+    }
+
+
+ALONE = {".": "700", "some.db": "600", "some.db-wal": "600", "some.db-shm": "600"}
+
+
+@pytest.mark.parametrize("mask", [0, 0o022, 0o077], ids=oct)
+def test_a_new_file_is_for_its_user_alone_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        database = Database(tmp_path / "data" / "some.db", (FIRST,))
+        with database.write() as connection:
+            connection.execute("insert into thing values ('mine', 0)")
+    finally:
+        os.umask(before)
+    assert modes(tmp_path / "data") == ALONE
+    database.close()
+
+
+def test_a_file_from_before_is_taken_from_others_with_its_journals(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    first = Database(folder / "some.db", (FIRST,))
+    with first.write() as connection:
+        connection.execute("insert into thing values ('mine', 0)")
+    folder.chmod(0o2755)  # the group that files in it are given is no matter of ours
+    for name in ALONE.keys() - {"."}:
+        (folder / name).chmod(0o644)
+    second = Database(folder / "some.db", (FIRST,))
+    assert modes(folder) == ALONE
+    assert folder.stat().st_mode & 0o2000
+    assert names(second) == ["mine"]
+    first.close()
+    second.close()
+
+
+def test_what_is_another_program_s_or_everybody_s_stays_so(tmp_path: Path) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    (folder / "other.db").write_bytes(b"not a database at all" * 100)
+    (folder / "other.db").chmod(0o644)
+    with pytest.raises(StoreError):
+        Database(folder / "other.db", (FIRST,))
+    Database(folder / "some.db", (FIRST,)).close()
+    assert modes(folder) == {".": "777", "other.db": "644", "some.db": "600"}
 
 
 # Folders that cannot be used
@@ -349,11 +405,45 @@ def test_a_file_system_without_room_loses_nothing(tmp_path: Path) -> None:
     assert on_a_file_system_of_its_own(tmp_path, SMALL_DISK).startswith("survived")
 
 
+FULL_DISK = """
+import shutil, sys
+from pathlib import Path
+from tests.test_storage import FIRST
+from research.storage import Database, StoreError, explained
+folder = Path(sys.argv[1])
+Database(folder / "some.db", (FIRST,)).close()
+for left in (0, 16_384):
+    (folder / "ballast").write_bytes(bytes(shutil.disk_usage(folder).free - left))
+    for name in ("some.db", "new.db"):
+        try:
+            Database(folder / name, (FIRST,))
+        except StoreError as error:
+            print(left, name, error.trouble)
+    (folder / "new.db").unlink(missing_ok=True)
+    (folder / "ballast").unlink()
+Database(folder / "some.db", (FIRST,)).close()
+"""
+
+
+def test_a_disk_that_has_become_full_in_the_meantime_is_told_as_that(tmp_path: Path) -> None:
+    told = on_a_file_system_of_its_own(tmp_path, FULL_DISK).splitlines()
+    assert told == [f"{left} {name} full" for left in (0, 16384) for name in ("some.db", "new.db")]
+
+
+def test_an_error_of_a_disk_with_room_is_not_told_as_a_full_one(tmp_path: Path) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_READ"
+    told = explained(error, tmp_path / "some.db")
+    assert (told.trouble, told.detail) == ("unusable", "disk I/O error")
+    quota = OSError(errno.EDQUOT, "Disk quota exceeded")
+    assert explained(quota, tmp_path / "some.db").trouble == "full"
+
+
 READ_ONLY_DISK = """
 import subprocess, sys
 from pathlib import Path
 from tests.test_storage import FIRST
-from research.storage import Database, StoreError
+from research.storage import Database, StoreError, explained
 folder = Path(sys.argv[1])
 database = Database(folder / "some.db", (FIRST,))
 with database.write() as connection:
@@ -380,7 +470,7 @@ def test_a_file_that_may_not_grow_gives_a_store_error_and_keeps_what_it_has(tmp_
     child = """
 import resource, signal, sys
 from pathlib import Path
-from research.storage import Database, StoreError
+from research.storage import Database, StoreError, explained
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 database = Database(Path(sys.argv[1]), ("create table thing(name text);",))

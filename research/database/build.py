@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from research.database.columns import SIGHTS, SPOTS, TABLES, Column, Table
 from research.places.coordinates import Point, to_gcj02
 from research.records import fingerprint
-from research.storage import explained
+from research.storage import explained, private_file, shut
 
 NOTHING = ("", "--")  # cells that stand for an unknown value
 NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12})?")
@@ -53,6 +53,7 @@ def shipped(folder: Path) -> Path:
     path = folder / f"sights-{fingerprint(*texts.values(), *statements)}.db"
     if not path.is_file():
         _write(path, _tables(texts))
+    shut(path)
     return path
 
 
@@ -188,6 +189,7 @@ def _write(path: Path, tables: Mapping[str, list[Row]]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=path.parent, prefix=".sights-") as folder:
             made = Path(folder) / path.name
+            private_file(made)
             with closing(sqlite3.connect(made)) as connection:
                 connection.execute("pragma page_size=4096")
                 connection.execute("pragma foreign_keys=on")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from research.runs.databases import Database, File
 from research.runs.server import WAIT, Server
-from research.storage import APPLICATION, explained, reclaim, reclaimable
+from research.storage import APPLICATION, explained, private_file, reclaim, reclaimable, shut
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -86,6 +86,8 @@ class _InFile:
 
     async def open(self) -> None:
         try:
+            private_file(self._path)
+            shut(self._path)
             self._connection = sqlite3.connect(self._path, timeout=30)
             reclaimable(self._connection)
             self._connection.execute("pragma journal_mode=wal")

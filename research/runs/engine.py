@@ -18,7 +18,7 @@ from sqlalchemy import bindparam, func, literal_column, select
 
 from research.runs.databases import Database, File
 from research.runs.server import Server
-from research.storage import APPLICATION, explained
+from research.storage import APPLICATION, explained, private_file, private_folder
 
 GRACE = 5  # seconds after the start of a server in which those that held locks take them again
 
@@ -75,7 +75,8 @@ class FolderEngine:
         self._folder = folder
         self.id = uuid.uuid4().hex
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
+            private_file(self._path(self.id))
             self._lock = sqlite3.connect(
                 self._path(self.id), timeout=0, isolation_level=None, check_same_thread=False
             )

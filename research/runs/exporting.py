@@ -26,7 +26,7 @@ from research.library.index import Library
 from research.records import Record, Run
 from research.runs import tables
 from research.runs.store import Store
-from research.storage import StoreError
+from research.storage import StoreError, private_file, private_folder
 from research.trouble import concealed
 
 log = logging.getLogger(__name__)
@@ -146,8 +146,9 @@ class Exports:
         part = path.with_suffix(".part")
         try:
             with self._slots:
-                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                private_folder(self._folder)
                 self._tidy()
+                private_file(part)
                 if not self._write(part, owner, export, language, library):
                     with suppress(OSError):
                         part.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-JOURNALS = ("-wal", "-shm", "-journal")
+from research.storage import JOURNALS, shut
 
 
 def damaged(path: Path) -> bool:
@@ -40,6 +40,7 @@ def set_aside(path: Path) -> Path:
         target = path.with_name(name)
         if not target.exists():
             break
+    shut(path)
     path.rename(target)
     for ending in JOURNALS:  # they belong to it, and would spoil a new file of its name
         with suppress(FileNotFoundError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
@@ -10,6 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from research import Export, runs
+from research.database.build import shipped
 from research.runs.exporting import without_keys
 from tests.fakes import until
 from tests.runs.test_wiping import ANN, BOB, OTHER, SECRET, put
@@ -94,6 +96,19 @@ def test_nobody_else_sees_it_or_can_discard_it(desk: Path) -> None:
     runs.wipe(owner=BOB)
     assert export.file.is_file()
     assert runs.exported(owner=ANN) == export
+
+
+def test_nobody_else_can_look_into_the_data_folder_whatever_the_umask(desk: Path) -> None:
+    before = os.umask(0)
+    try:
+        put(ANN, SECRET)
+        made(ANN, library=True)
+        assert shipped(desk).is_file()
+        held = [desk, *desk.rglob("*")]
+        assert {path.name for path in held} >= {"runs.db", "runs.db-wal", "library.db", "exports"}
+        assert [path for path in held if path.stat().st_mode & 0o077] == []
+    finally:
+        os.umask(before)
 
 
 @pytest.mark.parametrize("how", ["discard", "wipe", "close", "again"])
