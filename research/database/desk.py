@@ -206,7 +206,7 @@ def _run(database: Database, sql: str) -> tuple[Rows, Sequence[Missed]]:
     try:
         result = database.run(query)
     except Failed as failed:
-        if failed.cause in ("table", "column", "refused", "size"):
+        if failed.cause in ("table", "column", "value", "refused", "size"):
             raise Refused("statement", failed.message) from None
         raise _trouble(failed) from None
     rows = Rows(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -121,6 +122,8 @@ class _Guard:
             sql = fenced[1]
         self._measure(sql)
         first = self._vetted(sql, self._given)
+        if self._dialect == "sqlite" and (texts := self._names.texts(first, sql)):
+            first = self._vetted(_in_single_quotes(sql, texts), self._given)
         limit = _limited(first, rows + 1)
         text = self._written(first)
         tree = self._vetted(text, self._parser)
@@ -162,9 +165,9 @@ class _Guard:
         tree = _bare(found[0])
         if not isinstance(tree, (exp.Select, exp.SetOperation)):
             raise Refused("statement", f"Only SELECT and WITH … SELECT may run, not {tree.key.upper()}.")  # fmt: skip
-        plainer(tree, self._names.columns_of, self._bounds)
+        plainer(tree, self._names.columns_of, self._dialect, self._bounds)
         for node in tree.walk():
-            allow(node, self._dialect, self._bounds)
+            allow(node, self._dialect, self._bounds, sql)
         self._count(tree)
         self._names.strip(tree)
         self._names.resolve(tree)
@@ -211,6 +214,13 @@ class _Guard:
             called = following.token_type is TokenType.L_PAREN and re.match(r"\w", word)
             if called and word not in known and not word.isdigit():
                 raise no_function(word, self._dialect)
+
+
+def _in_single_quotes(sql: str, texts: Sequence[tuple[int, int, str]]) -> str:
+    """A statement of SQLite with names that are texts written as such."""
+    for start, end, text in sorted(texts, reverse=True):
+        sql = f"{sql[:start]}{exp.Literal.string(text).sql('sqlite')}{sql[end + 1 :]}"
+    return sql
 
 
 def _bare(tree: exp.Expr) -> exp.Expr:

@@ -20,6 +20,7 @@ from research.database.refusals import NEAR, Bounds, Refused, alike, first_line,
 Tables = Mapping[str, Mapping[str, str]]
 Filter = tuple[str, str, str]
 """A table, its column, and a text that the column is asked to equal."""
+_ROWID = {"rowid", "_rowid_", "oid"}  # SQLite's own columns of every table
 NAMESPACES: dict[Dialect, str] = {"sqlite": "main", "postgres": "public"}
 
 
@@ -105,16 +106,9 @@ class Names:
         Raises:
             Refused: a column is unknown.
         """
-        schema = MappingSchema(
-            {name: dict(columns) for name, columns in self._tables.items()},
-            dialect=self._parser,
-            normalize=False,
-        )
-        try:
-            with parsing():
-                full = qualify(tree.copy(), schema=schema, dialect=self._parser)
-        except OptimizeError as error:
-            raise self._no_column(str(error), tree) from None
+        full = self._qualified(tree)
+        if stray := next(_strays(full), None):
+            raise self._no_column(stray[1], tree)
         if row := full.find(exp.TableColumn):
             raise Refused("column", f"{row.name[:60]!r} is a table, not a column; name its columns.")  # fmt: skip
         outputs = len(full.selects) if isinstance(full, exp.Query) else 0
@@ -131,19 +125,73 @@ class Names:
                     filters.update((*name, text) for text in _compared(column))
         return tuple(sorted(found)), tuple(sorted(filters))
 
-    def _no_column(self, message: str, tree: exp.Expr) -> Refused:
-        """The refusal for what `qualify` could not resolve."""
-        name = next(iter(re.findall(r"(?:Column '|Unknown column: |Unknown table: )([^'\s]+)", message)), "")  # fmt: skip
-        if not name:
-            return Refused("syntax", f"The statement does not hold together: {first_line(message)}")
-        if "table" in message:
-            of = re.findall(r"for table: '([^']+)'|Unknown table: (\S+)", message)
-            wanted = "".join(of[0]) if of else name
-            return Refused("column", f"{wanted[:60]!r} is not in the FROM of this part of the statement.")  # fmt: skip
+    def texts(self, tree: exp.Query, sql: str) -> list[tuple[int, int, str]]:
+        """The names in double quotes that are no columns, which SQLite reads as texts: where each
+        begins and ends in the text that the tree was read from, and what it says.
+
+        Where a text would mean nothing, what is no column is a mistake: see `_wants_column`.
+        """
+        given = {}
+        for column in tree.find_all(exp.Column):
+            start, end = column.this.meta_get("start"), column.this.meta_get("end")
+            quoted = start is not None and sql[start] == '"' and not column.table
+            if quoted and not _wants_column(column):
+                given[start] = (start, end, column.name)
+        if not given:
+            return []
+        strays = {
+            column.this.meta_get("start")
+            for scope, column in _strays(self._qualified(tree))
+            if not column.table and not self._in_sight(column.name, scope)
+        }
+        return [where for start, where in given.items() if start in strays and where[2].lower() not in _ROWID]  # fmt: skip
+
+    def _qualified(self, tree: exp.Query) -> exp.Expr:
+        """A copy of a tree in which every column tells its table, as far as it has one.
+
+        Raises:
+            Refused: a column is unknown in the table that it names.
+        """
+        schema = MappingSchema(
+            {name: dict(columns) for name, columns in self._tables.items()},
+            dialect=self._parser,
+            normalize=False,
+        )
+        try:
+            with parsing():
+                return qualify(
+                    tree.copy(), schema=schema, dialect=self._parser, validate_qualify_columns=False
+                )
+        except OptimizeError as error:
+            message = str(error)
+            if name := re.match(r"Unknown column: (.+)", message):
+                raise self._no_column(name[1], tree) from None
+            if name := re.match(r"Unknown table: (.+)", message):
+                raise _no_source(name[1]) from None
+            raise Refused("syntax", f"The statement does not hold together: {first_line(message)}") from None  # fmt: skip
+
+    def _in_sight(self, name: str, scope: Scope | None) -> bool:
+        """Whether a name is a column here, of several tables even."""
+        while scope is not None:
+            for source in scope.sources.values():
+                read = source if isinstance(source, exp.Table) else source.expression
+                known: Collection[str] = read.named_selects if isinstance(read, exp.Query) else ()
+                if isinstance(read, exp.Table):
+                    known = self._tables.get(self.folded(read.this), ())
+                if name in known:
+                    return True
+            scope = scope.parent if scope.can_be_correlated else None
+        return False
+
+    def _no_column(self, column: exp.Column | str, tree: exp.Expr) -> Refused:
+        """The refusal of a column that is of none of the tables, or of several."""
+        name = column if isinstance(column, str) else column.name
+        if isinstance(column, exp.Column) and column.table:
+            return _no_source(column.table)
         own: dict[str, list[str]] = {}
         for table in self.tables(tree):
-            for column in self._tables[self.folded(table.this)]:
-                own.setdefault(column, []).append(table.alias_or_name)
+            for known in self._tables[self.folded(table.this)]:
+                own.setdefault(known, []).append(table.alias_or_name)
         if len(homes := sorted(set(own.get(name, ())))) > 1:
             ways = [f"{home}.{name}" for home in homes[:NEAR]]
             return Refused("column", f"The column {name[:60]!r} is in more than one table.", ways)
@@ -152,8 +200,36 @@ class Names:
         if re.fullmatch(r"column\d+", name) and tree.find(exp.Values):
             told = "Name the columns of VALUES, such as (VALUES (1), (2)) AS v(n)."
             return Refused("column", told)
-        near = [f"{own[column][0]}.{column}" for column in alike(name, sorted(own))]
-        return Refused("column", f"There is no column {name[:60]!r} in the tables of this statement.", near)  # fmt: skip
+        near = [f"{own[known][0]}.{known}" for known in alike(name, sorted(own))]
+        written = next((c for c in tree.find_all(exp.Column) if self.folded(c.this) == name), None)
+        spelled = written.name if written else name
+        told = f"There is no column {spelled[:60]!r} in the tables of this statement."
+        if written and written.this.args.get("quoted") and not written.table:
+            told = f"{told[:-1]}; texts stand in single quotes: {exp.Literal.string(spelled[:60]).sql(self._parser)}."  # fmt: skip
+        return Refused("column", told, near)
+
+
+def _wants_column(column: exp.Column) -> bool:
+    """Whether a name stands where a text would be the same in every row: as a key of ORDER BY or
+    GROUP BY, or as what is selected, without a name, from tables."""
+    above = column.parent
+    if isinstance(above, exp.Select):
+        branch = isinstance(above.parent, exp.SetOperation) and above.arg_key == "expression"
+        return above.args.get("from_") is not None and not branch
+    return isinstance(above, (exp.Ordered, exp.Group))
+
+
+def _no_source(name: str) -> Refused:
+    return Refused("column", f"{name[:60]!r} is not in the FROM of this part of the statement.")
+
+
+def _strays(full: exp.Expr) -> Iterator[tuple[Scope, exp.Column]]:
+    """The columns of a qualified tree that are of no table, or of several, with where they stand."""
+    for scope in traverse_scope(full):
+        if isinstance(scope.expression, exp.Select):
+            if scope.external_columns and not scope.is_correlated_subquery:
+                yield scope, scope.external_columns[0]
+            yield from ((scope, column) for column in scope.unqualified_columns)
 
 
 def expansion(tree: exp.Expr) -> int:

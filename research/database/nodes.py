@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect as Parser
+from sqlglot.errors import SqlglotError
 
 from research.database.allowed import CLASSES, COLLATIONS, NAMES, TYPES, Dialect
 from research.database.distance import NAME as DISTANCE
@@ -17,8 +19,8 @@ _DATES = {"DATE", "DATETIME", "TIMESTAMP", "TIME"}  # SQLite casts these to the 
 _NUMBER = re.compile(r"(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?")
 
 
-def allow(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
-    """Passes over a node that is allowed.
+def allow(node: exp.Expr, dialect: Dialect, bounds: Bounds, sql: str) -> None:
+    """Passes over a node that is allowed; `sql` is the text that it was read from.
 
     Raises:
         Refused: it is not.
@@ -29,16 +31,17 @@ def allow(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
     if isinstance(node, exp.Anonymous):
         _named(node, dialect)
     elif name not in CLASSES[dialect]:
-        raise _unlisted(node, dialect)
+        raise _unlisted(node, dialect, sql)
     if rule := _RULES.get(name):
         rule(node, dialect, bounds)
 
 
-def _unlisted(node: exp.Expr, dialect: Dialect) -> Refused:
+def _unlisted(node: exp.Expr, dialect: Dialect, sql: str) -> Refused:
     if isinstance(node, (exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.Unnest, exp.Explode)):
         return Refused("function", _LIST)
-    if isinstance(node, exp.Func):
-        return no_function(node.sql_name().lower(), dialect)
+    called = _called(node, dialect, sql)
+    if isinstance(node, exp.Func) and (called or not isinstance(node, exp.Binary)):
+        return no_function(called or node.sql_name().lower(), dialect)
     if isinstance(node, (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Into)):
         return Refused("statement", "Only reading is allowed: the statement writes.")
     if isinstance(node, (exp.Placeholder, exp.Parameter)):
@@ -46,8 +49,28 @@ def _unlisted(node: exp.Expr, dialect: Dialect) -> Refused:
     if isinstance(node, exp.ObjectIdentifier):
         return Refused("type", f"A cast to {node.name.lower()} is not allowed.")
     if isinstance(node, (exp.Binary, exp.Operator)):
-        return Refused("operator", f"The operator {node.key.upper()} is not allowed; LIKE, =, <, IN and arithmetic are.")  # fmt: skip
+        return Refused("operator", f"The operator {_operator(node, dialect)} is not allowed; LIKE, =, <, IN and arithmetic are.")  # fmt: skip
     return Refused("syntax", f"{node.key.upper()} is not allowed in a statement here.")
+
+
+def _called(node: exp.Expr, dialect: Dialect, sql: str) -> str:
+    """The name of a function as it was written: the parser has one class for those of all engines. ""
+    where none was."""
+    start, end = node.meta_get("start"), node.meta_get("end")
+    if start is not None and end is not None:
+        return sql[start : end + 1].lower()
+    special = Parser.get_or_raise(dialect).parser_class.FUNCTION_PARSERS  # these keep no places
+    words = re.findall(r"\b([a-z_]\w*)\s*\(", sql.lower())
+    return next((w for w in words if w.upper() in special and w not in NAMES[dialect]), "")
+
+
+def _operator(node: exp.Expr, dialect: Dialect) -> str:
+    """The sign of an operator, as the engine has it."""
+    sides = {"this": exp.column("a"), "expression": exp.column("b")}
+    try:
+        return type(node)(**sides).sql(dialect).removeprefix("a ").removesuffix(" b")
+    except (SqlglotError, ValueError, AttributeError):
+        return node.key.upper()
 
 
 def _named(node: exp.Anonymous, dialect: Dialect) -> None:

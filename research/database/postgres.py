@@ -232,8 +232,12 @@ class PostgreSQL:
             return Failed("table", f"{text}.")
         if state in ("25006", "42501"):
             return Failed("refused", f"PostgreSQL refused: {text}.")
+        if state == "22003":
+            return Failed("value", f"A number grows too large here: {text}. Use CAST(… AS NUMERIC).")  # fmt: skip
         if state[:2] in ("53", "54") or state == "22023":
             return Failed("size", f"The statement needs too much of the server: {text}. Ask for less.")  # fmt: skip
+        if state[:2] == "22":
+            return Failed("value", f"PostgreSQL says: {text}.")
         if not state or state[:2] in ("08", "28", "3D", "57"):
             return Failed("unreachable", f"{self._where} cannot be used: {text}.")
         return Failed("other", f"PostgreSQL says: {text}.")

@@ -17,7 +17,7 @@ Kind = Literal["syntax", "statement", "table", "column", "function", "type", "op
 KINDS: tuple[Kind, ...] = get_args(Kind)
 NEAR = 3  # names that a refusal proposes
 ALIKE = 60  # of 100: from here on a name is near
-FUNCTIONS_ALIKE = 72  # names of functions are short
+FUNCTIONS_ALIKE = 80  # names of functions are short
 
 _INSTEAD: dict[Dialect, dict[str, str]] = {
     "sqlite": {

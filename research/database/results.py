@@ -16,7 +16,9 @@ from research.trouble import concealed
 
 Value = None | bool | int | float | str
 Type = Literal["integer", "number", "text", "boolean", "date", "datetime", "bytes", "empty"]
-Cause = Literal["timeout", "refused", "table", "column", "size", "address", "unreachable", "other"]
+Cause = Literal[
+    "timeout", "refused", "table", "column", "value", "size", "address", "unreachable", "other"
+]
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?")  # fmt: skip

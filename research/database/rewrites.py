@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
+from research.database.allowed import Dialect
 from research.database.refusals import Bounds, Refused, within
 
 MEMBER = 2_000  # characters of one text that is gathered: as many as are shown of a cell
@@ -30,7 +31,7 @@ Columns = Callable[[exp.Table], Collection[str] | None]
 """The columns of a table of the schema; None for anything else."""
 
 
-def plainer(tree: exp.Expr, columns: Columns, bounds: Bounds) -> None:
+def plainer(tree: exp.Expr, columns: Columns, dialect: Dialect, bounds: Bounds) -> None:
     """Says in listed words what can be.
 
     Raises:
@@ -41,6 +42,10 @@ def plainer(tree: exp.Expr, columns: Columns, bounds: Bounds) -> None:
         if not select.expressions and isinstance(select.parent, exp.Exists):
             select.set("expressions", [exp.Literal.number(1)])
         _alone(select)
+    if dialect == "sqlite":  # which has no such functions
+        for values in list(tree.find_all(exp.Values)):
+            _part(values)
+        return
     for table in list(tree.find_all(exp.Table)):
         if isinstance(table.this, _SERIES):
             table.replace(_values(_series(table.this, bounds), table.args.get("alias"), "generate_series"))  # fmt: skip
@@ -105,6 +110,18 @@ def _values(values: list[exp.Expr], alias: exp.Expr | None, name: str) -> exp.Va
         expressions=[exp.Tuple(expressions=[value]) for value in values],
         alias=exp.TableAlias(this=called, columns=[column.copy() for column in own]),
     )
+
+
+def _part(values: exp.Values) -> None:
+    """VALUES whose columns have names become a WITH part: SQLite has no other words for the names."""
+    alias = values.args.get("alias")
+    if not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
+        return
+    listed = exp.Values(expressions=values.expressions, alias=exp.TableAlias(this=exp.to_identifier("listed")))  # fmt: skip
+    part = exp.CTE(this=exp.select("*").from_(listed), alias=alias.copy())
+    whole = exp.select("*").from_(exp.Table(this=alias.this.copy()))
+    whole.set("with_", exp.With(expressions=[part]))
+    values.replace(exp.Subquery(this=whole, alias=exp.TableAlias(this=alias.this.copy())))
 
 
 def shorter(tree: exp.Expr) -> exp.Expr:

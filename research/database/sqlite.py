@@ -210,6 +210,8 @@ class SQLite:
             return Failed("column", f"{text}.")
         if "no such table" in text:
             return Failed("table", f"{text}.")
+        if "integer overflow" in text:
+            return Failed("value", f"A whole number grows too large here: {text}. Use TOTAL in place of SUM, or CAST(… AS REAL).")  # fmt: skip
         if isinstance(error, MemoryError) or any(word in text for word in ("too big", "out of memory", "too many", "too large", "overflow", "user-defined function", "too long")):  # fmt: skip
             return Failed("size", f"A value or the statement is too large here: {text}. Choose fewer or shorter columns.")  # fmt: skip
         if "unable to open" in text or "not a database" in text or "malformed" in text:

@@ -342,6 +342,72 @@ def test_a_function_of_another_engine_is_answered_with_what_this_one_has() -> No
     )
 
 
+@pytest.mark.parametrize("name", ["故宫博物院", "New York City", "it's", 'say "hi"', "secret", "visitors"])  # fmt: skip
+def test_a_name_in_double_quotes_that_is_no_column_is_a_text_to_sqlite(name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    text = exp.Literal.string(name).sql("sqlite")
+    query = passed(f"SELECT gid FROM a_sight WHERE name = {quoted} OR city IN ({quoted}, 'x')")
+    assert f"name = {text} OR city IN ({text}, 'x')" in query.text
+    assert ("a_sight", "name", name) in query.filters
+
+
+def test_a_name_in_double_quotes_that_is_a_column_or_an_alias_stays_one() -> None:
+    text = passed('SELECT "Name", score AS "Its score" FROM a_sight WHERE "City" = "x" ORDER BY "Its score"').text  # fmt: skip
+    assert "\"City\" = 'x'" in text
+    assert 'ORDER BY "Its score"' in text
+    outer = 'SELECT 1 FROM a_sight a WHERE EXISTS (SELECT 1 FROM visit WHERE "city" = "level")'
+    assert '"city" = "level"' in passed(outer).text
+    assert refused('SELECT 1 FROM a_sight, visit WHERE "gid" = 1').near == ("a_sight.gid", "visit.gid")  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", ['SELECT name FROM a_sight ORDER BY "scroe"', 'SELECT "scroe", gid FROM a_sight', 'SELECT count(*) FROM a_sight GROUP BY "scroe"'])  # fmt: skip
+def test_a_mistaken_column_in_double_quotes_is_no_text_where_it_would_be_the_same_in_each_row(
+    sql: str,
+) -> None:
+    assert refused(sql).near == ("a_sight.score",)
+
+
+def test_postgresql_is_told_how_a_text_is_quoted() -> None:
+    error = refused('SELECT gid FROM a_sight WHERE name = "New York City"', "postgres")
+    assert error.message == (
+        "There is no column 'New York City' in the tables of this statement;"
+        " texts stand in single quotes: 'New York City'."
+    )
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_a_refusal_proposes_is_not_refused(dialect: Dialect) -> None:
+    series = refused("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r", dialect)  # fmt: skip
+    values = refused("SELECT column1 FROM (VALUES (1), (2)) AS v", dialect)
+    for message in (series.message, values.message):
+        proposed = message[message.index("(VALUES") :].rstrip(".")
+        assert passed(f"SELECT * FROM {proposed}", dialect).tables == ()
+        assert passed(f"SELECT count(*) FROM visit CROSS JOIN {proposed}", dialect).tables == ("visit",)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dialect", "written", "told"),
+    [
+        ("sqlite", "json_group_array(name)", "function json_group_array()"),
+        ("sqlite", "JSON_EXTRACT(name, '$.a')", "function json_extract()"),
+        ("sqlite", "char(65)", "function char()"),
+        ("sqlite", "random()", "function random()"),
+        ("sqlite", "name REGEXP 'a'", "operator REGEXP is"),
+        ("sqlite", "name ->> 'a'", "operator ->> is"),
+        ("postgres", "json_agg(name)", "function json_agg()"),
+        ("postgres", "lpad(name, 3)", "function lpad()"),
+        ("postgres", "version()", "function version()"),
+        ("postgres", "name ~ 'a'", "operator ~ is"),
+        ("postgres", "name ~* 'a'", "operator ~* is"),
+        ("postgres", "name SIMILAR TO 'a'", "operator SIMILAR TO is"),
+    ],
+)
+def test_what_is_refused_is_called_as_it_was_written(
+    dialect: Dialect, written: str, told: str
+) -> None:
+    assert told in refused(f"SELECT {written} FROM a_sight", dialect).message
+
+
 @pytest.mark.parametrize(
     ("sql", "kind"),
     [

@@ -78,6 +78,7 @@ def test_a_long_statement_ends_at_its_deadline(scenic: Path) -> None:
         ("attach ':memory:' as y", "refused"),
         ("select nosuch from a_sight", "column"),
         ("select 1 from nosuch", "table"),
+        ("select sum(gid + 9223372036854775000) from a_sight", "value"),
         ("select 1; select 2", "refused"),
         ("select replace('aaaaaaaaaa', 'a', '" + "x" * 14_000 + "') || replace('aaaaaaaaaa', 'a', 'b')", "rows"),
         ("selec", "other"),
@@ -92,6 +93,24 @@ def test_what_an_engine_refuses_is_told_apart(scenic: Path, sql: str, cause: str
         assert failed.cause == cause
     else:
         assert cause == "rows"
+
+
+def test_a_number_that_grows_too_large_is_not_told_as_too_many_columns(database: Database) -> None:
+    with pytest.raises(Failed) as caught:
+        run(database, "SELECT sum(gid + 9223372036854775000) FROM a_sight")
+    assert "integer overflow" in caught.value.message and "TOTAL" in caught.value.message
+    assert "columns" not in caught.value.message
+    sql = "SELECT total(gid + 9223372036854775000) > 1 FROM a_sight"
+    assert run(database, sql).rows == ((1,),)
+
+
+def test_values_with_names_for_their_columns_are_read(database: Database) -> None:
+    sql = (
+        "SELECT s.y, count(v.id) AS n FROM (VALUES (2021), (2030)) AS s(y) "
+        "LEFT JOIN visit v ON v.year = s.y GROUP BY s.y ORDER BY s.y"
+    )
+    assert run(database, sql).rows == ((2021, 50), (2030, 0))
+    assert run(database, "SELECT count(*) FROM (VALUES (1), (2)) AS t(a)").rows == ((2,),)
 
 
 def test_counting_a_part_of_the_statement_is_no_forbidden_read(database: Database) -> None:
