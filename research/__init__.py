@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from research.export.rows import table as rows_table
     from research.export.sketch import mapped as mapped_places
     from research.export.sketch import sketch_svg
+    from research.library.documents import LIMITS as FILE_LIMITS
     from research.library.documents import SUFFIXES
     from research.library.index import Hit, Library
     from research.library.intake import Intake
@@ -130,6 +131,7 @@ if TYPE_CHECKING:
     from research.urls import url_identity
 
 __all__ = [
+    "FILE_LIMITS",
     "MAX_QUESTION",
     "REPORT_FORMATS",
     "SUFFIXES",
@@ -279,6 +281,7 @@ _HOMES = {
     "HistoryTurn": "runs.history",
     "SentenceMove": "evidence.comparing",
     "compare": "evidence.comparing",
+    "FILE_LIMITS": "library.documents",
     "REPORT_FORMATS": "export.formats",
     "SUFFIXES": "library.documents",
     "SUPPORT_ACCURACY": "evidence.support",
@@ -369,6 +372,7 @@ _HOMES = {
     "url_identity": "urls",
 }
 _OWN_NAMES = {
+    "FILE_LIMITS": "LIMITS",
     "REPORT_FORMATS": "FORMATS",
     "SUPPORT_ACCURACY": "ACCURACY",
     "answer_tables_csv": "tables_csv",

@@ -12,12 +12,22 @@ from pages.parts import login, trouble
 from pages.parts.library_shown import file_name
 from pages.parts.safe import plain
 from pages.parts.words import number, t
-from research import SUFFIXES, Intake, Library, runs
+from research import FILE_LIMITS, SUFFIXES, Intake, Library, runs
 
 POLL = 0.5  # seconds between looks at files that are being read
 AT_ONCE = 0.4  # seconds in which a few small files are read: no progress is shown for them
 LISTED = 12  # names of files that were not read, for each reason
-SIZE = 50  # MB that a file may have
+OVER = {
+    "size": "over.size",
+    "characters": "over.characters",
+    "pages": "over.pages",
+    "rows": "over.rows",
+    "cells": "over.cells",
+    "unpacked": "over.unpacked",
+    "page": "over.page",
+    "depth": "over.depth",
+}
+REMEDIES = {"page": "remedy.page", "depth": "remedy.depth"}  # where to split the file is none
 
 
 def draw(library: Library, *, shared: bool) -> None:
@@ -29,7 +39,7 @@ def draw(library: Library, *, shared: bool) -> None:
         key=f"files_{lot}",
         on_change=_taken(f"files_{lot}"),
     )
-    st.caption(t("library.types", types=plain(" ".join(SUFFIXES)), size=SIZE))
+    st.caption(t("library.types", types=plain(" ".join(SUFFIXES)), limit=limit()))
     label = "library.more_ways" if shared else "library.more_ways_local"
     with st.expander(t(label), key="more_ways", icon=":material/folder_open:"):
         st.file_uploader(
@@ -45,6 +55,12 @@ def draw(library: Library, *, shared: bool) -> None:
     with st.container(key="intake"):
         _intakes(library)
     _unread(library)
+
+
+def limit() -> str:
+    """What a file may have, in the words of its page and of what is refused."""
+    size, characters = (number(FILE_LIMITS[name]) for name in ("size", "characters"))
+    return t("library.limit", size=size, characters=characters)
 
 
 def _taken(key: str) -> Callable[[], None]:
@@ -153,14 +169,13 @@ def _unread(library: Library) -> None:
     found, total = library.unread(owner, limit=2_000)
     if not found:
         return
-    groups: dict[str, list[str]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for item in found:
-        groups.setdefault(item.outcome, []).append(file_name(item.name))
+        groups.setdefault((item.outcome, item.limit), []).append(file_name(item.name))
     title = t("unread.title", n=number(total))
     with st.expander(title, key="unread", icon=":material/error_outline:", expanded=True):
-        for outcome, names in groups.items():
-            reason = f"**{t(f'unread.{outcome}')}** ({number(len(names))})"
-            st.markdown(f"{reason}  \n{t(f'remedy.{outcome}')}")
+        for (outcome, over), names in groups.items():
+            st.markdown(f"{_reason(outcome, over, len(names))}  \n{_remedy(outcome, over)}")
             shown = [plain(name, 80) for name in names[:LISTED]]
             if len(names) > LISTED:
                 shown.append(t("unread.more", n=number(len(names) - LISTED)))
@@ -168,6 +183,18 @@ def _unread(library: Library) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(t("unread.dismiss"), key="dismiss_unread", on_click=_dismiss)
             st.caption(t("unread.kept"), width="content")
+
+
+def _reason(outcome: str, over: str, count: int) -> str:
+    """Why files could not be read, with the limit that they are over."""
+    words = [f"**{t(f'unread.{outcome}')}**"]
+    if over in OVER:
+        words.append(t(OVER[over], n=number(FILE_LIMITS.get(over, 0))))
+    return f"{' — '.join(words)} ({number(count)})"
+
+
+def _remedy(outcome: str, over: str) -> str:
+    return t(REMEDIES.get(over, f"remedy.{outcome}"), limit=limit())
 
 
 def _dismiss() -> None:

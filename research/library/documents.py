@@ -23,10 +23,14 @@ from pathlib import Path, PurePosixPath
 from lxml import etree
 
 from research.library.formats import (
+    MAX_CELLS,
     MAX_CHARACTERS,
+    MAX_DEPTH,
     MAX_PAGES,
     MAX_ROWS,
+    MAX_UNPACKED,
     Draft,
+    Limit,
     Piece,
     Problem,
     Unreadable,
@@ -37,18 +41,22 @@ from research.library.formats import (
     read_pdf,
     read_tsv,
     read_xlsx,
+    too_deep,
+    too_long,
 )
 from research.library.markup import read_html, read_md, read_txt, web_address
 from research.records import Language, Record
 from research.text import language
 
 __all__ = [
+    "LIMITS",
     "MAX_BYTES",
     "MAX_CHARACTERS",
     "MAX_PAGES",
     "MAX_ROWS",
     "SUFFIXES",
     "Document",
+    "Limit",
     "Problem",
     "Section",
     "Unreadable",
@@ -57,7 +65,18 @@ __all__ = [
     "walk",
 ]
 
-MAX_BYTES = 50 * 1024 * 1024
+MB = 1024 * 1024
+MAX_BYTES = 50 * MB
+# What a file may have; sizes in MB.
+LIMITS: dict[Limit, int] = {
+    "size": MAX_BYTES // MB,
+    "characters": MAX_CHARACTERS,
+    "pages": MAX_PAGES,
+    "rows": MAX_ROWS,
+    "cells": MAX_CELLS,
+    "unpacked": MAX_UNPACKED // MB,
+    "depth": MAX_DEPTH,
+}
 
 # `warnings.catch_warnings` changes the whole process: two at once restore each other's filters.
 _ONE_AT_A_TIME = threading.Lock()
@@ -101,16 +120,15 @@ def read(name: str, data: bytes) -> Document:
         what = f"{suffix} files" if suffix else "Files without a suffix"
         raise Unreadable("unsupported", f"{what} cannot be read; accepted: {' '.join(SUFFIXES)}.")
     if len(data) > MAX_BYTES:
-        raise Unreadable("too large", f"The file is larger than {MAX_BYTES // 1024**2} MiB.")
+        detail = f"The file is larger than {LIMITS['size']} MB; split it."
+        raise Unreadable("too large", detail, "size")
     draft = _parse(suffix, data) if data.strip() else Draft()
     title = one_line(draft.title) or one_line(path.stem) or "untitled"
     text, sections = _tile(draft.pieces, title)
     if not text.strip():
         raise Unreadable("empty", "The file holds no text.")
     if len(text) > MAX_CHARACTERS:
-        raise Unreadable(
-            "too large", f"The file holds over {MAX_CHARACTERS:,} characters; split it."
-        )
+        raise too_long()
     return Document(
         name=name.encode("utf-8", "replace").decode(),
         title=title,
@@ -189,6 +207,8 @@ def _parse(suffix: str, data: bytes) -> Draft:
             warnings.simplefilter("ignore")
             return _READERS[suffix](data)
     except _parser_errors() as error:
+        if "Excessive depth" in str(error):  # as libxml2 calls it
+            raise too_deep() from error
         kind = suffix[1:].upper()
         detail = f"The file is damaged or no {kind} file; open it, save it anew and try again."
         raise Unreadable("unreadable", detail) from error

@@ -30,9 +30,13 @@ MAX_CHARACTERS = 5_000_000
 MAX_ROWS = 100_000
 MAX_UNPACKED = 200 * 1024 * 1024  # bytes a zip container may claim to hold
 MAX_CELLS = 10_000_000  # cells a spreadsheet may span, blank ones included
+MAX_DEPTH = 256  # elements in each other, of which libxml2 reads no more
 ROWS_PER_SECTION = 50
 
 Problem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "too large"]
+# The limit that a file is over: of its size, its text, the pages of a PDF, the rows of a table, the
+# cells of a sheet, what a container unpacks to, what one page of a PDF draws, how deep it is nested.
+Limit = Literal["", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth"]
 
 _UNSEEN = "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
@@ -42,12 +46,26 @@ for _name in ("pypdf", "trafilatura"):
 
 
 class Unreadable(Exception):
-    """A file that gives no text. `detail`, also the message, is one line for its owner."""
+    """A file that gives no text. `detail`, also the message, is one line for its owner; `limit` is
+    the limit that it is over, if that is why."""
 
-    def __init__(self, problem: Problem, detail: str) -> None:
+    def __init__(self, problem: Problem, detail: str, limit: Limit = "") -> None:
         self.problem: Problem = problem
+        self.limit: Limit = limit
         self.detail = one_line(detail, 300)
         super().__init__(self.detail)
+
+
+def too_long() -> Unreadable:
+    """That a file has more text than is taken in."""
+    detail = f"The file holds more than {MAX_CHARACTERS:,} characters of text; split it."
+    return Unreadable("too large", detail, "characters")
+
+
+def too_deep() -> Unreadable:
+    """That the elements of a page or a document lie too deep in each other."""
+    detail = f"It is nested more than {MAX_DEPTH} levels deep; save it as PDF or plain text."
+    return Unreadable("unreadable", detail, "depth")
 
 
 class Piece(NamedTuple):
@@ -214,10 +232,15 @@ def _add_rows(draft: Draft, rows: Iterable[Sequence[str]], path: tuple[str, ...]
         return
     names = [one_line(name) for name in header]
     lines: list[str] = []
+    size = 0
     for row in filled:
         lines.append(_labelled(names, row))
+        size += len(lines[-1])
+        if size > MAX_CHARACTERS:
+            raise too_long()
         if len(lines) > MAX_ROWS:
-            raise Unreadable("too large", f"The table has more than {MAX_ROWS:,} rows; split it.")
+            detail = f"The table has more than {MAX_ROWS:,} rows; split it."
+            raise Unreadable("too large", detail, "rows")
     for at in range(0, len(lines), ROWS_PER_SECTION):
         part = lines[at : at + ROWS_PER_SECTION]
         draft.pieces.append(Piece("\n".join(part), (*path, f"{at + 1}–{at + len(part)}")))
@@ -258,7 +281,8 @@ def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
     for row in sheet.iter_rows(values_only=True):
         cells += len(row) + 1
         if cells > MAX_CELLS:
-            raise Unreadable("too large", "A sheet of the workbook spans too many cells; split it.")
+            detail = f"A sheet of the workbook spans more than {MAX_CELLS:,} cells; split it."
+            raise Unreadable("too large", detail, "cells")
         yield [_cell(value) for value in row]
 
 
@@ -293,7 +317,7 @@ def check_container(data: bytes, what: str) -> None:
         raise Unreadable("encrypted", f"The {what} is protected with a password; save it without.")
     if sum(member.file_size for member in members) > MAX_UNPACKED:
         limit = MAX_UNPACKED // 1024**2
-        raise Unreadable("too large", f"The {what} unpacks to more than {limit} MiB.")
+        raise Unreadable("too large", f"The {what} unpacks to more than {limit} MB.", "unpacked")
 
 
 # Word
@@ -454,6 +478,17 @@ def _outline(reader: pypdf.PdfReader) -> dict[int, str]:
     return chapters
 
 
+def _drawn(page: pypdf.PageObject, number: int) -> str:
+    """The text of a page, whose drawing may unpack to far more than the file has bytes."""
+    from pypdf.errors import LimitReachedError
+
+    try:
+        return page.extract_text()
+    except LimitReachedError as error:
+        detail = f"Page {number:,} of the PDF draws more than can be read; leave it out."
+        raise Unreadable("too large", detail, "page") from error
+
+
 def read_pdf(data: bytes) -> Draft:
     """A PDF: one piece per page, lines joined that the layout broke inside a sentence."""
     import pypdf
@@ -468,19 +503,18 @@ def read_pdf(data: bytes) -> Draft:
     except DependencyError as error:  # a cipher that is not installed
         raise locked from error
     if total > MAX_PAGES:
-        raise Unreadable(
-            "too large", f"The PDF has {total:,} pages; at most {MAX_PAGES:,} are read."
-        )
+        detail = f"The PDF has {total:,} pages; at most {MAX_PAGES:,} are read. Split it."
+        raise Unreadable("too large", detail, "pages")
     draft = Draft(title=_own_title(reader))
     chapters = _chapters(reader)
     size = 0
-    for number, page in enumerate(reader.pages):
-        text = clean(unwrapped(page.extract_text()))
+    for number, page in enumerate(reader.pages, 1):
+        text = clean(unwrapped(_drawn(page, number)))
         size += len(text)
         if size > MAX_CHARACTERS:
-            break  # the reader of the draft refuses it
-        chapter = chapters.get(number)
-        draft.pieces.append(Piece(text, (chapter,) if chapter else (), page=number + 1))
+            raise too_long()
+        chapter = chapters.get(number - 1)
+        draft.pieces.append(Piece(text, (chapter,) if chapter else (), page=number))
     whole = next((piece.text for piece in draft.pieces if piece.text), "")
     if not whole:
         raise Unreadable("no text layer", "The PDF holds pictures of pages, no text; OCR it first.")

@@ -26,6 +26,7 @@ from research.library.formats import (
     one_line,
     parse_date,
     table_lines,
+    too_deep,
     unwrapped,
     visible,
 )
@@ -81,7 +82,8 @@ _FULL_WIDTH = f"[{HAN}\u3000-\u303f\uff00-\uffef]"
 _SOFT_BREAK = "\x1f"  # cannot occur otherwise: the text was cleaned and no entity makes it
 
 
-_MARKDOWN = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
+_NESTED = 100  # blocks in each other; what lies deeper is left out without a word
+_MARKDOWN = MarkdownIt("commonmark", {"maxNesting": _NESTED}).enable(["table", "strikethrough"])
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -135,6 +137,8 @@ def _add_markdown(draft: Draft, markdown: str) -> None:
     rows: list[list[str]] = []
     opened = ""  # the tag that the next inline token fills
     for token in _MARKDOWN.parse(markdown):
+        if token.type in ("blockquote_open", "list_item_open") and token.level >= _NESTED - 1:
+            raise too_deep()
         if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
             opened = token.tag
         elif token.type == "tr_open":
@@ -145,7 +149,7 @@ def _add_markdown(draft: Draft, markdown: str) -> None:
         elif token.type in ("fence", "code_block"):
             draft.body(token.content)
         elif token.type == "html_block":
-            draft.body(_flat(lxml.html.fromstring(f"<div>{token.content}</div>")))
+            draft.body(_flat(_tree(f"<div>{token.content}</div>")))
         elif token.type == "inline" and opened in ("th", "td"):
             rows[-1].append(_inline(token))
         elif token.type == "inline" and opened != "p":
@@ -191,6 +195,19 @@ def _decode_html(data: bytes) -> str:
         return decode(data)
     except Unreadable:
         return checked(data.decode("cp1252", "replace"))
+
+
+def _tree(text: str) -> Any:
+    """The tree of a page or a piece of one.
+
+    Raises:
+        Unreadable: it is nested so deep that the parser has left out the rest.
+    """
+    parser = lxml.html.HTMLParser()
+    tree = lxml.html.document_fromstring(text, parser=parser)
+    if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
+        raise too_deep()
+    return tree
 
 
 def _flat(root: Any) -> str:
@@ -286,7 +303,7 @@ def read_html(data: bytes) -> Draft:
 
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", visible(_decode_html(data)))
     try:
-        tree = lxml.html.document_fromstring(text)
+        tree = _tree(text)
     except etree.ParserError:
         return Draft()
     draft = _page_facts(tree)

@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Literal
 
 from research.library.bin import NEW_ID
-from research.library.documents import Document, Unreadable, read
+from research.library.documents import Document, Limit, Unreadable, read
 from research.library.listing import kind_of
 from research.library.names import aliases_of, name_key, title_names
 from research.library.passages import split
@@ -27,7 +27,8 @@ OPENING = 160  # characters of a document that stand for it
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of one file: `outcome` is a success or the problem, `detail` one clear line."""
+    """What became of one file: `outcome` is a success or the problem, `detail` one clear line, `limit`
+    the limit that it is over."""
 
     name: str
     outcome: Literal[
@@ -44,6 +45,7 @@ class Added:
     ]
     passages: int = 0
     detail: str = ""
+    limit: Limit = ""
 
     @property
     def ok(self) -> bool:
@@ -101,7 +103,7 @@ def prepare(name: str, data: bytes, known: str) -> Added | Prepared:
     try:
         document = read(name, data)
     except Unreadable as error:
-        return Added(name, error.problem, detail=str(error))
+        return Added(name, error.problem, detail=str(error), limit=error.limit)
     passages: list[tuple[object, ...]] = []
     opening = " ".join(dict.fromkeys(significant(tokens(_opening(document)))))
     title = _terms(document.title)

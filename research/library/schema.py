@@ -77,4 +77,8 @@ MIGRATIONS = (
         who text not null, name text not null, outcome text not null, detail text not null,
         seen text not null, primary key(who, name));
     """,
+    # Which limit a file is over that could not be read.
+    """
+    alter table unread add column "limit" text not null default '';
+    """,
 )

@@ -25,6 +25,7 @@ class Unread:
     outcome: str
     detail: str
     seen: datetime
+    limit: str = ""  # that the file is over
 
 
 def news(db: Database, who: str, outcomes: Iterable[Added]) -> bool:
@@ -45,8 +46,9 @@ def note(connection: sqlite3.Connection, who: str, outcomes: Iterable[Added]) ->
             failed += 1
             now = datetime.now(UTC).isoformat()
             connection.execute(
-                "insert or replace into unread values(?,?,?,?,?)",
-                (who, item.name, item.outcome, item.detail, now),
+                'insert or replace into unread(who, name, outcome, detail, seen, "limit") '
+                "values(?,?,?,?,?,?)",
+                (who, item.name, item.outcome, item.detail, now, item.limit),
             )
     if failed:
         connection.execute(
@@ -59,10 +61,12 @@ def note(connection: sqlite3.Connection, who: str, outcomes: Iterable[Added]) ->
 def listed(db: Database, who: str, limit: int) -> tuple[list[Unread], int]:
     found: list[Any] = db.read("select count(*) from unread where who=?", (who,))
     rows: list[Any] = db.read(
-        "select name, outcome, detail, seen from unread where who=? order by seen desc, name limit ?",
+        'select name, outcome, detail, seen, "limit" from unread where who=? '
+        "order by seen desc, name limit ?",
         (who, limit),
     )
-    return [Unread(r[0], r[1], r[2], datetime.fromisoformat(r[3])) for r in rows], found[0][0]
+    out = [Unread(r[0], r[1], r[2], datetime.fromisoformat(r[3]), r[4]) for r in rows]
+    return out, found[0][0]
 
 
 def dismiss(connection: sqlite3.Connection, who: str, name: str | None) -> None:

@@ -29,13 +29,25 @@ from research.library.documents import SUFFIXES, Document, Problem, Unreadable, 
 
 
 def problem(name: str, data: bytes) -> Problem:
+    return refused(name, data).problem
+
+
+def refused(name: str, data: bytes) -> Unreadable:
     with pytest.raises(Unreadable) as caught:
         read(name, data)
     message = str(caught.value)
     assert message == caught.value.detail
     assert 0 < len(message) <= 300
     assert "\n" not in message
-    return caught.value.problem
+    return caught.value
+
+
+def over(name: str, data: bytes) -> str:
+    """The limit that a file is over, which is named by its value."""
+    found = refused(name, data)
+    if found.limit in documents.LIMITS:
+        assert f"{documents.LIMITS[found.limit]:,}" in found.detail
+    return found.limit
 
 
 def tiled(document: Document) -> Document:
@@ -214,6 +226,29 @@ def test_a_file_above_the_limits_is_too_large(monkeypatch: pytest.MonkeyPatch) -
     assert problem("a.txt", b"word " * (documents.MAX_CHARACTERS // 5 + 1)) == "too large"
     rows = b"a,b\n" + b"1,2\n" * (documents.MAX_ROWS + 1)
     assert problem("a.csv", rows) == "too large"
+
+
+def test_what_is_over_a_limit_names_it() -> None:
+    assert over("a.txt", b"x" * (documents.MAX_BYTES + 1)) == "size"
+    assert over("a.md", b"word " * (documents.MAX_CHARACTERS // 5 + 1)) == "characters"
+    assert over("a.csv", b"a,b\n" + b"1,2\n" * (documents.MAX_ROWS + 1)) == "rows"
+    names = ",".join(f"{n:0200}" for n in range(50))
+    wide = f"{names}\n" + f"{','.join('1' * 50)}\n" * 1_000
+    assert over("wide.csv", wide.encode()) == "characters"  # 150 kB, 10 MB once each is named
+
+
+@pytest.mark.parametrize("depth", [300, 5_000])
+def test_what_is_nested_too_deep_says_so_instead_of_losing_its_text(depth: int) -> None:
+    deep = "<div>" * depth + "<p>Deep down.</p>" + "</div>" * depth + "<p>After it.</p>"
+    assert over("a.html", f"<html><body><p>Before.</p>{deep}</body></html>".encode()) == "depth"
+    assert over("a.md", f"Before.\n\n{deep}\n".encode()) == "depth"
+    assert over("b.md", ("> " * depth + "Deep down.\n").encode()) == "depth"
+
+
+def test_what_is_nested_as_pages_are_is_read() -> None:
+    deep = "<div>" * 200 + "<p>Deep down, there is a sentence.</p>" + "</div>" * 200
+    assert "Deep down" in text("a.html", f"<html><body>{deep}</body></html>").text
+    assert "Deep down" in text("a.md", "> " * 90 + "Deep down.\n").text
 
 
 def test_every_problem_is_a_known_word() -> None:
@@ -545,6 +580,28 @@ def test_a_broken_outline_or_title_costs_a_pdf_nothing_else() -> None:
 
 def test_a_scanned_pdf_has_no_text_layer() -> None:
     assert problem("scan.pdf", make_pdf([], [])) == "no text layer"
+
+
+def drawing(content: bytes) -> bytes:
+    """A PDF of one page, which draws this."""
+    writer = pypdf.PdfWriter()
+    page = writer.add_blank_page(600, 800)
+    fonts = DictionaryObject({NameObject("/F1"): writer._add_object(english_font())})
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    stream = DecodedStreamObject()
+    stream.set_data(content)
+    page[NameObject("/Contents")] = writer._add_object(stream.flate_encode())
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def test_a_page_with_an_enormous_text_is_too_large_and_no_picture() -> None:
+    line = b"(" + b"word " * 20_000 + b") Tj T*\n"
+    much = b"BT /F1 12 Tf 14 TL 50 700 Td\n" + line * 51 + b"ET"
+    assert over("much.pdf", drawing(much)) == "characters"
+    assert over("more.pdf", drawing(much + b" " * 80_000_000)) == "page"
+    assert over("some.pdf", make_pdf(["Text."]) + b"%" * documents.MAX_BYTES) == "size"
 
 
 def test_a_pdf_of_too_many_pages_is_too_large() -> None:

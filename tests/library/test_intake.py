@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from research.library import bin, index, intake
+from research.library.documents import MAX_CHARACTERS
 from research.library.index import Library
 from research.library.intake import offered, safe_name, too_much
 from research.library.listing import Wanted
@@ -185,6 +186,24 @@ def test_what_was_removed_is_gone_after_some_days(library: Library, path: Path) 
         db.commit()
     again = Library(path)
     assert again.removed() == ([], 0)
+    again.close()
+
+
+def test_which_limit_a_file_is_over_is_remembered(path: Path) -> None:
+    old = Database(path, MIGRATIONS[:2])
+    with old.write() as db:
+        db.execute(
+            "insert into unread values('local', 'old.txt', 'too large', 'Too large.', '2026-11-20')"
+        )
+    old.close()
+    library = Library(path)
+    much = b"word " * (MAX_CHARACTERS // 5 + 1)
+    [added] = library.add([("new.txt", much)])
+    assert (added.outcome, added.limit) == ("too large", "characters")
+    library.close()
+    again = Library(path)
+    found = {item.name: item.limit for item in again.unread()[0]}
+    assert found == {"old.txt": "", "new.txt": "characters"}
     again.close()
 
 

@@ -109,6 +109,27 @@ def test_a_file_that_cannot_be_used_is_told_with_the_reason_and_harms_no_other(
     assert own(visitor) == ["tower.md"]
 
 
+@pytest.mark.parametrize(
+    ("locale", "limit", "over", "deep"),
+    [
+        ("en-US", "Each file may have up to 50 MB and 5,000,000 characters of text.",
+         "more than 5,000,000 characters of text", "nested more than 256 levels deep"),
+        ("zh-CN", "每个文件最大 50 MB，文字最多 5,000,000 个字符。", "文字超过 5,000,000 个字符",
+         "嵌套超过 256 层"),
+    ],
+)  # fmt: skip
+def test_the_limit_of_a_file_is_the_same_where_it_is_added_and_where_it_is_refused(
+    visit: Visit, locale: str, limit: str, over: str, deep: str
+) -> None:
+    visitor = visit("library", locale=locale)
+    assert visitor.words.count(limit) == 1
+    page = b"<html><body>" + b"<div>" * 400 + b"<p>Deep down.</p></body></html>"
+    upload(visitor, ("much.txt", b"word " * 1_880_000), ("deep.html", page))
+    assert visitor.words.count(limit) == 2
+    assert over in visitor.words and "much.txt" in visitor.words
+    assert deep in visitor.words and "deep.html" in visitor.words
+
+
 def test_what_was_not_read_is_told_until_it_is_added_or_put_away(visit: Visit) -> None:
     upload(visit("library"), ("a.txt", b""), ("b.txt", b""))
     visitor = visit("library")  # a refresh
