@@ -130,8 +130,9 @@ def canonical_url(url: str) -> str:
 
     Scheme and host are lower-case; the default port, the fragment (save `#!`, which names a page)
     and tracking parameters are gone; a bare host gets its slash, and several slashes at the end of
-    the path are one. Credentials, white space and control characters make an address unusable.
-    Characters that have no place in an address, and invisible ones, are percent-encoded.
+    the path are one. Credentials, control characters and line ends make an address unusable. Blanks
+    within it, other characters that have no place in an address, and invisible ones are
+    percent-encoded; blanks around it are no part of it.
 
     Of a page that only leads to the address in it (google.com/url?q=…, a cache of AMP) that address
     is taken, if it is a plain one itself. A redirect that does not tell its target stays as it is,
@@ -153,8 +154,9 @@ def wraps(url: str) -> bool:
 
 def _plain(url: str) -> str:
     """The address in its canonical form, whatever it wraps."""
-    if any(unicodedata.category(char) in ("Cc", "Cs", "Zs", "Zl", "Zp") for char in url):
+    if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in url):
         return ""
+    url = url.strip()
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -200,9 +202,7 @@ def _parameter(query: str, names: tuple[str, ...]) -> str:
     pairs = (pair.partition("=") for pair in query.split("&"))
     values = {value for name, _, value in pairs if value and name in names}
     try:
-        return (
-            unquote(values.pop(), errors="strict").replace(" ", "%20") if len(values) == 1 else ""
-        )
+        return unquote(values.pop(), errors="strict") if len(values) == 1 else ""
     except UnicodeDecodeError:
         return ""
 
@@ -251,9 +251,16 @@ def _kept(query: str) -> Iterator[str]:
 
 
 def _safe(rest: str) -> str:
-    """Percent-encodes what RFC 3986 forbids and what cannot be seen (joiners, direction marks)."""
-    rest = _UNSAFE.sub(lambda match: quote(match[0]), rest)
-    return "".join(quote(char) if unicodedata.category(char) == "Cf" else char for char in rest)
+    """Percent-encodes what RFC 3986 forbids and what cannot be seen."""
+    return unseen_encoded(_UNSAFE.sub(lambda match: quote(match[0]), rest))
+
+
+def unseen_encoded(address: str) -> str:
+    """An address with its blanks, joiners and direction marks percent-encoded."""
+    unseen = ("Cf", "Zs")
+    return "".join(
+        quote(char) if unicodedata.category(char) in unseen else char for char in address
+    )
 
 
 @lru_cache(20_000)

@@ -56,10 +56,13 @@ def test_an_address_has_one_way_to_be_shown(url: str, shown: str) -> None:
         "https://[::1/",
         "https://[fe80::1%25eth0]/",
         "https://a℀b.example/",
-        " https://example.org/",
-        "https://example.org/a b",
-        "https://example.org/a\u3000b",
+        "https://exam ple.org/",
+        "https://example.org /a",
+        "https://example.org:80 /a",
+        "https: //example.org/",
+        "https://example.org/a\nb",
         "https://example.org/\n",
+        "https://example.org/a\u2028b",
         "java\tscript:alert(1)",
         "https://example.org/\x00",
         "https://example.org/\ud800",
@@ -68,6 +71,31 @@ def test_an_address_has_one_way_to_be_shown(url: str, shown: str) -> None:
 def test_anything_but_a_plain_web_address_is_unusable(url: str) -> None:
     assert canonical_url(url) == ""
     assert url_identity(url) == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (
+            "https://www.google.com/search?q=weather+in+San Francisco",
+            "https://www.google.com/search?q=weather+in+San%20Francisco",
+        ),
+        ("https://example.org/a b", "https://example.org/a%20b"),
+        ("https://example.org/a\u3000b", "https://example.org/a%E3%80%80b"),
+        (
+            "https://example.org/故宫\u00a0开放?q=时间 门票",
+            "https://example.org/故宫%C2%A0开放?q=时间%20门票",
+        ),
+        ("https://example.org/?utm_source=a b&q=c d", "https://example.org/?q=c%20d"),
+        ("https://example.org/#!a b", "https://example.org/#!a%20b"),
+        (" \u3000https://example.org/a\u00a0", "https://example.org/a"),
+        ("https://www.google.com/url?q=https://example.org/a b", "https://example.org/a%20b"),
+        ("https://www.google.com/url?q=https://example.org/a%20b", "https://example.org/a%20b"),
+    ],
+)
+def test_a_blank_is_encoded_and_loses_no_source(written: str, shown: str) -> None:
+    assert canonical_url(written) == shown
+    assert url_identity(written) == url_identity(shown) != ""
 
 
 def test_the_ways_to_write_one_address_have_one_identity() -> None:

@@ -15,7 +15,7 @@ from pydantic import field_validator
 from research.news.dates import LONGEST, Moment, read
 from research.news.windows import Window
 from research.records import Record
-from research.urls import without_www
+from research.urls import unseen_encoded, without_www
 from research.wire.plain import shortened, tidy
 
 HEADLINE = 300  # characters that a title keeps
@@ -78,16 +78,16 @@ def web_address(value: object, base: str = "") -> str:
     """An http(s) address that a stranger wrote, made whole; "" if it is none."""
     if not isinstance(value, str) or not value.strip() or len(value) > ADDRESS:
         return ""
-    value = value.strip()
-    if any(unicodedata.category(char) in ("Cc", "Cs", "Zs", "Zl", "Zp") for char in value):
+    value = unseen_encoded(value.strip())
+    if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in value):
         return ""
     try:
         if urlsplit(value).scheme and not urlsplit(value).netloc:
             return ""  # which joined to another address would become that
         address = urljoin(base, value)
         parts = urlsplit(address)
-        usable = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
-        usable = usable and parts.port != 0
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        usable = usable and not set("@%") & set(parts.netloc)  # a password, or what is no host
     except ValueError:
         return ""
     return address if usable and len(address) <= ADDRESS else ""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from research.news.article import Article, host
+from research.news.article import Article, host, web_address
 from research.news.dates import Moment
 from research.news.stories import stories
 from research.news.windows import Window
@@ -48,6 +48,22 @@ def test_a_date_stands_beside_its_providers_words(
     made = Article(title="T").dated(told, NOW)
     assert (made.published, made.day_only, made.published_text) == (published, day_only, kept)
     assert made.moment == (Moment(published, day_only) if published else None)
+
+
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [
+        ("https://example.org/a b?q=c d", "https://example.org/a%20b?q=c%20d"),
+        ("/新闻\u3000一.html", "https://example.org/新闻%E3%80%80一.html"),
+        (" https://example.org/a\n", "https://example.org/a"),
+        ("https://exam ple.org/a", ""),
+        ("https://example.org/a\nb", ""),
+    ],
+)
+def test_a_blank_in_an_address_is_encoded_and_in_a_host_makes_it_none(
+    told: str, address: str
+) -> None:
+    assert web_address(told, "https://example.org/feed") == address
 
 
 def test_when_it_was_seen_is_no_date_of_publication() -> None:

@@ -608,6 +608,7 @@ def test_no_citation_is_lost_for_its_title(title: Any, shown: str) -> None:
     [
         (f"{REDIRECT}AbC-1_2==", f"{REDIRECT}AbC-1_2==", True),
         ("https://www.google.com/search?q=weather+in+tokyo", "https://www.google.com/search?q=weather+in+tokyo", False),
+        ("https://www.google.com/search?q=weather+in+San Francisco", "https://www.google.com/search?q=weather+in+San%20Francisco", False),
         ("https://museum.example.org/a?utm_source=x", "https://museum.example.org/a", False),
         ("javascript:alert(1)", "", False),
         ("gs://bucket/file.pdf", "", False),
