@@ -248,11 +248,11 @@ def _values(database: Database) -> Values:
             if "TEXT" not in column.type.upper() and "CHAR" not in column.type.upper():
                 continue
             try:
-                found = database.values(table.name, column.name, few=FEW)
+                found = database.values(table, column.name, few=FEW)
             except Failed:
                 continue  # nothing is linked to this column then
             if found:
-                columns[table.name, column.name] = found
+                columns[table.called, column.name] = found
     return Values(columns)
 
 

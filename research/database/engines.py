@@ -65,7 +65,7 @@ class Database:
 
     def __init__(self, backend: Backend, schema: Schema, limits: Limits) -> None:
         self._backend = backend
-        self._names = schema.names()
+        self._catalogue = schema.catalogue()
         self.limits = limits
         self.schema = schema
         self.dialect = schema.dialect
@@ -77,7 +77,7 @@ class Database:
         Raises:
             Refused: it may not.
         """
-        return check(sql, self.dialect, self._names, rows=self.limits.rows)
+        return check(sql, self.dialect, self._catalogue, rows=self.limits.rows)
 
     def plan(self, query: Query) -> None:
         """Has the engine read a statement without running it.
@@ -104,19 +104,19 @@ class Database:
         have it. `= '杭州'` where the column says `杭州市` has no rows and is no error: this is how to
         tell it from "there are none".
         """
-        known = {(t.name, c.name): c.values for t in self.schema.tables for c in t.columns}
-        if self.dialect == "sqlite":
-            known = {(table, column.lower()): found for (table, column), found in known.items()}
+        tables = {table.called: table for table in self.schema.tables}
+        fold = str.lower if self.dialect == "sqlite" else str
         out = []
         for table, column, text in query.filters:
-            found = known.get((table, column), ())
+            of = tables[table]
+            found = next((c.values for c in of.columns if fold(c.name) == column), ())
             if not tidy(text) or tidy(text) in found:
                 continue
-            if found or (look and (table, column) in known and self._lacks(table, column, text)):
+            if found or (look and self._lacks(of, column, text)):
                 out.append(Missed(table, column, text, tuple(alike(text, found, 40))))
         return tuple(out)
 
-    def _lacks(self, table: str, column: str, text: str) -> bool:
+    def _lacks(self, table: Table, column: str, text: str) -> bool:
         """Whether a column certainly has no such value."""
         try:
             with self._backend.reading() as connection:
@@ -124,7 +124,7 @@ class Database:
         except Failed:
             return False
 
-    def values(self, table: str, column: str, *, few: int) -> tuple[str, ...]:
+    def values(self, table: Table, column: str, *, few: int) -> tuple[str, ...]:
         """The different values of a column of the schema, sorted; () if they are more, or long.
 
         Raises:
@@ -185,6 +185,6 @@ def _sampled(backend: Backend, table: Table) -> Table:
     with suppress(Failed), backend.reading() as connection:
         for place, column in enumerate(columns):
             if is_text(column.type) and not column.key:
-                found = values(connection, table.name, column.name, repeated=True)
+                found = values(connection, table, column.name, repeated=True)
                 columns[place] = replace(column, values=found)
     return replace(table, columns=tuple(columns))

@@ -30,7 +30,7 @@ from sqlglot.generators.sqlite import SQLiteGenerator
 from research.database.allowed import NAMES, SYNTAX, Dialect
 from research.database.distance import NAME as DISTANCE
 from research.database.distance import inlined
-from research.database.names import Filter, Names, Tables
+from research.database.names import HOMES, Catalogue, Filter, Names, Tables
 from research.database.nodes import allow, whole
 from research.database.refusals import BOUNDS, Bounds, Refused, no_function, parsing, unread, within
 from research.database.rewrites import plainer, shorter
@@ -55,16 +55,24 @@ class Query:
 
 
 def check(
-    sql: str, dialect: Dialect, tables: Tables, *, rows: int = 200, bounds: Bounds = BOUNDS
+    sql: str,
+    dialect: Dialect,
+    tables: Tables | Catalogue,
+    *,
+    rows: int = 200,
+    bounds: Bounds = BOUNDS,
 ) -> Query:
     """The statement as it may run.
 
-    `tables` are the columns and their types of every table that may be read, by the names that the
-    database has for them. `rows` is how many a result has at most; the text asks for one more.
+    `tables` are those that may be read; where they are in one schema, their columns and types by the
+    names that the database has for them are enough. `rows` is how many a result has at most; the
+    text asks for one more.
 
     Raises:
         Refused: it may not run. Nothing else is raised, whatever the text is.
     """
+    if not isinstance(tables, Catalogue):
+        tables = Catalogue(tables, HOMES[dialect])
     guard = _Guard(dialect, Names(dialect, tables), bounds)
     try:
         return guard.query(sql, rows)
@@ -169,7 +177,6 @@ class _Guard:
         for node in tree.walk():
             allow(node, self._dialect, self._bounds, sql)
         self._count(tree)
-        self._names.strip(tree)
         self._names.resolve(tree)
         return tree
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as Parser
@@ -18,23 +19,41 @@ from research.database.nodes import NO_TABLE
 from research.database.refusals import NEAR, Bounds, Refused, alike, first_line, parsing, within
 
 Tables = Mapping[str, Mapping[str, str]]
+"""The columns of tables and their types, by the names that the database has for them."""
 Filter = tuple[str, str, str]
 """A table, its column, and a text that the column is asked to equal."""
+Home = tuple[str, str]
+"""The schema of a table, and its name there."""
 _ROWID = {"rowid", "_rowid_", "oid"}  # SQLite's own columns of every table
-NAMESPACES: dict[Dialect, str] = {"sqlite": "main", "postgres": "public"}
+HOMES: dict[Dialect, str] = {"sqlite": "main", "postgres": "public"}
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What may be read. `tables` are those of the schema `home`, in which the engine looks first: they
+    are written without it. Those of other schemas are `elsewhere`, by schema; `path` are the schemas
+    in which a name without one is looked for after `home`."""
+
+    tables: Tables
+    home: str
+    elsewhere: Mapping[str, Tables] = field(default_factory=dict)
+    path: Sequence[str] = ()
 
 
 class Names:
-    """The names of a schema, as the engine compares them."""
+    """The names of a catalogue, as the engine compares them."""
 
-    def __init__(self, dialect: Dialect, tables: Tables) -> None:
+    def __init__(self, dialect: Dialect, catalogue: Catalogue) -> None:
         self._dialect = dialect
+        self._first, self._path = catalogue.home, (catalogue.home, *catalogue.path)
         fold = str.lower if dialect == "sqlite" else str
-        self._tables = {
-            fold(name): {fold(column): kind for column, kind in columns.items()}
-            for name, columns in tables.items()
-        }
-        self._spelled = {fold(name): name for name in tables}
+        self._tables: dict[Home, dict[str, str]] = {}
+        self._called: dict[Home, str] = {}
+        for schema, tables in ((catalogue.home, catalogue.tables), *catalogue.elsewhere.items()):
+            for name, columns in tables.items():
+                home = (schema, fold(name))
+                self._tables[home] = {fold(column): kind for column, kind in columns.items()}
+                self._called[home] = called(name, schema, catalogue.home)
         self._parser = Parser.get_or_raise(dialect)
 
     def folded(self, name: exp.Expr) -> str:
@@ -42,15 +61,23 @@ class Names:
         plain = self._dialect == "sqlite" or not name.args.get("quoted")
         return name.name.lower() if plain else name.name
 
+    def _home(self, table: exp.Table) -> Home | None:
+        """Where a table of the catalogue is that is called so; None if there is none."""
+        schema, name = table.args.get("db"), self.folded(table.this)
+        path = (self.folded(schema),) if schema else self._path
+        return next((home for home in ((each, name) for each in path) if home in self._tables), None)  # fmt: skip
+
     def known(self, table: exp.Table) -> str:
-        """The name of a table as the database spells it."""
-        return self._spelled[self.folded(table.this)]
+        """What a table of the catalogue is called."""
+        home = self._home(table)
+        assert home
+        return self._called[home]
 
     def columns_of(self, table: exp.Table) -> Collection[str] | None:
-        """The columns of a table of the schema; None for a WITH part or a table that is unknown."""
-        found = self._tables.get(self.folded(table.this))
-        parts = self.parts(table.root())
-        return None if found is None or self.folded(table.this) in parts else tuple(found)
+        """The columns of a table of the catalogue; None for a WITH part or one that is unknown."""
+        home = self._home(table)
+        part = not table.db and self.folded(table.this) in self.parts(table.root())
+        return None if home is None or part else tuple(self._tables[home])
 
     def parts(self, tree: exp.Expr) -> frozenset[str]:
         """The names of the WITH parts of a statement."""
@@ -64,37 +91,82 @@ class Names:
         """A copy of a tree with its names as the engine compares them."""
         return normalize_identifiers(tree.copy(), dialect=self._parser)
 
-    def strip(self, tree: exp.Expr) -> None:
-        """Names qualified with the schema that is read lose the qualifier; others are refused."""
-        parts = self.parts(tree)
-        for name in tree.find_all(exp.Table, exp.Column):
-            schema = name.args.get("db")
-            if name.args.get("catalog") or (schema and self.folded(schema) != NAMESPACES[self._dialect]):  # fmt: skip
-                raise Refused("table", f"{name.sql(self._dialect)[:120]} is not of this database; write names without a schema.")  # fmt: skip
-            if schema and isinstance(name, exp.Table) and self.folded(name.this) in parts:
-                raise Refused("table", f"A WITH part is called {name.name[:60]!r} like a table; call it otherwise.")  # fmt: skip
-            if schema:
-                name.set("db", None)
-
     def resolve(self, tree: exp.Expr) -> None:
-        """Every table is a CTE of its own scope, or in the schema; no table is left out."""
+        """Every table is a part of the statement in its own scope, or one of the catalogue; it is then
+        called as the engine finds this one and no other."""
         normalized = self._normalized(tree)
-        seen: set[int] = set()
+        places = self._places(normalized)
+        parts, homes = self.parts(tree), dict[int, Home | None]()
+        pairs = zip(tree.find_all(exp.Table), normalized.find_all(exp.Table), strict=True)
+        for given, table in list(pairs):
+            if id(table) not in places:
+                raise Refused("table", f"What {table.name[:60]!r} stands for here is not clear; write it as FROM or JOIN.")  # fmt: skip
+            home = homes[id(given)] = places[id(table)]
+            if home and self._plain(home, parts):
+                given.set("db", None)
+            elif home and not given.args.get("db"):
+                given.set("db", exp.to_identifier(home[0], quoted=True))
+        for column in tree.find_all(exp.Column):
+            if column.args.get("db"):
+                self._without_schema(column, tree, homes)
+
+    def _places(self, normalized: exp.Expr) -> dict[int, Home | None]:
+        """Where each table is, by the id of its node; None for a part of the statement.
+
+        Raises:
+            Refused: it is nowhere.
+        """
+        found: dict[int, Home | None] = {}
         for scope in traverse_scope(normalized):
+            taken: set[str] = set()
             for table in scope.tables:
-                seen.add(id(table))
                 if not isinstance(table.this, exp.Identifier):
                     raise Refused("table", NO_TABLE)
-                if table.name not in scope.cte_sources and table.name not in self._tables:
-                    raise Refused("table", f"There is no table {table.name[:60]!r}.", alike(table.name, sorted(self._spelled.values())))  # fmt: skip
-        for table in normalized.find_all(exp.Table):
-            if id(table) not in seen:
-                raise Refused("table", f"What {table.name[:60]!r} stands for here is not clear; write it as FROM or JOIN.")  # fmt: skip
+                if (name := table.alias_or_name) in taken:
+                    raise Refused("table", f"Two tables are called {name[:60]!r} here; give each an alias of its own.")  # fmt: skip
+                taken.add(name)
+                part = not table.args.get("db") and table.name in scope.cte_sources
+                home = None if part or table.catalog else self._home(table)
+                if not (part or home):
+                    raise self._no_table(table)
+                found[id(table)] = home
+        return found
+
+    def _no_table(self, table: exp.Table) -> Refused:
+        """The refusal of a table, with those that are called like it, in its schema first."""
+        homes = sorted(self._tables, key=lambda home: (home[0] != table.db, home))
+        near = alike(table.name, sorted({name for _, name in homes}))
+        ways = [self._called[home] for name in near for home in homes if home[1] == name]
+        name = called(table.name, table.db, "")
+        return Refused("table", f"There is no table {name[:120]!r}.", ways[:NEAR])
+
+    def _plain(self, home: Home, parts: Collection[str]) -> bool:
+        """Whether the engine finds a table without its schema: in the first one, unless a part of the
+        statement or a table of the engine's own is called so."""
+        system = self._dialect == "postgres" and home[1].startswith("pg_")
+        return home[0] == self._first and home[1] not in parts and not system
+
+    def _without_schema(
+        self, column: exp.Column, tree: exp.Expr, homes: Mapping[int, Home | None]
+    ) -> None:
+        """Takes the schema off a column, if its table is the only one that is called so."""
+        schema, table = column.args["db"], column.args["table"]
+        wanted = self.folded(table)
+        same = [each for each in tree.find_all(exp.Table) if self._folded_alias(each) == wanted]
+        home = (self.folded(schema), wanted)
+        if column.args.get("catalog") or not same or any(each.alias or homes[id(each)] != home for each in same):  # fmt: skip
+            raise Refused("column", f"What {column.sql(self._parser)[:120]} stands for is not clear; give its table an alias, and write alias.column.")  # fmt: skip
+        column.set("db", None)
+
+    def _folded_alias(self, table: exp.Table) -> str:
+        """What a table is called in its part of the statement."""
+        return self.folded(table.args["alias"].this if table.alias else table.this)
 
     def tables(self, tree: exp.Expr) -> Iterator[exp.Table]:
         """The tables of the database that a vetted tree reads."""
-        for scope in traverse_scope(self._normalized(tree)):
-            yield from (t for t in scope.tables if t.name not in scope.cte_sources)
+        normalized = self._normalized(tree)
+        places = self._places(normalized)
+        yield from (table for table in normalized.find_all(exp.Table) if places[id(table)])
 
     # Columns
 
@@ -119,7 +191,7 @@ class Names:
         for scope in traverse_scope(full):
             for column in scope.columns:
                 source = scope.sources.get(column.table)
-                if isinstance(source, exp.Table) and self.folded(source.this) in self._tables:
+                if isinstance(source, exp.Table) and self._home(source):
                     name = (self.known(source), column.name)
                     found.add(name)
                     filters.update((*name, text) for text in _compared(column))
@@ -152,22 +224,30 @@ class Names:
         Raises:
             Refused: a column is unknown in the table that it names.
         """
-        schema = MappingSchema(
-            {name: dict(columns) for name, columns in self._tables.items()},
-            dialect=self._parser,
-            normalize=False,
-        )
+        normalized = self._normalized(tree)
+        homes = self._places(normalized)
+        for table in list(normalized.find_all(exp.Table)):
+            if home := homes[id(table)]:
+                table.set("db", exp.to_identifier(home[0], quoted=True))
+        known: dict[str, dict[str, dict[str, str]]] = {}
+        for home in filter(None, (*homes.values(), next(iter(self._tables)))):
+            known.setdefault(home[0], {})[home[1]] = self._tables[home]
         try:
             with parsing():
                 return qualify(
-                    tree.copy(), schema=schema, dialect=self._parser, validate_qualify_columns=False
+                    normalized,
+                    schema=MappingSchema(
+                        dict[str, object](known), dialect=self._parser, normalize=False
+                    ),
+                    dialect=self._parser,
+                    validate_qualify_columns=False,
                 )
         except OptimizeError as error:
             message = str(error)
-            if name := re.match(r"Unknown column: (.+)", message):
-                raise self._no_column(name[1], tree) from None
-            if name := re.match(r"Unknown table: (.+)", message):
-                raise _no_source(name[1]) from None
+            if unknown := re.match(r"Unknown column: (.+)", message):
+                raise self._no_column(unknown[1], tree) from None
+            if unknown := re.match(r"Unknown table: (.+)", message):
+                raise _no_source(unknown[1]) from None
             raise Refused("syntax", f"The statement does not hold together: {first_line(message)}") from None  # fmt: skip
 
     def _in_sight(self, name: str, scope: Scope | None) -> bool:
@@ -177,7 +257,7 @@ class Names:
                 read = source if isinstance(source, exp.Table) else source.expression
                 known: Collection[str] = read.named_selects if isinstance(read, exp.Query) else ()
                 if isinstance(read, exp.Table):
-                    known = self._tables.get(self.folded(read.this), ())
+                    known = self.columns_of(read) or ()
                 if name in known:
                     return True
             scope = scope.parent if scope.can_be_correlated else None
@@ -190,7 +270,7 @@ class Names:
             return _no_source(column.table)
         own: dict[str, list[str]] = {}
         for table in self.tables(tree):
-            for known in self._tables[self.folded(table.this)]:
+            for known in self.columns_of(table) or ():
                 own.setdefault(known, []).append(table.alias_or_name)
         if len(homes := sorted(set(own.get(name, ())))) > 1:
             ways = [f"{home}.{name}" for home in homes[:NEAR]]
@@ -207,6 +287,11 @@ class Names:
         if written and written.this.args.get("quoted") and not written.table:
             told = f"{told[:-1]}; texts stand in single quotes: {exp.Literal.string(spelled[:60]).sql(self._parser)}."  # fmt: skip
         return Refused("column", told, near)
+
+
+def called(table: str, schema: str, home: str) -> str:
+    """What a table is called: by its name, with the schema before it unless that is the first one."""
+    return table if schema == home else f"{schema}.{table}"
 
 
 def _wants_column(column: exp.Column) -> bool:

@@ -4,6 +4,12 @@ The limits are set within the transaction, so they hold behind a pooler too and 
 They are no wall: whoever can run `SET` can lift them, and only the guard keeps `SET` out. A role that
 may do nothing but SELECT is the wall; `privileges` says when the address has another one.
 
+A name without a schema is looked for where the role's own search path says. The server resolves
+functions and operators by that path too, and a stranger's `lower(varchar)` in it would be called in
+place of the server's: a schema that has any of its own that statements may call is left out of the
+path of our transactions, and its tables are written with its name. Temporary tables, which a pooler
+may have left behind, come last.
+
 What a statement takes here is bounded: the server sends the rows of a cursor in small batches, and
 the texts in them cut. What it takes on the server is bounded by time and `work_mem`, which a text
 that is gathered from rows does not heed; the guard cuts those (`rewrites.shorter`). The server looks
@@ -19,14 +25,15 @@ import threading
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import URL, Connection, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from research.database.allowed import Dialect
-from research.database.names import NAMESPACES
+from research.database.allowed import NAMES, Dialect
+from research.database.distance import NAME as DISTANCE
 from research.database.results import Failed, Limits, Result, gather
 from research.database.schema import Comments, Schema, of_postgres
 from research.trouble import conceal
@@ -46,7 +53,7 @@ set local statement_timeout = {milliseconds};
 set local lock_timeout = {lock};
 set local idle_in_transaction_session_timeout = {idle};
 set local work_mem = '{memory}';
-set local search_path = {namespace};
+set local search_path = {path};
 set local standard_conforming_strings = on;
 set local max_parallel_workers_per_gather = 0;
 set local cursor_tuple_fraction = 1.0;
@@ -55,17 +62,43 @@ set local timezone = 'UTC';
 set local datestyle = 'ISO, YMD'
 """
 _BY_SUPERUSERS = "set local temp_file_limit = '{limit}'"
+_OWN_PATH = "select pg_catalog.array_to_json(pg_catalog.current_schemas(false))"
+_SERVER_ONLY = "pg_catalog, pg_temp"
+_QUIET = """
+select n.nspname from pg_namespace n
+where not exists(select from pg_operator o
+                 where o.oprnamespace = n.oid and not exists(select from pg_depend d
+                     where d.classid = 'pg_operator'::regclass and d.objid = o.oid and d.deptype = 'e'))
+  and not exists(select from pg_proc p
+                 where p.pronamespace = n.oid and p.proname in ({functions}) and not exists(select from pg_depend d
+                     where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'))
+"""
 _PRIVILEGES = """
 select r.rolsuper,
        exists(select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-              where n.nspname = '{namespace}' and c.relkind in ('r', 'p')
+              where n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relkind in ('r', 'p')
+                and pg_catalog.has_schema_privilege(n.oid, 'usage')
                 and pg_catalog.has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE'))
 from pg_catalog.pg_roles r where r.rolname = current_user
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """The schemas in which a name without one is looked for, and those of them in which the server may
+    look for functions and operators too."""
+
+    schemas: tuple[str, ...]
+    quiet: tuple[str, ...]
+
+    @property
+    def home(self) -> str:
+        """The schema whose tables the server finds by their names; "" if there is none."""
+        return self.schemas[0] if self.schemas[:1] == self.quiet[:1] and self.quiet else ""
+
+
 class PostgreSQL:
-    """The tables of one schema of a database on a server."""
+    """The tables of a database on a server that its role may read."""
 
     dialect: Dialect = "postgres"
 
@@ -88,16 +121,18 @@ class PostgreSQL:
             raise Failed("address", f"The driver for PostgreSQL is not installed ({error}); python -m pip install 'psycopg[binary]>=3.2' installs it.") from None  # fmt: skip
         except (SQLAlchemyError, ValueError) as error:
             raise Failed("address", f"The address of the database is not understood: {error}.") from None  # fmt: skip
+        self._path: _Path | None = None
         event.listen(self._engine, "connect", _read_only)
 
     def schema(self, only: Collection[str] | None, comments: Comments | None) -> Schema:
-        """What the schema holds, with the comments that the database itself has.
+        """What the database holds, with the comments that it has itself.
 
         Raises:
             Failed: the server cannot be reached, or refuses.
         """
         with self.reading() as connection:
-            return of_postgres(connection, NAMESPACES[self.dialect], only, comments)
+            path = self._path or _Path((), ())
+            return of_postgres(connection, path.home, path.schemas, only, comments)
 
     def privileges(self) -> str:
         """What the role of the address may do besides reading; "" if nothing that was looked for.
@@ -106,8 +141,7 @@ class PostgreSQL:
             Failed: the server cannot be reached, or refuses.
         """
         with self.reading() as connection:
-            asked = _PRIVILEGES.format(namespace=NAMESPACES[self.dialect])
-            row = connection.exec_driver_sql(asked).one()
+            row = connection.exec_driver_sql(_PRIVILEGES).one()
         return "superuser" if row[0] else "write" if row[1] else ""
 
     def run(self, text: str, ctes: Collection[str] = ()) -> Result:
@@ -131,20 +165,37 @@ class PostgreSQL:
         Raises:
             Failed: what is done with it fails.
         """
-        milliseconds = max(1, int(self._limits.seconds * 1000))
-        limits = _LIMITS.format(
-            milliseconds=milliseconds, lock=min(LOCK, milliseconds), idle=milliseconds + 10_000,
-            memory=WORK_MEMORY, namespace=NAMESPACES[self.dialect],
-        )  # fmt: skip
         try:
             with self._engine.connect() as connection:
-                connection.exec_driver_sql(limits)
+                if self._path is None:
+                    self._path = self._own_path(connection)
+                self._limit(connection, self._path.quiet)
                 # SHOW is no function, so a role without `set_config` may ask too.
                 if connection.exec_driver_sql("show is_superuser").scalar_one() == "on":
                     connection.exec_driver_sql(_BY_SUPERUSERS.format(limit=TEMPORARY))
                 yield connection
         except DBAPIError as error:
             raise self._failed(error) from None
+
+    def _limit(self, connection: Connection, schemas: Sequence[str]) -> None:
+        """Sets the limits of a transaction, and where its statements look for names."""
+        milliseconds = max(1, int(self._limits.seconds * 1000))
+        quote = self._engine.dialect.identifier_preparer.quote_identifier
+        path = ", ".join([*map(quote, schemas), "pg_temp"]) if schemas else _SERVER_ONLY
+        limits = _LIMITS.format(
+            milliseconds=milliseconds, lock=min(LOCK, milliseconds), idle=milliseconds + 10_000,
+            memory=WORK_MEMORY, path=path,
+        )  # fmt: skip
+        connection.exec_driver_sql(_percents(limits))
+
+    def _own_path(self, connection: Connection) -> _Path:
+        """The search path that the role has before ours is set."""
+        own = connection.exec_driver_sql(_OWN_PATH).scalar_one()
+        self._limit(connection, ())
+        functions = ", ".join(f"'{name}'" for name in sorted(NAMES[self.dialect] - {DISTANCE}))
+        quiet = set(connection.exec_driver_sql(_QUIET.format(functions=functions)).scalars())
+        schemas = tuple(name for name in own if not name.startswith("pg_"))
+        return _Path(schemas, tuple(name for name in schemas if name in quiet))
 
     @contextmanager
     def _clock(self, connection: Connection) -> Iterator[None]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, inspect, select
 from sqlalchemy import column as named
 from sqlalchemy import table as source_of
 
 from research.database.allowed import Dialect
+from research.database.names import HOMES, Catalogue, called
 
 Comments = Callable[[str, str], str]
 """From a table and one of its columns ("" for the table itself) to what it means, or ""."""
 
-TABLES = 60  # that are read of one database
 FEW = 40  # different values at most that are shown of a column
 HANDFUL = 5  # of values that need not be repeated
 NAME = 100  # characters of a name that is shown
@@ -36,26 +36,43 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """A table or a view. `schema` is "" where its name alone is enough."""
+
     name: str
     columns: tuple[Column, ...]
     comment: str = ""
     view: bool = False
+    schema: str = ""
+
+    @property
+    def called(self) -> str:
+        """Its name, with the schema before it where that has to be told."""
+        return called(self.name, self.schema, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
+    """`home` and `path` are the schemas in which the engine looks for a name without one: see
+    `names.Catalogue`."""
+
     dialect: Dialect
     tables: tuple[Table, ...]
+    home: str = HOMES["sqlite"]
+    path: tuple[str, ...] = ()
 
-    def names(self) -> dict[str, dict[str, str]]:
+    def catalogue(self) -> Catalogue:
         """For the guard: the columns of each table and their types."""
-        return {t.name: {c.name: c.type for c in t.columns} for t in self.tables}
+        found: dict[str, dict[str, dict[str, str]]] = {}
+        for table in self.tables:
+            of = found.setdefault(table.schema, {})
+            of[table.name] = {column.name: column.type for column in table.columns}
+        return Catalogue(found.pop("", {}), self.home, found, self.path)
 
     def described(self, *, values: bool = True) -> str:
         """The schema for a reader: one line a table, one a column, with what is known of each."""
         lines = []
         for table in self.tables:
-            lines.append(f"{_name(table.name)}{_note(table.comment)}")
+            lines.append(f"{_name(table.called)}{_note(table.comment)}")
             for item in table.columns:
                 line = f"  {_name(item.name)} {_name(item.type)}{' primary key' * item.key}"
                 line += f" -> {_name(item.refers)}" if item.refers else ""
@@ -93,73 +110,93 @@ def of_sqlite(
         }
         for item in found.get_columns(name):
             own, kind = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
-            rows.append((name, name in views, "", own, kind, "", own in keys, refers.get(own, "")))
-    return _schema("sqlite", rows, only, comments)
+            rows.append(_Row("", name, name in views, "", own, kind, "", own in keys, "", refers.get(own, "")))  # fmt: skip
+    return Schema("sqlite", _tables(rows, "", only, comments))
 
 
 def of_postgres(
-    connection: Connection, namespace: str, only: Collection[str] | None, comments: Comments | None
-) -> Schema:
-    """The tables and views of a schema that the role of the connection may read, but no extension's."""
-    rows = connection.exec_driver_sql(_CATALOG, {"namespace": namespace}).all()
-    return _schema("postgres", [tuple(row) for row in rows], only, comments)
-
-
-_Row = tuple[str, bool, str, str, str, str, bool, str]
-"""Table, whether it is a view, its comment; column, type, comment, whether it is a key, what it refers to."""
-
-_CATALOG = """
-select c.relname, c.relkind in ('v', 'm'), coalesce(obj_description(c.oid, 'pg_class'), ''),
-       a.attname, format_type(a.atttypid, a.atttypmod), coalesce(col_description(c.oid, a.attnum), ''),
-       exists(select from pg_constraint k
-              where k.conrelid = c.oid and k.contype = 'p' and a.attnum = any(k.conkey)),
-       coalesce((select t.relname || '.' || o.attname
-                 from pg_constraint k join pg_class t on t.oid = k.confrelid
-                 join pg_attribute o on o.attrelid = t.oid
-                      and o.attnum = k.confkey[array_position(k.conkey, a.attnum)]
-                 where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any(k.conkey)
-                 order by k.oid limit 1), '')
-from pg_class c
-join pg_namespace n on n.oid = c.relnamespace
-join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-where n.nspname = %(namespace)s and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition
-  and has_column_privilege(c.oid, a.attnum, 'select')
-  and not exists(select from pg_depend d
-                 where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
-order by c.relkind in ('v', 'm'), c.relname, a.attnum
-"""
-
-
-def _schema(
-    dialect: Dialect,
-    rows: Iterable[_Row],
+    connection: Connection,
+    home: str,
+    path: Sequence[str],
     only: Collection[str] | None,
     comments: Comments | None,
 ) -> Schema:
-    """The tables that rows of columns tell of; what is said from outside goes before their own comments."""
+    """The tables and views of all schemas that the role of the connection may read, but no extension's
+    and none of the server's own."""
+    rows = [_Row(*row) for row in connection.exec_driver_sql(_CATALOG)]
+    return Schema("postgres", _tables(rows, home, only, comments), home, tuple(path))
+
+
+class _Row(NamedTuple):
+    """One column, with what is known of its table."""
+
+    schema: str
+    table: str
+    view: bool
+    about: str
+    name: str
+    type: str
+    comment: str
+    key: bool
+    schema_referred: str
+    refers: str  # table.column
+
+
+_CATALOG = """
+select n.nspname, c.relname, c.relkind in ('v', 'm'), coalesce(obj_description(c.oid, 'pg_class'), ''),
+       a.attname, format_type(a.atttypid, a.atttypmod), coalesce(col_description(c.oid, a.attnum), ''),
+       exists(select from pg_constraint k
+              where k.conrelid = c.oid and k.contype = 'p' and a.attnum = any(k.conkey)),
+       coalesce(f.schema, ''), coalesce(f.refers, '')
+from pg_class c
+join pg_namespace n on n.oid = c.relnamespace
+join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+left join lateral (select s.nspname as schema, t.relname || '.' || o.attname as refers
+                   from pg_constraint k join pg_class t on t.oid = k.confrelid
+                   join pg_namespace s on s.oid = t.relnamespace
+                   join pg_attribute o on o.attrelid = t.oid
+                        and o.attnum = k.confkey[array_position(k.conkey, a.attnum)]
+                   where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any(k.conkey)
+                   order by k.oid limit 1) f on true
+where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+  and has_schema_privilege(n.oid, 'usage') and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition
+  and has_column_privilege(c.oid, a.attnum, 'select')
+  and not exists(select from pg_depend d
+                 where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+order by n.nspname, c.relkind in ('v', 'm'), c.relname, a.attnum
+"""
+
+
+def _tables(
+    rows: Iterable[_Row], home: str, only: Collection[str] | None, comments: Comments | None
+) -> tuple[Table, ...]:
+    """The tables that rows of columns tell of, those of `home` first; what is said from outside goes
+    before their own comments."""
     tables: dict[str, Table] = {}
-    for name, view, about, column, kind, comment, key, refers in rows:
-        if (only is not None and name not in only) or (
-            name not in tables and len(tables) == TABLES
-        ):
+    for row in rows:
+        name = called(row.table, row.schema, home)
+        if only is not None and name not in only:
             continue
+        about, comment = row.about, row.comment
         if comments:
-            about, comment = comments(name, "") or about, comments(name, column) or comment
-        known = tables.get(name, Table(name, (), about, view))
-        item = Column(column, kind, comment, (), key, refers)
-        tables[name] = replace(known, columns=(*known.columns, item))
-    return Schema(dialect, tuple(tables.values()))
+            about, comment = comments(name, "") or about, comments(name, row.name) or comment
+        refers = called(row.refers, row.schema_referred, home) if row.refers else ""
+        schema = "" if row.schema == home else row.schema
+        known = tables.get(name, Table(row.table, (), about, row.view, schema))
+        column = Column(row.name, row.type, comment, (), row.key, refers)
+        tables[name] = replace(known, columns=(*known.columns, column))
+    return tuple(sorted(tables.values(), key=lambda table: table.schema))
 
 
 def values(
-    connection: Connection, of: str, name: str, *, few: int = FEW, repeated: bool = False
+    connection: Connection, of: Table, name: str, *, few: int = FEW, repeated: bool = False
 ) -> tuple[str, ...]:
     """The different values of a column of text, sorted, if they are few and short; () if not.
 
     If they must be `repeated`, more than a handful count only where each is in two rows on average:
     an address that every row has one of its own of says nothing of the column.
     """
-    source = source_of(of, named(name))
+    source = source_of(of.name, named(name), schema=of.schema or None)
     present = select(source.c[name]).where(source.c[name].is_not(None))
     found = connection.execute(present.distinct().limit(few + 1)).scalars().all()
     texts = sorted({tidy(str(value)) for value in found})
@@ -172,9 +209,9 @@ def values(
     return tuple(text for text in texts if text)
 
 
-def has(connection: Connection, of: str, name: str, text: str) -> bool:
+def has(connection: Connection, of: Table, name: str, text: str) -> bool:
     """Whether a column has a value."""
-    source = source_of(of, named(name))
+    source = source_of(of.name, named(name), schema=of.schema or None)
     found = select(source.c[name]).where(source.c[name] == text).limit(1)
     return connection.execute(found).first() is not None
 

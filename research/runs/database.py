@@ -103,7 +103,7 @@ def database_schema() -> DatabaseSchema:
         return DatabaseSchema(title=title, failure=trouble.failure("search", "database"))
     tables = tuple(
         DatabaseTable(
-            name=table.name,
+            name=table.called,
             comment=table.comment,
             view=table.view,
             columns=tuple(

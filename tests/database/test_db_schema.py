@@ -22,7 +22,7 @@ def test_tables_views_types_keys_and_values_are_read(scenic: Path) -> None:
 
 def test_what_is_not_chosen_is_not_there(scenic: Path) -> None:
     assert "secret" not in open_database(scenic, only=TABLES).schema.described()
-    assert "secret" in open_database(scenic).schema.names()
+    assert "secret" in open_database(scenic).schema.catalogue().tables
 
 
 def test_comments_come_from_outside(scenic: Path) -> None:
@@ -55,7 +55,7 @@ def test_columns_with_many_or_long_values_carry_none(tmp_path: Path) -> None:
     database = open_database(path)
     own, table = database.schema.tables
     assert own.columns[0].values == ()
-    assert len(database.values("own", "address", few=30)) == 20
+    assert len(database.values(own, "address", few=30)) == 20
     values = {column.name: column.values for column in table.columns}
     assert values == {
         "two words": ("x",),
@@ -64,7 +64,7 @@ def test_columns_with_many_or_long_values_carry_none(tmp_path: Path) -> None:
         "few": ("a b",),
         "select": ("k",),
     }
-    assert database.values("t", "many", few=200)[:2] == ("v0", "v1")
+    assert database.values(table, "many", few=200)[:2] == ("v0", "v1")
     assert database.run(database.check('SELECT "two words", "select" FROM t LIMIT 1')).rows == (
         ("x", "k"),
     )
