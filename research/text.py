@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 import pysbd
 import snowballstemmer
@@ -24,6 +25,12 @@ _HAN = re.compile(f"[{HAN}]")
 _RUN = re.compile(rf"[{HAN}]+|(?<![\d.])\d+\.\d+(?!\.?\d)|[^\W_{HAN}]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POSSESSIVE = re.compile(r"(?<=\w)'s\b")
+_UNSEEN = re.compile("[\\s\u00ad\u200b\u2060\ufeff]+")
+_CUT_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad][ \t]*\n\s*(?=[^\W\d_])")
+_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010](?=\s*[^\W\d_])")
+_CLUSTER = re.compile(
+    "[^\\s\u0300-\u036f\u3099\u309a][\u0300-\u036f\u3099\u309a]*|[\u0300-\u036f\u3099\u309a]"
+)
 _SPLITTER = pysbd.Segmenter(language="en", clean=False)
 # Characters that end a run of loose characters: they never belong to a name or a compound.
 _PARTICLES = frozenset(
@@ -75,8 +82,36 @@ def far(metres: int) -> str:
 
 
 def fold(text: str) -> str:
-    """Text as quotes are compared: NFKC, without any white space."""
-    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
+    """Text as quotes are compared: NFKC, without white space and what cannot be seen."""
+    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+
+
+def place_of(quote: str, text: str) -> tuple[int, int] | None:
+    """Start and end of a quote in a text, compared as `fold` does.
+
+    Where the text has words that a line break cuts (inter-⏎national), hyphens within words do not
+    count either, since nothing tells whether the word has one.
+    """
+    loose = _CUT_WORD.search(text) is not None
+    if not loose and fold(quote) not in fold(text):
+        return None
+    folded, places = _folded(text, loose)
+    wanted, _ = _folded(quote, loose)
+    at = folded.find(wanted) if wanted else -1
+    return (places[at][0], places[at + len(wanted) - 1][1]) if at >= 0 else None
+
+
+def _folded(text: str, loose: bool) -> tuple[str, list[tuple[int, int]]]:
+    """The folded text, and for each of its characters the stretch of the text that it stands for."""
+    hyphens = {match.start() for match in _HYPHEN.finditer(text)} if loose else ()
+    out: list[str] = []
+    places: list[tuple[int, int]] = []
+    for match in _CLUSTER.finditer(text):
+        if match.start() not in hyphens:
+            kept = fold(match[0])
+            out.append(kept)
+            places += [match.span()] * len(kept)
+    return "".join(out), places
 
 
 def _loose(run: str) -> list[str]:
@@ -201,9 +236,13 @@ _LIGHT = _PARTICLES | {word for word in STOP if len(word) == 1}
 def sentences(text: str) -> tuple[tuple[int, int], ...]:
     """Start and end (characters) of each sentence, in order, white space trimmed off.
 
-    A line break always ends a sentence; within a line pysbd decides.
+    A line break ends a sentence unless it is one that a layout made; within a line pysbd decides.
     """
     spans: list[tuple[int, int]] = []
+    flowing = list(text)
+    for at in wraps(text):
+        flowing[at] = " "
+    text = "".join(flowing)
     for line in re.finditer(r"[^\n]+", text):
         at = line.start()
         for piece in _SPLITTER.segment(line.group()):
@@ -231,3 +270,98 @@ def _closed(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         if start < end:
             out.append((start, end))
     return out
+
+
+# Lines that a layout broke
+
+_WIDE = rf"[{HAN}\u3000-\u30ff\uff00-\uffef]"
+_NO_SPACE = re.compile(
+    rf"(?<={_WIDE})\s*\n\s*(?={_WIDE}|[“”‘’…—])|(?<=[“”‘’…—])\s*\n\s*(?={_WIDE})"
+)
+# An item of a list, a heading, a row of a table, or what has a name before a colon.
+_BEGINS = re.compile(r"[-*•·▪●○◦+#>]\s|\||\(?\d+[.)、]\s|[^\s:：][^:：，。,.]{0,20}(?::\s|：)")
+_STOPPED = re.compile(r"[。！？；：…!?][”’」』）)]*$")
+_HAN_ENDS = re.compile(rf"[{HAN}，、（《“]$")
+_HAN_BEGINS = re.compile(rf"[{HAN}，。、）》”]")
+_RUNS_ON = re.compile(r"[，、（《“]$")
+_RUNS_IN = re.compile(r"[，。、）》”；！？]")
+_PROSE = re.compile(rf"[.!?][\"'”’)]*(?=\s+[A-Z{HAN}]|\s*$)|[。！？]")
+_NARROW = 20  # columns; shorter lines are as long as they are meant to be
+
+
+def flowing(text: str) -> str:
+    """A text in one line. A line break between Chinese characters is no space."""
+    return re.sub(r"\s*\n\s*", " ", _NO_SPACE.sub("", text))
+
+
+def _columns(line: str) -> int:
+    return len(line) + len(re.findall(_WIDE, line))
+
+
+def _glue(before: str, after: str, usual: int, full: bool) -> str | None:
+    """What joins two lines: "" or " " if a sentence runs on, None if a new line is meant.
+
+    `usual` is how wide (in columns) the lines around are; `full` says that `before` has no room left.
+    """
+    if usual < _NARROW or _columns(before) < usual // 2:
+        return None
+    if _BEGINS.match(after) or before.startswith(("# ", "## ", "### ", "|")):
+        return None
+    if _HAN_ENDS.search(before) or _HAN_BEGINS.match(after):
+        runs = full or _RUNS_ON.search(before) or _RUNS_IN.match(after)
+        return "" if runs and not _STOPPED.search(before) else None
+    if after[0].islower():
+        return " "
+    full = full and re.search(r"[A-Za-z,'’-]$", before) is not None
+    return " " if full and not re.match(r"[A-Z][^a-z]*$|\W", after) else None
+
+
+def unwrapped(text: str) -> str:
+    """A text of which the lines were broken by a layout, as of a PDF, with those that belong together
+    joined."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    widths = sorted(_columns(line) for line in lines if line)
+    usual = widths[len(widths) * 9 // 10] if widths else 0
+    out: list[str] = []
+    last = ""
+    for line in lines:
+        full = _columns(last) >= usual * 0.75
+        glue = _glue(last, line, usual, full) if last and line else None
+        if glue is None:
+            out.append(line)
+        elif re.search(r"[a-z][-\u00ad\u2010]$", last) and line[0].islower():
+            out[-1] = out[-1][:-1] + line
+        else:
+            out[-1] += glue + line
+        last = line
+    return "\n".join(out)
+
+
+def wraps(text: str) -> tuple[int, ...]:
+    """Where line breaks stand inside sentences, in a text of any kind.
+
+    Unlike `unwrapped` this does not take the lines for broken: a list has as many as a paragraph. So
+    the paragraph must have a full stop, and a line must be carried on by a small letter or a comma,
+    or be one of several that have no room for what follows.
+    """
+    found: list[int] = []
+    for block in re.finditer(r"[^\n]+(?:\n[^\n]*\S[^\n]*)+", text):
+        if _PROSE.search(block[0]):
+            found += (block.start() + at for at in _wraps(block[0]))
+    return tuple(found)
+
+
+def _wraps(block: str) -> Iterator[int]:
+    lines = [line.strip() for line in block.split("\n")]
+    usual = max(map(_columns, lines))
+    filled = [_columns(one) + _next(other) > usual for one, other in pairwise(lines)]
+    at = -1
+    for line, (one, other), full in zip(block.split("\n"), pairwise(lines), filled, strict=False):
+        at += len(line) + 1
+        if one and other and _glue(one, other, usual, full and sum(filled) > 1) is not None:
+            yield at
+
+
+def _next(line: str) -> int:
+    """The columns that would have been needed for the beginning of a line in the one before."""
+    return 5 if _HAN_BEGINS.match(line) else 1 + _columns(line.split(" ", 1)[0])

@@ -1,10 +1,23 @@
 """Words and sentences, in Chinese and in English."""
 
+import textwrap
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from research.text import STOP, fold, has_han, language, sentences, stem, tokens, words
+from research.text import (
+    STOP,
+    flowing,
+    fold,
+    has_han,
+    language,
+    place_of,
+    sentences,
+    stem,
+    tokens,
+    words,
+)
 
 
 def pieces(text: str) -> list[str]:
@@ -204,8 +217,8 @@ def test_sentences_are_exact_slices_in_order_without_overlap_and_trimmed(text: s
 @given(PROSE)
 @example("西湖\n）")
 @settings(max_examples=200, deadline=None)
-def test_a_line_break_always_ends_a_sentence(text: str) -> None:
-    assert not any("\n" in piece for piece in pieces(text))
+def test_a_blank_line_always_ends_a_sentence(text: str) -> None:
+    assert not any("\n" in piece for piece in pieces(text.replace("\n", "\n\n")))
 
 
 @given(PROSE)
@@ -215,3 +228,80 @@ def test_no_word_of_a_text_is_lost_between_its_sentences(text: str) -> None:
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     between = [text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)]
     assert not any(char.isalnum() for gap in between for char in gap)
+
+
+# Lines that a layout broke
+
+WRAPPED = [
+    "The old bridge was opened to traffic in 1934,\nafter three years of work. Its deck was widened\nin 1967 and again in 1998, when the tram went.",
+    "The ferry to the island of Moorea leaves the harbour of\nPapeete six times a day. The crossing takes half an hour\nand costs 1,500 francs.",
+    "故宫博物院建立于1925年，是在明清两代皇宫及其收藏\n的基础上建立起来的综合性博物馆。院内收藏文物超过一\n百八十六万件，其中珍贵文物占九成。",
+    "旺季门票为每人六十元，\n淡季四十元。",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRAPPED)
+def test_a_line_that_a_layout_broke_ends_no_sentence(text: str) -> None:
+    joined = flowing(text)
+    assert [flowing(piece) for piece in pieces(text)] == pieces(joined)
+    assert len(pieces(joined)) < text.count("\n") + 2
+
+
+LISTED = [
+    "Adult ticket per person in the high season\nChild ticket per person in the high season\nSenior ticket per person in the high season",
+    "Opening hours of the Palace Museum in winter\nThe museum opens at 8:30 and closes at 16:30.",
+    "Name: Palace Museum; Price: 60 yuan a day\nName: Summer Palace; Price: 30 yuan a day\nName: Temple; Price: 15 yuan. It is shut.",
+    "故宫博物院开放时间与门票价格说明\n旺季门票60元，淡季40元。",
+    "- It opens at eight in the morning, every day of the\n- week but Monday. It closes at five in the after\n- noon, or at four in winter.",
+    "成人票六十元\n学生票三十元\n老人票三十元。",
+    "# The history of the museum in five chapters\nit opened in 1925.\n\nit closed never.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LISTED)
+def test_a_line_that_is_as_long_as_it_is_meant_to_be_ends_one(text: str) -> None:
+    assert not any("\n" in piece for piece in pieces(text))
+
+
+def test_a_text_in_one_line_has_spaces_between_words_and_none_between_han_characters() -> None:
+    assert flowing("one \n  two\n三\n四，\n“五”") == "one two 三四，“五”"
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "place"),
+    [
+        ("60元", "门票６０ 元。", (2, 6)),
+        ("门票60元", "门票６０ 元。", (0, 6)),
+        ("a b c d", "x abcd", (2, 6)),
+        ("café", "a cafe\u0301.", (2, 7)),
+        ("international trade", "of inter-\nnational trade", (3, 24)),
+        ("well-known trade", "a well-\nknown trade", (2, 19)),
+        ("well-known international", "well-\nknown inter-\nnational", (0, 27)),
+        ("新建的综合性博物馆", "新建的综\n合性\n  博物馆。", (0, 13)),
+        ("2019-2021", "in 2019-\n2021", (3, 13)),
+        ("20192021", "in 2019-\n2021", None),
+        ("inter-national", "international", None),
+        ("", "x", None),
+        ("zzzz", "x", None),
+    ],
+)
+def test_a_quote_is_found_whatever_its_width_spaces_and_line_breaks(
+    quote: str, text: str, place: tuple[int, int] | None
+) -> None:
+    assert place_of(quote, text) == place
+
+
+ENGLISH = "The well-known bridge was opened in 1934, after three years of work. It is still in use."
+CHINESE = (
+    "故宫博物院建立于1925年，是在明清两代皇宫及其收藏的基础上建立起来的综合性博物馆。周一闭馆。"
+)
+
+
+@given(st.integers(8, 80))
+def test_a_sentence_is_found_at_whatever_width_its_text_is_set(width: int) -> None:
+    wrapped = "\n".join(textwrap.wrap(ENGLISH, width))
+    chinese = "\n".join(CHINESE[at : at + width] for at in range(0, len(CHINESE), width))
+    for text, whole in ((wrapped, ENGLISH), (chinese, CHINESE)):
+        for piece in pieces(whole):
+            place = place_of(piece, text)
+            assert place and fold(text[slice(*place)]) == fold(piece)

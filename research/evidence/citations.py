@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from research.evidence.registry import Registry
 from research.records import Answer, Evidence, Passage, Record, Report, Span
-from research.text import fold
+from research.text import fold, place_of
 from research.urls import url_identity
 
 
@@ -40,9 +40,9 @@ class CitedAnswer(Record):
 
 
 def verbatim(quote: str, text: str) -> bool:
-    """Whether `quote` occurs in `text`; white space and width (NFKC) do not count."""
+    """Whether `quote` occurs in `text`; white space, line breaks and width (NFKC) do not count."""
     folded = fold(quote)
-    return bool(folded) and folded in fold(text)
+    return bool(folded) and (folded in fold(text) or place_of(quote, text) is not None)
 
 
 @dataclass

@@ -116,7 +116,7 @@ def _flat(nodes: Iterable[Node]) -> tuple[str, list[tuple[int, int]]]:
         elif node["t"] == "cite":
             places.append((len(text), node["span"]))
         elif node["t"] == "br":
-            text += "\n"
+            text += "\n\n"  # meant by the writer, whatever the lengths of the lines
         elif node["t"] != "mark":
             inner, within = _flat(node.get("c", ()))
             places += [(len(text) + at, place) for at, place in within]

@@ -20,7 +20,7 @@ from markdown_it.token import Token
 
 from research.evidence.citations import NumberedSpan
 from research.records import Cite, Span
-from research.text import HAN
+from research.text import HAN, flowing
 from research.urls import url_identity
 
 Node = str | dict[str, Any]
@@ -523,9 +523,6 @@ _TOP = 3  # the level of an answer's highest heading: those above are the page's
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _NUMBER = re.compile(rf"[\[［【]\s*{_COUNT}(?:\s*[-–—,;，、]\s*{_COUNT})*\s*[\]］】]")
-_SOFT = re.compile(
-    rf"(?<=[{HAN}\u3000-\u303f\uff00-\uffef])\n(?=[{HAN}\u3000-\u303f\uff00-\uffef])"
-)
 
 
 def tree(spans: Sequence[NumberedSpan]) -> list[Node]:
@@ -694,14 +691,11 @@ def _characters(text: str) -> str:
 
 
 def _joined(nodes: list[Node]) -> list[Node]:
-    """Neighbouring strings as one.
-
-    A line break between Chinese characters is no space.
-    """
+    """Neighbouring strings as one, in one line."""
     out: list[Node] = []
     for is_text, group in groupby(nodes, key=lambda node: isinstance(node, str)):
         if is_text:
-            text = _SOFT.sub("", "".join(str(node) for node in group)).replace("\n", " ")
+            text = flowing("".join(str(node) for node in group))
             out += [text] if text else []
             continue
         for node in group:

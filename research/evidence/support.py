@@ -29,7 +29,7 @@ from research.records import (
     Verdict,
     fingerprint,
 )
-from research.text import fold, has_han, sentences
+from research.text import fold, has_han, place_of, sentences
 
 # Balanced accuracy of supported against unsupported on the labelled pairs of `tests/evaluation/pairs`, a
 # half of which was written to be hard, and read while the rules were written: of new text expect less.
@@ -222,9 +222,9 @@ def _judged(
     if one.quoted:
         if not behind:
             return Sentence(**base, status="none")
-        nearest = next((b for b in behind if one.text in b.passage.text), behind[0])
-        start = max(0, nearest.passage.text.find(one.text))
-        return Sentence(**base, status="quoted", **nearest.place(start, start + len(one.text)))
+        places = ((item, place_of(one.text, item.text)) for item in behind)
+        nearest, where = next(((item, at) for item, at in places if at), (behind[0], (0, 0)))
+        return Sentence(**base, status="quoted", **nearest.place(*where))
     if not behind:
         claims = unsourced or is_claim(one.text)
         return Sentence(**base, status="none") if claims else None
@@ -241,12 +241,19 @@ def _judged(
 
 
 def _whole(text: str, passage: str) -> tuple[int, int] | None:
-    """Where a sentence of the passage is this one; a part of a longer one may mean something else."""
+    """Where the passage says this and no more; a part of a longer sentence may mean something else."""
     wanted = fold(text).rstrip(_STOPS)
-    if len(wanted) < _SHORTEST or wanted not in fold(passage):
+    if len(wanted) < _SHORTEST or not verbatim(wanted, passage):
         return None
     spans = sentences(passage)
-    return next((s for s in spans if fold(passage[slice(*s)]).rstrip(_STOPS) == wanted), None)
+    for at, (start, _) in enumerate(spans):
+        for _, end in spans[at:]:  # where lines are broken, a sentence may be several
+            said = passage[start:end].rstrip(_STOPS)
+            if place_of(wanted, said) == (0, len(said)):
+                return start, end
+            if len(fold(said)) - said.count("-") > len(wanted):
+                break
+    return None
 
 
 def _misquoted(text: str, behind: Sequence[Behind]) -> Iterator[Lack]:

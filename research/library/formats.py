@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from lxml import etree
 
 from research.records import Language
-from research.text import HAN
+from research.text import unwrapped
 
 if TYPE_CHECKING:
     import pypdf
@@ -163,43 +163,6 @@ def checked(text: str) -> str:
     if "\0" in text or (controls > 3 and controls * 50 > len(text)):
         raise Unreadable("unreadable", "This is a binary file, not text.")
     return text
-
-
-def _columns(line: str) -> int:
-    return len(line) + len(re.findall(f"[{HAN}]", line))
-
-
-def _glue(before: str, after: str, usual: int) -> str | None:
-    """What joins two lines: "" or " " if a sentence runs on, None if a new line is meant."""
-    width = _columns(before)
-    if usual < 20 or width < usual // 2 or re.match(r"[-*•·▪●○◦]\s|\(?\d+[.)、]\s", after):
-        return None
-    if re.search(f"[{HAN}，、（《“]$", before) or re.match(f"[{HAN}，。、）》”]", after):
-        ends = re.search(r"[。！？；：…!?][”’」』）)]*$", before)
-        return None if ends or width < usual * 0.75 else ""
-    if after[0].islower():
-        return " "
-    full = width >= usual * 0.75 and re.search(r"[A-Za-z,'’-]$", before)
-    return " " if full and not re.match(r"[A-Z][^a-z]*$|\W", after) else None
-
-
-def unwrapped(text: str) -> str:
-    """Text with the lines joined that a layout broke inside a sentence."""
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    widths = sorted(_columns(line) for line in lines if line)
-    usual = widths[len(widths) * 9 // 10] if widths else 0
-    out: list[str] = []
-    last = ""
-    for line in lines:
-        glue = _glue(last, line, usual) if last and line else None
-        if glue is None:
-            out.append(line)
-        elif re.search(r"[a-z][-\u00ad\u2010]$", last) and line[0].islower():
-            out[-1] = out[-1][:-1] + line
-        else:
-            out[-1] += glue + line
-        last = line
-    return "\n".join(out)
 
 
 # Tables

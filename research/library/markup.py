@@ -27,10 +27,9 @@ from research.library.formats import (
     parse_date,
     table_lines,
     too_deep,
-    unwrapped,
     visible,
 )
-from research.text import HAN
+from research.text import HAN, unwrapped
 
 
 def web_address(text: str) -> str:

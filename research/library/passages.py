@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from research.text import wraps
+
 SIZE = 300  # characters
 
 # A Chinese full stop ends a sentence for certain; a Latin one only after a lower-case word of three
@@ -38,7 +40,8 @@ def split(text: str, start: int, end: int, size: int = SIZE) -> list[tuple[int, 
 
 def _cuts(text: str, start: int, end: int) -> list[int]:
     ends = {match.end() for match in _END.finditer(text, start, end)}
-    ends |= {match.start() for match in _LINE.finditer(text, start, end)}
+    broken = {start + at for at in wraps(text[start:end])}
+    ends |= {match.start() for match in _LINE.finditer(text, start, end)} - broken
     return [*sorted(ends), end]
 
 

@@ -6,8 +6,6 @@ without it the rules' own judgement stands.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -26,6 +24,7 @@ from research.records import (
     Say,
     Verdict,
 )
+from research.text import fold, place_of
 from research.trouble import Trouble
 
 REASON = 200  # characters that are kept
@@ -144,7 +143,8 @@ def _judged(claim: Claim, row: _Ruling) -> Judged | None:
     if row.verdict == "absent":
         return Judged(key=claim.key, verdict=row.verdict, reason=reason)
     for evidence, passage in claim.passages:
-        if place := find(row.quote, passage.text):
+        long = len(fold(row.quote)) >= SHORTEST
+        if long and (place := place_of(row.quote, passage.text)):
             start, end = place
             return Judged(
                 key=claim.key,
@@ -157,24 +157,3 @@ def _judged(claim: Claim, row: _Ruling) -> Judged | None:
                 end=end,
             )
     return None
-
-
-def find(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quote stands in a text; width (NFKC) and white space do not count."""
-    folded, places = _folded(text)
-    wanted, _ = _folded(quote)
-    at = folded.find(wanted) if len(wanted) >= SHORTEST else -1
-    return (places[at], places[at + len(wanted) - 1] + 1) if at >= 0 else None
-
-
-_SPACE = re.compile(r"\s")
-
-
-def _folded(text: str) -> tuple[str, list[int]]:
-    out, places = [], []
-    for at, char in enumerate(text):
-        for part in unicodedata.normalize("NFKC", char):
-            if not _SPACE.match(part):
-                out.append(part)
-                places.append(at)
-    return "".join(out), places

@@ -15,7 +15,7 @@ from functools import lru_cache
 from research.reasoners import Corpus
 from research.reasoners.concepts import LOOKS, matches
 from research.records import Evidence, Finding, Passage
-from research.text import has_han, sentences, telling, tokens
+from research.text import flowing, has_han, sentences, telling, tokens
 
 ENOUGH = 0.6  # share of a part's weight that a sentence and the text around it must cover
 ENOUGH_NAMED = 0.51  # the same where the subject is a name, which is checked on its own
@@ -57,7 +57,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a passage: `start` and `end` are offsets into the passage's text."""
+    """A sentence of a passage, in one line: `start` and `end` are offsets into the passage's text."""
 
     evidence: str
     passage: str
@@ -127,7 +127,7 @@ def select(
     direct = False
     for evidence, passage in _passages(findings):
         for start, end in sentences(passage.text):
-            sentence = passage.text[start:end]
+            sentence = flowing(passage.text[start:end])
             if sentence in scored or not _fit(sentence):
                 continue
             score = judge.score(sentence, passage, evidence)

@@ -106,6 +106,7 @@ def test_a_quote_within_a_quote_is_verbatim() -> None:
 def test_width_and_white_space_do_not_make_a_quote_another() -> None:
     assert verbatim("７２万 平方米", TEXTS["p2"])
     assert verbatim("Palace\nMuseum", TEXTS["p1"])
+    assert verbatim("international trade", "the inter-\nnational trade")
     assert not verbatim("palace museum", TEXTS["p1"])
     assert not verbatim("", TEXTS["p1"])
 

@@ -10,10 +10,16 @@ from research.evidence.markup import parse
 from research.evidence.registry import Registry
 from research.evidence.support import Sentence, drawn, support
 from research.records import Answer, Cite, Evidence, Passage, Span
+from research.text import place_of
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 PASSAGES = {
     "ab00": ("故宫博物院", "旺季门票为60元，淡季为40元。除法定节假日外，周一闭馆。"),
+    "ab20": (
+        "Harbour",
+        "The ferry to the island leaves the old\nharbour six times a day, but never on the inter-\nnational days of\n"
+        "Peace. Nobody believes that it\nsinks. 渡轮每天六班，冬季停\n航。",
+    ),
     "ab10": ("City Park", "The park opened to the public in 1987. It covers 12 hectares."),
 }
 
@@ -89,6 +95,31 @@ def test_what_claims_nothing_is_not_counted() -> None:
 def test_a_part_of_a_longer_sentence_is_no_quote_of_it() -> None:
     assert only("周一闭馆[@ab00]。").status == "supported"
     assert only("旺季门票为60元，淡季为40元[@ab00]！").status == "quoted"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The ferry to the island leaves the old harbour six times a day, but never on the international days of Peace",
+        "Nobody believes that it sinks",
+        "渡轮每天六班，冬季停航",
+    ],
+)
+def test_a_sentence_over_broken_lines_is_quoted(text: str) -> None:
+    sentence = only(f"{text} [@ab20].")
+    assert sentence.status == "quoted"
+    assert place_of(text, cut(sentence)) == (0, len(cut(sentence).rstrip(".。")))
+
+
+def test_the_end_of_a_sentence_in_a_line_of_its_own_is_no_quote_of_it() -> None:
+    assert only("Peace [@ab20].").status != "quoted"
+
+
+def test_a_quote_is_found_in_the_part_of_the_passage_that_is_cited() -> None:
+    cite = Cite(evidence="ab10", passage="pab10", start=39, end=61)
+    quote = Span(kind="quote", text="It covers\n12 hectares.", cites=(cite,))
+    (sentence,) = support(answered("", quote)).sentences
+    assert (sentence.status, cut(sentence)) == ("quoted", "It covers 12 hectares.")
 
 
 def test_what_stands_between_quotation_marks_has_to_stand_in_the_source() -> None:

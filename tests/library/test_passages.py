@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +35,10 @@ def test_no_passage_is_longer_than_twice_the_size(text: str, size: int) -> None:
     assert all(b - a <= 2 * size for a, b in split(text, 0, len(text), size))
 
 
-@pytest.mark.parametrize("text", [CHINESE, ENGLISH])
+WRAPPED = ["\n".join(CHINESE[at : at + 37] for at in range(0, len(CHINESE), 37)), textwrap.fill(ENGLISH, 72)]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [CHINESE, ENGLISH, *WRAPPED])
 def test_passages_of_plain_prose_are_whole_sentences_and_not_much_too_short(text: str) -> None:
     passages = [text[a:b] for a, b in split(text, 0, len(text))]
     assert all(passage[-1] in "。." for passage in passages)

@@ -42,6 +42,13 @@ def test_a_quote_is_a_slice_of_its_passage(library: Library) -> None:
         assert text[quote.start : quote.end] == quote.text
 
 
+def test_a_sentence_over_broken_lines_is_quoted_whole_and_in_one_line(library: Library) -> None:
+    text = "颐和园位于北京市西北郊的海淀区，距离城区十五公里。颐和园旺季门\n票30元，淡季门票20元，园中园另行收费，请在东宫门的售票处购票\n后从东宫门或者北如意门入园。"
+    quote = chosen(library, "门票多少钱", finding(text))[0]
+    assert quote.text.startswith("颐和园旺季门票30元，") and quote.text.endswith("入园。")
+    assert text[quote.start : quote.end].replace("\n", "") == quote.text
+
+
 def test_of_two_sentences_the_one_that_looks_like_an_answer_comes_first(library: Library) -> None:
     quotes = chosen(library, "门票多少钱", finding("颐和园门票在东宫门出售。颐和园旺季门票30元。"))
     assert texts(quotes)[0] == "颐和园旺季门票30元。"

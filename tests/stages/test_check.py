@@ -15,7 +15,7 @@ from research.evidence.citations import CitedAnswer, lint, number
 from research.evidence.registry import gather
 from research.evidence.support import support
 from research.models.clients import Clients
-from research.reasoners.checker import ModelChecker, find
+from research.reasoners.checker import ModelChecker
 from research.reasoners.llm import LLM
 from research.records import (
     Answer,
@@ -404,19 +404,3 @@ async def test_where_no_model_writes_none_judges(gemini: FakeGemini, llm: LLM) -
     made = await checked(EN, given, [FOUND], checker, "drop", WEB, Meter(WEB), Memo(), Told())
     assert made == given
     assert gemini.calls() == 0
-
-
-@pytest.mark.parametrize(
-    ("quote", "text", "place"),
-    [
-        ("60元", "门票６０ 元。", None),
-        ("门票60元", "门票６０ 元。", (0, 6)),
-        ("a b c d", "x abcd", (2, 6)),
-        ("", "x", None),
-        ("zzzz", "x", None),
-    ],
-)
-async def test_a_quote_is_found_whatever_its_width_and_spaces(
-    quote: str, text: str, place: tuple[int, int] | None
-) -> None:
-    assert find(quote, text) == place

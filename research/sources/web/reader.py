@@ -24,7 +24,7 @@ from lxml import etree
 from research.records import Passage, fingerprint
 from research.sources.web.results import WEB_BEGAN
 from research.sources.web.results import published as day_of
-from research.text import HAN, LIGHT, idle, language, tokens
+from research.text import HAN, LIGHT, idle, language, tokens, unwrapped
 from research.trouble import Trouble
 from research.wire.plain import legible
 
@@ -63,7 +63,7 @@ def read(data: bytes, url: str, *, charset: str = "", plain: bool = False, lates
 
 
 def _plain(text: str, url: str) -> Page:
-    text = _tidy(text)
+    text = _tidy(unwrapped(text))
     first = text.partition("\n")[0]
     return Page(url, first if len(first) <= 80 else "", text, None, language(text))
 

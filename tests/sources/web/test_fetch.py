@@ -186,6 +186,10 @@ async def test_plain_text_and_xhtml_are_read_too(site):
     async with fetching(site) as fetcher:
         plain = await fetcher.fetch(at(site, "/a.txt"))
         assert (plain.title, plain.text) == ("The tower", "The tower\nIt is <b>high</b>.")
+        lines = b"The old bridge was opened to traffic in 1934,\nafter three years of work.\n"
+        site.replies["/b.txt"] = Reply(lines, type="text/plain")
+        wrapped = await fetcher.fetch(at(site, "/b.txt"))
+        assert wrapped.text == lines.decode().replace("\n", " ").strip()
         assert "Paragraph 3" in (await fetcher.fetch(at(site, "/a.xhtml"))).text
 
 
