@@ -21,6 +21,7 @@ from pydantic import BaseModel, ValidationError
 from research import tracing
 from research.models.clients import STREAM, Clients
 from research.models.counting import completed
+from research.models.reading import spoken
 from research.models.roles import KEYS, Spec, usable
 from research.models.troubles import trouble
 from research.records import Say, Stage, Usage
@@ -41,7 +42,6 @@ _BLOCKED = {
     "safety", "recitation", "content_filter", "blocklist", "prohibited_content", "spii", "language",
 }  # fmt: skip
 _FENCE = re.compile(r"\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*", re.S)
-_THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)", re.S)
 
 
 class Prompt(NamedTuple):
@@ -136,7 +136,7 @@ class Chat:
             try:
                 return await self._stream(prompt, written, stage, say)
             except Trouble as found:
-                text = _spoken("".join(written))
+                text = spoken("".join(written))
                 if text.strip():
                     if len(text) > len(best.text):
                         best = Reply(text, trouble=found)
@@ -222,7 +222,7 @@ class Chat:
         end = loop.time() + idle * STREAM
         last: AIMessage | None = None
         usages: list[Any] = []
-        told = 0
+        told = ""
         try:
             async with asyncio.timeout(idle) as clock, aclosing(_astream(model, prompt)) as chunks:
                 async for chunk in chunks:
@@ -231,15 +231,13 @@ class Chat:
                     if _finish(chunk) or chunk.response_metadata.get("prompt_feedback"):
                         last = chunk
                     written.append(str(chunk.text))
-                    if len(text := _spoken("".join(written))) > told:
-                        say("text", text=text[told:])
-                        told = len(text)
+                    told = _tell(spoken("".join(written)), told, say)
         except Exception as error:
             raise self._explained(error) from error
         finally:
             if usages:  # an answer has begun
                 self._count(usages, prompt.system + prompt.user, "".join(written), stage, say)
-        text = _spoken("".join(written))
+        text = spoken("".join(written))
         if last is None:
             if text.strip():
                 raise Trouble("unreachable", f"{self.spec} broke off", again=True)
@@ -348,6 +346,17 @@ def _said(messages: Sequence[BaseMessage]) -> str:
     return "".join(str(message.text) for message in messages) + made
 
 
+def _tell(text: str, told: str, say: Say) -> str:
+    """Tells what is new in a text. What was told and is no part of it any more were thoughts, to
+    which only the end of their tag has been heard: the text begins anew."""
+    if not text.startswith(told):
+        say("text", text="", restart=True)
+        told = ""
+    if len(text) > len(told):
+        say("text", text=text[len(told) :])
+    return text
+
+
 def _astream(model: Any, prompt: Prompt) -> Any:
     return model.astream(_messages(prompt), _QUIET)
 
@@ -361,29 +370,8 @@ def _finish(message: AIMessage) -> str:
     return str(meta.get("finish_reason") or meta.get("done_reason") or "").lower()
 
 
-def _spoken(text: str) -> str:
-    """A text without the thoughts before it, which some local models write out between tags."""
-    start = text.strip()
-    if start and "<think>".startswith(start):  # the tag itself is still being written
-        return ""
-    return _THOUGHT.sub("", sound(text))
-
-
-def sound(text: str) -> str:
-    """Text without a byte order mark at its beginning, and without halves of surrogate pairs, which
-    JSON can smuggle in and nothing can store: those that belong together are joined, others become
-    U+FFFD, and one at the very end is waited for.
-    """
-    if text.isascii():
-        return text
-    if "\ud800" <= text[-1] <= "\udbff":
-        text = text[:-1]
-    text = text.removeprefix("\ufeff")
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def _whole(message: AIMessage, spec: Spec) -> str:
-    text = _THOUGHT.sub("", sound(str(message.text)))
+    text = spoken(str(message.text))
     if _finish(message) in _CUT and text.strip():
         return text
     _judge(message, text, spec)

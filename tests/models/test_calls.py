@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from research.models import clients
-from research.models.calls import Chat, Prompt, sound
+from research.models.calls import Chat, Prompt
 from research.models.clients import STREAM
 from research.models.limits import Limiter
 from research.models.roles import parse
@@ -119,6 +119,15 @@ async def test_thoughts_before_json_are_left_out(openai: Wire) -> None:
     thought = '<think>\nGrass, {"colour": "red"}?\n</think>\n\n```json\n{"colour": "green"}\n```'
     openai.server.replay("check", completion(thought))
     assert (await openai.colour(openai.chat())).colour == "green"
+
+
+async def test_thoughts_before_json_are_left_out_even_if_only_their_end_is_marked(
+    openai: Wire,
+) -> None:
+    thought = 'Grass: {"colour": "red"}?\n</think>\n{"colour": "green"}'
+    openai.server.replay("check", completion(thought))
+    assert (await openai.colour(openai.chat())).colour == "green"
+    assert openai.server.calls() == 1
 
 
 # The ways to ask for JSON
@@ -271,6 +280,21 @@ async def test_thoughts_are_neither_told_nor_part_of_the_text(openai: Wire) -> N
     found = await stream(openai, openai.chat())
     assert found.text == "The tower is old."
     assert "".join(part["text"] for part in openai.heard.of("text")) == found.text
+
+
+@pytest.mark.parametrize("shift", range(12))
+async def test_thoughts_of_which_only_the_end_is_marked_are_taken_back(
+    openai: Wire, shift: int
+) -> None:
+    thoughts = f"Okay{'.' * shift} is it old?\n"  # so that the tag falls apart at every place
+    openai.server.brain.answer = thoughts + "</think>\n\nThe tower is old. 塔很古老。"
+    found = await stream(openai, openai.chat())
+    assert found.text == "The tower is old. 塔很古老。"
+    told = openai.heard.of("text")
+    begun = max(at for at, part in enumerate(told) if part.get("restart"))
+    assert "".join(part["text"] for part in told[begun:]) == found.text
+    openai.server.replay("any", completion(openai.server.brain.answer))
+    assert (await openai.chat().text(ASKED, "summarise", openai.heard)).text == found.text
 
 
 async def test_a_byte_order_mark_is_no_part_of_a_text(wire: Wire) -> None:
@@ -512,22 +536,6 @@ async def test_no_request_has_a_sampling_parameter_and_every_prompt_ends_with_th
         turns = call.body.get("messages") or call.body["contents"]
         assert turns[-1]["role"] == "user"
         assert PROMPT.user in call.prompt or ASKED.user in call.prompt
-
-
-@pytest.mark.parametrize(
-    ("text", "clean"),
-    [
-        ("plain", "plain"),
-        ("颐和园", "颐和园"),
-        ("\ud83c\udfdb", "🏛"),
-        ("a\udc00b", "a\ufffdb"),
-        ("a\ud800b", "a\ufffdb"),
-        ("wait \ud83c", "wait "),
-    ],
-)
-async def test_halves_of_surrogate_pairs_never_leave_a_model_s_text(text: str, clean: str) -> None:
-    assert sound(text) == clean
-    sound(text).encode("utf-8")
 
 
 # The account
