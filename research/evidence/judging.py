@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from research.evidence import polarity
+from research.evidence.cues import cues
 from research.evidence.lexicon import KIN
 from research.evidence.naming import Name, names, present
 from research.evidence.reading import Reading, Sentence, Term, is_place, read
 from research.evidence.weighing import Near, akin, coverage, nearest, other_subject, replaced, worth
-from research.language.quantities import Measure, agrees, dates_clash, derived
+from research.language.quantities import Measure, agrees, dates_clash, derived, plain
 from research.records import Lack, Ruling
+from research.text import sentences
 
 ENOUGH = 0.25  # of a claim's words
 STANDING = 0.4  # in one sentence, so that the contrary in it is one of the claim
@@ -29,8 +31,10 @@ NEARER = 0.25  # by how much a figure of another sentence has to stand nearer to
 CLAUSE = 2.5  # words that make a clause a statement of its own
 ENOUGH_FIGURES = 0.15  # if all its figures are there, and it has some
 RELATED = 0.3  # how alike the words around two figures are that speak of one thing
-_NUMBER_GOES_ON = re.compile(r"\d[.,]?$")
-_NOISE = re.compile(r"\s+")
+_STOPS = "。.．!！;；… "
+_BEGINS = r"(?:^|(?<=[。！？!?；;\n])|(?<=[.!?]\s))[\s“‘\"'「『]*"
+_CUT = re.compile(r"[a-z](?=[a-z])|\d(?=[.,]?\d)")
+_ENDS = r"[”’\"'」』]*\s*(?:[。！!；;\n]|[.．](?!\d)|$)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +59,41 @@ def judge(claim: str, passages: Sequence[str]) -> Ruling:
         return _at(chosen, "supported", (), 1.0, readings, whole)
     if not chosen or not (sentence.terms or sentence.measures):
         return _at(chosen, "weak", (Lack(kind="words", text=claim.strip()),), 0.0, readings)
-    return _Case(claim, mine, readings, chosen).ruling()
+    ruling = _Case(claim, mine, readings, chosen).ruling()
+    taken = _taken_back(claim, passages) if ruling.status == "supported" else None
+    return ruling.model_copy(update={"status": "weak", "lacks": (taken,)}) if taken else ruling
 
 
 def _verbatim(claim: str, passages: Sequence[str]) -> int | None:
-    """The place of the passage that has the claim word for word."""
-    bare = _NOISE.sub("", claim).strip("。.!！?？;；,，")
+    """The place of the passage that has the claim word for word, as a sentence of its own.
+
+    A stretch of a longer sentence may mean something else: "smoking is legal" stands in "smoking is
+    legally restricted", 门票免费 in 门票免费的说法不实.
+    """
+    bare = plain(claim).strip().strip(_STOPS)
     if not bare:
         return None
-    for at, passage in enumerate(passages):
-        text = _NOISE.sub("", passage)
-        start = text.find(bare)
-        if start < 0:
-            continue
-        before, after = text[:start], text[start + len(bare) :]
-        cut = bare[-1].isdigit() and after[:1].isdigit()
-        if bare[0].isdigit() and _NUMBER_GOES_ON.search(before):
-            cut = True
-        if not cut and not before.endswith(("不", "未", "没", "无", "非")):
-            return at
+    words = r"\s*".join(map(re.escape, bare.split()))
+    whole = re.compile(rf"{_BEGINS}{words}{_ENDS}")
+    return next((at for at, text in enumerate(passages) if whole.search(plain(text))), None)
+
+
+def _taken_back(claim: str, passages: Sequence[str]) -> Lack | None:
+    """What a claim leaves out where it is a stretch of a longer sentence that takes it back: the rest
+    of a word that it cuts, or a denial, a rumour, an end, a condition (`research.evidence.cues`)."""
+    bare = plain(claim).strip().strip(_STOPS)
+    if not bare:
+        return None
+    inside = re.compile(r"\s*".join(map(re.escape, bare.split())))
+    for text in map(plain, passages):
+        for start, end in sentences(text):
+            match = inside.search(text, start, end)
+            if not match:
+                continue
+            if _CUT.match(text, match.end() - 1):
+                return Lack(kind="words", text=claim.strip(), found=text[match.start() : end])
+            if cues(text[start:end]) - cues(bare):
+                return Lack(kind="polarity", text=claim.strip(), found=text[start:end])
     return None
 
 

@@ -31,9 +31,9 @@ from research.records import (
 )
 from research.text import fold, has_han, place_of, sentences
 
-# Balanced accuracy of supported against unsupported on the labelled pairs of `tests/evaluation/pairs`, a
-# half of which was written to be hard, and read while the rules were written: of new text expect less.
-ACCURACY: dict[Language, float] = {"zh": 0.82, "en": 0.71}
+# Balanced accuracy of supported against unsupported on labels that others made: English, the mean of nine
+# attribution sets (300 to 400 claims each), on which word overlap alone reaches .70; Chinese, OCNLI.
+ACCURACY: dict[Language, float] = {"zh": 0.60, "en": 0.66}
 
 _STOPS = "。.！!；;…"
 _SHORTEST = 6  # characters of a sentence that is called a quote

@@ -17,8 +17,8 @@ field without a value is "", [], 0, false or null.
   to `end` that is meant; 0 and 0 mean all of it) and for a quote `quotes`, which tells where it stands
   (number, passage, heading, page)
 - `support`: what stands behind each sentence of the answer that claims something, or null without an
-  answer: a hint, no verdict. `accuracy` (share of test sentences in this language for which it
-  was right), `counts` (total, quoted, supported, weak, none, differs) and `sentences`, in order: `at` (its
+  answer: a hint, no verdict. `accuracy` (its balanced accuracy in this language on claims
+  that others labelled; .5 is chance), `counts` (total, quoted, supported, weak, none, differs) and `sentences`, in order: `at` (its
   place among all sentences), `text`, `status` (quoted: verbatim in its source; supported: a cited passage
   says it; weak: cited, but no cited passage clearly says it; none: no source; differs: a figure is another
   in the passage), `numbers` (of its sources), `lacks` (what the passage lacks: `kind` of figure, date,

@@ -56,8 +56,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "support.none": ("{count} 句无来源", "{count} without a source"),
     "support.differs": ("{count} 句数字与来源不符", "{count} with another figure than the source"),
     "support hint": (
-        "{what}。此为自动提示，并非定论；在较难的测试句上约 {percent}% 判断正确。",
-        "{what}. This is an automatic hint, no verdict: it was right in about {percent}% of test cases, many of them hard.",
+        "{what}。此为自动提示，并非定论；在他人标注的测试句上平衡准确率为 {percent}%（50% 相当于随机）。",
+        "{what}. This is an automatic hint, no verdict: its balanced accuracy on claims labelled by others is {percent}% (50% is chance).",
     ),
     "not found": ("所查资料中未找到", "Not found in the sources searched"),
     "stop": ("。", "."),

@@ -285,6 +285,28 @@ def test_whatever_a_passage_says_word_for_word_it_supports(claim: str, rest: str
     assert judge(claim, [rest, claim]).status == "supported"
 
 
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("Smoking is legal.", "Smoking is legally restricted in public places."),
+        ("The museum is open daily.", "Rumour has it that the museum is open daily."),
+        ("Entry is free for students.", "The claim that entry is free for students is false."),
+        ("The ferry runs on Sundays.", "It is unclear whether the ferry runs on Sundays."),
+        ("Dogs are allowed in the garden.", "Until 2021 dogs are allowed in the garden."),
+        ("Inflation rose by 5 percent.", "Inflation rose by 5 percentage points."),
+        ("门票免费。", "网传门票免费的说法不实，成人票60元。"),
+        ("景区对老人免费。", "景区对老人免费的政策已于2025年取消。"),
+        ("地铁通宵运营。", "如果客流充足，地铁通宵运营。"),
+        ("新馆对外开放。", "新馆对外开放的计划仍在征求意见。"),
+        ("失业率上升了5%。", "失业率上升了5个百分点。"),
+    ],
+)
+def test_a_claim_inside_a_sentence_that_takes_it_back_is_not_supported(
+    claim: str, passage: str
+) -> None:
+    assert judge(claim, [passage]).status in ("weak", "differs")
+
+
 def figures() -> list[tuple[str, int]]:
     """Sentences with the place of one of their digits; years and the like are figures as well."""
     texts = [KILIMANJARO, PALACE, TRAM, STEEL, VACCINE, BRIDGE, PRICES, POWER]

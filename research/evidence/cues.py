@@ -1,0 +1,30 @@
+"""Words that take a statement back or bound it: a denial, a rumour, an end, a plan, an exception, a
+question, a condition.
+
+They are read from `data/cues.tsv` (sort, language, regular expression on folded text). A claim that
+stands inside a longer sentence with such a word, which the claim leaves out, may say the contrary.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from importlib import resources
+
+
+@cache
+def _table() -> dict[str, re.Pattern[str]]:
+    """The pattern of each sort of cue, of both languages."""
+    sorts: dict[str, list[str]] = {}
+    text = (resources.files("research") / "data" / "cues.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            sort, language, cue = line.split("\t")
+            sorts.setdefault(sort, []).append(cue if language == "zh" else rf"\b(?:{cue})\b")
+    return {sort: re.compile("|".join(cues)) for sort, cues in sorts.items()}
+
+
+@lru_cache(4_096)
+def cues(text: str) -> frozenset[str]:
+    """The sorts of cues in a text as `research.language.quantities.plain` gives it."""
+    return frozenset(sort for sort, cue in _table().items() if cue.search(text))
