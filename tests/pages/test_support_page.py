@@ -159,7 +159,8 @@ def test_the_line_counts_every_sentence(run_id: str, visit: Visit) -> None:
     assert f"{counts.none} without source" in summary["line"]
     assert len(summary["doubtful"]) == counts.weak + counts.none + counts.differs
     accuracy = {key: round(100 * share) for key, share in SUPPORT_ACCURACY.items()}
-    assert f"{accuracy['zh']} % (Chinese) and {accuracy['en']} % (English)" in summary["notes"][0]
+    assert f"{accuracy['en']}% in English" in summary["notes"][0]
+    assert f"{accuracy['zh']}% in Chinese" in summary["notes"][0]
 
 
 def test_the_line_is_in_the_language_of_the_page(run_id: str, visit: Visit) -> None:
