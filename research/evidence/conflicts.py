@@ -12,12 +12,12 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from research.evidence.citations import CitedAnswer
 from research.evidence.registry import Registry, gather
-from research.language.quantities import Measure, agrees, measures, plain
+from research.language.quantities import Measure, compatible, measures, plain
 from research.records import Disagreement, Evidence, GivenFigure, Passage, Report
 from research.text import LIGHT, STOP, has_han, telling, tokens, words
 
@@ -27,7 +27,6 @@ COMPARED = 400  # figures that may be of one thing
 LISTED = 60
 SUBJECT = 80  # characters
 CLAUSE = 200  # characters of a clause that is shown
-NEARLY = 0.1  # how far off a figure may be that one side calls an estimate
 COPIED = 0.75  # of the shorter text's shingles are in the longer one: a copy
 SHINGLE = 6  # characters
 SHORTEST = 30  # shingles of a text, below which only the same text is a copy
@@ -431,11 +430,11 @@ def _said(clause: str, scripts: tuple[_Forms, _Forms]) -> frozenset[str]:
 
 def _given(clause: _Clause) -> Iterator[_Given]:
     """The figures of a clause of whose kind it has no other."""
-    found = [_metres(m, clause.clause) for m in measures(clause.clause) if not m.dated]
+    found = [m for m in measures(clause.clause) if not m.dated]
     names = clause.key[0]
     assert isinstance(names, frozenset)
     for measure in found:
-        alone = sum(other.family == measure.family for other in found) == 1
+        alone = sum(_like(other) == _like(measure) for other in found) == 1
         exact = measure.low == measure.high and measure.bound in ("", "about")
         concept = _concept(measure, clause.clause, names)
         if alone and exact and concept and measure.low > 0:
@@ -452,13 +451,9 @@ def _given(clause: _Clause) -> Iterator[_Given]:
             )
 
 
-def _metres(measure: Measure, clause: str) -> Measure:
-    """632 m is a length unless it is money."""
-    said = clause[measure.start : measure.end]
-    if measure.kind or not re.fullmatch(r"[\d.,]+ ?m", said):
-        return measure
-    size = {name: getattr(measure, name) / 1e6 for name in ("low", "high", "step", "coarse")}
-    return replace(measure, kind="length", unit="1.0length", **size)
+def _like(measure: Measure) -> str:
+    """What a figure may be mistaken for another of: a bare number may count what a count does."""
+    return measure.family or "count"
 
 
 def _concept(measure: Measure, clause: str, names: frozenset[str]) -> str:
@@ -556,11 +551,9 @@ _MEASURED = frozenset(_MEASURED_KINDS.split())
 def _agree(one: _Given, other: _Given) -> bool:
     """Equal, rounded, converted, or near enough where one is called an estimate."""
     a, b = one.measure, other.measure
-    if agrees(a, b) or agrees(b, a):
+    if compatible(a, b):
         return True
     gap, size = abs(a.low - b.low), max(a.low, b.low)
-    if "about" in (a.bound, b.bound) and gap <= NEARLY * size:
-        return True
     if a.kind not in _MEASURED and size < 1_000:
         return False
     rounded = [m.coarse for m in (a, b) if m.coarse > m.step]

@@ -1,0 +1,51 @@
+"""A text that is being read: which characters have been taken, and what has been found."""
+
+from __future__ import annotations
+
+import re
+
+from research.language.measure import Measure
+
+_ABOUT = r"approximately|about|around|roughly|nearly|almost|close to|some|circa|an estimated|estimated|大约|大概|将近|接近|约为|约|近|几乎|~|≈"  # fmt: skip
+_MOST = r"no more than|not more than|not exceeding|less than|fewer than|lower than|up to|at most|a maximum of|under|below|within|no later than|不超过|不多于|不高于|不到|不足|少于|低于|至多|最多|最高"  # fmt: skip
+_LEAST = r"no fewer than|no less than|not less than|more than|greater than|higher than|at least|a minimum of|upwards of|in excess of|exceeding|exceeded|exceeds|exceed|surpassed|surpassing|topped|over|above|超过|超出|超|逾|多于|高于|大于|至少|不少于|不低于|突破|最低"  # fmt: skip
+_BEFORE = re.compile(rf"(?:(?P<most>{_MOST})|(?P<least>{_LEAST})|(?P<about>{_ABOUT}))\s?(?:了|达|为|the\s|a\s)?\s?$")  # fmt: skip
+_LESS_THAN_A_DIGIT = ("多", "余", "出头", "有余")  # more by less than the last digit
+_AFTER = re.compile(
+    rf"\s?(?:(?P<least>{'|'.join(_LESS_THAN_A_DIGIT)}|以上|之多|plus\b|or more\b|\+)"
+    r"|(?P<about>左右|上下|or so\b)|(?P<most>以下|以内|之内|or less\b|or fewer\b))"
+)
+
+
+class Reading:
+    """Reads one text; each character counts once, the more certain patterns come first."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.taken = bytearray(len(text) + 1)
+        self.found: list[Measure] = []
+
+    def free(self, start: int, end: int) -> bool:
+        return not any(self.taken[start:end])
+
+    def keep(self, start: int, end: int, *measures: Measure | None) -> None:
+        """Takes a stretch for what was read there, unless some of it is taken; None is nothing."""
+        kept = [measure for measure in measures if measure]
+        if kept and end > start and self.free(start, end):
+            self.taken[start:end] = b"\x01" * (end - start)
+            self.found += kept
+
+    def skip(self, start: int, end: int) -> None:
+        """Takes a stretch that only looks like a figure."""
+        self.taken[start:end] = b"\x01" * (end - start)
+
+    def bound(self, start: int, end: int) -> str:
+        """What is said before and after a figure: an estimate, a least or a most, or that it is more
+        by less than its last digit (some)."""
+        before = _BEFORE.search(self.text, max(0, start - 22), start)
+        after = _AFTER.match(self.text, end)
+        for match in (before, after):
+            if match:
+                name = match.lastgroup or ""
+                return "some" if match[0].strip() in _LESS_THAN_A_DIGIT else name
+        return ""
