@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from research import tracing
 from research.models.clients import STREAM, Clients
 from research.models.counting import completed
-from research.models.reading import spoken
+from research.models.reading import Unfit, fitting, spoken
 from research.models.roles import KEYS, Spec, usable
 from research.models.troubles import trouble
 from research.records import Say, Stage, Usage
@@ -41,7 +40,6 @@ _CUT = {"max_tokens", "length"}
 _BLOCKED = {
     "safety", "recitation", "content_filter", "blocklist", "prohibited_content", "spii", "language",
 }  # fmt: skip
-_FENCE = re.compile(r"\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*", re.S)
 
 
 class Prompt(NamedTuple):
@@ -99,9 +97,9 @@ class Chat:
                     stage,
                     say,
                 )
-                return shape.model_validate_json(_bare(text))
-            except ValidationError as error:
-                problem = _problem(error)
+                return fitting(text, shape)
+            except Unfit as unfit:
+                problem = str(unfit)
             except Trouble as found:
                 if found.reason != "cut off" or last:
                     raise
@@ -397,18 +395,6 @@ def _judge(message: AIMessage, text: str, spec: Spec) -> None:
     if not text.strip():
         ended = f" ({finish})" if finish else ""
         raise Trouble("malformed", f"{spec} answered without a text{ended}", again=True)
-
-
-def _bare(text: str) -> str:
-    """JSON without the fence that some models put around it."""
-    fenced = _FENCE.fullmatch(text)
-    return fenced[1] if fenced else text.strip()
-
-
-def _problem(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(step) for step in first["loc"])
-    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 # Asking for JSON

@@ -67,6 +67,12 @@ async def test_a_fence_or_a_byte_order_mark_around_json_is_taken_off(
     assert wire.server.calls() == 1
 
 
+async def test_json_after_a_word_of_courtesy_is_taken_as_it_is(openai: Wire) -> None:
+    openai.server.replay("check", completion('Sure!\n\n```json\n{"colour": "green"}\n```\nDone.'))
+    assert (await openai.colour(openai.chat())).colour == "green"
+    assert openai.server.calls() == 1
+
+
 async def test_json_that_does_not_fit_is_asked_for_once_more_and_the_problem_is_named(
     wire: Wire,
 ) -> None:

