@@ -224,6 +224,8 @@ class Chat:
         try:
             async with asyncio.timeout(idle) as clock, aclosing(_astream(model, prompt)) as chunks:
                 async for chunk in chunks:
+                    if clock.expired():  # asyncio.wait_for, which LangChain uses, may swallow that
+                        raise TimeoutError
                     clock.reschedule(min(loop.time() + idle, end))
                     usages.append(chunk.usage_metadata)
                     if _finish(chunk) or chunk.response_metadata.get("prompt_feedback"):
