@@ -201,6 +201,8 @@ def test_a_citation_is_reached_and_opened_by_the_keyboard(watch: Watch, server: 
     page.keyboard.press("Enter")
     assert passage.is_visible()
     page.keyboard.press("Tab")
+    assert page.locator(".sl-close:focus").count() == 1
+    page.keyboard.press("Tab")
     assert passage.locator("a:focus").count() == 1
     page.keyboard.press("Escape")
     assert passage.is_hidden()

@@ -126,10 +126,46 @@ def test_what_could_be_asked_next_is_put_into_the_box(page: Page) -> None:
     assert focused(page, ".st-key-follow textarea")
 
 
+LONG = "故宫的门票多少钱，周几闭馆，历史上谁建的，交通怎么走？"
+# What of the page lies under the drawer, or would if it were scrolled there.
+UNDER = """() => {
+  const left = document.querySelector(".sl-drawer").getBoundingClientRect().left;
+  const page = document.querySelector('[data-testid="stMainBlockContainer"]');
+  return [...page.querySelectorAll("*")].filter((node) => {
+    if (node.childElementCount || node.closest(".sl-drawer") || !node.checkVisibility()) return false;
+    const { width, height, right } = node.getBoundingClientRect();
+    return width && height && right > left + 1;
+  }).map((node) => node.outerHTML.slice(0, 200));
+}"""
+
+
+def test_the_page_keeps_off_the_column_of_a_passage(page: Page) -> None:
+    page.locator(".st-key-question textarea").fill(LONG)
+    page.keyboard.press("Enter")
+    answered(page)
+    contents, whole = page.locator(".sl-contents"), page.get_by_test_id("stMainBlockContainer")
+    for width, beside in ((1280, False), (1440, False), (1920, True)):
+        page.set_viewport_size({"width": width, "height": 900})
+        settled(page)
+        before = whole.evaluate("node => getComputedStyle(node).paddingRight")
+        cite = page.locator(".sl-cite").last
+        cite.scroll_into_view_if_needed()
+        at = cite.bounding_box()
+        cite.click()
+        page.locator(".sl-drawer .sl-passage").wait_for()
+        settled(page)
+        assert page.evaluate(UNDER) == []
+        assert contents.is_visible()
+        assert contents.evaluate("node => Boolean(node.closest('.sl-wide'))") is beside
+        now = cite.bounding_box()
+        assert at and now and abs(at["y"] - now["y"]) < 3, "what one reads stays where it is"
+        page.keyboard.press("Escape")
+        settled(page)
+        assert whole.evaluate("node => getComputedStyle(node).paddingRight") == before
+
+
 def test_the_contents_lead_to_the_parts_of_an_answer(page: Page) -> None:
-    page.locator(".st-key-question textarea").fill(
-        "故宫的门票多少钱，周几闭馆，历史上谁建的，交通怎么走？"
-    )
+    page.locator(".st-key-question textarea").fill(LONG)
     page.keyboard.press("Enter")
     answered(page)
     ways = page.locator(".sl-contents .sl-way")

@@ -119,57 +119,116 @@ const passage = (cite, view, id) => {
   return box;
 };
 
-// The drawer: one passage at a time, beside the text, so that nothing moves while one reads on.
+// The drawer: one passage at a time, in a column of its own beside everything else on the page, which
+// keeps off that column for as long as the drawer is open.
 
 const LEAST = 288; // pixels that the drawer needs
 const MOST = 480;
+const TEXT = 650; // of the page that are left to it if that can be, for the answer is as wide
+const NARROW = 420; // that the answer needs
+const EDGE = 16; // between the drawer and the window
+const GAP = 28; // between the drawer and the page
 
-const room = (root) => {
-  const left = root.getBoundingClientRect().right + 28;
-  const free = innerWidth - left - 16;
-  return free < LEAST ? null : { left, width: Math.min(free, MOST) };
+// How wide the drawer may be, and how much of the page goes; null where there is no room.
+const room = (root, page, taken) => {
+  const style = getComputedStyle(page);
+  const edge = page.getBoundingClientRect();
+  const left = edge.left + parseFloat(style.paddingLeft);
+  const right = edge.right - (taken ? taken.own : parseFloat(style.paddingRight));
+  const free = innerWidth - EDGE - GAP - left;
+  const width = Math.max(LEAST, Math.min(MOST, free - TEXT));
+  const rest = Math.min(free - width, right - left);
+  const now = edge.right - parseFloat(style.paddingRight) - left;
+  const answer = (root.parentElement.clientWidth * rest) / now;
+  return answer < NARROW ? null : { width, padding: edge.right - left - rest };
 };
 
-const drawer = (root, words) => {
+// Changes what moves the page, but not what one looks at.
+const steady = (anchor, change) => {
+  const before = anchor?.getBoundingClientRect().top;
+  change();
+  if (!anchor?.isConnected) return;
+  const by = anchor.getBoundingClientRect().top - before;
+  if (by) anchor.closest('[data-testid="stMain"]')?.scrollBy({ top: by, behavior: "instant" });
+};
+
+const shuts = new WeakMap(); // what closes each box
+
+const drawer = (root, moved) => {
   const node = make("aside", "sl-drawer");
   const bar = make("div", "sl-bar");
   const close = make("button", "sl-close", "×");
   close.type = "button";
-  close.setAttribute("aria-label", words.close);
-  close.title = words.close;
   bar.append(close);
   node.append(bar);
   node.hidden = true;
   node.tabIndex = -1;
-  node.setAttribute("aria-label", words.drawer);
-  let held = null; // the box that is shown, the place that it has left, and what closes it
+  let held = null; // the box that is shown, and the place that it has left
+  let taken = null; // the page that keeps off the column, and the room at its edge before
   const place = () => {
-    const at = root.isConnected && room(root);
-    if (at) Object.assign(node.style, { left: `${at.left}px`, width: `${at.width}px` });
-    return Boolean(at);
+    const page = root.closest('[data-testid="stMainBlockContainer"]');
+    const at = page && room(root, page, taken);
+    if (!at) return false;
+    taken ??= { page, own: parseFloat(getComputedStyle(page).paddingRight) };
+    page.style.paddingRight = `${at.padding}px`;
+    Object.assign(node.style, { right: `${EDGE}px`, width: `${at.width}px` });
+    moved();
+    return true;
+  };
+  const leave = () => {
+    node.hidden = true;
+    taken?.page.style.removeProperty("padding-right");
+    taken = null;
+    moved();
+  };
+  const button = () => document.querySelector(`[aria-controls="${CSS.escape(held?.box.id ?? "")}"]`);
+  const put = () => {
+    const { box, home } = held;
+    held = null;
+    home.replaceWith(box);
   };
   const release = () => {
     if (!held) return;
-    const { box, home } = held;
-    held = null;
-    node.hidden = true;
-    home.replaceWith(box);
+    steady(button(), () => {
+      put();
+      leave();
+    });
   };
-  const hold = (box, shut) => {
-    if (!place()) return false;
-    held?.shut();
+  const hold = (box) => {
+    const before = held;
+    let fits;
+    steady(document.querySelector(`[aria-controls="${CSS.escape(box.id)}"]`), () => {
+      fits = place();
+    });
+    if (!fits) return false;
+    if (before) {
+      put();
+      shuts.get(before.box)();
+    }
     const home = document.createComment("");
     box.replaceWith(home);
-    held = { box, home, shut };
+    held = { box, home };
     node.append(box);
     node.hidden = false;
     node.scrollTop = 0;
     return true;
   };
   close.onclick = () => {
-    const button = document.querySelector(`[aria-controls="${CSS.escape(held?.box.id ?? "")}"]`);
-    held?.shut();
-    button?.focus();
+    const from = button();
+    if (held) shuts.get(held.box)();
+    from?.focus();
+  };
+  // What the answer says now: a box that was drawn anew takes the place of the one before.
+  const renew = (words) => {
+    close.title = words.close;
+    close.setAttribute("aria-label", words.close);
+    node.setAttribute("aria-label", words.drawer);
+    if (!held || held.home.isConnected) return;
+    const { box } = held;
+    held = null;
+    box.remove();
+    const now = root.querySelector(`#${CSS.escape(box.id)}`);
+    if (!now || !hold(now)) leave();
   };
   const fit = () => {
     if (held && !place()) release();
@@ -182,8 +241,9 @@ const drawer = (root, words) => {
   const gone = () => {
     removeEventListener("resize", fit);
     removeEventListener("keydown", escape);
+    leave();
   };
-  return { node, hold, release, place, gone, holds: (box) => held?.box === box };
+  return { node, hold, release, renew, fit, gone, holds: (box) => held?.box === box };
 };
 
 // A button that opens a box, and closes it again.
@@ -194,8 +254,9 @@ const opener = (button, box, view) => {
     button.setAttribute("aria-expanded", String(open));
     if (!open) return view.opened.delete(box.id);
     view.opened.add(box.id);
-    if (asked) view.drawer.hold(box, () => show(false));
+    if (asked) view.drawer.hold(box);
   };
+  shuts.set(box, () => show(false));
   const close = (event) => {
     if (event.key !== "Escape" || box.hidden) return;
     event.stopPropagation();
@@ -543,18 +604,22 @@ const WIDE = 920; // pixels of text and contents side by side
 
 const states = new WeakMap();
 
-const opened = (parentElement, words) => {
+const opened = (parentElement) => {
   const desk = parentElement.querySelector(".sl-desk");
   const root = parentElement.querySelector(".sl-answer");
-  const beside = drawer(root, words);
-  desk.append(beside.node);
   const nav = desk.querySelector(".sl-contents");
-  const measure = new ResizeObserver(() => {
+  // Beside the answer the contents are open, above it they begin folded.
+  const moved = () => {
     const wide = desk.clientWidth >= WIDE;
-    desk.classList.toggle("sl-wide", wide);
     const fold = nav.querySelector("details");
-    if (wide && fold) fold.open = true;
-    if (!beside.node.hidden) beside.place();
+    if (fold && wide !== desk.classList.contains("sl-wide")) fold.open = wide;
+    desk.classList.toggle("sl-wide", wide);
+  };
+  const beside = drawer(root, moved);
+  desk.append(beside.node);
+  const measure = new ResizeObserver(() => {
+    moved();
+    beside.fit();
   });
   measure.observe(desk);
   const gone = () => {
@@ -569,7 +634,7 @@ export default function ({ parentElement, data }) {
   let state = states.get(parentElement);
   if (state?.root !== parentElement.querySelector(".sl-answer")) {
     state?.gone();
-    state = { ...opened(parentElement, data.words), opened: state?.opened ?? new Set() };
+    state = { ...opened(parentElement), opened: state?.opened ?? new Set() };
   }
   states.set(parentElement, state);
   const { root } = state;
@@ -594,6 +659,7 @@ export default function ({ parentElement, data }) {
     ...data.blocks.map((item) => ({ json: JSON.stringify(item) + said, draw: () => block(item, view) })),
     ...data.suggestions.map((html) => ({ json: said + html, draw: () => suggestion(html, words) })),
   ]);
+  state.drawer.renew(words);
   contents(state.nav, root, view);
   if (state.desk.classList.contains("sl-wide") && state.nav.firstChild) state.nav.firstChild.open = true;
   caret(root, data.draft);
