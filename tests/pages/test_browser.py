@@ -639,11 +639,25 @@ def test_an_answer_fits_a_narrow_screen(watch: Watch, server: Server) -> None:
     fits(page)
 
 
-def test_a_run_under_way_fits_a_narrow_screen(watch: Watch, slow: Server) -> None:
+def test_a_run_under_way_fits_a_narrow_screen_and_leaves_its_title_room(
+    watch: Watch, slow: Server
+) -> None:
     page = watch(slow, viewport={"width": 390, "height": 844}).open()
     ask(page, EN)
     page.get_by_text("searching…").first.wait_for()
     fits(page)
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        settled(page)
+        above = page.evaluate(
+            """(stop) => {
+                const title = document.createRange();
+                title.selectNodeContents(document.querySelector(".st-key-asked h1"));
+                return document.querySelector(stop).getBoundingClientRect().top - title.getBoundingClientRect().bottom;
+            }""",
+            STOP,
+        )
+        assert above >= 6, "what stops the run does not touch its title"
     page.locator(STOP).click()
     page.get_by_text("Stopped", exact=True).wait_for()
 
