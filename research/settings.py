@@ -26,6 +26,7 @@ PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")  # who can search the w
 Role = Literal["plan", "reflect", "write", "search"]
 ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
 REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works on reports
+CONTEXT = "SIGHTLINE_CONTEXT_LENGTH"
 CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
 CHECKS = ("rules", "model")
 REPAIRS = ("off", "drop", "rewrite")
@@ -124,6 +125,7 @@ class Settings(BaseModel):
     openai_url: str = Field(default="", repr=False)
     ollama_url: str = Field(default="", repr=False)
     ollama_context: int = 32_768
+    context_length: str = ""
     plan_model: str = ""
     reflect_model: str = ""
     write_model: str = ""
@@ -257,6 +259,7 @@ class Settings(BaseModel):
             ("QUERY_ENGINE_BASE_URL", open_address(self.report_url)),
             ("OLLAMA_BASE_URL", open_address(self.ollama_url)),
             ("OLLAMA_CONTEXT_LENGTH", str(self.ollama_context)),
+            (CONTEXT, self.context_length),
             ("WEB_SEARCH", self.web_search),
             ("TAVILY_API_KEY", "set" if self.tavily_key.get_secret_value() else ""),
             ("TAVILY_BASE_URL", open_address(self.tavily_url)),
@@ -298,6 +301,12 @@ class Settings(BaseModel):
             ("OTEL_TRACES_EXPORTER", self.traces_exporter),
             ("OTEL_SDK_DISABLED", self.otel_disabled),
         ]
+
+    @property
+    def contexts(self) -> dict[str, int]:
+        """The tokens of context that are set for models, by their names; "" is for all others."""
+        parts = (part.rpartition("=") for part in self.context_length.split(", ") if part)
+        return {name: int(number) for name, _, number in parts}
 
     def model(self, role: Role) -> str:
         """The model that is set for a role; "" if none is."""
@@ -533,6 +542,23 @@ def _providers(env: Mapping[str, str]) -> str:
     return ",".join(names)
 
 
+def _contexts(env: Mapping[str, str]) -> str:
+    """The context lengths of models: a number for all, or a number for each name, with commas
+    between them."""
+    found = []
+    for part in filter(None, (part.strip() for part in _text(env, CONTEXT).split(","))):
+        name, _, number = part.rpartition("=")
+        name, number = name.strip().lower(), number.strip()
+        if not number.isdecimal() or not 2_048 <= int(number) <= 10_000_000:
+            raise SettingError(
+                f"{CONTEXT} is {env[CONTEXT]!r}; it must be a whole number of tokens from 2048 to "
+                "10000000, or numbers of single models such as openai:qwen3-8b=32768, with commas "
+                "between them. Correct it or remove it."
+            )
+        found.append(f"{name}={number}" if name else number)
+    return ", ".join(found)
+
+
 def _sources(env: Mapping[str, str], name: str) -> str:
     """Names of sources, with commas between them; "" where none are named."""
     value = env.get(name, "").strip().lower()
@@ -619,6 +645,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         openai_url=_address(env, "OPENAI_BASE_URL"),
         ollama_url=_address(env, "OLLAMA_BASE_URL"),
         ollama_context=_whole(env, "OLLAMA_CONTEXT_LENGTH", 32_768, 2_048, 2_000_000),
+        context_length=_contexts(env),
         plan_model=_text(env, "QUERY_GENERATOR_MODEL"),
         reflect_model=_text(env, "REFLECTION_MODEL"),
         write_model=_text(env, "ANSWER_MODEL"),

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from research.models.roles import Spec, reporter
-from research.reasoners.material import CUT, Listing, cut
+from research.reasoners.material import Listing
+from research.reasoners.room import CUT, cut
 from research.records import Evidence, Finding, Passage, Report, Task, fingerprint
 from research.runs import Desk
 from research.settings import SettingError, load

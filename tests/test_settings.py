@@ -103,6 +103,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "SIGHTLINE_REPORT_SOURCES": ("report_sources", "", "news", "news"),
     "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
     "NEWS_FEEDS": ("news_feeds", "", " http://f.test/a,http://f.test/b?c=1,2\n", "http://f.test/a http://f.test/b?c=1,2"),
+    "SIGHTLINE_CONTEXT_LENGTH": ("context_length", "", " openai:Qwen3=9000 ,8192,", "openai:qwen3=9000, 8192"),
     "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),
     "OUTPUT_DIR": ("output_dir", None, " /some where/reports ", Path("/some where/reports")),
     "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),

@@ -1,7 +1,8 @@
 """Asking a chat model: with a deadline, a turn, a bounded number of attempts, and an account of it.
 
 Three ways: JSON that fits a schema, a text, a text as it is written. Whatever goes wrong is a
-`Trouble`; a text that broke off says so. LangChain's own retries are off, because it would repeat
+`Trouble`; a text that broke off says so. A prompt that can be made for any length is made anew, and
+asked once more, if the server finds it too long. LangChain's own retries are off, because it would repeat
 what cannot help and wait without a word.
 """
 
@@ -19,10 +20,12 @@ from pydantic import BaseModel
 
 from research import tracing
 from research.models.clients import STREAM, Clients
-from research.models.counting import completed
+from research.models.contexts import SHORTEST, context, smaller
+from research.models.counting import completed, fewest, tokens
+from research.models.overflow import Overflow
 from research.models.reading import Unfit, fitting, spoken
 from research.models.roles import KEYS, Spec, usable
-from research.models.troubles import trouble
+from research.models.troubles import TooLong, trouble
 from research.records import Say, Stage, Usage
 from research.trouble import Trouble
 
@@ -31,12 +34,13 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 BACKOFF = 0.5  # seconds before the second attempt; doubled for each further one
-ROOM = 400_000  # characters of a prompt that every model is taken to have room for
 _QUIET: RunnableConfig = {"callbacks": []}
 _T = TypeVar("_T")
 _M = TypeVar("_M", bound=BaseModel)
+_P = TypeVar("_P", bound="Prompt | Sequence[BaseMessage]")
 
-_CUT = {"max_tokens", "length"}
+_FULL = "model_context_window_exceeded"
+_CUT = {"max_tokens", "length", _FULL}
 _BLOCKED = {
     "safety", "recitation", "content_filter", "blocklist", "prohibited_content", "spii", "language",
 }  # fmt: skip
@@ -50,6 +54,15 @@ class Prompt(NamedTuple):
 
     def more(self, text: str) -> Prompt:
         return Prompt(self.system, self.user + text)
+
+    @property
+    def size(self) -> int:
+        """About as many tokens as it has."""
+        return tokens(self.system) + tokens(self.user)
+
+
+Sized = Callable[[int], Prompt]  # makes a prompt of at most so many tokens
+Turns = Callable[[int], Sequence["BaseMessage"]]  # the same of a conversation
 
 
 @dataclass(frozen=True)
@@ -72,28 +85,47 @@ class Chat:
 
     @property
     def room(self) -> int:
-        """Characters that a prompt may have. Ollama cuts a longer one without a word."""
-        tokens = self._settings.ollama_context  # of which some are for the rules and the answer
-        return max(tokens - 4_096, tokens // 4) if self.spec.provider == "ollama" else ROOM
+        """Tokens that a prompt may have."""
+        return self._clients.room(self.spec)
 
     async def warm(self) -> None:
         """Loads the client, which takes a second the first time."""
         await self._model()
 
     async def json(
-        self, prompt: Prompt, schema: Mapping[str, Any], shape: type[_M], stage: Stage, say: Say
+        self,
+        prompt: Prompt | Sized,
+        schema: Mapping[str, Any],
+        shape: type[_M],
+        stage: Stage,
+        say: Say,
     ) -> _M:
         """An object that fits `schema`, read as `shape`; asked for a second time if it does not.
 
         Raises:
             Trouble: there is no such object.
         """
+
+        async def ask(prompt: Prompt, whole: bool) -> _M:
+            return await self._json(prompt, schema, shape, stage, say, whole)
+
+        return await self._sized(prompt, ask)
+
+    async def _json(
+        self,
+        prompt: Prompt,
+        schema: Mapping[str, Any],
+        shape: type[_M],
+        stage: Stage,
+        say: Say,
+        whole: bool,
+    ) -> _M:
         problem = ""
         for last in (False, True):
             again = f"\n\nYour last answer could not be used: {problem}" if problem else ""
             try:
                 text = await self._repeated(
-                    lambda more=again: self._object(prompt.more(more), schema, stage, say),  # type: ignore[misc]
+                    lambda more=again: self._object(prompt.more(more), schema, stage, say, whole),  # type: ignore[misc]
                     stage,
                     say,
                 )
@@ -106,33 +138,43 @@ class Chat:
                 problem = found.message
         raise Trouble("malformed", f"{self.spec}: {problem}")
 
-    async def text(self, prompt: Prompt, stage: Stage, say: Say) -> Reply:
+    async def text(self, prompt: Prompt | Sized, stage: Stage, say: Say) -> Reply:
         """A text in one piece.
 
         Raises:
             Trouble: there is none.
         """
 
-        async def ask() -> Reply:
-            message = await self._invoke(_messages(prompt), {}, stage, say)
-            return Reply(_whole(message, self.spec), cut=_finish(message) in _CUT)
+        async def ask(prompt: Prompt, whole: bool) -> Reply:
+            async def once() -> Reply:
+                message = await self._invoke(_messages(prompt), {}, stage, say, whole=whole)
+                return Reply(_whole(message, self.spec), cut=_finish(message) in _CUT)
 
-        return await self._repeated(ask, stage, say)
+            return await self._repeated(once, stage, say)
 
-    async def stream(self, prompt: Prompt, stage: Stage, say: Say) -> Reply:
+        return await self._sized(prompt, ask)
+
+    async def stream(self, prompt: Prompt | Sized, stage: Stage, say: Say) -> Reply:
         """A text as it is written: `say("text", text=...)` for each stretch, and with
         `restart=True` when it begins anew. A text that broke off comes back with its `trouble`.
 
         Raises:
             Trouble: not a word was written.
         """
+
+        async def ask(prompt: Prompt, whole: bool) -> Reply:
+            return await self._streamed(prompt, stage, say, whole)
+
+        return await self._sized(prompt, ask)
+
+    async def _streamed(self, prompt: Prompt, stage: Stage, say: Say, whole: bool) -> Reply:
         best = Reply("")
 
         async def ask() -> Reply:
             nonlocal best
             written: list[str] = []
             try:
-                return await self._stream(prompt, written, stage, say)
+                return await self._stream(prompt, written, stage, say, whole)
             except Trouble as found:
                 text = spoken("".join(written))
                 if text.strip():
@@ -143,26 +185,30 @@ class Chat:
 
         try:
             return await self._repeated(ask, stage, say)
-        except Trouble:
-            if best.text.strip():
+        except Trouble as found:
+            if best.text.strip() and not (whole and isinstance(found, TooLong)):
                 return best
             raise
 
     async def act(
         self,
-        messages: Sequence[BaseMessage],
+        messages: Sequence[BaseMessage] | Turns,
         tools: Sequence[Mapping[str, Any]],
         stage: Stage,
         say: Say,
     ) -> AIMessage:
-        """The model's next message where it may call tools; one without calls is its last.
+        """The model's next message where it may call tools; one without calls is its last. `messages`
+        are the conversation so far, or make it of at most so many tokens.
 
         Raises:
             Trouble: there is none.
         """
 
-        async def ask() -> AIMessage:
-            message = await self._invoke(list(messages), {}, stage, say, tools)
+        async def ask(messages: Sequence[BaseMessage], whole: bool) -> AIMessage:
+            return await self._repeated(lambda: once(messages, whole), stage, say)
+
+        async def once(messages: Sequence[BaseMessage], whole: bool) -> AIMessage:
+            message = await self._invoke(list(messages), {}, stage, say, tools, whole=whole)
             finish = _finish(message)
             if finish.startswith("malformed"):
                 raise Trouble("malformed", f"{self.spec} stopped ({finish})", again=True)
@@ -170,12 +216,43 @@ class Chat:
                 raise Trouble("blocked", f"{self.spec} stopped ({finish})")
             return message
 
-        return await self._repeated(ask, stage, say)
+        told = tokens(json.dumps(list(tools), ensure_ascii=False))
+        turns = (lambda room: messages(room - told)) if callable(messages) else messages
+        return await self._sized(turns, ask)
 
     # One attempt
 
+    async def _sized(
+        self,
+        make: _P | Callable[[int], _P],
+        ask: Callable[[_P, bool], Awaitable[_T]],
+    ) -> _T:
+        """Asks with a prompt that has as much room as the model gives, and once more with a smaller
+        one if that was too long; what is learnt of the room is remembered.
+
+        `ask` is told whether the prompt has to be read whole: one that can be made smaller has.
+        """
+        if not callable(make):
+            return await ask(make, False)
+        prompt = make(self.room)
+        try:
+            return await ask(prompt, True)
+        except TooLong as found:
+            if (sent := _size(prompt)) < SHORTEST:
+                raise
+            room = smaller(found.found.limit, found.found.asked, sent)
+            try:
+                prompt = make(room)
+            except Trouble:  # nothing is left of it
+                raise found from None
+            if _size(prompt) >= sent:
+                raise
+        answer = await ask(prompt, False)
+        self._clients.learn(self.spec, room)
+        return answer
+
     async def _object(
-        self, prompt: Prompt, schema: Mapping[str, Any], stage: Stage, say: Say
+        self, prompt: Prompt, schema: Mapping[str, Any], stage: Stage, say: Say, whole: bool
     ) -> str:
         """JSON text, asked for in the best way that this server takes."""
         while True:
@@ -183,7 +260,9 @@ class Chat:
             words = "" if form == "schema" else _in_words(schema)
             bound = _bound(self.spec, form, schema)
             try:
-                message = await self._invoke(_messages(prompt.more(words)), bound, stage, say)
+                message = await self._invoke(
+                    _messages(prompt.more(words)), bound, stage, say, whole=whole
+                )
             except Trouble as found:
                 if form != "words" and _about_form(found):
                     if form in self._forms:  # for good: the server will not learn it
@@ -202,6 +281,8 @@ class Chat:
         stage: Stage,
         say: Say,
         tools: Sequence[Mapping[str, Any]] = (),
+        *,
+        whole: bool = False,
     ) -> AIMessage:
         model = await self._model()
         model = model.bind_tools(list(tools)) if tools else model
@@ -210,17 +291,29 @@ class Chat:
                 message: AIMessage = await model.ainvoke(messages, _QUIET, **bound)
         except Exception as error:
             raise self._explained(error) from error
-        sent = _said(messages) + (json.dumps(tools, ensure_ascii=False) if tools else "")
-        self._count([message.usage_metadata], sent, _said([message]), stage, say)
+        sent, offered = said(messages), json.dumps(tools, ensure_ascii=False) if tools else ""
+        read = self._count([message.usage_metadata], sent + offered, said([message]), stage, say)
+        if whole:
+            self._read_whole(read, sent)
         return message
 
-    async def _stream(self, prompt: Prompt, written: list[str], stage: Stage, say: Say) -> Reply:
+    def _read_whole(self, read: int, sent: str) -> None:
+        """Raises TooLong if a server has left out some of a prompt without a word, as those do that
+        take no more than a context they were started with."""
+        full = self.spec.provider == "ollama" and read >= context(self.spec, self._settings)
+        if read and (full or read < fewest(sent)):
+            message = f"{self.spec} has read only {read} tokens of a longer prompt"
+            raise TooLong(message, Overflow(read, 0))
+
+    async def _stream(
+        self, prompt: Prompt, written: list[str], stage: Stage, say: Say, whole: bool
+    ) -> Reply:
         model = await self._model()
         loop, idle = asyncio.get_running_loop(), self._settings.model_timeout
         end = loop.time() + idle * STREAM
         last: AIMessage | None = None
         usages: list[Any] = []
-        told = ""
+        told, read, sent = "", 0, prompt.system + prompt.user
         try:
             async with asyncio.timeout(idle) as clock, aclosing(_astream(model, prompt)) as chunks:
                 async for chunk in chunks:
@@ -236,7 +329,9 @@ class Chat:
             raise self._explained(error) from error
         finally:
             if usages:  # an answer has begun
-                self._count(usages, prompt.system + prompt.user, "".join(written), stage, say)
+                read = self._count(usages, sent, "".join(written), stage, say)
+        if whole:
+            self._read_whole(read, sent)
         text = spoken("".join(written))
         if last is None:
             if text.strip():
@@ -266,8 +361,9 @@ class Chat:
     async def _repeated(self, call: Callable[[], Awaitable[_T]], stage: Stage, say: Say) -> _T:
         return await repeated(call, self.spec, self._clients, stage, say)
 
-    def _count(self, parts: Sequence[Any], sent: str, written: str, stage: Stage, say: Say) -> None:
-        """Tells what a call used; the parts of a stream are what each chunk added."""
+    def _count(self, parts: Sequence[Any], sent: str, written: str, stage: Stage, say: Say) -> int:
+        """Tells what a call used; the parts of a stream are what each chunk added. Gives the tokens of
+        the prompt as the server has counted them, 0 if it has not."""
         known = [part for part in parts if part]
         usage = Usage(
             stage=stage,
@@ -279,6 +375,7 @@ class Chat:
             ),
         )
         say("usage", **completed(usage, sent, written).model_dump(mode="json"))
+        return usage.input
 
 
 async def repeated(
@@ -339,7 +436,11 @@ def _messages(prompt: Prompt) -> list[BaseMessage]:
     return [SystemMessage(prompt.system), HumanMessage(prompt.user)]
 
 
-def _said(messages: Sequence[BaseMessage]) -> str:
+def _size(prompt: Prompt | Sequence[BaseMessage]) -> int:
+    return prompt.size if isinstance(prompt, Prompt) else tokens(said(prompt))
+
+
+def said(messages: Sequence[BaseMessage]) -> str:
     """All that stands in messages, calls of tools included."""
     calls = [getattr(message, "tool_calls", None) for message in messages]
     made = json.dumps([call for call in calls if call], ensure_ascii=False) if any(calls) else ""
@@ -390,6 +491,8 @@ def _judge(message: AIMessage, text: str, spec: Spec) -> None:
         raise Trouble("blocked", f"{spec} refused: {refusal}")
     if finish in _BLOCKED:
         raise Trouble("blocked", f"{spec} stopped ({finish})")
+    if finish == _FULL:
+        raise TooLong(f"{spec} had no room for a word ({finish})", Overflow())
     if finish in _CUT:
         raise Trouble("cut off", f"{spec} reached its limit of output before the first word")
     if text.strip() and not finish and spec.provider == "ollama":  # the last of its lines says why
@@ -429,6 +532,8 @@ def _in_words(schema: Mapping[str, Any]) -> str:
 def _about_form(found: Trouble) -> bool:
     """Whether a refusal is about the way in which JSON was asked for."""
     text = found.message.lower()
-    return found.reason == "refused" and any(
-        word in text for word in ("response_format", "response_schema", "schema", "json")
+    return (
+        found.reason == "refused"
+        and not found.hint
+        and any(word in text for word in ("response_format", "response_schema", "schema", "json"))
     )

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from research.models import contexts
 from research.models.limits import Limiter, Rest
 from research.models.roles import Provider, Spec
 from research.settings import Settings
@@ -39,6 +40,7 @@ class Clients:
         self._gemini: genai.Client | None = None
         self._limiters: dict[tuple[Provider, bool], Limiter] = {}
         self._rests: dict[tuple[str, bool, bool], Rest] = {}
+        self._rooms: dict[tuple[str, bool], int] = {}
         self._making = asyncio.Lock()
 
     def limiter(self, provider: Provider, apart: bool = False) -> Limiter:
@@ -53,12 +55,25 @@ class Clients:
 
     def rest(self, spec: Spec, search: bool = False) -> Rest:
         """The pause that a model's quota asks for; searches of a model have a quota of their own."""
-        provider = spec.provider
-        if self._others and (
-            spec.apart or _account(self, provider) == _account(self._others, provider)
+        return self._holder(spec)._rests.setdefault((str(spec), spec.apart, search), Rest())
+
+    def room(self, spec: Spec) -> int:
+        """The tokens that a prompt to a model may have, as far as is known."""
+        known = contexts.room(spec, self.settings)
+        return min(known, self._holder(spec)._rooms.get((str(spec), spec.apart), known))
+
+    def learn(self, spec: Spec, room: int) -> None:
+        """From now on prompts to a model have no more tokens: a longer one was refused."""
+        self._holder(spec)._rooms[str(spec), spec.apart] = room
+
+    def _holder(self, spec: Spec) -> Clients:
+        """Who keeps what is known of a model: the process, where it is asked as by the process."""
+        others = self._others
+        if others and (
+            spec.apart or _account(self, spec.provider) == _account(others, spec.provider)
         ):
-            return self._others.rest(spec, search)
-        return self._rests.setdefault((str(spec), spec.apart, search), Rest())
+            return others._holder(spec)
+        return self
 
     async def chat(self, spec: Spec) -> BaseChatModel:
         """The LangChain model of a name."""
@@ -178,7 +193,7 @@ def _ollama_chat(spec: Spec, settings: Settings) -> BaseChatModel:
     return ChatOllama(
         model=spec.name,
         base_url=settings.ollama_url or "http://127.0.0.1:11434",
-        num_ctx=settings.ollama_context,
+        num_ctx=contexts.context(spec, settings),
         client_kwargs={"timeout": settings.model_timeout * STREAM, "follow_redirects": False},
     )
 

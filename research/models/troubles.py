@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from research.models.overflow import Overflow, overflow
 from research.models.roles import ADDRESSES, KEYS, Spec, gone
 from research.trouble import REDIRECTS, Trouble, of_status, retry_after
 
@@ -28,6 +29,14 @@ _UNREADABLE = {
     "JSONDecodeError", "UnknownApiResponseError", "APIResponseValidationError", "ValidationError",
     "ContentTypeError", "TypeError", "KeyError", "IndexError", "AttributeError", "ValueError",
 }  # fmt: skip
+
+
+class TooLong(Trouble):
+    """A prompt that is longer than the model takes; `found` is what the server has said of it."""
+
+    def __init__(self, message: str, found: Overflow) -> None:
+        super().__init__("refused", message, hint="context")
+        self.found = found
 
 
 _REGION = ("location is not supported", "country, region, or territory not supported")
@@ -58,7 +67,10 @@ def trouble(error: Exception, spec: Spec) -> Trouble:
     if any(found & _UNREADABLE for found in names):
         return Trouble("malformed", f"{spec} answered something that is not its JSON", again=True)
     if any(found & _SPOKEN for found in names):  # an error in the middle of an answer
-        return Trouble("unavailable", f"{spec}: {_message(_body(error))}", again=True)
+        body = _body(error)
+        if longer := overflow(0, body, str(error)):
+            return TooLong(f"{spec}: {_message(body)}", longer)
+        return Trouble("unavailable", f"{spec}: {_message(body)}", again=True)
     raise error
 
 
@@ -96,8 +108,8 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
         return Trouble("refused", f"{spec}: {message} ({KEYS[spec.provider]})", hint="key")
     if status in (400, 403) and any(words in text for words in _REGION):
         return Trouble("refused", f"{spec}: {message}", hint="location")
-    if status in (400, 413) and ("token count" in text or "context length" in text):
-        return Trouble("refused", f"{spec}: {message}", hint="context")
+    if longer := overflow(status, body, str(error)):
+        return TooLong(f"{spec}: {message or f'HTTP {status}'}", longer)
     if status == 404:
         known = gone(spec.name) or message  # a server may know what helps: "try pulling it first"
         return Trouble(
@@ -132,6 +144,8 @@ def _body(error: BaseException) -> Any:
     for name in ("details", "body"):
         if isinstance(value := getattr(error, name, None), dict | list):
             return value
+        if isinstance(value, str) and value:  # of a server that says no more than that
+            return {"error": value}
     said = getattr(error, "error", "")  # Ollama's, which is a text
     return {"error": said} if isinstance(said, str) else {}
 

@@ -7,7 +7,8 @@ from datetime import date
 from typing import Any
 
 from research.models.calls import Prompt
-from research.reasoners.material import Listing, plain
+from research.models.counting import tokens
+from research.reasoners.material import HANDLE, Listing, plain
 from research.reasoners.prompts import (
     DESK,
     QUERY,
@@ -18,6 +19,7 @@ from research.reasoners.prompts import (
     ran,
     structure,
 )
+from research.reasoners.room import CUT
 from research.records import Finding, Part, Plan, Question, Section, Span
 
 TITLE = 120  # characters of a section's title
@@ -216,6 +218,20 @@ criticises; "neutral": neither, both, or it cannot be told.
     return Prompt(system, f"{asked(question, today)}\n\nHeadlines:\n{fenced('headlines', lines)}")
 
 
+def shorter(section: Section, room: int) -> Section:
+    """The section with the beginning of its text, as much as has room in so many tokens."""
+    spans, used = [], 0
+    for span in section.spans:
+        used += tokens(span.text) + HANDLE * len(span.cites)
+        if used > room:
+            break
+        spans.append(span)
+    if len(spans) == len(section.spans):
+        return section
+    cut = Span(kind="text", text=f" {CUT}")
+    return section.model_copy(update={"spans": (*spans, cut)})
+
+
 def shown(spans: Sequence[Span], listing: Listing) -> str:
     """A text as a prompt shows it, its citations as handles. What has no handle here is left out."""
     names: Mapping[tuple[str, str], str] = {
@@ -223,6 +239,8 @@ def shown(spans: Sequence[Span], listing: Listing) -> str:
     }
     out = []
     for span in spans:
+        if span.kind == "notice":  # which is ours, about the text
+            continue
         known = [names.get((cite.evidence, cite.passage)) for cite in span.cites]
         out.append(plain(span.text) + "".join(f"[@{name}]" for name in known if name))
     return "".join(out).strip()

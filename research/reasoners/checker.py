@@ -80,9 +80,13 @@ class ModelChecker:
     ) -> Rulings:
         try:
             chat = self._chat(options)
-            prompt = prompts.check_prompt(question, claims, chat.room)
-            schema = prompts.check_schema(len(claims))
-            made = await chat.json(prompt, schema, _Rulings, "check", say)
+            made = await chat.json(
+                lambda room: prompts.check_prompt(question, claims, room),
+                prompts.check_schema(len(claims)),
+                _Rulings,
+                "check",
+                say,
+            )
         except Trouble as trouble:
             return Rulings(failures=(trouble.failure("check"),))
         rows: dict[int, _Ruling] = {}
@@ -97,9 +101,13 @@ class ModelChecker:
     ) -> Rewritten:
         try:
             chat = self._chat(options)
-            prompt = prompts.rewrite_prompt(question, claims, chat.room)
-            schema = prompts.rewrite_schema(len(claims))
-            made = await chat.json(prompt, schema, _Texts, "check", say)
+            made = await chat.json(
+                lambda room: prompts.rewrite_prompt(question, claims, room),
+                prompts.rewrite_schema(len(claims)),
+                _Texts,
+                "check",
+                say,
+            )
         except Trouble as trouble:
             return Rewritten(failures=(trouble.failure("check"),))
         rows = {row.number: " ".join(row.text.split()) for row in _read(made.rewritten, _Text)}

@@ -13,6 +13,8 @@ from research.records import Draft, Failure, Finding, Language, Reflection, Span
 from research.trouble import Trouble
 
 QUOTED = 4  # passages a query that stand in for an answer
+SOME = 5  # sources that are named of those left out
+NAMED = 60  # characters of the title of one
 NOBODY: dict[Language, str] = {
     "zh": "检索内容摘引（没有模型撰写）",
     "en": "Quotes of what was found; no model wrote this",
@@ -76,6 +78,23 @@ NOTICES: dict[str, dict[Language, str]] = {
         "zh": "搜索模型列出的来源，未说明支持哪句话：",
         "en": "Sources that the search model named for the whole of it: ",
     },
+    "too long": {
+        "zh": "材料超出了 {author} 的上下文长度：",
+        "en": "The material was too long for the context of {author}: ",
+    },
+    "missing": {
+        "zh": "{all:,} 个来源中有 {n:,} 个没有用上，最不相关的先舍去（{names}）",
+        "en": "{n:,} of {all:,} sources {were} left out, the least relevant first ({names})",
+    },
+    "others": {
+        "zh": "另有 {n:,} 个只读了节选",
+        "en": "only parts of {n:,} other{s} were read",
+    },
+    "partly": {
+        "zh": "{all:,} 个来源中有 {n:,} 个只读了节选",
+        "en": "only parts of {n:,} of {all:,} sources were read",
+    },
+    "more": {"zh": "{names}等", "en": "{names} and {n:,} more"},
     "gap": {"zh": "仍然缺少：", "en": "Still missing: "},
     "found": {"zh": "检索到的内容", "en": "What was found"},
 }
@@ -104,19 +123,46 @@ def drafted(
         text = NOTICES["gap"][tongue] + "; ".join(last.gap)
         spans.append(Span(kind="missing", text=text))
     spans += _unattributed(tongue, findings)
+    spans += leaving_out(listing, author, tongue)
     failures = list(end.failures)
-    if listing.left_out:
+    if listing.missing or listing.partly:
         failures.append(
             Failure(
                 stage="write",
                 reason="cut off",
                 hint="context",
-                message=f"{listing.left_out} passages had no room in the prompt of {author}",
+                message=f"{listing.left_out} passages had no room in the prompt of {author}, "
+                f"{listing.shortened} were shortened",
             )
         )
     return Draft(
         spans=tuple(spans), author=author, failures=tuple(failures), unwritten=end.unwritten
     )
+
+
+def leaving_out(listing: Listing, author: str, tongue: Language) -> tuple[Span, ...]:
+    """Which sources a model was not shown, or not whole, for want of room; nothing if there are none."""
+
+    def say(key: str, n: int, **more: object) -> str:
+        words = NOTICES[key][tongue]
+        return words.format(
+            n=n, all=listing.sources, s="s" * (n != 1), were="was" if n == 1 else "were", **more
+        )
+
+    said = []
+    if left := len(listing.missing):
+        titles = [" ".join(item.title.split()) or item.publisher for item in listing.missing]
+        names = "; ".join(title[:NAMED] for title in titles[:SOME])
+        if left > SOME:
+            names = say("more", left - SOME, names=names)
+        said.append(say("missing", left, names=names))
+    if partly := len(listing.partly):
+        said.append(say("others" if left else "partly", partly))
+    if not said:
+        return ()
+    colon, stop = ("；", "。") if tongue == "zh" else ("; ", ".")
+    text = NOTICES["too long"][tongue].format(author=author) + colon.join(said) + stop
+    return (Span(kind="notice", text=text),)
 
 
 def ending(reply: Reply, tongue: Language) -> Draft:

@@ -12,11 +12,12 @@ from pydantic import BaseModel, ConfigDict
 
 from research.evidence.markup import parse
 from research.evidence.registry import addresses
-from research.models.calls import Chat, Prompt, Reply
+from research.models.calls import Chat, Prompt, Reply, Sized
+from research.models.counting import tokens
 from research.reasoners import briefs
-from research.reasoners.drafts import NOBODY, NOTICES, ending, quoted
-from research.reasoners.material import Listing
-from research.reasoners.prompts import QUERY
+from research.reasoners.drafts import NOBODY, NOTICES, ending, leaving_out, quoted
+from research.reasoners.material import Listing, citable, fitted
+from research.reasoners.prompts import QUERY, briefer
 from research.records import (
     Draft,
     Failure,
@@ -129,15 +130,30 @@ class Editor:
     ) -> Section:
         """The section with its text; without a model it stays as it is, and says why."""
         part = _part(plan, section)
+        if not citable(findings):
+            return section
+        listing = Listing()
+
+        def made(room: int) -> Prompt:
+            nonlocal listing
+            asked, before = briefer(question, room), briefs.shorter(section, room // 2)
+            prompt, listing = fitted(
+                findings,
+                room,
+                lambda shown: briefs.section_prompt(
+                    asked, part, before, findings, shown, self._models.today
+                ),
+                most=self._models.most,
+                written=section.spans,
+            )
+            if not listing.text:
+                message = f"the material has no room in the prompt of {chat.spec}"
+                raise Trouble("cut off", message, hint="context")
+            return prompt
+
         try:
             chat = self._models.chat("write", options)
-            listing = Listing.of(findings, chat.room, most=self._models.most)
-            if not listing.handles:
-                return section
-            prompt = briefs.section_prompt(
-                question, part, section, findings, listing, self._models.today
-            )
-            reply = await _prose(chat, prompt, say)
+            reply = await _prose(chat, made, say)
         except Trouble as trouble:
             failure = trouble.failure("write", query=part.subject)
             if section.spans:  # what it said before is still right
@@ -152,6 +168,7 @@ class Editor:
         spans = [*parse(reply.text, listing.handles, urls, partial=reply.cut)]
         if not any(span.cites for span in spans):
             spans.insert(0, Span(kind="notice", text=NOTICES["unchecked"][question.language]))
+        spans += leaving_out(listing, str(chat.spec), question.language)
         return section.model_copy(
             update={
                 "spans": (*spans, *ending(reply, question.language).spans),
@@ -177,10 +194,11 @@ class Editor:
             )
         try:
             chat = self._models.chat("reflect", options)
-            listing = Listing.of(findings, chat.room, most=self._models.most)
+            listing = _named([section], findings)
             made = await chat.json(
-                briefs.reconsider_prompt(
-                    question, _part(plan, section), section, findings, options.sources,
+                lambda room: briefs.reconsider_prompt(
+                    briefer(question, room), _part(plan, section),
+                    briefs.shorter(section, room // 2), findings, options.sources,
                     options.queries, self._models.today, listing,
                 ),
                 briefs.reconsider_schema(options.sources, options.queries),
@@ -217,9 +235,17 @@ class Editor:
             return Draft(spans=(), author=nobody)
         try:
             chat = self._models.chat("write", options)
-            listing = Listing.of(_cited(sections, findings), chat.room, most=self._models.most)
-            prompt = briefs.preface_prompt(question, plan, sections, listing, self._models.today)
-            reply = await chat.stream(prompt, "write", say)
+            listing = _named(sections, findings)
+
+            def made(room: int) -> Prompt:
+                asked, today = briefer(question, room), self._models.today
+                left = room - briefs.preface_prompt(asked, plan, (), listing, today).size
+                titles = sum(tokens(part.subject) + 4 for part in plan.parts)
+                share = (left - titles) // len(sections)
+                short = [briefs.shorter(section, share) for section in sections]
+                return briefs.preface_prompt(asked, plan, short, listing, today)
+
+            reply = await chat.stream(made, "write", say)
         except Trouble as trouble:
             return Draft(spans=(), author=nobody, failures=(trouble.failure("write"),))
         urls = addresses(item for found in findings for item in found.evidence)
@@ -232,7 +258,7 @@ class Editor:
     ) -> Tones:
         """How headlines sound, judged some at a time side by side."""
         chat = self._models.chat("plan", options)
-        batches = [headlines[at : at + BATCH] for at in range(0, len(headlines), BATCH)]
+        batches = _batches(headlines, chat.room // 2)
 
         async def judged(batch: Sequence[str]) -> tuple[list[Tone | None], list[Failure]]:
             prompt = briefs.tones_prompt(question, batch, self._models.today)
@@ -253,33 +279,36 @@ class Editor:
         )
 
 
-async def _prose(chat: Chat, prompt: Prompt, say: Say) -> Reply:
+def _batches(headlines: Sequence[str], room: int) -> list[list[str]]:
+    """Headlines some at a time, as many as have room in so many tokens."""
+    batches: list[list[str]] = []
+    left = 0
+    for headline in headlines:
+        cost = tokens(headline[: briefs.HEADLINE]) + 4
+        if not batches or len(batches[-1]) == BATCH or cost > left:
+            batches.append([])
+            left = room
+        batches[-1].append(headline)
+        left -= cost
+    return batches
+
+
+async def _prose(chat: Chat, make: Sized, say: Say) -> Reply:
     """The text of a section; a model that replies with JSON instead is asked once more.
 
     Raises:
         Trouble: there is none.
     """
-    for asked in (prompt, prompt.more(_TEXT)):
-        reply = await chat.text(asked, "write", say)
+    for more in ("", _TEXT):
+        reply = await chat.text(lambda room, more=more: make(room).more(more), "write", say)  # type: ignore[misc]
         if not _OBJECT.match(reply.text):
             return reply
     raise Trouble("malformed", f"{chat.spec} replied with JSON instead of a text")
 
 
-def _cited(sections: Sequence[Section], findings: Sequence[Finding]) -> list[Finding]:
-    """The findings with no more than what sections cite."""
-    cites = [cite for section in sections for span in section.spans for cite in span.cites]
-    wanted = {(cite.evidence, cite.passage) for cite in cites}
-    out = []
-    for finding in findings:
-        kept = []
-        for item in finding.evidence:
-            passages = tuple(p for p in item.passages if (item.id, p.id) in wanted)
-            if passages:
-                kept.append(item.model_copy(update={"passages": passages}))
-        if kept:
-            out.append(finding.model_copy(update={"evidence": tuple(kept), "summary": ()}))
-    return out
+def _named(sections: Sequence[Section], findings: Sequence[Finding]) -> Listing:
+    """Handles of what sections cite, without its text."""
+    return Listing.of(findings, 0, written=[span for one in sections for span in one.spans])
 
 
 def _part(plan: Plan, section: Section) -> Part:

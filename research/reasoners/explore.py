@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from research.models.calls import Chat
+from research.models.calls import Chat, said
+from research.models.counting import tokens
 from research.reasoners import prompts
+from research.reasoners.room import excerpt, level
 from research.records import Say
 
 if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage, ToolMessage
+    from langchain_core.messages import BaseMessage
 
+FENCE = 30  # tokens of the marks around what a tool has said
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 _UNREADABLE = '{"error": "the arguments of this call are no JSON object"}'
 
@@ -39,22 +42,47 @@ async def explore(
     prompt = prompts.tools_prompt(query, budget, today)
     from langchain_core.messages import HumanMessage, SystemMessage
 
-    messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    turns: list[BaseMessage | _Said] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+
+    def made(room: int) -> list[BaseMessage]:
+        return _within(turns, room)
+
     while budget > 0:
-        message = await chat.act(messages, tools, "search", say)
-        messages.append(message)
+        message = await chat.act(made, tools, "search", say)
+        turns.append(message)
         calls = [(c["id"], c["name"], c["args"]) for c in message.tool_calls]
         broken = [(c["id"], c["name"] or "") for c in message.invalid_tool_calls]
         if not calls and not broken:
             return
         results = await asyncio.gather(*(call(name, args) for _, name, args in calls))
-        for (id_, name, _), said in zip(calls, results, strict=True):
-            messages.append(_told(id_, name, said))
-        messages += [_told(id_, name, _UNREADABLE) for id_, name in broken]
+        for (id_, name, _), text in zip(calls, results, strict=True):
+            turns.append(_Said(id_ or name, name, text))
+        turns += [_Said(id_ or name, name, _UNREADABLE) for id_, name in broken]
         budget -= len(calls) + len(broken)
 
 
-def _told(id_: str | None, name: str, said: str) -> ToolMessage:
+class _Said(NamedTuple):
+    """What a tool has said to a call."""
+
+    call: str
+    tool: str
+    text: str
+
+
+def _within(turns: Sequence[BaseMessage | _Said], room: int) -> list[BaseMessage]:
+    """The conversation in at most `room` tokens: what tools have said is shortened, the longest first."""
     from langchain_core.messages import ToolMessage
 
-    return ToolMessage(prompts.fenced("result", said), tool_call_id=id_ or name, name=name)
+    told = [tokens(turn.text) + FENCE for turn in turns if isinstance(turn, _Said)]
+    own = sum(tokens(said([turn])) for turn in turns if not isinstance(turn, _Said))
+    most = max(level(told, room - own) - FENCE, 1)
+    return [
+        ToolMessage(
+            prompts.fenced("result", excerpt(turn.text, most, {})),
+            tool_call_id=turn.call,
+            name=turn.tool,
+        )
+        if isinstance(turn, _Said)
+        else turn
+        for turn in turns
+    ]

@@ -31,7 +31,7 @@ from research.reasoners.drafts import (
 )
 from research.reasoners.editor import Editor
 from research.reasoners.explore import explore
-from research.reasoners.material import Listing
+from research.reasoners.material import Listing, citable, fitted
 from research.reasoners.places import wanted
 from research.records import (
     MAX_QUESTION,
@@ -188,7 +188,9 @@ class LLM:
         chat = self.chat("plan")
         try:
             made = await chat.json(
-                prompts.plan_prompt(question, fields, options.queries, self.today),
+                lambda room: prompts.plan_prompt(
+                    prompts.briefer(question, room), fields, options.queries, self.today
+                ),
                 prompts.plan_schema(fields, options.queries, follows=bool(question.before.turns)),
                 _Plan,
                 "plan",
@@ -235,9 +237,20 @@ class LLM:
         try:
             chat = self.chat("reflect", options)
             made = await chat.json(
-                prompts.reflection_prompt(
-                    question, plan, findings, fields, options.queries, self.today, chat.room
-                ),
+                lambda room: fitted(
+                    findings,
+                    room,
+                    lambda listing: prompts.reflection_prompt(
+                        prompts.briefer(question, room),
+                        plan,
+                        findings,
+                        fields,
+                        options.queries,
+                        self.today,
+                        listing,
+                    ),
+                    brief=True,
+                )[0],
                 prompts.reflection_schema(fields, options.queries),
                 _Reflection,
                 "reflect",
@@ -278,18 +291,29 @@ class LLM:
             chat = self.chat("write", options)
         except Trouble as trouble:
             return standing_in(tongue, findings, trouble)
-        listing = Listing.of(findings, chat.room)
-        if listing.left_out and not listing.handles:
-            full = Trouble(
-                "cut off", f"the material has no room in the prompt of {chat.spec}", hint="context"
-            )
-            return standing_in(tongue, findings, full)
-        if not listing.handles:
+        if not citable(findings):
             return Draft(spans=without_sources(tongue, findings), author=NOBODY[tongue])
-        say("drafting", handles={h: [c.evidence, c.passage] for h, c in listing.handles.items()})
-        prompt = prompts.answer_prompt(question, plan, findings, reflections, listing, self.today)
+        listing = Listing()
+
+        def made(room: int) -> Prompt:
+            nonlocal listing
+            asked = prompts.briefer(question, room)
+            prompt, listing = fitted(
+                findings,
+                room,
+                lambda shown: prompts.answer_prompt(
+                    asked, plan, findings, reflections, shown, self.today
+                ),
+            )
+            if not listing.text:
+                message = f"the material has no room in the prompt of {chat.spec}"
+                raise Trouble("cut off", message, hint="context")
+            handles = {h: [c.evidence, c.passage] for h, c in listing.handles.items()}
+            say("drafting", handles=handles)
+            return prompt
+
         try:
-            reply = await chat.stream(prompt, "write", say)
+            reply = await chat.stream(made, "write", say)
         except Trouble as trouble:
             return standing_in(tongue, findings, trouble)
         spans = list(
@@ -306,7 +330,11 @@ class LLM:
         tongue = question.language
         try:
             chat = self.chat("write", options)
-            reply = await chat.stream(prompts.unsearched_prompt(question, self.today), "write", say)
+            reply = await chat.stream(
+                lambda room: prompts.unsearched_prompt(prompts.briefer(question, room), self.today),
+                "write",
+                say,
+            )
         except Trouble as trouble:
             return standing_in(tongue, (), trouble)
         notice = Span(kind="notice", text=NOTICES["unsearched"][tongue])
@@ -332,9 +360,18 @@ class LLM:
         chat = self.chat("search")
         task = Task(id="", source="", query=query)
         found = Finding(task=task, evidence=tuple(evidence), started=self._clock())
-        listing = Listing.of([found], chat.room)
-        prompt: Prompt = prompts.summary_prompt(query, language(query), listing, self.today)
-        reply = await chat.text(prompt, "summarise", say)
+        listing = Listing()
+
+        def made(room: int) -> Prompt:
+            nonlocal listing
+            prompt, listing = fitted(
+                [found],
+                room,
+                lambda shown: prompts.summary_prompt(query, language(query), shown, self.today),
+            )
+            return prompt
+
+        reply = await chat.text(made, "summarise", say)
         return parse(reply.text, listing.handles, addresses(evidence))
 
     async def explore(

@@ -2,6 +2,8 @@
 
 A handle is a short name for one passage that exists for one call only. Nobody can guess it, and
 outside text never has one in it: so a handle in an answer means what the program gave it for.
+
+Where there is no room for all of it, the most useful is shown, and what is left out is told.
 """
 
 from __future__ import annotations
@@ -9,73 +11,127 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Protocol
 
+from research.models.calls import Prompt
+from research.models.counting import tokens
+from research.reasoners.room import CUT, Item, cut, excerpt, picked
 from research.records import Cite, Evidence, Finding, Passage, Span, fingerprint
-from research.text import HAN
+from research.text import telling
 
-CUT = "[…]"  # stands where a text goes on that a prompt does not show
-_END = re.compile(  # of a sentence: a dot ends one behind a word, not behind a number or an initial
-    r"(?:[。！？!?…]+|(?<=[^\W\d_]{3})\.(?=[\s\"”’)]))[”’』」）)】》\"']*|\n"
-)
-_WORD = re.compile(rf"[^\W{HAN}]")  # of a word that is written apart from others
+NAME = 160  # characters of what a source is called
+HANDLE = 4  # tokens of a handle in its brackets
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Material as a prompt shows it: `handles` says which passage each handle means."""
+    """Material as a prompt shows it: `handles` says which passage each handle means.
 
-    text: str
-    handles: dict[str, Cite]
+    `left_out` counts the pieces that have no room, `shortened` those of which a part is shown.
+    `missing` are the sources of which nothing is, `partly` those of which not all is, and `sources`
+    is how many there are.
+    """
+
+    text: str = ""
+    handles: dict[str, Cite] = field(default_factory=dict)
     left_out: int = 0
+    shortened: int = 0
+    missing: tuple[Evidence, ...] = ()
+    partly: tuple[Evidence, ...] = ()
+    sources: int = 0
 
     @classmethod
     def of(
-        cls, findings: Sequence[Finding], room: int, *, brief: bool = False, most: int = 0
+        cls,
+        findings: Sequence[Finding],
+        room: int,
+        *,
+        brief: bool = False,
+        most: int = 0,
+        written: Sequence[Span] = (),
     ) -> Listing:
-        """The material of findings within `room` characters, each passage once, and of what a result
+        """The material of findings within `room` tokens, each passage once, and of what a result
         of a search says no more than `most` characters, if that is not 0.
 
         What a search model wrote stands as it wrote it, a handle behind each supported stretch. Of
         anything else the passages are listed; with `brief` a summary, where there is one, stands
-        for them. What has no room is left out, the last passages of each finding first.
+        for them. What a text that is `written` already cites has handles whether it is shown or not.
         """
         groups = [_blocks(finding, brief, most) for finding in findings]
         titles = [f"### {plain(finding.task.query)}\n" for finding in findings]
-        names = _names([block for group in groups for block in group], titles)
-        kept: list[list[str]] = [[] for _ in groups]
-        handles: dict[str, Cite] = {}
-        seen: set[str] = set()
-        left_out = used = 0
-        for depth in range(max(map(len, groups), default=0)):
-            for at, group in enumerate(groups):
-                if depth >= len(group) or group[depth].key in seen:
-                    continue
-                block = group[depth]
-                text = block.shown(names)
-                seen.add(block.key)
-                cost = len(text) + 1 + (0 if kept[at] else len(titles[at]) + 2)
-                if used + cost > room:
-                    left_out += 1
-                    continue
-                used += cost
-                kept[at].append(text)
-                handles.update({names[cite]: cite for cite in block.cites})
-        blocks = [
-            title + "\n".join(texts) for title, texts in zip(titles, kept, strict=True) if texts
-        ]
-        return cls("\n\n".join(blocks), handles, left_out)
+        wanted = [_telling(finding.task.query) for finding in findings]
+        blocks = list(_unlike(groups))
+        items = [Item(at, block.text, block.size + 1) for at, _, block in blocks]
+        kept, level = picked(items, [tokens(title) + 2 for title in titles], wanted, room)
+        shown: list[tuple[int, int, Block]] = []
+        told: dict[Cite, bool] = {}  # whether all of it is
+        for n in kept:
+            at, place, block = blocks[n]
+            if short := items[n].cost > level:
+                block = block.shortened(level - 1, wanted[at])
+                if block.size >= level:
+                    continue  # its sources alone are too long to be named
+            shown.append((at, place, block))
+            told.update(dict.fromkeys(block.cites, not short))
+        ids = {item.id for finding in findings for item in finding.evidence}
+        also = [cite for span in written for cite in span.cites if cite.evidence in ids]
+        beside = [*titles, *(span.text for span in written)]
+        names = _names([block for *_, block in shown], beside, also)
+        texts: list[list[str]] = [[] for _ in groups]
+        for at, _, block in sorted(shown, key=lambda one: one[:2]):
+            texts[at].append(block.shown(names))
+        missing, partly = _lacking(groups, findings, told)
+        return cls(
+            "\n\n".join(
+                title + "\n".join(some) for title, some in zip(titles, texts, strict=True) if some
+            ),
+            {name: cite for cite, name in names.items()},
+            len(blocks) - len(shown),
+            sum(not whole for whole in told.values()),
+            missing,
+            partly,
+            len({cite.evidence for group in groups for block in group for cite in block.cites}),
+        )
+
+
+def fitted(
+    findings: Sequence[Finding],
+    room: int,
+    make: Callable[[Listing], Prompt],
+    *,
+    brief: bool = False,
+    most: int = 0,
+    written: Sequence[Span] = (),
+) -> tuple[Prompt, Listing]:
+    """A prompt of at most `room` tokens, and the material that it has room for. It may also show a text
+    that is `written`, with its handles."""
+    left = room - make(Listing()).size - HANDLE * sum(len(span.cites) for span in written)
+    listing = Listing.of(findings, left, brief=brief, most=most, written=written)
+    return make(listing), listing
+
+
+def citable(findings: Iterable[Finding]) -> bool:
+    """Whether there is anything to cite."""
+    return any(block.cites for finding in findings for block in _blocks(finding, False, 0))
 
 
 class Block(Protocol):
-    """A stretch of material that is shown whole or not at all."""
+    """A stretch of material."""
 
     @property
     def key(self) -> str:
         """Equal for blocks that show the same."""
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+
+    @property
+    def size(self) -> int:
+        """The tokens that it takes."""
 
     @property
     def cites(self) -> tuple[Cite, ...]:
@@ -83,6 +139,40 @@ class Block(Protocol):
 
     def shown(self, names: Mapping[Cite, str]) -> str:
         """The block, with the handles of its passages."""
+
+    def shortened(self, room: int, wanted: Mapping[str, float]) -> Block:
+        """The part of it that has most of the wanted words, in `room` tokens if that can be."""
+
+
+def _unlike(groups: Sequence[Sequence[Block]]) -> Iterator[tuple[int, int, Block]]:
+    """Each block once, with its group and its place: the first of every group, then the second."""
+    seen: set[str] = set()
+    for depth in range(max(map(len, groups), default=0)):
+        for at, group in enumerate(groups):
+            if depth < len(group) and group[depth].key not in seen:
+                seen.add(group[depth].key)
+                yield at, depth, group[depth]
+
+
+def _telling(query: str) -> dict[str, float]:
+    """The words of a query and how much each tells."""
+    return {word: tells for word, tells in telling(query).items() if len(word) > 1}
+
+
+def _lacking(
+    groups: Sequence[Sequence[Block]], findings: Sequence[Finding], shown: Mapping[Cite, bool]
+) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
+    """The sources of which nothing is shown, and those of which not all is. `shown` says of what is
+    shown whether it is the whole."""
+    fates: dict[str, set[bool | None]] = {}
+    for cite in (cite for group in groups for block in group for cite in block.cites):
+        fates.setdefault(cite.evidence, set()).add(shown.get(cite))
+    sources = {item.id: item for finding in findings for item in finding.evidence}
+    known = [(sources[key], fate) for key, fate in fates.items() if key in sources]
+    return (
+        tuple(item for item, fate in known if fate == {None}),
+        tuple(item for item, fate in known if fate not in ({None}, {True})),
+    )
 
 
 def _blocks(finding: Finding, brief: bool, most: int) -> Sequence[Block]:
@@ -92,13 +182,13 @@ def _blocks(finding: Finding, brief: bool, most: int) -> Sequence[Block]:
     return pieces(finding.evidence, most)
 
 
-def _names(blocks: Sequence[Block], titles: Iterable[str]) -> dict[Cite, str]:
-    """A short handle for each passage. None of them occurs in the material itself: whatever is
+def _names(blocks: Sequence[Block], beside: Iterable[str], also: Iterable[Cite]) -> dict[Cite, str]:
+    """A short handle for each passage that is shown, and for some others. None of them occurs in the material itself: whatever is
     copied from there, into whatever brackets, cites nothing.
     """
-    taken = _lookalikes(" ".join([*titles, *(block.shown(_Nameless()) for block in blocks)]))
+    taken = _lookalikes(" ".join([*beside, *(block.shown(_Nameless()) for block in blocks)]))
     names: dict[Cite, str] = {}
-    for cite in (cite for block in blocks for cite in block.cites):
+    for cite in (*(cite for block in blocks for cite in block.cites), *also):
         if cite not in names:
             names[cite] = next(name for name in _candidates(cite) if name not in taken)
             taken.add(names[cite])
@@ -106,10 +196,16 @@ def _names(blocks: Sequence[Block], titles: Iterable[str]) -> dict[Cite, str]:
 
 
 class _Nameless(dict[Cite, str]):
-    """No passage has a name yet."""
+    """No passage has a name yet; one may be as long as `name`."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
 
     def __missing__(self, cite: Cite) -> str:
-        return ""
+        return self.name
+
+
+_UNNAMED = _Nameless("0" * 8)
 
 
 def _candidates(cite: Cite) -> Iterator[str]:
@@ -143,8 +239,24 @@ class Written:
         return fingerprint("written", *(span.text for span in self.spans))
 
     @property
+    def text(self) -> str:
+        return "".join(span.text for span in self.spans)
+
+    @property
+    def size(self) -> int:
+        return tokens(self.shown(_UNNAMED))
+
+    @property
     def cites(self) -> tuple[Cite, ...]:
         return tuple(dict.fromkeys(cite for span in self.spans for cite in span.cites))
+
+    def shortened(self, room: int, wanted: Mapping[str, float]) -> Written:
+        """Its beginning, which is where such a text says the most."""
+        for kept in range(len(self.spans) - 1, 0, -1):
+            short = replace(self, spans=(*self.spans[:kept], Span(kind="text", text=f" {CUT}")))
+            if short.size <= room:
+                return short
+        return self
 
     def shown(self, names: Mapping[Cite, str]) -> str:
         sources = {item.id: item for item in self.evidence}
@@ -178,6 +290,14 @@ class Piece:
             for item, passage in self.sources
         )
 
+    @property
+    def size(self) -> int:
+        return tokens(self.shown(_UNNAMED))
+
+    def shortened(self, room: int, wanted: Mapping[str, float]) -> Piece:
+        heading = replace(self, text="").size
+        return replace(self, text=excerpt(plain(self.text), room - heading, wanted))
+
     def shown(self, names: Mapping[Cite, str]) -> str:
         marks = "".join(f"[@{names[cite]}]" for cite in self.cites)
         sources = "; ".join(dict.fromkeys(_named(evidence) for evidence, _ in self.sources))
@@ -202,28 +322,9 @@ def pieces(evidence: Iterable[Evidence], most: int = 0) -> Sequence[Piece]:
     return [Piece(text, tuple(sources)) for text, sources in found.items()]
 
 
-def cut(text: str, most: int) -> str:
-    """At most `most` characters of a text and a mark of what was cut off: whole sentences, if they are
-    the better half of it, else whole words where those are written apart."""
-    if len(text) <= most:
-        return text
-    ends = [end.end() for end in _END.finditer(text, most // 2, most + 1) if end.end() <= most]
-    kept = text[: ends[-1]] if ends else _whole_words(text, most)
-    return f"{kept.rstrip()} {CUT}"
-
-
-def _whole_words(text: str, most: int) -> str:
-    if not (_WORD.match(text[most - 1]) and _WORD.match(text[most])):
-        return text[:most]
-    start = most
-    while start and _WORD.match(text[start - 1]):
-        start -= 1
-    return text[:start] if text[:start].strip() else text[:most]
-
-
 def _named(evidence: Evidence) -> str:
     dated = evidence.published.isoformat() if evidence.published else "undated"
-    name = evidence.title or evidence.publisher
+    name = (evidence.title or evidence.publisher)[:NAME]
     publisher = evidence.publisher if evidence.publisher != name else ""
     return " · ".join(filter(None, [name, publisher, dated]))
 

@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any
 
 from research.models.calls import Prompt
+from research.models.counting import tokens
 from research.reasoners import Claim
 from research.reasoners.material import Listing, plain
 from research.records import (
@@ -26,6 +27,8 @@ from research.records import (
 
 QUERY = 200  # characters of a query
 PARTS = 6
+RAN = 60  # queries that a prompt lists as run, the last ones
+SHORTER = (750, 350, 150, 0)  # characters of a remembered answer, where there is little room
 _LANGUAGES = {
     "zh": "Chinese, in the script (simplified or traditional) that the question is written in",
     "en": "English",
@@ -77,6 +80,21 @@ def _before(question: Question) -> str:
     lines = [f"Asked: {text}" for text in memory.asked]
     lines += [f"Asked: {turn.question}\nAnswered: {plain(turn.answer)}" for turn in memory.turns]
     return f"Conversation so far:\n{fenced('conversation', chr(10).join(lines))}\n\n"
+
+
+def briefer(question: Question, room: int) -> Question:
+    """The question with no more of the conversation before it than a quarter of a prompt of `room`
+    tokens: earlier answers shortened, then left out."""
+    memory = question.before
+    for most in SHORTER:
+        if tokens(_before(question)) <= room // 4:
+            break
+        turns = tuple(
+            turn.model_copy(update={"answer": turn.answer[:most]}) for turn in memory.turns
+        )
+        before = memory.model_copy(update={"turns": turns, "asked": memory.asked if most else ()})
+        question = question.model_copy(update={"before": before})
+    return question
 
 
 # Planning
@@ -167,7 +185,7 @@ def reflection_prompt(
     fields: Mapping[str, str],
     queries: int,
     today: date,
-    room: int,
+    listing: Listing,
 ) -> Prompt:
     """Whether what was found answers the question, and what to look up next."""
     lists = "\n".join(
@@ -185,7 +203,6 @@ nothing is.
 A new query looks for what is missing, differs from every query that was run, and stands on its own. \
 The lists are empty if the material is sufficient, or if searching again cannot help. \
 {_QUERY_LANGUAGE} {in_language(question.language, "all the rest")}"""
-    listing = Listing.of(findings, room, brief=True)
     user = "\n\n".join(
         [
             asked(question, today),
@@ -209,7 +226,7 @@ def material(listing: Listing) -> str:
 
 
 def ran(findings: Sequence[Finding]) -> str:
-    ran = [finding for finding in findings if finding.task.source != MEMORY]
+    ran = [finding for finding in findings if finding.task.source != MEMORY][-RAN:]
     return "\n".join(f"- {finding.task.query}" + _went(finding) for finding in ran)
 
 
@@ -323,6 +340,7 @@ handle of the piece that says so, copied exactly, in square brackets. Cite in no
 
 SENTENCE = 1_000  # characters
 PASSAGE = 3_000
+FEWEST = 100  # characters of a passage, where there is little room
 SHOWN = 3  # passages of a sentence
 _VERDICTS = ("supported", "partly", "contradicted", "absent")
 
@@ -352,7 +370,7 @@ not speak of it.
 verdict is "absent".
 - "reason": in a few words, what is missing or different; "" if supported. \
 {in_language(question.language, "the reasons")}"""
-    return Prompt(system, _claims(claims, room))
+    return Prompt(system, _claims(claims, room - tokens(system)))
 
 
 def rewrite_schema(count: int) -> dict[str, Any]:
@@ -370,13 +388,18 @@ only what its own passages say, with their figures, dates and names, in one plai
 same length, without Markdown and without citations. Reply with JSON: one entry for each number in \
 "rewritten", its "text" "" if the passages say nothing about the matter. \
 Write each sentence in its own language."""
-    return Prompt(system, _claims(claims, room))
+    return Prompt(system, _claims(claims, room - tokens(system)))
 
 
 def _claims(claims: Sequence[Claim], room: int) -> str:
     """Sentences with their passages, each shortened so that all of them have room."""
-    shown = sum(min(SHOWN, len(claim.passages)) for claim in claims) or 1
-    most = max(200, min(PASSAGE, (room // 2 - SENTENCE * len(claims)) // shown))
+    most = PASSAGE
+    while tokens(text := _listed(claims, most)) > room and most > FEWEST:
+        most //= 2
+    return text
+
+
+def _listed(claims: Sequence[Claim], most: int) -> str:
     out = []
     for number, claim in enumerate(claims, 1):
         out.append(f"Sentence {number}:\n{fenced('sentence', claim.text[:SENTENCE])}")

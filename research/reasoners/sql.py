@@ -7,12 +7,14 @@ its statements so far. Of rows it sees cells between fences, shortened, and neve
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from research.models.calls import Chat, Prompt
+from research.models.calls import Chat, Prompt, Sized
+from research.models.counting import tokens
 from research.reasoners.prompts import DESK, fenced, structure
 from research.records import Say
 from research.settings import Role
@@ -24,7 +26,9 @@ ASKED = 500  # characters of a question that is shown as an example
 HINT = 300  # characters of what a name may be called
 PROBLEM = 600  # characters of what was wrong with a statement
 CELL = 120  # characters of a cell that a model is shown
+MORE = 20  # tokens in which a prompt says that there is more
 ROWS = 20
+_VALUES = re.compile(r" \[[^\n]*\]$", re.M)  # of a column, in what describes a schema
 _DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 _NULLS_LAST = "\n- PostgreSQL puts NULL first where it is ordered DESC: write NULLS LAST."
 _RULES = """- One SELECT statement (joins, CTEs, window functions and subqueries are fine; no recursion), of the \
@@ -115,8 +119,8 @@ each as it stands in the question, at most {NAMES}.
             },
             clarify={"type": "string", "maxLength": 400},
         )
-        prompt = Prompt(system, f"{self._tables()}\n\n{_question(question)}")
-        return await self._models.chat("plan").json(prompt, shape, Intent, "plan", say)
+        sized = self._sized(system, [_question(question)])
+        return await self._models.chat("plan").json(sized, shape, Intent, "plan", say)
 
     async def write(
         self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: Say
@@ -133,19 +137,12 @@ Write {self._dialect} SQL that answers the question, and reply with JSON: "sql",
 so, in one sentence in {_tongue(question)}.
 {self._rules}
 - If a statement of before was refused or found nothing, put right what was wrong with it."""
-        user = "\n\n".join(
-            filter(
-                None,
-                [
-                    self._tables(),
-                    self._shown_examples(question),
-                    _question(question),
-                    _listed("Names as the database has them", "values", hints),
-                    *(_tried(sql, problem) for sql, problem in tries),
-                ],
-            )
-        )
-        return await self._asked(Prompt(system, user), say)
+        rest = [
+            _question(question),
+            _listed("Names as the database has them", "values", hints),
+            *(_tried(sql, problem) for sql, problem in tries),
+        ]
+        return await self._asked(self._sized(system, rest, self._shown_examples(question)), say)
 
     async def supplement(
         self,
@@ -168,26 +165,35 @@ have what is missing, write {self._dialect} SQL that selects the key and those c
 names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in one sentence in \
 {_tongue(question)}.
 {self._rules}"""
-        user = "\n\n".join(
-            [
-                self._tables(),
-                _question(question),
-                _listed(
-                    "Columns that are NULL in some rows", "columns", [_name(n) for n in lacking]
-                ),
-                "Rows found so far:\n" + fenced("rows", shown(rows)),
-            ]
-        )
-        return await self._asked(Prompt(system, user), say)
+        rest = [
+            _question(question),
+            _listed("Columns that are NULL in some rows", "columns", [_name(n) for n in lacking]),
+            "Rows found so far:\n" + fenced("rows", shown(rows)),
+        ]
+        return await self._asked(self._sized(system, rest), say)
 
-    async def _asked(self, prompt: Prompt, say: Say) -> Statement:
+    async def _asked(self, prompt: Sized, say: Say) -> Statement:
         shape = structure(
             sql={"type": "string", "maxLength": SQL}, why={"type": "string", "maxLength": 300}
         )
         return await self._models.chat("plan").json(prompt, shape, Statement, "search", say)
 
-    def _tables(self) -> str:
-        return "Tables:\n" + fenced("schema", self._schema)
+    def _sized(self, system: str, rest: Sequence[str], examples: str = "") -> Sized:
+        """The tables and the rest. Where there is little room the examples go first, then the values
+        of columns, then what does not fit of the columns."""
+
+        def made(tables: str, *more: str) -> Prompt:
+            return Prompt(system, "\n\n".join(filter(None, [tables, *more, *rest])))
+
+        def fitted(room: int) -> Prompt:
+            schema = self._schema
+            if (whole := made(_tables(schema), examples)).size <= room:
+                return whole
+            bare = _VALUES.sub("", schema)
+            left = room - made(_tables("")).size
+            return made(_tables(schema if tokens(schema) <= left else _lines(bare, left)))
+
+        return fitted
 
     def _shown_examples(self, question: str) -> str:
         pairs = [
@@ -198,6 +204,20 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
             if pairs
             else ""
         )
+
+
+def _tables(schema: str) -> str:
+    return "Tables:\n" + fenced("schema", schema)
+
+
+def _lines(schema: str, room: int) -> str:
+    """The first lines of a schema that have room in so many tokens, and how many have not."""
+    lines, used = schema.splitlines(), MORE
+    for n, line in enumerate(lines):
+        used += tokens(line + "\n")
+        if used > room and tokens(schema) > room:
+            return "\n".join([*lines[:n], f"({len(lines) - n} more lines have no room here)"])
+    return schema
 
 
 def shown(rows: _Rows, most: int = ROWS, cell: int = CELL) -> str:

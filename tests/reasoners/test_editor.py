@@ -21,6 +21,7 @@ from research.records import (
     Plan,
     Question,
     Section,
+    Span,
     Task,
     fingerprint,
     silent,
@@ -158,6 +159,61 @@ async def test_nothing_stands_before_sections_that_found_nothing(
 ) -> None:
     head = await llm.preface(TOPIC, PLAN, [Section(part="s1")], [found()], NEWS, silent)
     assert (head.spans, gemini.calls()) == ((), 0)
+
+
+LONG = [f"Fact {n} of the tower. " + "It is told at length. " * 90 for n in range(30)]
+
+
+async def test_a_section_of_a_part_of_the_material_says_what_was_left_out(
+    llm: LLM, gemini: FakeGemini
+) -> None:
+    gemini.context, gemini.wording = 8_192, "gemini"
+    finding = found(*LONG)
+    section = await llm.fill(TOPIC, PLAN, Section(part="s1"), [finding], NEWS, silent)
+    (notice,) = [span.text for span in section.spans if span.kind == "notice"]
+    assert "of 30 sources were left out, the least relevant first" in notice
+    assert any(span.cites for span in section.spans)
+    assert section.failures == ()
+    later = found("Tickets cost 5 yuan.", query="tickets")
+    await llm.fill(TOPIC, PLAN, section, [finding, later], NEWS, silent)
+    assert "least relevant" not in gemini.log[-1].prompt  # which is ours, not the section's
+    assert [call.fault for call in gemini.log] == ["too long", "", ""]
+
+
+async def test_what_stands_before_long_sections_is_written_of_their_beginnings(
+    llm: LLM, gemini: FakeGemini
+) -> None:
+    finding = found("The tower opens on Monday.", "It was closed for three years.")
+    made = await llm.fill(TOPIC, PLAN, Section(part="s1"), [finding], NEWS, silent)
+    filler = tuple(Span(kind="text", text="It is told at length. " * 20) for _ in range(60))
+    long = made.model_copy(update={"spans": (*made.spans, *filler)})
+    gemini.log.clear()
+    gemini.context, gemini.wording = 8_192, "zhipu"
+    head = await llm.preface(TOPIC, PLAN, [long, long], [finding], NEWS, silent)
+    assert any(span.cites for span in head.spans)
+    assert gemini.log[-1].prompt.count("[…]") == 2
+    judged = await llm.reconsider(TOPIC, PLAN, long, [finding], NEWS, 1, silent)
+    assert judged.failures == ()
+    assert [call.fault for call in gemini.log].count("too long") == 1
+
+
+async def test_headlines_are_judged_as_many_at_once_as_have_room(
+    llm: LLM, gemini: FakeGemini, tmp_path: Path
+) -> None:
+    headlines = [f"{n} 塔重新开放的消息。" * 12 for n in range(60)]
+    await llm.tones(TOPIC, headlines, NEWS, silent)
+    assert gemini.calls("tones") == 1
+    gemini.log.clear()
+    gemini.context = 8_192
+    short = Settings(
+        data_dir=tmp_path, gemini_key=SecretStr("k"), gemini_url=gemini.base_url,
+        context_length="8192",
+    )  # fmt: skip
+    clients = Clients(short)
+    tones = await LLM(clients, lambda: NOW).tones(TOPIC, headlines, NEWS, silent)
+    await clients.close()
+    assert len(tones.tones) == 60 and None not in tones.tones and not tones.failures
+    assert 1 < gemini.calls("tones") < 10
 
 
 async def test_a_section_whose_searches_failed_is_not_judged(llm: LLM, gemini: FakeGemini) -> None:

@@ -93,6 +93,21 @@ async def test_each_call_is_made_and_its_result_comes_back_between_fences(
     assert [ask.problem for ask in seen] == [""] * 3
 
 
+async def test_what_tools_say_is_shortened_to_the_room_and_the_longest_first(
+    llm: LLM, wire: Server
+) -> None:
+    wire.brain.caller = rounds([GEO], [WEATHER], [WEATHER])
+    long = json.dumps({"pois": [f"公园 {n}" for n in range(900)]}, ensure_ascii=False)
+    wire.context, wire.wording = 4_096, "vllm"
+    seen: list[dict[str, Any]] = []
+    tools = Tools(lambda tool: long if tool == "maps_weather" else '{"location": "116.4,39.9"}')
+    await explored(llm, tools, say=lambda kind, /, **data: seen.append(data))
+    assert [call.fault for call in wire.log].count("too long") <= 1
+    assert '"116.4,39.9"' in wire.log[-1].prompt
+    assert wire.log[-1].prompt.count("[…]") == 2
+    assert len(seen) == 4
+
+
 async def test_the_query_is_outside_text_and_the_date_and_the_budget_are_told(
     llm: LLM, wire: Server
 ) -> None:

@@ -23,6 +23,7 @@ from research.records import (
     Draft,
     Evidence,
     Finding,
+    Memory,
     Options,
     Passage,
     Plan,
@@ -30,6 +31,7 @@ from research.records import (
     Reflection,
     Span,
     Task,
+    Turn,
     fingerprint,
     silent,
 )
@@ -653,11 +655,16 @@ async def test_what_had_no_room_in_the_prompt_is_counted(
     llm: LLM, gemini: FakeGemini, local: FakeOllama
 ) -> None:
     local.reset()
-    wide = found("tower", *(f"Fact {n}: " + "x" * 200 for n in range(9)))
+    wide = found("tower", *(f"Fact {n}: " + "It is told at length. " * 60 for n in range(30)))
     draft = await written(llm, [wide], options=Options(sources=("web",), model="ollama:qwen3:8b"))
     (failure,) = draft.failures
     assert (failure.stage, failure.reason, failure.hint) == ("write", "cut off", "context")
-    assert failure.message.startswith("7 passages had no room")
+    told = re.match(
+        r"(\d+) passages had no room in the prompt of .*, (\d+) were shortened", failure.message
+    )
+    assert told
+    out, shortened = map(int, told.groups())
+    assert out > 10 and 0 < shortened <= 30 - out
     assert draft.author == "ollama:qwen3:8b"
     assert local.calls("write") == 1 and gemini.log == []
 
@@ -666,11 +673,73 @@ async def test_where_nothing_at_all_has_room_that_is_said_and_not_that_nothing_w
     llm: LLM, local: FakeOllama
 ) -> None:
     local.reset()
-    wide = found("tower", "x" * 900)
-    draft = await written(llm, [wide], options=Options(sources=("web",), model="ollama:qwen3:8b"))
+    endless = Question(text="塔有多高？" * 900, language="en")
+    options = Options(sources=("web",), model="ollama:qwen3:8b")
+    draft = await written(llm, [found("tower", "x" * 900)], question=endless, options=options)
     assert kinds(draft) == ["notice", "heading", "quote"]
     assert [(f.reason, f.hint) for f in draft.failures] == [("cut off", "context")]
     assert (draft.unwritten, local.log) == (True, [])
+
+
+SOURCES = [f"Fact {n}: " + "It is told at length. " * 90 for n in range(40)]
+
+
+@pytest.mark.parametrize(("question", "words"), [
+    (EN, r"The material was too long for the context of gemini:\S+: \d+ of 40 sources were left out, "
+         r"the least relevant first \(Site \d+(; Site \d+){4} and \d+ more\); only parts of \d+ others "
+         r"were read\."),
+    (ZH, r"材料超出了 gemini:\S+ 的上下文长度：40 个来源中有 \d+ 个没有用上，最不相关的先舍去"
+         r"（Site \d+(; Site \d+){4}等）；另有 \d+ 个只读了节选。"),
+])  # fmt: skip
+async def test_an_answer_from_a_part_of_the_material_says_what_was_left_out(
+    llm: LLM, gemini: FakeGemini, question: Question, words: str
+) -> None:
+    gemini.context, gemini.wording = 8_192, "gemini"
+    items = tuple(_source(n, text) for n, text in enumerate(SOURCES))
+    wide = Finding(task=Task(id="1.1", source="web", query="tower"), evidence=items, started=NOW)
+    options = Options(sources=("web",), model=f"gemini:short-{question.language}")
+    heard: list[Any] = []
+    draft = await written(llm, [wide], question=question, options=options, heard=heard)
+    (notice,) = [span.text for span in draft.spans if span.kind == "notice"]
+    assert re.fullmatch(words, notice)
+    assert any(span.cites for span in draft.spans)
+    assert [f.hint for f in draft.failures] == ["context"]
+    assert [call.fault for call in gemini.log] == ["too long", ""]
+    whole, part = [data["handles"] for kind, data in heard if kind == "drafting"]
+    assert len(part) < len(whole) == 40
+
+
+def _source(n: int, text: str) -> Evidence:
+    url = f"https://site{n}.example/"
+    passages = (Passage(id=fingerprint(text), text=text, end=len(text)),)
+    return Evidence(
+        id=f"web-{n}", kind="web", title=f"Site {n}", url=url, retrieved=NOW, passages=passages
+    )
+
+
+async def test_a_reflection_and_a_summary_are_made_of_a_part_where_there_is_little_room(
+    llm: LLM, gemini: FakeGemini
+) -> None:
+    gemini.context, gemini.wording = 8_192, "gemini old"
+    items = [_source(n, text) for n, text in enumerate(SOURCES)]
+    wide = Finding(
+        task=Task(id="1.1", source="web", query="tower"), evidence=tuple(items), started=NOW
+    )
+    options = Options(sources=("web",), model="gemini:short-reflection")
+    reflection = await llm.reflect(EN, Plan(), [wide], options, 1, silent)
+    assert (reflection.failures, gemini.calls()) == ((), 2)
+    assert any(span.cites for span in await llm.summarise("tower", items, silent))
+    assert [call.fault for call in gemini.log].count("too long") <= 2
+
+
+async def test_a_long_conversation_leaves_room_for_the_answer(llm: LLM, local: FakeOllama) -> None:
+    local.reset()
+    turns = tuple(Turn(question="塔有多高？", answer="它有六十六米高。" * 180) for _ in range(2))
+    question = Question(text="它呢？", language="zh", before=Memory(turns=turns))
+    options = Options(sources=("web",), model="ollama:qwen3:8b")
+    draft = await written(llm, question=question, options=options)
+    assert any(span.cites for span in draft.spans)
+    assert local.calls("write") == 1
 
 
 # Which model

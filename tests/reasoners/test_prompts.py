@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 
 from research.evidence.markup import parse
 from research.models.calls import Prompt
+from research.models.counting import tokens
 from research.reasoners import prompts
 from research.reasoners.material import Listing, plain
+from research.reasoners.room import CUT
 from research.records import (
     Cite,
     Evidence,
     Finding,
     Language,
+    Memory,
     Part,
     Passage,
     Plan,
@@ -27,12 +30,13 @@ from research.records import (
     Reflection,
     Span,
     Task,
+    Turn,
     fingerprint,
 )
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 TODAY = date(2026, 11, 21)
-ROOM = 100_000
+ROOM = 100_000  # tokens
 LANGUAGES: dict[Language, str] = {"zh": "Chinese, in the script", "en": "English"}
 QUERY_RULE = "Write each query in the language in which the best sources are likely to be written."
 
@@ -88,7 +92,7 @@ def every_prompt(
     listing = Listing.of(found, ROOM)
     return {
         "plan": prompts.plan_prompt(question, queries, 3, TODAY),
-        "reflect": prompts.reflection_prompt(question, plan, found, more, 3, TODAY, ROOM),
+        "reflect": prompts.reflection_prompt(question, plan, found, more, 3, TODAY, listing),
         "answer": prompts.answer_prompt(question, plan, found, reflections, listing, TODAY),
         "unsearched": prompts.unsearched_prompt(question, TODAY),
         "summary": prompts.summary_prompt(query, language, listing, TODAY),
@@ -155,7 +159,9 @@ def test_the_limit_of_queries_stands_in_prompt_and_schema(
     question = Question(text="When?", language="en")
     fields = prompts.query_fields(sources, "queries")
     system = prompts.plan_prompt(question, fields, queries, TODAY).system
-    again = prompts.reflection_prompt(question, Plan(), [], fields, queries, TODAY, ROOM).system
+    again = prompts.reflection_prompt(
+        question, Plan(), [], fields, queries, TODAY, Listing()
+    ).system
     for told, words in ((system, "search queries"), (again, "new search queries")):
         assert told.count(f"at most {queries} {words} for ") == len(sources)
     for schema in (
@@ -206,7 +212,9 @@ def test_a_gap_is_told_with_when_it_was_one() -> None:
 def test_a_query_that_failed_is_told_with_its_reason() -> None:
     question = Question(text="How high?", language="en")
     found = [finding("height"), finding("width", reason="quota")]
-    prompt = prompts.reflection_prompt(question, Plan(), found, {}, 3, TODAY, ROOM)
+    prompt = prompts.reflection_prompt(
+        question, Plan(), found, {}, 3, TODAY, Listing.of(found, ROOM)
+    )
     assert "- height\n- width (failed: quota)" in prompt.user
 
 
@@ -395,12 +403,12 @@ def test_a_page_that_lists_every_short_handle_only_makes_them_longer() -> None:
 # Room
 
 
-@pytest.mark.parametrize("room", [0, 10, 60, 200, 500, 1_000, 3_000, ROOM])
+@pytest.mark.parametrize("room", [-50, 0, 10, 60, 200, 500, 800, ROOM])
 @pytest.mark.parametrize("brief", [False, True])
 def test_the_room_is_kept_and_what_is_left_out_is_counted(room: int, brief: bool) -> None:
     found = many(10)
     listing = Listing.of(found, room, brief=brief)
-    assert len(listing.text) <= room
+    assert tokens(listing.text) <= max(0, room)
     assert len(listing.handles) + listing.left_out == 40
     assert set(shown(listing)) == set(listing.handles)
     assert (listing.left_out == 0) == (room == ROOM)
@@ -408,25 +416,110 @@ def test_the_room_is_kept_and_what_is_left_out_is_counted(room: int, brief: bool
 
 def test_the_first_passages_of_each_query_go_before_the_later_ones_of_any() -> None:
     found = many(10)
-    listing = Listing.of(found, 1_100)
+    listing = Listing.of(found, 500)
     kept = [cite.evidence for cite in listing.handles.values()]
     counts = [kept.count(item.evidence[0].id) for item in found]
     assert set(counts) == {1, 2} and counts == sorted(counts, reverse=True)
 
 
+LONG = "Of the gardens nothing is known here. " * 60
+TELLS = "The Silver Tower was finished in 1925 by its second builder. "
+
+
+def test_of_a_query_the_passages_with_its_words_go_before_those_that_the_search_liked_better() -> (
+    None
+):
+    items = [evidence(f"s{n}", f"Number {n}. {LONG}") for n in range(40)]
+    items[31] = evidence("right", f"Silver Tower builder: {LONG}")
+    listing = Listing.of([finding("builder of the Silver Tower", *items)], 900)
+    kept = [cite.evidence for cite in listing.handles.values()]
+    assert items[31].id in kept
+    assert items[0].id in kept and items[39].id not in kept  # the others as they were found
+    assert [item.id for item in listing.missing] == [i.id for i in items if i.id not in kept]
+    assert listing.sources == 40
+
+
+@pytest.mark.parametrize("room", [300, 1_000, 4_000])
+def test_long_passages_are_shown_as_the_stretch_that_tells_the_most(room: int) -> None:
+    item = evidence("a", LONG * 9 + TELLS + LONG * 9)
+    listing = Listing.of([finding("Who finished the Silver Tower?", item)], room)
+    assert TELLS.strip() in listing.text
+    assert (
+        f"\n{CUT} The Silver Tower was" in listing.text or f"\n{CUT} Of the gardens" in listing.text
+    )
+    assert tokens(listing.text) <= room
+    assert (listing.left_out, listing.shortened) == (0, 1)
+    assert (listing.missing, [one.id for one in listing.partly]) == ((), [item.id])
+
+
+@pytest.mark.parametrize(
+    "text", ["塔高六十六米，建于公元九百七十七年。", "Высота башни — 66 метров. ", "🗼 66 m\n"]
+)
+@pytest.mark.parametrize("room", [400, 3_000, 20_000])
+def test_the_room_is_kept_in_every_script(text: str, room: int) -> None:
+    items = [evidence(f"s{n}", f"{n}. " + text * (40 * n), title=text * 30) for n in range(1, 31)]
+    listing = Listing.of([finding("塔 башня", *items[:15]), finding("高", *items[15:])], room)
+    assert 0 < tokens(listing.text) <= room
+    assert len(listing.missing) + len({cite.evidence for cite in listing.handles.values()}) == 30
+
+
+def test_what_fits_is_whole_and_nothing_is_said_of_it() -> None:
+    listing = Listing.of(many(10), ROOM)
+    assert (listing.left_out, listing.shortened, listing.missing, listing.partly) == (0, 0, (), ())
+    assert listing.sources == 10 and CUT not in listing.text
+
+
+def test_a_long_text_of_a_search_model_is_cut_behind_a_sentence_with_its_handles() -> None:
+    texts = [f"Fact {n} is this one, and it is told at some length here." for n in range(60)]
+    item = evidence("a", *texts, origin="grounding")
+    listing = Listing.of([grounded("tower", item, *texts)], 500)
+    assert tokens(listing.text) <= 500
+    assert 3 < len(listing.handles) < 60
+    assert (
+        f"Fact 0 is this one, and it is told at some length here.[@{next(iter(listing.handles))}]"
+        in listing.text
+    )
+    assert f" {CUT}" in listing.text
+
+
+def test_what_a_text_cites_already_keeps_its_handles_where_its_passages_have_no_room() -> None:
+    found = many(10)
+    cite = Listing.of(found, ROOM).handles.popitem()[1]
+    spans = [
+        Span(kind="text", text="So it is.", cites=(cite,)),
+        Span(kind="text", text="dead beef"),
+    ]
+    listing = Listing.of(found, 0, written=spans)
+    assert (listing.text, list(listing.handles.values())) == ("", [cite])
+
+
+def test_a_long_conversation_leaves_most_of_a_short_prompt_to_the_rest() -> None:
+    turns = tuple(
+        Turn(question="塔有多高？" * 30, answer="它有六十六米高。" * 180) for _ in range(2)
+    )
+    before = Memory(turns=turns, asked=("它在哪里？" * 30,) * 8)
+    question = Question(text="它呢？", language="zh", before=before)
+    assert prompts.briefer(question, 200_000) is question
+    for room in (24_000, 6_000, 3_000):
+        short = prompts.briefer(question, room)
+        assert tokens(prompts.asked(short, TODAY)) < room // 4 + 100
+        assert len(short.before.turns) == 2
+
+
 def test_the_prompt_says_how_much_had_no_room() -> None:
     question = Question(text="How high?", language="en")
     found = many(10)
-    listing = Listing.of(found, 1_000)
+    listing = Listing.of(found, 500)
     answer = prompts.answer_prompt(question, Plan(), found, [], listing, TODAY)
     assert bare(answer.user).endswith(
         f"(material)\n{listing.left_out} more pieces had no room here."
     )
     for room, words in ((0, "(none of it has room)"), (ROOM, "Fact 0.0")):
-        prompt = prompts.reflection_prompt(question, Plan(), found, {}, 3, TODAY, room)
+        shown = Listing.of(found, room)
+        prompt = prompts.reflection_prompt(question, Plan(), found, {}, 3, TODAY, shown)
         assert words in prompt.user
         assert "(nothing was found)" not in prompt.user
-    prompt = prompts.reflection_prompt(question, Plan(), [], {}, 3, TODAY, ROOM)
+    prompt = prompts.reflection_prompt(question, Plan(), [], {}, 3, TODAY, Listing())
     assert "(nothing was found)" in prompt.user
 
 

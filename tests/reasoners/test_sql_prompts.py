@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.database.agent import Rows
-from research.models.calls import Prompt
+from research.models.calls import Prompt, Sized
 from research.reasoners.prompts import fenced
 from research.reasoners.sql import Intent, SQLWriter, Statement, shown
 from research.records import silent
@@ -27,9 +27,10 @@ class Chat:
     def __init__(self) -> None:
         self.prompts: list[Prompt] = []
         self.spec = "fake:model"
+        self.room = 100_000
 
-    async def json(self, prompt: Prompt, shape: Any, kind: Any, role: str, say: Any) -> Any:
-        self.prompts.append(prompt)
+    async def json(self, make: Sized, shape: Any, kind: Any, role: str, say: Any) -> Any:
+        self.prompts.append(make(self.room))
         return Statement(sql="") if kind is Statement else Intent(answerable=True)
 
     def chat(self, role: str) -> Chat:
@@ -61,6 +62,28 @@ async def test_everything_from_outside_is_fenced_and_shortened() -> None:
     write, supplement = (prompt.user for prompt in chat.prompts[1:])
     assert max(map(len, re.findall("长+", write))) <= 4_000  # of an example's statement
     assert max(map(len, re.findall("长+", supplement))) < 120
+
+
+@pytest.mark.asyncio
+async def test_where_there_is_little_room_examples_go_first_then_values_then_columns() -> None:
+    chat = Chat()
+    columns = [f"  column_{n} TEXT -- kept {n} [red | green | blue]" for n in range(200)]
+    asking = SQLWriter(
+        chat, "sqlite", "\n".join(["a_sight", *columns]), lambda asked: [("q?", "SELECT 5")]
+    )
+    shown = []
+    for room in (20_000, 0, 0, 0):
+        chat.room = room or chat.prompts[-1].size - 1  # a little less than the one before
+        await asking.write("How many?", [], [], silent)
+        prompt = chat.prompts[-1]
+        assert prompt.size <= chat.room
+        assert "How many?" in prompt.user
+        names = re.findall(r"column_\d+", prompt.user)
+        shown.append(("SELECT 5" in prompt.user, "[red" in prompt.user, len(names)))
+    assert shown[:3] == [(True, True, 200), (False, True, 200), (False, False, 200)]
+    assert shown[3][:2] == (False, False) and 190 < shown[3][2] < 200
+    left = 200 - shown[3][2]
+    assert f"({left} more lines have no room here)" in chat.prompts[-1].user
 
 
 @given(st.text(max_size=300), st.sampled_from(["rows", "schema", "examples"]))

@@ -23,6 +23,7 @@ from typing import Any, Literal, Self
 from aiohttp import web
 
 from tests.servers.brain import Ask, Brain, utf8
+from tests.servers.lengths import too_long
 
 HTML = "<html><head><title>502 Bad Gateway</title></head><body><h1>502</h1></body></html>"
 TRANSPORT = frozenset({"hang", "reset", "html502", "html200", "badjson", "bombody"})
@@ -63,7 +64,10 @@ class Server(ABC):
     """A fake model server; in a `with` block it answers on `base_url`.
 
     `keys` are the keys that it accepts, None any. `latency` is waited before every reply. `counts` is
-    whether it tells how many tokens a call used, leaves that out, or tells of none.
+    whether it tells how many tokens a call used, leaves that out, tells of none, or of a tenth, as
+    servers do that have read no more of a prompt. `context` is how
+    many tokens a prompt may have, 0 any; `wording` is how a longer one is refused (one of `LENGTHS`), and
+    `weight` how many times more tokens it counts than `tokens` does.
     """
 
     faults: frozenset[str] = TRANSPORT | STREAMS
@@ -74,7 +78,8 @@ class Server(ABC):
         self.brain = Brain()
         self.latency = self._latency = latency
         self.keys: set[str] | None = None
-        self.counts: Literal["told", "left out", "zero"] = "told"
+        self.counts: Literal["told", "left out", "zero", "low"] = "told"
+        self.context, self.wording, self.weight = 0, "openai", 1.0
         self.log: list[Call] = []
         self.port = port
         self._rules: list[_Rule] = []
@@ -153,6 +158,7 @@ class Server(ABC):
         self.log, self._rules = [], []
         self.latency, self.keys, self.brain = self._latency, None, Brain()
         self.counts = "told"
+        self.context, self.wording, self.weight = 0, "openai", 1.0
 
     def calls(self, stage: str = "any") -> int:
         return sum(stage in ("any", call.stage) for call in tuple(self.log))
@@ -222,6 +228,10 @@ class Server(ABC):
                 await asyncio.sleep(self.latency)
             if rule and name == "replay":
                 return await self.send(request, [rule.body], streamed=bool(ask and ask.streamed))
+            asked = round(tokens(call.prompt) * self.weight)
+            if self.context and not name and asked > self.context:
+                call.fault = "too long"
+                return _refusal(*too_long(self.wording, self.context, asked))
             return await self._reply(request, ask, name, arg)
         except (asyncio.CancelledError, ConnectionError):
             call.left = name not in _CUTS
@@ -294,7 +304,8 @@ class Server(ABC):
             return body
         if self.counts == "left out":
             return {name: value for name, value in body.items() if name not in _COUNTS}
-        return {name: _zeros(value) if name in _COUNTS else value for name, value in body.items()}
+        part = 0 if self.counts == "zero" else 0.1
+        return {n: _times(part, value) if n in _COUNTS else value for n, value in body.items()}
 
     async def _stream(
         self, request: web.Request, pieces: Sequence[bytes], fault: str, arg: str, error: Any
@@ -337,8 +348,16 @@ class Server(ABC):
             await forever()
 
 
-def _zeros(count: Any) -> Any:
-    return dict.fromkeys(count, 0) if isinstance(count, dict) else count and 0
+def _refusal(status: int, body: Any) -> web.Response:
+    if isinstance(body, str):
+        return web.Response(text=body, content_type="text/html", status=status)
+    return reply(body, status)
+
+
+def _times(part: float, count: Any) -> Any:
+    if isinstance(count, dict):
+        return {name: _times(part, n) for name, n in count.items()}
+    return count and int(count * part)
 
 
 async def forever() -> None:
