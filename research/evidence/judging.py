@@ -31,6 +31,7 @@ NEARER = 0.25  # by how much a figure of another sentence has to stand nearer to
 CLAUSE = 2.5  # words that make a clause a statement of its own
 ENOUGH_FIGURES = 0.15  # if all its figures are there, and it has some
 RELATED = 0.3  # how alike the words around two figures are that speak of one thing
+LONGEST_QUOTE = 1_000  # characters of a claim that is looked for word for word in a longer text
 _STOPS = "。.．!！;；… "
 _BEGINS = r"(?:^|(?<=[。！？!?；;\n])|(?<=[.!?]\s))[\s“‘\"'「『]*"
 _CUT = re.compile(r"[a-z](?=[a-z])|\d(?=[.,]?\d)")
@@ -71,18 +72,22 @@ def _verbatim(claim: str, passages: Sequence[str]) -> int | None:
     legally restricted", 门票免费 in 门票免费的说法不实.
     """
     bare = plain(claim).strip().strip(_STOPS)
-    if not bare:
+    folded = [plain(passage) for passage in passages]
+    for at, text in enumerate(folded):
+        if text == plain(claim):
+            return at
+    if not bare or len(bare) > LONGEST_QUOTE:
         return None
     words = r"\s*".join(map(re.escape, bare.split()))
     whole = re.compile(rf"{_BEGINS}{words}{_ENDS}")
-    return next((at for at, text in enumerate(passages) if whole.search(plain(text))), None)
+    return next((at for at, text in enumerate(folded) if whole.search(text)), None)
 
 
 def _taken_back(claim: str, passages: Sequence[str]) -> Lack | None:
     """What a claim leaves out where it is a stretch of a longer sentence that takes it back: the rest
     of a word that it cuts, or a denial, a rumour, an end, a condition (`research.evidence.cues`)."""
     bare = plain(claim).strip().strip(_STOPS)
-    if not bare:
+    if not bare or len(bare) > LONGEST_QUOTE:
         return None
     inside = re.compile(r"\s*".join(map(re.escape, bare.split())))
     for text in map(plain, passages):

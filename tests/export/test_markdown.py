@@ -383,8 +383,8 @@ And why?
 
 **Opened in 1925.**
 
-1 of 3 sentences supported, 1 weak, 1 without a source. This is an automatic hint, no verdict: it was \
-right in about PERCENT% of test cases, many of them hard.
+1 of 3 sentences supported, 1 weak, 1 without a source. This is an automatic hint, no verdict: its balanced \
+accuracy on claims labelled by others is PERCENT% (50% is chance).
 
 > Opened in 1925.
 
@@ -707,7 +707,7 @@ def test_what_a_model_wrote_can_be_no_link_no_image_and_no_tag(text: str) -> Non
         ("javascript:alert(1)", None),
         ("data:text/html,<script>", None),
         ("https://user:pw@evil.example/", None),
-        ("https://example.org/a) b", None),
+        ("https://example.org/a) b", True),
         ("https://example.org/a)[x](https://evil.example/)", True),
         ("https://example.org/<script>", True),
         ("https://example.org/a\\)", True),
