@@ -1,7 +1,8 @@
 """An answer's tree cut into sentences, and marks put where a sentence ends.
 
 Knows the tree and where sentences end; judges none of them. A row of a table is one sentence, and so
-is an item of a list without a full stop. Headings and code say nothing that could be checked.
+is an item of a list without a full stop. Headings, code and formulas that stand by themselves say
+nothing that could be checked.
 """
 
 from __future__ import annotations
@@ -115,8 +116,12 @@ def _flat(nodes: Iterable[Node]) -> tuple[str, list[tuple[int, int]]]:
             text += node
         elif node["t"] == "cite":
             places.append((len(text), node["span"]))
-        elif node["t"] == "br":
-            text += "\n\n"  # meant by the writer, whatever the lengths of the lines
+        elif node["t"] == "br" or node.get("display"):
+            text += (
+                "\n\n"  # a break that the writer meant; a formula by itself says as little as code
+            )
+        elif node["t"] == "math":
+            text += " ".join(node["c"][0].split())
         elif node["t"] != "mark":
             inner, within = _flat(node.get("c", ()))
             places += [(len(text) + at, place) for at, place in within]

@@ -19,6 +19,7 @@ from markdown_it.rules_inline.state_inline import Delimiter, StateInline
 from markdown_it.token import Token
 
 from research.evidence.citations import NumberedSpan
+from research.evidence.formulas import MASK, Formulas
 from research.records import Cite, Span
 from research.text import HAN, flowing
 from research.urls import url_identity
@@ -180,11 +181,12 @@ def parse(
     text = _shallow(_clean(text))
     text = _unwrapped(_steady(text) if partial else text, partial=partial).strip("\n")
     text = _AFTER_FENCE.sub(r"\1\n\2", text)
-    scan = _Scan(handles, urls)
+    scan, formulas = _Scan(handles, urls), Formulas()
     blocks = [
-        scan.code(block) if fenced else scan.prose(block) for fenced, block in _by_fences(text)
+        scan.code(block) if fenced else scan.prose(formulas.hidden(block))
+        for fenced, block in by_fences(text)
     ]
-    return tuple(scan.spans(_settled("".join(blocks)).rstrip()))
+    return tuple(scan.spans(formulas.shown(_settled("".join(blocks)).rstrip())))
 
 
 class _Scan:
@@ -396,7 +398,7 @@ def _fenced(text: str) -> set[int]:
     return fenced
 
 
-def _by_fences(text: str) -> Iterator[tuple[bool, str]]:
+def by_fences(text: str) -> Iterator[tuple[bool, str]]:
     """The text in stretches of whole lines, and whether each is fenced code."""
     lines = text.split("\n")
     fenced = _fenced(text)
@@ -529,8 +531,8 @@ def tree(spans: Sequence[NumberedSpan]) -> list[Node]:
     """A run of text spans as blocks, for pages to draw with a fixed set of tags.
 
     Blocks are p, h (with `level`), ul, ol (with `start`), li, table, tr, th, td (with `align`), pre,
-    blockquote and hr; within them are em, strong, s, code, br and strings. Each has its content in
-    `c`. Where the citations of a span stand, or the mark that it has none, is a `cite` with the
+    blockquote and hr; within them are em, strong, s, code, math (TeX; `display` if it stands by
+    itself), br and strings. Each has its content in `c`. Where the citations of a span stand, or the mark that it has none, is a `cite` with the
     place of the span in `spans`; each is there exactly once.
     """
     return _Tree(spans).grown()
@@ -538,7 +540,11 @@ def tree(spans: Sequence[NumberedSpan]) -> list[Node]:
 
 class _Tree:
     def __init__(self, spans: Sequence[NumberedSpan]) -> None:
-        self._text = _shallow(_with_placeholders(spans))
+        self._formulas = Formulas()
+        self._text = "".join(
+            block if fenced else self._formulas.hidden(block)
+            for fenced, block in by_fences(_shallow(_with_placeholders(spans)))
+        )
         self._begun = 0  # the line at which the paragraph begins that is read
         self._left = {
             at: line for line, words in enumerate(self._text.split("\n")) for at in _cites_in(words)
@@ -615,7 +621,7 @@ class _Tree:
             elif token.type == "text":
                 stack[-1].extend(self._strings(token.content))
             elif token.type == "code_inline":
-                if content := _PRIVATE.sub("", token.content):
+                if content := _PRIVATE.sub("", self._formulas.shown(token.content)):
                     stack[-1].append({"t": "code", "c": [content]})
                 stack[-1].extend(c for at in _cites_in(token.content) for c in self._cite(at))
             elif token.type == "hardbreak":
@@ -625,9 +631,12 @@ class _Tree:
         return _honest(_joined(root))
 
     def _strings(self, text: str) -> Iterator[Node]:
-        for piece in re.split(f"({_MARK})", text):
+        for piece in re.split(f"({_MARK}|{MASK})", text):
             if re.fullmatch(_MARK, piece):
                 yield from self._cite(ord(piece) - _FIRST)
+                continue
+            if re.fullmatch(MASK, piece):
+                yield self._formulas[piece].node
                 continue
             for at, words in enumerate(_BREAK.split(piece)):
                 if at:
@@ -699,7 +708,7 @@ def _joined(nodes: list[Node]) -> list[Node]:
             out += [text] if text else []
             continue
         for node in group:
-            if isinstance(node, dict) and "c" in node and node["t"] != "code":
+            if isinstance(node, dict) and "c" in node and node["t"] not in ("code", "math"):
                 node["c"] = _joined(node["c"])
             out.append(node)
     return out

@@ -6,7 +6,7 @@ trees; draws nothing.
 
 Blocks are p, h (with `level` and `id`), ul, ol (with `start`, and `role` "sources" for the list of what
 is cited), li, table, tr, th, td (with `align`), pre, blockquote and hr; within them are em, strong, s,
-code, br, a (with `href`, always http or https), cite (with `number`: the place of its source in the list
+code, math (TeX; `display` if it stands by itself), br, a (with `href`, always http or https), cite (with `number`: the place of its source in the list
 of sources) and strings. Each but cite, br and hr has its content in `c`.
 """
 
@@ -20,13 +20,15 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from research.evidence.citations import CitedAnswer
-from research.evidence.markup import TAGS, Node
+from research.evidence.formulas import Formula, Formulas
+from research.evidence.markup import TAGS, Node, by_fences
 from research.export.markdown import language_of, report_markdown
 from research.export.words import speaker
 from research.records import Language, Report
 from research.urls import canonical_url
 
 _TAGS = {**TAGS, "link_open": "a"}
+_DOLLAR = re.compile(r"(?<!\\)\$")
 _CITE = re.compile(r"\[([0-9]{1,6})\]")
 
 
@@ -62,7 +64,10 @@ def document(report: Report, cited: CitedAnswer | None) -> Document:
 
 def grown(markdown: str, last: int = 0) -> list[Node]:
     """Markdown of ours as a tree; numbers up to `last` in brackets are citations."""
-    return _Grower(last).blocks(_READER.parse(markdown))
+    formulas = Formulas()
+    stretches = by_fences(markdown) if _DOLLAR.search(markdown) else [(True, markdown)]
+    text = "".join(block if fenced else formulas.hidden(block) for fenced, block in stretches)
+    return _Grower(last, formulas).blocks(_READER.parse(text))
 
 
 def plain(nodes: Iterable[Node]) -> str:
@@ -102,8 +107,8 @@ def _named(nodes: Sequence[Node], sources: str) -> None:
 class _Grower:
     """Grows a tree from tokens. `last` is the highest number that a citation can have."""
 
-    def __init__(self, last: int) -> None:
-        self._last = last
+    def __init__(self, last: int, formulas: Formulas) -> None:
+        self._last, self._formulas = last, formulas
 
     def blocks(self, tokens: Iterable[Token]) -> list[Node]:
         root: list[Node] = []
@@ -128,19 +133,28 @@ class _Grower:
             if token.nesting < 0:
                 stack.pop()
             elif token.nesting > 0:
+                if href := token.attrGet("href"):
+                    token.attrSet("href", self._formulas.shown(str(href)))
                 stack.append(_opened(token, stack[-1]))
             elif token.type == "text":
-                for piece in self._cites(token.content):
+                for piece in self._pieces(token.content):
                     _append(stack[-1], piece)
             elif token.type == "text_special":
                 _append(stack[-1], token.content)
             elif token.type == "code_inline":
-                stack[-1].append({"t": "code", "c": [token.content]})
+                stack[-1].append({"t": "code", "c": [self._formulas.shown(token.content)]})
             elif token.type == "hardbreak":
                 stack[-1].append({"t": "br"})
             elif token.type == "softbreak":
                 _append(stack[-1], " ")
         return root
+
+    def _pieces(self, text: str) -> Iterator[Node]:
+        for part in self._formulas.parts(text):
+            if isinstance(part, Formula):
+                yield part.node
+            else:
+                yield from self._cites(part)
 
     def _cites(self, text: str) -> Iterator[Node]:
         at = 0

@@ -375,6 +375,7 @@ _MARKS = {
     "em": lambda: [_el("i")],
     "s": lambda: [_el("strike")],
     "code": lambda: [_mono()],
+    "math": lambda: [_mono()],
 }
 _ORDER = {qn(f"w:{tag}"): at for at, tag in enumerate(("rStyle", "rFonts", "b", "i", "strike"))}
 _JUSTIFIED = {"right": "right", "center": "center"}

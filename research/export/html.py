@@ -51,6 +51,8 @@ sup { line-height: 0; white-space: nowrap; } sup a { text-decoration: none; padd
 blockquote { margin: .8em 0; padding: .1em 1em; border-left: 3px solid var(--line); color: var(--soft); }
 pre { background: var(--tint); padding: .8em 1em; overflow-x: auto; }
 code { background: var(--tint); font-family: ui-monospace, Consolas, "Noto Sans Mono CJK SC", monospace; }
+.math { font-family: ui-monospace, Consolas, monospace; font-size: .92em; }
+.math.display { display: block; margin: 1em 0; overflow-x: auto; white-space: pre-wrap; }
 .wide { overflow-x: auto; margin: 1em 0; }
 table { border-collapse: collapse; font-size: .92em; overflow-wrap: normal; }
 th, td { border: 1px solid var(--line); padding: .35em .6em; text-align: left; vertical-align: top; }
@@ -163,6 +165,13 @@ class _Page:
 
     def _pre(self, node: dict[str, Any]) -> str:
         return f"<pre><code>{_text(plain(node['c']))}</code></pre>"
+
+    def _math(self, node: dict[str, Any]) -> str:
+        """TeX as pandoc marks it, which MathJax and KaTeX find; without them it reads as it is."""
+        tex = _text(node["c"][0])
+        if node["display"]:
+            return f'<span class="math display">\\[{tex}\\]</span>'
+        return f'<span class="math inline">\\({tex}\\)</span>'
 
     def _hr(self, _: dict[str, Any]) -> str:
         return "<hr>"

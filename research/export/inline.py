@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote, urlsplit
 
+from research.evidence import formulas
 from research.evidence.markup import encodable, undirected
 from research.export.words import Say
 from research.urls import canonical_url
@@ -35,6 +36,19 @@ def escape(text: str) -> str:
     turn the direction of the text behind it is left out.
     """
     return at_start(inactive(" ".join(undirected(text).split())))
+
+
+def quoted(text: str) -> str:
+    """As `escape`, but formulas in TeX stay formulas."""
+    found = formulas.Formulas()
+    out = ""
+    for part in found.parts(found.hidden(" ".join(undirected(text).split()))):
+        if isinstance(part, str):
+            piece, opens = inactive(part), False
+        else:
+            piece, opens = formulas.inline(part.tex), True
+        out += " " * formulas.touch(out, piece, opens=opens) + piece
+    return at_start(out)
 
 
 def inactive(text: str) -> str:

@@ -22,7 +22,7 @@ from research.evidence.registry import Registry, gather
 from research.evidence.support import ACCURACY, Counts, Sentence, Stretch, Support, drawn, support
 from research.export import coverage
 from research.export.conflicts import conflicts
-from research.export.inline import BREAKS, bullets, escape, inactive, joined, link
+from research.export.inline import BREAKS, bullets, escape, inactive, joined, link, quoted
 from research.export.prose import markdown
 from research.export.tables import tables
 from research.export.words import WORDS, Say, speaker
@@ -181,9 +181,9 @@ def _marks(item: NumberedSpan, say: Say) -> str:
 
 
 def _quote(item: NumberedSpan, sources: dict[int, CitedSource], say: Say) -> str:
-    quoted = f"“{escape(item.span.text)}”{_marks(item, say)}"
+    words = f"“{quoted(item.span.text)}”{_marks(item, say)}"
     places = [_where(item, sources[number].evidence, say) for number in item.numbers]
-    return f"{quoted} — {say('semicolon').join(places)}" if places else quoted
+    return f"{words} — {say('semicolon').join(places)}" if places else words
 
 
 def _where(item: NumberedSpan, evidence: Evidence, say: Say) -> str:

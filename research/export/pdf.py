@@ -455,7 +455,7 @@ def _styled(style: Style, node: Any) -> Style:
         return style._replace(bold=True)
     if kind == "em":
         return style._replace(italic=True)
-    if kind == "code":
+    if kind in ("code", "math"):
         return style._replace(mono=True)
     if kind == "s":
         return style._replace(struck=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from research.evidence import formulas
 from research.evidence.citations import NumberedSpan
 from research.evidence.markup import Node, encodable, punctuation, tree, undirected
 from research.export.inline import at_start, backslashed, inactive
@@ -108,13 +109,17 @@ class _Writer:
         return "\n".join(f"| {line} |" for line in lines)
 
     def _paragraphs(self, nodes: Sequence[Node]) -> list[str]:
-        """One paragraph for each line: a line of its own could begin another block."""
-        parts = [
-            self._flow(list(group)).strip()
-            for breaks, group in groupby(nodes, key=lambda node: _tag(node) == "br")
-            if not breaks
-        ]
-        return [at_start(part) for part in parts if part]
+        """One paragraph for each line, which could begin another block, and for each formula that
+        stands by itself."""
+        out: list[str] = []
+        for parts, group in groupby(nodes, key=_parts):
+            if not parts:
+                out.append(at_start(self._flow(list(group)).strip()))
+                continue
+            for node in group:
+                assert isinstance(node, dict)
+                out += [formulas.displayed(tex) for tex in node["c"]]
+        return [part for part in out if part]
 
     def _flow(self, nodes: Sequence[Node], within: str = "", *, cell: bool = False) -> str:
         """Inline nodes on one line, with a space where two would act on each other."""
@@ -141,6 +146,8 @@ class _Writer:
             return " "
         if kind == "code":
             return _code(str(node["c"][0]), cell=cell)
+        if kind == "math":
+            return formulas.inline(node["c"][0], cell=cell)
         inner = self._flow(node["c"], f"{within} {kind}", cell=cell)
         words = inner.strip()
         if not words or kind in within.split():
@@ -153,6 +160,11 @@ def _tag(node: Node) -> str:
     return node["t"] if isinstance(node, dict) else ""
 
 
+def _parts(node: Node) -> bool:
+    """Whether a node parts a paragraph in two."""
+    return isinstance(node, dict) and (node["t"] == "br" or bool(node.get("display")))
+
+
 def _is_inline(node: Node) -> bool:
     return _tag(node) not in _BLOCK_TAGS
 
@@ -162,6 +174,8 @@ def _collide(last: Node, out: str, node: Node, piece: str) -> bool:
     if not out or out[-1].isspace() or piece[0].isspace():
         return False
     kinds = _tag(last), _tag(node)
+    if "math" in kinds and formulas.touch(out, piece, opens=kinds[1] == "math"):
+        return True
     if re.search(r"(?<!\\)\]$", out) and piece[0] not in "*~":  # it ends with a citation
         return piece[0] not in _CLOSE
     if kinds == ("code", "code") or (kinds[0] in _WRAPS and kinds[1] in _WRAPS):

@@ -67,6 +67,13 @@ def test_a_row_of_a_table_is_one_sentence_and_its_head_is_none() -> None:
     assert table["c"][1]["c"][1]["c"][-1] == {"t": "mark", "sentence": 0}
 
 
+def test_a_formula_is_part_of_its_sentence_and_by_itself_none() -> None:
+    found = pieces(
+        grown("It is $a^2$ of [@ab00]\n\n$$\nb = 2\n$$\n\nThat is \\(c = 3\\). It rained.")
+    )
+    assert [piece.text for piece in found] == ["It is a^2 of", "That is c = 3.", "It rained."]
+
+
 def test_headings_and_code_have_no_sentences() -> None:
     assert pieces(grown("# A heading. Of two.\n\n```\ncode. more.\n```\n\n---")) == []
 

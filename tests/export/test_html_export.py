@@ -32,7 +32,7 @@ BARRED = {
 }
 TAGS = {
     "main", "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "em", "strong", "s", "code", "pre", "a",
-    "sup", "div", "table", "thead", "tbody", "tr", "th", "td", "hr", "br", "details", "summary", "mark",
+    "sup", "div", "table", "thead", "tbody", "tr", "th", "td", "hr", "br", "details", "summary", "mark", "span",
 }  # fmt: skip
 
 
@@ -49,6 +49,8 @@ def said(root: Any) -> str:
     (main,) = root.iter("main")
     for node in main.find_class("more"):
         node.drop_tree()
+    for node in main.find_class("math"):
+        node.text = node.text[2:-2]  # the marks around a formula
     return squeezed(main.text_content())
 
 

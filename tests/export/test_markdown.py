@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from research.evidence.citations import CitedAnswer, NumberedSpan, lint, number
 from research.evidence.markup import tree
@@ -51,6 +52,11 @@ from research.urls import url_identity
 
 NOW = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+TEX = (
+    MarkdownIt("commonmark", {"html": True})
+    .enable(["table", "strikethrough"])
+    .use(dollarmath_plugin, double_inline=True)
+)
 URL = "https://example.org/a"
 LINKS = {URL, "https://redirect.example/g"}
 
@@ -350,8 +356,8 @@ def uncoded(markdown: str) -> str:
     return re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", blocks)
 
 
-def everything(markdown: str) -> list[Token]:
-    tokens = MARKDOWN.parse(markdown)
+def everything(markdown: str, reader: MarkdownIt = MARKDOWN) -> list[Token]:
+    tokens = reader.parse(markdown)
     return [item for token in tokens for item in (token, *(token.children or []))]
 
 
@@ -1169,8 +1175,8 @@ MODEL = st.lists(
 
 
 def rendered(markdown: str) -> str:
-    """What a strict renderer shows, without white space and the marks of emphasis."""
-    words = [token.content for token in everything(markdown) if token.type != "inline"]
+    """What a strict renderer that knows formulas shows, without white space and the marks of emphasis."""
+    words = [token.content for token in everything(markdown, TEX) if token.type != "inline"]
     return squeezed("".join(words))
 
 

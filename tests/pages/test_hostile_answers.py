@@ -42,6 +42,7 @@ MODEL = {  # what a model writes, and words of it that a reader sees
     "link definitions": ("[1]: {url}/one 'x'\n[x]: {url}/two\n\n[x] seen", "seen"),
     "autolinks": ("<{url}/auto> {url}/bare www.evil.example seen", "seen"),
     "mathematics": ("$\\href{{javascript:window.__pwned=1}}{{x}}$ $$\\includegraphics{{ {url}/m }}$$ seen", "seen"),
+    "formulas": (f"面积为 $S = a^2 {BOMB}$。\n\n$$\nx_1 = \\frac{{{{a}}}}{{{{b}}}} \\\\\n< 5\n$$\n\nIt costs $5 or $6.", "It costs $5 or $6."),
     "diagrams": ("```mermaid\ngraph TD; A[<img src='{url}/d'>] --> B; click A \"{url}/c\"\n```\n\nseen", "graph TD"),
     "colours and icons": (":red[red] :material/bug_report: :streamlit: seen", ":red[red]"),
     "marks": ("\u200b\u200d\ufeff\u2028seen\u0301" + "\u0335" * 300, "seen"),

@@ -373,6 +373,7 @@ const inline = (into, nodes, view, boxes) => {
     }
     settle();
     if (typeof node === "string") into.append(node);
+    else if (node.t === "math") into.append(make("code", node.display ? "sl-formula" : "", node.c.join("")));
     else if (INLINE.has(node.t)) into.append(inline(make(node.t), node.c, view, boxes));
   }
   settle();
