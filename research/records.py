@@ -382,6 +382,17 @@ class Step(Record):
     seconds: float = 0.0
 
 
+class Known(Record):
+    """For how many rows columns are known that a statement filters, aggregates or ranks by: `known`
+    of the `rows` that it looks at, None where it could not be counted. `part`: the rows are those of a
+    subquery."""
+
+    columns: tuple[str, ...]
+    known: int | None
+    rows: int = 0
+    part: bool = False
+
+
 class Rows(Record):
     """What a statement has found: `names` of the columns, values as JSON knows them.
 
@@ -396,6 +407,7 @@ class Rows(Record):
     cut: int = 0  # cells that were shortened
     seconds: float = 0.0
     missed: tuple[str, ...] = ()  # filters that can find nothing, and what is there instead
+    coverage: tuple[Known, ...] = ()  # of columns that are unknown in some rows
 
 
 class Finding(Record):

@@ -57,6 +57,8 @@ def draw(report: Report) -> None:
             chart.draw(finding.rows, key)
         elif finding.rows:
             st.info(t("rows.none"))
+        if finding.rows and finding.rows.coverage:
+            st.caption(f":material/data_check: {known(finding.rows)}")
         if finding.rows and finding.rows.missed:
             st.warning(t("rows.missed", what=plain("; ".join(finding.rows.missed), 600)))
         _statement(finding, key)
@@ -193,6 +195,20 @@ def caption(rows: Rows) -> str:
     if lacking:
         facts.append(t("rows.null", what=("、" if lang() == "zh" else ", ").join(lacking)))
     return " · ".join(facts)
+
+
+def known(rows: Rows) -> str:
+    """For how many rows the columns are known that the statement compares."""
+    told = []
+    for each in rows.coverage:
+        names = [plain(_named(name).get("label", name), 40) for name in each.columns]
+        name = ("、" if lang() == "zh" else ", ").join(names)
+        if each.known is None:
+            told.append(t("rows.uncounted", name=name))
+        else:
+            key = "rows.known_part" if each.part else "rows.known"
+            told.append(t(key, name=name, known=number(each.known), n=each.rows))
+    return " · ".join(told)
 
 
 def _files(rows: Rows, name: str, key: str) -> None:

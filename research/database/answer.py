@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from research.database.agent import Outcome
+from research.database.columns import LABELS
 from research.database.gazetteer import english
-from research.records import Language, Rows
+from research.records import Known, Language, Rows
 from research.text import language
 
 NAMES = 10  # things that are named
@@ -42,10 +43,7 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{meant}: {n} groups, of which the first {few} are {names}.",
     ),
     "apart": ("{meant}约 {km} 公里。", "The {meant} is about {km} km."),
-    "average": (
-        "{meant}为 {value} 元（按票价已知的 {n} 个计算）。",
-        "The {meant} is {value} yuan (of the {n} whose price is known).",
-    ),
+    "average": ("{meant}为 {value} 元。", "The {meant} is {value} yuan."),
     "unknown value": ("{meant}未知。", "{meant}: not known."),
     "unknown": ("{name}未知：{n} 行", "{name} unknown: {n} rows"),
     "unknown one": ("{name}未知：1 行", "{name} unknown: 1 row"),
@@ -54,10 +52,18 @@ _WORDS: dict[str, tuple[str, str]] = {
         "不用模型无法回答：没有读懂“{problem}”。可以换一种说法，或设置模型。",
         "This needs a model: “{problem}” was not understood. Say it in another way, or set a model.",
     ),
-    "known tickets": (
-        "只比较了已知票价的景区。",
-        "Only areas whose ticket is known are compared.",
+    "known": (
+        "{all}中有 {known} {unit}的{name}已知。",
+        "{name} {are} known for {known} of {all}.",
     ),
+    "none known": ("{all}的{name}均未知。", "{name} {are} not known for any of {all}."),
+    "uncounted": (
+        "未能统计有多少行的{name}未知。",
+        "In how many rows {name} {are} unknown could not be counted.",
+    ),
+    "areas": ("{n} 个景区", "{n} areas"),
+    "all rows": ("{n} 行", "{n} rows"),
+    "part": ("子查询的 {n} 行", "{n} rows of a subquery"),
     "no rules": (
         "规则不认识这个数据库的表：请设置模型，或直接写 SQL。",
         "The rules do not know the tables of this database: set a model, or write SQL.",
@@ -65,32 +71,6 @@ _WORDS: dict[str, tuple[str, str]] = {
     "asks": ("无法回答：{problem}", "It cannot be answered: {problem}"),
     "refused": ("没有写出可以执行的查询：{problem}", "No statement could be run: {problem}"),
     "failed": ("查询失败：{problem}", "The query has failed: {problem}"),
-}
-# The columns of the tables that ship, as a sentence calls them.
-LABELS: Mapping[str, tuple[str, str]] = {
-    "gid": ("编号", "id"),
-    "name": ("名称", "name"),
-    "name_en": ("英文名称", "English name"),
-    "level": ("等级", "level"),
-    "province": ("省份", "province"),
-    "city": ("城市", "city"),
-    "district": ("区县", "district"),
-    "year_rated": ("评定年份", "year of rating"),
-    "address": ("地址", "address"),
-    "lng_wgs84": ("经度", "longitude"),
-    "lat_wgs84": ("纬度", "latitude"),
-    "lng_gcj02": ("经度（GCJ-02）", "longitude (GCJ-02)"),
-    "lat_gcj02": ("纬度（GCJ-02）", "latitude (GCJ-02)"),
-    "ticket_cny": ("门票价格", "ticket price"),
-    "ticket_year": ("票价年份", "year of the price"),
-    "ticket_text": ("票价说明", "price in words"),
-    "opening_hours": ("开放时间", "opening hours"),
-    "suggested_visit": ("建议游玩时间", "suggested visit"),
-    "season": ("适宜季节", "best season"),
-    "introduction": ("简介", "introduction"),
-    "introduction_en": ("英文简介", "English introduction"),
-    "official_site": ("官方网站", "official site"),
-    "km": ("距离", "distance"),
 }
 _SEPARATOR = {"zh": "、", "en": ", "}
 _BASE = (
@@ -121,15 +101,15 @@ def told(outcome: Outcome) -> str:
     if rows is None:
         return say("failed" if outcome.status == "failed" else "refused", problem=outcome.problem)
     meant = outcome.meant.rstrip("。. ") or outcome.question.rstrip("？? ")
-    if not rows.rows:
-        if outcome.things and outcome.shape in ("list", "within"):
-            return say("none", things=_apart(outcome.things, tongue))
-        return say("no rows", meant=meant)
-    parts = [_shaped(outcome, rows, meant, tongue)]
-    if rows.truncated and outcome.shape != "group":
-        parts.append(say("truncated", n=len(rows.rows)))
-    if outcome.shape == "best" and "ticket_cny" in rows.names:
-        parts.append(say("known tickets"))  # the others cannot be compared
+    if rows.rows:
+        parts = [_shaped(outcome, rows, meant, tongue)]
+        if rows.truncated and outcome.shape != "group":
+            parts.append(say("truncated", n=len(rows.rows)))
+    elif outcome.things and outcome.shape in ("list", "within"):
+        parts = [say("none", things=_apart(outcome.things, tongue))]
+    else:
+        parts = [say("no rows", meant=meant)]
+    parts += [_known(each, outcome, tongue) for each in rows.coverage]
     if lacking := _lacking(outcome, rows, tongue):
         parts.append(lacking)
     return ("" if tongue == "zh" else " ").join(parts)
@@ -167,7 +147,7 @@ def _shaped(outcome: Outcome, rows: Rows, meant: str, tongue: Language) -> str:
         value = cells[0]["average_ticket_cny"]
         if value is None:
             return say("unknown value", meant=_first(meant))
-        return say("average", meant=meant, value=_figure(value), n=cells[0]["n"])
+        return say("average", meant=meant, value=_figure(value))
     if shape == "detail" and "name" in names:
         stop, semicolon = ("。", "；") if tongue == "zh" else (".", "; ")
         return semicolon.join(_detail(row, rows.names, tongue) for row in cells) + stop
@@ -340,6 +320,27 @@ def _lacking(outcome: Outcome, rows: Rows, tongue: Language) -> str:
     return _first(("；" if tongue == "zh" else "; ").join(parts)) + (
         "。" if tongue == "zh" else "."
     )
+
+
+def _known(each: Known, outcome: Outcome, tongue: Language) -> str:
+    """For how many of what was looked at the columns are known."""
+    say = _sayer(tongue)
+    names = [label(column, tongue) for column in each.columns]
+    if any(column.startswith("lng_") for column in each.columns):
+        names = ["坐标" if tongue == "zh" else "coordinates"]
+    name = ("、" if tongue == "zh" else " and ").join(names)
+    if tongue == "zh":
+        name = re.sub(r"^(?=[!-~])|(?<=[!-~])$", " ", name)
+    elif any(column.lower() in LABELS for column in each.columns):
+        name = f"the {name}"
+    are = "are" if len(names) > 1 or name.endswith("coordinates") else "is"
+    if each.known is None:
+        return say("uncounted", name=name, are=are)
+    kind = "areas" if outcome.things else "part" if each.part else "all rows"
+    unit = "个" if outcome.things else "行"
+    key = "known" if each.known else "none known"
+    said = say(key, all=say(kind, n=each.rows), known=each.known, unit=unit, name=name, are=are)
+    return _first(said) if said.startswith("the ") else said
 
 
 def _unit(column: str, value: object, tongue: Language) -> str:

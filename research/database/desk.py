@@ -217,6 +217,7 @@ def _run(database: Database, sql: str) -> tuple[Rows, Sequence[Missed]]:
         truncated=result.truncated,
         cut=result.cut,
         seconds=result.seconds,
+        coverage=database.coverage(query, result),
     )
     return rows, database.missed(query, look=result.rows in ((), ((0,),)))
 

@@ -11,7 +11,7 @@ not meet. Knows no settings, no model, no page.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,14 +19,18 @@ from typing import Protocol
 
 from sqlalchemy import Connection, make_url
 from sqlalchemy.exc import ArgumentError
+from sqlglot import exp, parse_one
 
 from research.database.allowed import Dialect
+from research.database.coverage import Count, counts
 from research.database.guard import Query, check
+from research.database.names import Names
 from research.database.postgres import PostgreSQL
-from research.database.refusals import alike
+from research.database.refusals import Refused, alike
 from research.database.results import Failed, Limits, Result
 from research.database.schema import Comments, Schema, Table, has, is_text, tidy, values
 from research.database.sqlite import SQLite
+from research.records import Known
 from research.trouble import conceal
 
 SAMPLING = 10  # seconds after which no more values are looked up when a database is opened
@@ -66,6 +70,7 @@ class Database:
     def __init__(self, backend: Backend, schema: Schema, limits: Limits) -> None:
         self._backend = backend
         self._catalogue = schema.catalogue()
+        self._names = Names(schema.dialect, self._catalogue)
         self.limits = limits
         self.schema = schema
         self.dialect = schema.dialect
@@ -115,6 +120,37 @@ class Database:
             if found or (look and self._lacks(of, column, text)):
                 out.append(Missed(table, column, text, tuple(alike(text, found, 40))))
         return tuple(out)
+
+    def coverage(self, query: Query, result: Result) -> tuple[Known, ...]:
+        """For how many rows the columns are known that a statement compares, where some are unknown.
+
+        What its result itself shows is not told again: all rows, with the column among theirs.
+        """
+        tree = parse_one(query.text, read=self.dialect)
+        assert isinstance(tree, exp.Query)
+        out: list[Known] = []
+        for count in counts(self._names.qualified(tree), self.schema):
+            found: dict[tuple[int | None, int], list[str]] = {}
+            for column, known, rows in self._counted(count):
+                if known != rows and not _shown(result, column, known, rows):
+                    found.setdefault((known, rows), []).append(column)
+            for (known, rows), columns in found.items():
+                names = tuple(dict.fromkeys(columns))
+                if not any(
+                    (each.columns, each.known, each.rows) == (names, known, rows) for each in out
+                ):
+                    out.append(Known(columns=names, known=known, rows=rows, part=count.part))
+        return tuple(out)
+
+    def _counted(self, count: Count) -> Iterator[tuple[str, int | None, int]]:
+        """Each column, with how many rows know it, and of how many; None if that cannot be counted."""
+        try:
+            (row,) = self.run(self.check(count.sql)).rows
+        except (Refused, Failed):
+            yield from ((column, None, 0) for column in count.columns)
+            return
+        for at, column in enumerate(count.columns):
+            yield column, int(row[2 * at + 1] or 0), int(row[2 * at] or 0)
 
     def _lacks(self, table: Table, column: str, text: str) -> bool:
         """Whether a column certainly has no such value."""
@@ -177,6 +213,14 @@ def _backend(address: str | Path, limits: Limits) -> Backend:
     if kind in ("postgres", "postgresql"):
         return PostgreSQL(url, limits)
     raise Failed("address", f"{kind[:40]} is no kind of database that can be asked; SQLite and PostgreSQL are.")  # fmt: skip
+
+
+def _shown(result: Result, column: str, known: int | None, rows: int) -> bool:
+    """Whether a result has all rows, and shows in which of them a column is unknown."""
+    if column not in result.columns or result.truncated or len(result.rows) != rows:
+        return False
+    at = result.columns.index(column)
+    return sum(row[at] is not None for row in result.rows) == known
 
 
 def _sampled(backend: Backend, table: Table) -> Table:

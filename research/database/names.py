@@ -178,7 +178,7 @@ class Names:
         Raises:
             Refused: a column is unknown.
         """
-        full = self._qualified(tree)
+        full = self.qualified(tree)
         if stray := next(_strays(full), None):
             raise self._no_column(stray[1], tree)
         if row := full.find(exp.TableColumn):
@@ -213,12 +213,12 @@ class Names:
             return []
         strays = {
             column.this.meta_get("start")
-            for scope, column in _strays(self._qualified(tree))
+            for scope, column in _strays(self.qualified(tree))
             if not column.table and not self._in_sight(column.name, scope)
         }
         return [where for start, where in given.items() if start in strays and where[2].lower() not in _ROWID]  # fmt: skip
 
-    def _qualified(self, tree: exp.Query) -> exp.Expr:
+    def qualified(self, tree: exp.Query) -> exp.Expr:
         """A copy of a tree in which every column tells its table, as far as it has one.
 
         Raises:

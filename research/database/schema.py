@@ -16,6 +16,7 @@ from research.database.names import HOMES, Catalogue, called
 Comments = Callable[[str, str], str]
 """From a table and one of its columns ("" for the table itself) to what it means, or ""."""
 
+READING = 60  # seconds that finding out what a database holds may take
 FEW = 40  # different values at most that are shown of a column
 HANDFUL = 5  # of values that need not be repeated
 NAME = 100  # characters of a name that is shown
@@ -24,7 +25,8 @@ SHORT = 40  # characters of a value that is shown
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`values` are all its different values, if they are few and short: data, never instructions."""
+    """`values` are all its different values, if they are few and short: data, never instructions. It is
+    `needed` where no row is without a value, and `unique` where no two rows have the same."""
 
     name: str
     type: str
@@ -32,6 +34,8 @@ class Column:
     values: tuple[str, ...] = ()
     key: bool = False
     refers: str = ""  # "table.column" that a foreign key points to
+    needed: bool = False
+    unique: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +72,22 @@ class Schema:
             of[table.name] = {column.name: column.type for column in table.columns}
         return Catalogue(found.pop("", {}), self.home, found, self.path)
 
-    def described(self, *, values: bool = True) -> str:
-        """The schema for a reader: one line a table, one a column, with what is known of each."""
-        lines = []
-        for table in self.tables:
-            lines.append(f"{_name(table.called)}{_note(table.comment)}")
-            for item in table.columns:
-                line = f"  {_name(item.name)} {_name(item.type)}{' primary key' * item.key}"
-                line += f" -> {_name(item.refers)}" if item.refers else ""
-                line += _note(item.comment)
-                if values and item.values:
-                    line += f" [{' | '.join(item.values)}]"
-                lines.append(line)
-        return "\n".join(lines)
+    def described(self) -> str:
+        """The schema for a reader, with what is known of each table."""
+        return "\n".join(line for table in self.tables for line in described(table))
+
+
+def described(table: Table, *, values: bool = True) -> list[str]:
+    """A table for a reader: a line for it, and one for each column."""
+    lines = [f"{_name(table.called)}{_note(table.comment)}"]
+    for item in table.columns:
+        line = f"  {_name(item.name)} {_name(item.type)}{' primary key' * item.key}"
+        line += f" -> {_name(item.refers)}" if item.refers else ""
+        line += _note(item.comment)
+        if values and item.values:
+            line += f" [{' | '.join(item.values)}]"
+        lines.append(line)
+    return lines
 
 
 def _name(text: str) -> str:
@@ -108,9 +115,13 @@ def of_sqlite(
                 key["constrained_columns"], key["referred_columns"], strict=False
             )
         }
+        indexes = found.get_indexes(name, include_auto_indexes=True)
+        alone = [i["column_names"] for i in indexes if i["unique"] and not i.get("dialect_options")]
+        unique = {names[0] for names in (*alone, list(keys)) if len(names) == 1}
         for item in found.get_columns(name):
             own, kind = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
-            rows.append(_Row("", name, name in views, "", own, kind, "", own in keys, "", refers.get(own, "")))  # fmt: skip
+            needed = not item["nullable"] or keys == {own}
+            rows.append(_Row("", name, name in views, "", own, kind, "", own in keys, "", refers.get(own, ""), needed, own in unique))  # fmt: skip
     return Schema("sqlite", _tables(rows, "", only, comments))
 
 
@@ -140,6 +151,8 @@ class _Row(NamedTuple):
     key: bool
     schema_referred: str
     refers: str  # table.column
+    needed: bool
+    unique: bool
 
 
 _CATALOG = """
@@ -147,7 +160,10 @@ select n.nspname, c.relname, c.relkind in ('v', 'm'), coalesce(obj_description(c
        a.attname, format_type(a.atttypid, a.atttypmod), coalesce(col_description(c.oid, a.attnum), ''),
        exists(select from pg_constraint k
               where k.conrelid = c.oid and k.contype = 'p' and a.attnum = any(k.conkey)),
-       coalesce(f.schema, ''), coalesce(f.refers, '')
+       coalesce(f.schema, ''), coalesce(f.refers, ''), a.attnotnull,
+       exists(select from pg_index i
+              where i.indrelid = c.oid and i.indisunique and i.indpred is null
+                and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)
 from pg_class c
 join pg_namespace n on n.oid = c.relnamespace
 join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -183,7 +199,7 @@ def _tables(
         refers = called(row.refers, row.schema_referred, home) if row.refers else ""
         schema = "" if row.schema == home else row.schema
         known = tables.get(name, Table(row.table, (), about, row.view, schema))
-        column = Column(row.name, row.type, comment, (), row.key, refers)
+        column = Column(row.name, row.type, comment, (), row.key, refers, row.needed, row.unique)
         tables[name] = replace(known, columns=(*known.columns, column))
     return tuple(sorted(tables.values(), key=lambda table: table.schema))
 

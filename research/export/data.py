@@ -57,8 +57,9 @@ field without a value is "", [], 0, false or null.
   `centre` (what was searched around for places: name, lng and lat in degrees of WGS-84, `radius` in metres, 0 for
   an area as a whole, `asked`: the radius that was asked for where nothing was within it, else 0; or null), `meant`
   (what a database was asked for), `rows` of a database (sql, names, types and rows; `truncated`: there were more,
-  `cut`: cells that were shortened, seconds, `missed`: filters that can find nothing; or null), `steps` on the way
-  to them (kind, text, sql, rows, seconds) and failures
+  `cut`: cells that were shortened, seconds, `missed`: filters that can find nothing, `coverage`: for how many of
+  the `rows` that a statement looks at the columns are `known` that it compares, null where that was not counted,
+  `part`: the rows of a subquery; or null), `steps` on the way to them (kind, text, sql, rows, seconds) and failures
 - `failures`: what failed at any stage: stage, source, query, reason, hint, message
 - `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, `estimated`: whether the server
   gave no counts, so that tokens are estimated from the length of the text; task) and their `total`, with how many

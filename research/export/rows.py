@@ -21,6 +21,8 @@ from pyarrow import parquet as files
 
 from research.evidence.markup import encodable
 from research.export.geo import cell, shortened
+from research.export.tables import known
+from research.export.words import speaker
 from research.records import Rows
 
 EXACT = 10**15  # whole numbers below it survive a spreadsheet, whose numbers have 15 digits
@@ -71,16 +73,21 @@ def csv(rows: Rows) -> bytes:
 
 
 def parquet(rows: Rows) -> bytes:
-    """The rows as a Parquet file with the types of their columns; the statement is in its metadata."""
-    found = table(rows).replace_schema_metadata({"sql": encodable(rows.sql).encode()})
+    """The rows as a Parquet file with the types of their columns; the statement is in its metadata,
+    with for how many rows the columns are known that it compares."""
+    told = {"sql": encodable(rows.sql).encode()}
+    if lines := _known(rows):
+        told["known"] = "\n".join(lines).encode()
+    found = table(rows).replace_schema_metadata(told)
     out = BytesIO()
     files.write_table(found, out)
     return out.getvalue()
 
 
 def excel(rows: Rows, about: Sequence[str] = ()) -> bytes:
-    """The rows as an Excel workbook: a sheet of typed cells, one with the statement, and, if lines on
-    how it came about are given, one with those.
+    """The rows as an Excel workbook: a sheet of typed cells, one with the statement and for how many
+    rows the columns are known that it compares, and, if lines on how it came about are given, one
+    with those.
 
     A text is a text cell whatever it begins with, also when it is edited later. What Excel cannot
     hold as it is becomes text: long whole numbers, days before March 1900, moments with a time zone.
@@ -100,12 +107,20 @@ def excel(rows: Rows, about: Sequence[str] = ()) -> bytes:
     for at, width in enumerate(widths, 1):
         sheet.column_dimensions[get_column_letter(at)].width = min(max(width + 2, _WIDTH[0]), _WIDTH[1])  # fmt: skip
     sheet.freeze_panes = "A2"
-    put(book.create_sheet("SQL"), 1, 1, rows.sql)
+    statement = book.create_sheet("SQL")
+    for at, line in enumerate([rows.sql, *_known(rows)], 1):
+        put(statement, at, 1, line)
     if about:
         told(book, about)
     out = BytesIO()
     book.save(out)
     return out.getvalue()
+
+
+def _known(rows: Rows) -> list[str]:
+    """For how many rows columns are known, in both languages: these files have none of their own."""
+    both = [known(rows, speaker(tongue)) for tongue in ("zh", "en")]
+    return [encodable(" / ".join(lines)) for lines in zip(*both, strict=True)]
 
 
 def told(book: Workbook, about: Sequence[str]) -> None:

@@ -28,6 +28,20 @@ def tables(report: Report, say: Say) -> Iterator[str]:
         yield fenced(rows.sql, "sql")
         yield from bullets(_steps(finding, say))
         yield from _table(rows, say)
+        yield from (escape(line) for line in known(rows, say))
+
+
+def known(rows: Rows, say: Say) -> list[str]:
+    """For how many rows the columns are known that a statement compares, a line each."""
+    told = []
+    for each in rows.coverage:
+        columns = ", ".join(each.columns)
+        if each.known is None:
+            told.append(say("rows uncounted", columns=columns))
+        else:
+            key = "rows known part" if each.part else "rows known"
+            told.append(say(key, columns=columns, known=each.known, rows=each.rows))
+    return told
 
 
 def _steps(finding: Finding, say: Say) -> list[str]:

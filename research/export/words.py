@@ -137,6 +137,18 @@ WORDS: dict[str, tuple[str, str]] = {
         "数据库里还有更多行，未取出。",
         "The database has more rows, which were not taken.",
     ),
+    "rows known": (
+        "{columns}：{rows} 行中有 {known} 行已知。",
+        "{columns}: known for {known} of {rows} rows.",
+    ),
+    "rows known part": (
+        "{columns}：子查询的 {rows} 行中有 {known} 行已知。",
+        "{columns}: known for {known} of {rows} rows of a subquery.",
+    ),
+    "rows uncounted": (
+        "{columns}：未能统计有多少行未知。",
+        "{columns}: how many rows lack it could not be counted.",
+    ),
     "cells cut": (
         "有 {count} 个单元格过长，已截短。",
         "Cells that were too long and are shortened: {count}.",

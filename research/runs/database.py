@@ -10,7 +10,7 @@ from research import runs as engine
 from research.database.agent import Outcome, Status
 from research.database.answer import told
 from research.database.desk import named
-from research.records import Failure, Record, Step, silent
+from research.records import Failure, Known, Record, Step, silent
 from research.trouble import Trouble
 
 
@@ -20,7 +20,8 @@ class DatabaseAnswer(Record):
     `status` is answered, partial (something is NULL; `missing` names the columns and how many rows
     lack them), empty, unclear (`answer` asks back), refused or failed (`answer` says why). `rows` are
     objects by the names of the columns, `count` how many there are, `truncated` whether there were
-    more. `sql` is the text that was run, `thought_chain` every step on the way.
+    more. `coverage` tells for how many rows the columns are known that the statement compares, where
+    some are unknown. `sql` is the text that was run, `thought_chain` every step on the way.
     """
 
     status: Status
@@ -33,6 +34,7 @@ class DatabaseAnswer(Record):
     truncated: bool = False
     sql: str = ""
     missing: dict[str, int] = Field(default_factory=dict)
+    coverage: tuple[Known, ...] = ()
     author: str = ""  # the model that wrote the statement, "" for rules
     thought_chain: tuple[Step, ...] = ()
 
@@ -137,6 +139,7 @@ def answered(outcome: Outcome) -> DatabaseAnswer:
         truncated=bool(rows and rows.truncated),
         sql=rows.sql if rows else "",
         missing=dict(outcome.missing),
+        coverage=rows.coverage if rows else (),
         author=outcome.author,
         thought_chain=outcome.steps,
     )

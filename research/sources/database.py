@@ -23,6 +23,7 @@ from research.records import (
     Evidence,
     EvidenceKind,
     Finding,
+    Known,
     Passage,
     Place,
     Readiness,
@@ -146,7 +147,7 @@ class DatabaseSource:
                 )
             )
         more = "+" if rows.truncated else ""
-        count = f"rows: {len(rows.rows)}{more}"
+        count = "; ".join([f"rows: {len(rows.rows)}{more}", *map(_known, rows.coverage)])
         first = Passage(id=fingerprint(rows.sql, count), text=count, end=len(count))
         statement = Passage(
             id=fingerprint(rows.sql), text=rows.sql, end=len(rows.sql), heading="SQL"
@@ -173,6 +174,12 @@ def _message(outcome: Outcome) -> str:
         return told(outcome)
     lacking = "; ".join(f"{name}: {n}" for name, n in outcome.missing)
     return f"NULL: {lacking}" if lacking else ""
+
+
+def _known(each: Known) -> str:
+    """For how many rows columns are known that the statement compares."""
+    of = f"{each.known} of {each.rows} rows" if each.known is not None else "not counted"
+    return f"{', '.join(map(_line, each.columns))} known: {of}{' of a subquery' * each.part}"
 
 
 def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ...]:

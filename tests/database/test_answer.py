@@ -10,7 +10,7 @@ import pytest
 from research.database.agent import Outcome, lacks
 from research.database.answer import told
 from research.database.desk import DatabaseDesk
-from research.records import Rows, silent
+from research.records import Known, Rows, silent
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,10 @@ from research.records import Rows, silent
         ),
         ("西湖到千岛湖有多远", "杭州西湖风景名胜区到千岛湖风景名胜区的直线距离约 128.7 公里。"),
         ("How far is Mount Tai from the Temple of Heaven?", "is about 408.4 km."),
-        ("浙江5A平均票价", "浙江省的 5A 级景区的平均门票为 80.6 元（按票价已知的 8 个计算）。"),
+        (
+            "浙江5A平均票价",
+            "浙江省的 5A 级景区的平均门票为 80.6 元。22 个景区中有 8 个的门票价格已知。",
+        ),
         ("布达拉宫是哪一年评上5A的", "布达拉宫景区：2013 年评定为 5A。"),
         ("西湖免费吗", "杭州西湖风景名胜区：门票 免费（"),
         ("Where is Mount Emei?", "峨眉山景区: in 峨眉山市, Leshan, Sichuan. Address unknown."),
@@ -117,9 +120,47 @@ def test_a_database_that_the_rules_do_not_know_needs_a_model_or_sql() -> None:
     assert "was not understood" not in told(Outcome(status="unclear", question="How many goods?"))
 
 
-async def test_the_dearest_are_said_to_be_those_whose_ticket_is_known(tmp_path: Path) -> None:
+KNOWN = [
+    ("上海市门票高于50元的5A级景区有几个", "共有 1 个。5 个景区中有 3 个的门票价格已知。"),
+    ("How many 5A areas in Shanghai have tickets over 50 yuan?", "The ticket price is known for 3 of 5 areas."),
+    ("上海市门票高于500元的5A级景区有哪些", "没有上海市门票高于 500 元的 5A 级景区。5 个景区中有 3 个的门票价格已知。"),
+    ("浙江省门票最贵的10个5A景区", "22 个景区中有 8 个的门票价格已知。"),
+    ("the cheapest 5A area in Zhejiang", "The ticket price is known for 8 of 22 areas."),
+    ("各省免费5A景区数量", "358 个景区中有 140 个的门票价格已知。"),
+    ("average ticket by province", "The ticket price is known for 140 of 358 areas."),
+    ("离颐和园最近的3个景区", "357 个景区中有 356 个的坐标已知。"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "words"), KNOWN)
+async def test_what_is_filtered_counted_or_ranked_by_is_said_to_be_known_for_so_many(
+    tmp_path: Path, question: str, words: str
+) -> None:
+    assert words in told(await DatabaseDesk("", tmp_path).ask(question, silent))
+
+
+async def test_nothing_is_said_of_what_is_known_of_all_or_seen_to_be_unknown(
+    tmp_path: Path,
+) -> None:
     asked = DatabaseDesk("", tmp_path)
-    dearest = await asked.ask("浙江省门票最贵的10个5A景区", silent)
-    assert dearest.rows is not None and len(dearest.rows.rows) < 10
-    assert told(dearest).endswith("只比较了已知票价的景区。")
-    assert "已知票价" not in told(await asked.ask("离颐和园最近的3个景区", silent))
+    for question in ("浙江省有多少个5A级景区？", "各省5A景区数量", "每年评定了多少个 5A 景区？"):
+        assert "已知" not in told(await asked.ask(question, silent))
+    listed = told(await asked.ask("按门票从高到低列出上海的景区", silent))
+    assert listed.endswith("门票价格未知：2 行。") and "已知" not in listed
+
+
+def test_what_is_known_is_said_of_other_statements_too() -> None:
+    coverage = (
+        Known(columns=("price", "rating"), known=3, rows=9),
+        Known(columns=("size",), known=0, rows=4, part=True),
+        Known(columns=("weight",), known=None),
+    )
+    found: dict[str, object] = {"names": ("n",), "rows": ((1,),), "coverage": coverage}
+    assert answer("数量？", **found) == (
+        "票价：1。9 行中有 3 行的 price、rating 已知。子查询的 4 行的 size 均未知。未能统计有多少行的 weight 未知。"
+    )
+    assert answer("How many?", **found) == (
+        "票价: 1. price and rating are known for 3 of 9 rows."
+        " size is not known for any of 4 rows of a subquery."
+        " In how many rows weight is unknown could not be counted."
+    )

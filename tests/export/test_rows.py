@@ -17,7 +17,7 @@ from pyarrow import parquet as files
 from research.database.results import of_type
 from research.export.geo import CELL
 from research.export.rows import csv, excel, named, parquet, table
-from research.records import Rows
+from research.records import Known, Rows
 
 FORMULAS = ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "＝1+1", "  =1", "'=1"]
 HOSTILE = [*FORMULAS, "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "a,b\r\n\"c\"", "#N/A", "$\\LaTeX$", ":material/x:"]  # fmt: skip
@@ -148,6 +148,15 @@ def test_parquet_has_the_types_and_the_statement() -> None:
     assert found.to_pylist() == table(MIXED).to_pylist()
     assert found.schema.types == table(MIXED).schema.types
     assert found.schema.metadata[b"sql"] == SQL.encode()
+
+
+def test_for_how_many_rows_a_column_is_known_goes_with_the_statement() -> None:
+    found = rows(("n",), (1,), coverage=(Known(columns=("=price",), known=3, rows=5),))
+    line = "=price：5 行中有 3 行已知。 / =price: known for 3 of 5 rows."
+    cell = load_workbook(BytesIO(excel(found)))["SQL"]["A2"]
+    assert (cell.value, cell.data_type) == (line, "s")
+    metadata = files.read_table(BytesIO(parquet(found))).schema.metadata
+    assert metadata[b"known"].decode() == line
 
 
 CELLS = st.one_of(

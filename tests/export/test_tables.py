@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from research.export.data import report_json
 from research.export.markdown import report_markdown
-from research.records import Finding, Options, Report, Rows, Run, Step, Task
+from research.records import Finding, Known, Options, Report, Rows, Run, Step, Task
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 SQL = "SELECT name, n FROM t WHERE name = '```' LIMIT 201"
@@ -76,3 +76,18 @@ def test_a_long_table_is_cut_and_the_json_has_all_of_it() -> None:
 
 def test_a_statement_that_finds_nothing_says_so() -> None:
     assert "没有符合条件的行。" in report_markdown(report(), None)
+
+
+def test_for_how_many_rows_a_column_is_known_is_said_under_the_table() -> None:
+    coverage = (
+        Known(columns=("t|price",), known=3, rows=5),
+        Known(columns=("size", "age"), known=0, rows=9, part=True),
+        Known(columns=("weight",), known=None),
+    )
+    text = report_markdown(report(("a", 1), coverage=coverage), None)
+    assert "t\\|price：5 行中有 3 行已知。" in text
+    assert "size, age：子查询的 9 行中有 0 行已知。" in text
+    assert "weight：未能统计有多少行未知。" in text
+    assert "5 行中有 3 行已知" in report_markdown(report(coverage=coverage), None)
+    (finding,) = json.loads(report_json(report(coverage=coverage), None))["rounds"][0]["findings"]
+    assert finding["rows"]["coverage"][0] == {"columns": ["t|price"], "known": 3, "rows": 5, "part": False}  # fmt: skip

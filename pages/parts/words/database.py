@@ -40,6 +40,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "database.model": ("由 {write} 写 SQL；规则能读懂的问题不用模型。", "{write} writes the SQL; questions that the rules understand need no model."),
     "database.schema": ("可以问什么：{n} 张表", "What can be asked: {n} tables"),
     "database.schema1": ("可以问什么：1 张表", "What can be asked: 1 table"),
+    "database.table": ("表", "Table"),
     "database.schema_failed": ("现在无法查询数据库：{why}", "The database cannot be asked now: {why}"),
     "database.view": ("视图", "view"),
     "database.columns": ("{table} 的列", "Columns of {table}"),
@@ -72,6 +73,15 @@ WORDS: dict[str, tuple[str, str]] = {
     "rows.cut": ("{n} 个单元格过长，已截短", "cells that were shortened: {n}"),
     "rows.null": ("空值（显示为 –）：{what}", "NULL (shown as –): {what}"),
     "rows.null_in": ("{name} {n} 行", "{name} in {n} {n:row|rows}"),
+    "rows.known": (
+        "{n} 行中有 {known} 行的{name}已知",
+        "{name}: known for {known} of {n} {n:row|rows}",
+    ),
+    "rows.known_part": (
+        "子查询的 {n} 行中有 {known} 行的{name}已知",
+        "{name}: known for {known} of {n} {n:row|rows} of a subquery",
+    ),
+    "rows.uncounted": ("未能统计有多少行的{name}未知", "{name}: how many rows lack it could not be counted"),
     "rows.missed": ("有的条件不可能找到内容：{what}", "A filter can find nothing: {what}"),
     "rows.none": ("没有符合条件的行。", "No row fits."),
     "rows.pick": ("选中一行，地图上会标出它；在地图上点选，这里也会选中。", "Select a row to see it on the map; what is picked on the map is selected here."),
