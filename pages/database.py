@@ -27,6 +27,7 @@ EXAMPLES = {
 }
 MODES = {"question": "database.question", "sql": "database.sql"}
 VALUES = 12  # of a column that are listed
+MANY = 20  # tables, above which one is looked at at a time
 
 
 # Asking
@@ -148,7 +149,12 @@ def tables(schema: DatabaseSchema) -> None:
     privileges(schema)
     label = counted("database.schema1", "database.schema", len(schema.tables))
     with st.expander(label, icon=":material/schema:", key="schema"):
-        for n, table in enumerate(schema.tables):
+        shown = schema.tables
+        if len(shown) > MANY:
+            names = {plain(table.name): table for table in shown}
+            name = st.selectbox(t("database.table"), list(names), key="database_table")
+            shown = (names[name],)
+        for n, table in enumerate(shown):
             view = f" · {t('database.view')}" if table.view else ""
             comment = f" — {plain(told(table.comment), 300)}" if table.comment else ""
             st.markdown(f"**{plain(table.name)}**{view}{comment}")

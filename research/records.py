@@ -42,6 +42,7 @@ Status = Literal["quoted", "supported", "weak", "none", "differs"]
 Verdict = Literal["supported", "partly", "contradicted", "absent"]
 LackKind = Literal["figure", "date", "name", "polarity", "words"]
 StepKind = Literal[
+    "tables",  # those that a model is told of, where they are not all
     "understand",  # what is asked for, and who has understood it
     "link",  # names of the question as the database has them
     "write",  # a statement and why it is written so

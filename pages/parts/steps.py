@@ -8,6 +8,7 @@ from research import Step
 
 KNOWN = "confirmed"  # what the engine says of a statement that somebody has found right
 ICONS = {
+    "tables": ":material/table_view:",
     "understand": ":material/lightbulb:",
     "link": ":material/link:",
     "write": ":material/edit_note:",

@@ -133,12 +133,14 @@ class Agent:
         writer: Writer | None = None,
         known: Known = lambda question: "",
         key: str = "gid",
+        tables: str = "",
     ) -> None:
         """`words` are those of the rules, None for a database that they do not know; `known` tells
         the statement that an analyst has found right for the same question; `key` is the column by
-        which rows are the same."""
+        which rows are the same; `tables` tells which the writer was told of, if not of all."""
         self._engine, self._words, self._link = engine, words, link
         self._writer, self._known, self._key = writer, known, key
+        self._tables = tables
 
     async def ask(self, question: str, say: Say) -> Outcome:
         """What the database says to a question. A failure that is to be expected is an outcome."""
@@ -182,6 +184,8 @@ class Agent:
 
     async def _by_model(self, question: str, writer: Writer, trail: _Trail) -> Outcome:
         meant = ""
+        if self._tables:
+            trail.add("tables", self._tables)
         try:
             intent = await writer.analyse(question, trail.say)
             meant = intent.meant

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import make_url
@@ -12,6 +15,7 @@ from sqlalchemy import make_url
 from research.database.agent import Agent, Outcome, Status, Writer
 from research.database.asking import Vocabulary
 from research.database.build import shipped
+from research.database.choice import Choice, choose, more
 from research.database.columns import comments
 from research.database.engines import Database, Missed, open_database
 from research.database.examples import Pair, like, same
@@ -23,7 +27,8 @@ from research.records import Reason, Rows, Say, Step, fingerprint
 from research.trouble import Trouble
 
 FEW = 2_000  # different values of a column in which names are looked up
-Make = Callable[[str, str, Callable[[str], Sequence[Pair]]], Writer]
+LINKING = 10  # seconds after which no further values are read for it
+Make = Callable[..., Writer]
 _REASONS: dict[str, Reason] = {
     "timeout": "timeout",
     "unreachable": "unreachable",
@@ -49,7 +54,7 @@ class DatabaseDesk:
         """`address` is that of a database, "" for the one that ships; `folder` is the data folder.
 
         `writer` makes what writes SQL, of a dialect, the description of the tables and what tells
-        examples. `pairs` tells the questions whose statements an owner has found right in a
+        examples; where not all tables are described, `more` describes those that a text names. `pairs` tells the questions whose statements an owner has found right in a
         database. Of an attached database that is asked without `samples`, no value of a cell is
         read before a statement is run. A statement may take `seconds`.
         """
@@ -70,10 +75,18 @@ class DatabaseDesk:
         """
         database = await self._opened()
         pairs = await asyncio.to_thread(self._pairs, owner, self.base)
-        writer = None
+        writer, choice = None, None
         if self._writer:
+            choice = await asyncio.to_thread(_chosen, database, question, like(question, pairs))
             writer = self._writer(
-                database.dialect, database.schema.described(), lambda asked: like(asked, pairs)
+                database.dialect,
+                choice.text,
+                lambda asked: like(asked, pairs),
+                **(
+                    {"more": partial(more, database.schema, besides=choice.described)}
+                    if choice.others
+                    else {}
+                ),
             )
         agent = Agent(
             self,
@@ -81,6 +94,7 @@ class DatabaseDesk:
             link=self._link,
             writer=writer,
             known=lambda asked: same(asked, pairs),
+            tables=choice.told if choice else "",
         )
         return await agent.ask(question, say)
 
@@ -241,10 +255,22 @@ def _vocabulary(database: Database) -> Vocabulary:
     return Vocabulary.of(_all(database, "SELECT gid, name, name_en, province, city FROM a_sight"))
 
 
+def _chosen(database: Database, question: str, pairs: Sequence[Pair]) -> Choice:
+    """The tables for a question, in view of statements that were right for others like it."""
+    past: set[str] = set()
+    for _, sql in pairs:
+        with suppress(Refused):  # one of before the tables were changed
+            past |= set(database.check(sql).tables)
+    return choose(database.schema, question, past)
+
+
 def _values(database: Database) -> Values:
-    """The texts in which names are looked up."""
+    """The texts in which names are looked up, as far as there is time for them."""
     columns = {}
+    end = time.monotonic() + LINKING
     for table in database.schema.tables:
+        if time.monotonic() > end:
+            break
         for column in table.columns:
             if "TEXT" not in column.type.upper() and "CHAR" not in column.type.upper():
                 continue

@@ -35,7 +35,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from research.database.allowed import NAMES, Dialect
 from research.database.distance import NAME as DISTANCE
 from research.database.results import Failed, Limits, Result, gather
-from research.database.schema import Comments, Schema, of_postgres
+from research.database.schema import READING, Comments, Schema, of_postgres
 from research.trouble import conceal
 
 WAIT = 8  # seconds to connect
@@ -131,6 +131,7 @@ class PostgreSQL:
             Failed: the server cannot be reached, or refuses.
         """
         with self.reading() as connection:
+            connection.exec_driver_sql(f"set local statement_timeout = '{READING}s'")
             path = self._path or _Path((), ())
             return of_postgres(connection, path.home, path.schemas, only, comments)
 

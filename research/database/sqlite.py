@@ -37,7 +37,7 @@ from research.database.allowed import NAMES, Dialect
 from research.database.distance import NAME, distance_km
 from research.database.nearest import narrowed
 from research.database.results import Failed, Limits, Result, gather
-from research.database.schema import Comments, Schema, of_sqlite
+from research.database.schema import READING, Comments, Schema, of_sqlite
 
 LENGTH = 200_000  # bytes of a text or a row, also of one that SQLite makes on its way
 SQL_LENGTH = 16_000
@@ -81,8 +81,9 @@ class SQLite:
             Failed: it cannot be opened.
         """
         with self._connection() as connection:
-            found = of_sqlite(connection, only, comments)
             raw: Any = connection.connection.driver_connection
+            _until(raw, READING)
+            found = of_sqlite(connection, only, comments)
             self._objects = frozenset(
                 str(name).lower() for (name,) in raw.execute("select name from sqlite_master")
             )
@@ -156,8 +157,7 @@ class SQLite:
         connection.execute("pragma query_only = on")
         connection.execute("pragma trusted_schema = off")
         connection.execute("pragma cache_size = -2000")
-        end = time.monotonic() + self._limits.seconds
-        connection.set_progress_handler(lambda: time.monotonic() > end, STEPS)
+        _until(connection, self._limits.seconds)
         return connection
 
     def _guard(self, connection: sqlite3.Connection, ctes: frozenset[str]) -> None:
@@ -217,6 +217,12 @@ class SQLite:
         if "unable to open" in text or "not a database" in text or "malformed" in text:
             return Failed("unreachable", f"{self._path.name} cannot be read as a SQLite database: {text}.")  # fmt: skip
         return Failed("other", f"SQLite says: {text}.")
+
+
+def _until(connection: sqlite3.Connection, seconds: float) -> None:
+    """Ends what a connection does when the time is over."""
+    end = time.monotonic() + seconds
+    connection.set_progress_handler(lambda: time.monotonic() > end, STEPS)
 
 
 def _beneath(connection: sqlite3.Connection, view: str) -> frozenset[tuple[str, str, str]]:

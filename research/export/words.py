@@ -154,6 +154,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "Cells that were too long and are shortened: {count}.",
     ),
     "cells gained": ("补上 {count} 个单元格", "cells filled: {count}"),
+    "step.tables": ("为这个问题选用的表", "Tables chosen for this question"),
     "step.link": ("名称对应", "Names as the database has them"),
     "step.refused": ("未能执行", "Not run"),
     "step.judge": ("判断", "Judged"),

@@ -30,6 +30,9 @@ MORE = 20  # tokens in which a prompt says that there is more
 ROWS = 20
 _VALUES = re.compile(r" \[[^\n]*\]$", re.M)  # of a column, in what describes a schema
 _DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+_OTHERS = """
+- "tables": the names of those tables that are not described and yet needed; none if the described ones will do."""
+_LISTED = {"type": "array", "items": {"type": "string", "maxLength": 120}, "maxItems": NAMES}
 _NULLS_LAST = "\n- PostgreSQL puts NULL first where it is ordered DESC: write NULLS LAST."
 _RULES = """- One SELECT statement (joins, CTEs, window functions and subqueries are fine; no recursion), of the \
 tables and columns below and no others. No comments and no parameters.
@@ -52,6 +55,7 @@ class Intent(_Json):
     answerable: bool
     meant: str = ""
     names: list[str] = []
+    tables: list[str] = []
     clarify: str = ""
 
 
@@ -83,11 +87,14 @@ class SQLWriter:
         dialect: str,
         schema: str,
         examples: Callable[[str], Sequence[tuple[str, str]]] = lambda question: (),
+        more: Callable[[str], str] | None = None,
     ) -> None:
         """`schema` describes the tables; `examples` are pairs of questions and statements that an
-        analyst has found right, those like a question."""
+        analyst has found right, those like a question. Where `schema` leaves tables out, `more`
+        describes those of them that a text names."""
         self._models, self._dialect = models, _DIALECTS.get(dialect, dialect)
-        self._schema, self._examples = schema, examples
+        self._schema, self._examples, self._more = schema, examples, more
+        self._named = ""  # tables that a question needs besides
         self._rules = _RULES + (_NULLS_LAST if dialect == "postgres" else "")
 
     @property
@@ -107,7 +114,7 @@ A question is put to a database. Say what it wants, and reply with JSON.
 - "meant": in one sentence, in the language of the question, what is looked for: which rows, which \
 conditions, which order, how many; of distances, from where and how far.
 - "names": what of the question are names or values of the tables (places, provinces, kinds, levels), \
-each as it stands in the question, at most {NAMES}.
+each as it stands in the question, at most {NAMES}.{_OTHERS if self._more else ""}
 - "clarify": if it cannot be answered, why not, or what has to be said more exactly; else ""."""
         shape = structure(
             answerable={"type": "boolean"},
@@ -117,10 +124,13 @@ each as it stands in the question, at most {NAMES}.
                 "items": {"type": "string", "maxLength": 80},
                 "maxItems": NAMES,
             },
+            **({"tables": _LISTED} if self._more else {}),
             clarify={"type": "string", "maxLength": 400},
         )
         sized = self._sized(system, [_question(question)])
-        return await self._models.chat("plan").json(sized, shape, Intent, "plan", say)
+        intent = await self._models.chat("plan").json(sized, shape, Intent, "plan", say)
+        self._named = " ".join(intent.tables[:NAMES])
+        return intent
 
     async def write(
         self, question: str, hints: Sequence[str], tries: Sequence[tuple[str, str]], say: Say
@@ -142,7 +152,9 @@ so, in one sentence in {_tongue(question)}.
             _listed("Names as the database has them", "values", hints),
             *(_tried(sql, problem) for sql, problem in tries),
         ]
-        return await self._asked(self._sized(system, rest, self._shown_examples(question)), say)
+        tried = [sql for sql, _ in tries]
+        sized = self._sized(system, rest, self._shown_examples(question), tried)
+        return await self._asked(sized, say)
 
     async def supplement(
         self,
@@ -178,7 +190,9 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
         )
         return await self._models.chat("plan").json(prompt, shape, Statement, "search", say)
 
-    def _sized(self, system: str, rest: Sequence[str], examples: str = "") -> Sized:
+    def _sized(
+        self, system: str, rest: Sequence[str], examples: str = "", tried: Sequence[str] = ()
+    ) -> Sized:
         """The tables and the rest. Where there is little room the examples go first, then the values
         of columns, then what does not fit of the columns."""
 
@@ -186,7 +200,7 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
             return Prompt(system, "\n\n".join(filter(None, [tables, *more, *rest])))
 
         def fitted(room: int) -> Prompt:
-            schema = self._schema
+            schema = self._described(*tried)
             if (whole := made(_tables(schema), examples)).size <= room:
                 return whole
             bare = _VALUES.sub("", schema)
@@ -194,6 +208,11 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
             return made(_tables(schema if tokens(schema) <= left else _lines(bare, left)))
 
         return fitted
+
+    def _described(self, *tried: str) -> str:
+        """The schema, with those tables besides that the question needs or a statement has named."""
+        besides = self._more(" ".join((self._named, *tried))) if self._more else ""
+        return "\n".join(filter(None, [besides, self._schema]))
 
     def _shown_examples(self, question: str) -> str:
         pairs = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -98,6 +99,23 @@ def test_a_question_is_answered_with_its_rows_its_statement_and_its_steps(visit:
     assert english("rows.steps", n=3) in visitor.words
     assert english("rows.rows", n=22) in visitor.words
     assert visitor.answer is not None
+
+
+@pytest.mark.parametrize("language", [0, 1], ids=["chinese", "english"])
+def test_for_how_many_rows_a_price_is_known_stands_under_the_rows(
+    visit: Visit, language: int
+) -> None:
+    visitor = asked(
+        visit("database", lang=("zh", "en")[language]), "上海市门票高于50元的5A级景区有几个"
+    )
+    told = (
+        "5 行中有 3 行的门票（元）已知",
+        "Ticket (CNY): known for 3 of 5 rows",
+    )
+    assert told[language] in visitor.words
+    assert "5 个景区中有 3 个的门票价格已知。" in json.dumps(visitor.answer, ensure_ascii=False)
+    typed = asked(visit("database"), "SELECT avg(ticket_cny) AS mean FROM tourist_spot", typed=True)
+    assert "Ticket (CNY): known for 140 of 222 rows" in typed.words
 
 
 def test_a_run_is_the_same_on_the_page_of_questions_and_after_a_refresh(visit: Visit) -> None:
@@ -232,6 +250,23 @@ def test_it_tells_the_tables_with_what_their_columns_mean(visit: Visit) -> None:
     chinese = visit("database", lang="zh").table("meaning").set_index("name")
     assert "景区编号" in chinese["meaning"]["gid"]
     assert "id of" not in chinese["meaning"]["gid"]
+
+
+def test_of_a_database_with_hundreds_of_tables_the_columns_of_one_are_drawn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, visit: Visit
+) -> None:
+    path = tmp_path / "many.db"
+    with sqlite3.connect(path) as made:
+        for n in range(300):
+            made.execute(f"create table t{n:03d}(id integer primary key, only_{n:03d} text)")
+    made.close()
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    visitor = visit("database")
+    assert english("database.schema", n=300) in visitor.words
+    assert len(visitor.at.dataframe) == 1
+    assert "only_000" in set(visitor.at.dataframe[0].value["name"])
+    visitor.at.selectbox(key="database_table").select("t299").run()
+    assert "only_299" in set(visitor.at.dataframe[0].value["name"])
 
 
 def test_a_database_that_cannot_be_used_is_said_on_both_pages(

@@ -86,6 +86,30 @@ async def test_where_there_is_little_room_examples_go_first_then_values_then_col
     assert f"({left} more lines have no room here)" in chat.prompts[-1].user
 
 
+@pytest.mark.asyncio
+async def test_tables_that_are_not_described_are_as_soon_as_they_are_named() -> None:
+    class Needing(Chat):
+        async def json(self, prompt: Prompt, shape: Any, kind: Any, role: str, say: Any) -> Any:
+            made = await super().json(prompt, shape, kind, role, say)
+            return Intent(answerable=True, tables=["b"]) if kind is Intent else made
+
+    def more(text: str) -> str:
+        return "\n".join(f"{name}\n  described" for name in "bc" if name in text.split())
+
+    chat = Needing()
+    asking = SQLWriter(chat, "sqlite", "a\n  id", more=more)
+    await asking.analyse("q", silent)
+    await asking.write("q", [], [("SELECT x FROM c", "no column x")], silent)
+    await asking.supplement("q", Rows(sql="", names=("a",), rows=((None,),)), ["a"], [], silent)
+    analyse, write, supplement = (prompt.user for prompt in chat.prompts)
+    assert "described" not in analyse and '"tables"' in chat.prompts[0].system
+    assert "b\n  described" in write and "c\n  described" in write
+    assert "b\n  described" in supplement and "c\n  described" not in supplement
+    whole = Chat()
+    await SQLWriter(whole, "sqlite", "a\n  id").analyse("q", silent)
+    assert '"tables"' not in whole.prompts[0].system
+
+
 @given(st.text(max_size=300), st.sampled_from(["rows", "schema", "examples"]))
 def test_no_text_ends_its_own_fence(text: str, name: str) -> None:
     inner = fenced(name, text)

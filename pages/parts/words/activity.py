@@ -174,6 +174,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "thought.run": ("执行", "Run"),
     "thought.judge": ("判断", "Judged"),
     "thought.supplement": ("补查", "Supplemented"),
+    "thought.tables": ("为这个问题选用的表", "Tables chosen for this question"),
     "thought.missing": ("缺失", "Missing"),
     "thought.known": ("沿用已确认的语句", "the statement that was confirmed as right"),
     "thought.gained": ("补上 {n} 个单元格", "cells filled: {n}"),
