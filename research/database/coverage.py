@@ -71,7 +71,7 @@ def _counting(scope: Scope, joined: _Joined, full: exp.Expr, dialect: Dialect) -
     found = exp.Select().from_(joined.source).where(*shared)
     found.set("joins", joined.joins)
     for at, name in enumerate(names):
-        rest = [
+        rest: list[exp.Expr] = [
             exp.func("COALESCE", test.copy(), exp.true())  # what is unknown may meet it
             for test in joined.tests
             if test not in shared and name not in _columns(test, scope)
@@ -122,7 +122,7 @@ def _asked(scope: Scope, tests: Iterable[exp.Expr]) -> Iterator[Name]:
             yield from _columns(node, scope)
     order = select.args.get("order")
     keys = {key.this.name for key in order.expressions if isinstance(key.this, exp.Column)} if order else set()  # fmt: skip
-    for output in select.selects:
+    for output in select.args.get("expressions", ()):
         if output.alias_or_name in keys and not output.find(exp.AggFunc):
             yield from _columns(output, scope)
 

@@ -108,8 +108,8 @@ def excel(rows: Rows, about: Sequence[str] = ()) -> bytes:
         sheet.column_dimensions[get_column_letter(at)].width = min(max(width + 2, _WIDTH[0]), _WIDTH[1])  # fmt: skip
     sheet.freeze_panes = "A2"
     statement = book.create_sheet("SQL")
-    for at, line in enumerate([rows.sql, *_known(rows)], 1):
-        put(statement, at, 1, line)
+    for at, text in enumerate([rows.sql, *_known(rows)], 1):
+        put(statement, at, 1, text)
     if about:
         told(book, about)
     out = BytesIO()
