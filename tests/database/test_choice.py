@@ -145,7 +145,7 @@ async def test_the_steps_tell_how_many_tables_a_model_was_told_of(tmp_path: Path
         async def analyse(self, question: str, say: object) -> object:
             return type("I", (), {"answerable": False, "meant": "m", "names": (), "clarify": "c"})()
 
-    def writer(dialect: str, schema: str, *_: object) -> Scripted:
+    def writer(dialect: str, schema: str, *_: object, **more: object) -> Scripted:
         told.append(schema)
         return Scripted()
 

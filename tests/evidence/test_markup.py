@@ -350,7 +350,7 @@ PIECES = [
 ]  # fmt: skip
 TEXT = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=14).map("".join)
 TAGS = {
-    *("p", "h", "ul", "ol", "li", "table", "tr", "th", "td", "pre", "blockquote", "hr"),
+    *("p", "h", "ul", "ol", "li", "table", "tr", "th", "td", "pre", "blockquote", "hr", "math"),
     *("em", "strong", "s", "code", "br", "cite"),
 }
 PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff\ud800-\udfff]")

@@ -30,7 +30,7 @@ async def test_rows_are_passages_and_the_statement_is_where_they_are_from(
     statement, *spots = finding.evidence
     assert (statement.kind, statement.publisher) == ("database", "scenic areas")
     assert statement.locator == finding.asked[0] and statement.locator.startswith("SELECT")
-    assert statement.passages[0].text == "rows: 3"
+    assert statement.passages[0].text == "rows: 3; lng_wgs84 known: 356 of 357 rows"
     assert len(spots) == 3
     first = spots[0]
     assert "圆明园" in first.passages[0].text and "km: " in first.passages[0].text
