@@ -104,8 +104,9 @@ def reasons(sentence: Sentence, cited: CitedAnswer) -> list[str]:
     """What the passages lack of a sentence, or what is wrong with its source."""
     told = []
     for lack in sentence.lacks:
-        if lack.kind == "words" and len(lack.text) * 2 > len(sentence.text):
-            continue  # most of the sentence: to say that again tells nothing
+        most = lack.kind == "words" and len(lack.text) * 2 > len(sentence.text)
+        if most and not lack.found:
+            continue  # to say most of the sentence again tells nothing
         if lack.found:
             told.append(
                 t(f"other.{lack.kind}", text=_cut(lack.text, 80), found=_cut(lack.found, 80))

@@ -91,14 +91,12 @@ def _taken_back(claim: str, passages: Sequence[str]) -> Lack | None:
         return None
     inside = re.compile(r"\s*".join(map(re.escape, bare.split())))
     for text in map(plain, passages):
+        if not inside.search(text):
+            continue
         for start, end in sentences(text):
             match = inside.search(text, start, end)
-            if not match:
-                continue
-            if _CUT.match(text, match.end() - 1):
-                return Lack(kind="words", text=claim.strip(), found=text[match.start() : end])
-            if cues(text[start:end]) - cues(bare):
-                return Lack(kind="polarity", text=claim.strip(), found=text[start:end])
+            if match and (_CUT.match(text, match.end() - 1) or cues(text[start:end]) - cues(bare)):
+                return Lack(kind="words", text=claim.strip(), found=text[start:end])
     return None
 
 

@@ -148,6 +148,18 @@ def test_the_highlight_of_an_answer_without_support_is_what_was_cited(run_id: st
 # Counts
 
 
+def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_says(
+    run_id: str, visit: Visit
+) -> None:
+    visit(run=run_id, lang="en")
+    _, numbered = report_of(run_id)
+    text = "Smoking is legal."
+    lack = Lack(kind="words", text=text, found="smoking is legally restricted")
+    sentence = Sentence(at=0, text=text, status="weak", lacks=(lack,))
+    (why,) = standing.reasons(sentence, numbered)
+    assert text in why and "smoking is legally restricted" in why
+
+
 def test_the_line_counts_every_sentence(run_id: str, visit: Visit) -> None:
     visitor = visit(run=run_id)
     assert visitor.answer is not None

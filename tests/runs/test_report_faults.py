@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,18 @@ def test_a_short_pause_is_waited_for_and_told(newsroom: Newsroom) -> None:
 
 
 # Odd results
+
+
+def test_a_relative_date_counts_from_the_retrieval(newsroom: Newsroom) -> None:
+    newsroom.tavily.odd["tower B"] = {
+        "results": [
+            row | {"published_date": "3 hours ago"} for row in rows_about({"query": "tower B"})
+        ]
+    }
+    (finding,) = of(newsroom.write(reflections=0), "tower B")
+    assert len(finding.evidence) == 5
+    for item in finding.evidence:
+        assert item.published == (item.retrieved - timedelta(hours=3)).date()
 
 
 @pytest.mark.parametrize(
