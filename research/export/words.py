@@ -318,7 +318,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "reason.refused": ("密钥或请求被拒绝", "the key or the request was refused"),
     "reason.redirected": (
         "地址被重定向，未跟随",
-        "the address redirects elsewhere, which is not followed",
+        "the address redirects elsewhere; the redirect was not followed",
     ),
     "reason.quota": ("额度已用完", "the allowance is used up"),
     "reason.timeout": ("超时未答复", "no answer in time"),
