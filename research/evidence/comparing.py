@@ -14,7 +14,7 @@ from typing import Literal
 from research.evidence.citations import CitedAnswer, cited
 from research.evidence.registry import Registry
 from research.evidence.support import said, stretches
-from research.language.quantities import Measure, agrees, measures, plain
+from research.language.quantities import Measure, agrees, measures
 from research.records import Evidence, Options, Record, Report, normalised
 
 Move = Literal["stayed", "gone", "came"]
@@ -191,11 +191,8 @@ def _figures(before: str, after: str) -> Iterator[FigureChange]:
 
 
 def _written(text: str, measure: Measure) -> str:
-    """A figure as it stands, with its sign of money."""
-    start = measure.start
-    while start and plain(text[start - 1]) in "$¥€£":
-        start -= 1
-    return text[start : measure.end].strip()
+    """A figure as it stands."""
+    return text[measure.start : measure.end].strip()
 
 
 # What was used

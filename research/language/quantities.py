@@ -17,11 +17,11 @@ from research.language.dates import completed, dated, timed
 from research.language.folding import plain
 from research.language.measure import Measure, agrees, compatible, dates_agree, dates_clash
 from research.language.numbers import Numeral, number, numerals
-from research.language.reading import Reading
+from research.language.reading import Reading, bounded
 from research.language.shares import grown, ranked, ranked_in_words, shared
 from research.language.units import UNITS, Unit, behind, sign
 
-__all__ = ["Measure", "agrees", "compatible", "dates_agree", "dates_clash", "derived", "measures", "plain"]  # fmt: skip
+__all__ = ["Measure", "agrees", "bounded", "compatible", "dates_agree", "dates_clash", "derived", "measures", "plain"]  # fmt: skip
 
 _MORE = re.compile(r"多|余|几|来|\+|[\s-]?plus\b")
 _HALF_BEFORE = re.compile(r"个半(?=小时|钟头|月|世纪|星期|季度)")

@@ -41,7 +41,7 @@ _GROWN = re.compile(
 )
 _ORDINAL = re.compile(
     r"第(?P<h>[一二三四五六七八九十百零两]+|\d+)(?!季度)(?P<unit>届)?|(?<![\d.,])(?P<n>\d+)(?:st|nd|rd|th)\b"
-    r"|\bno\.\s?(?P<no>\d+)\b"
+    r"|(?P<z>[一二三四五六七八九十百零]{1,4})号(?!线)|\bno\.\s?(?P<no>\d+)\b"
 )
 _RANK = re.compile(rf"\b(?:{either(word for word in RANKS if word != 'first')})\b(?!\s(?:of|half))")
 _WON = "win|victory|defeat|loss|draw|aggregate|against|over|at|on|in|to|thanks"
@@ -134,7 +134,7 @@ def grown(r: Reading) -> None:
 def ranked(r: Reading) -> None:
     """Reads ranks, editions and scores."""
     for match in _ORDINAL.finditer(r.text):
-        said = match["h"] or match["n"] or match["no"]
+        said = match["h"] or match["n"] or match["no"] or match["z"]
         value = number(said)
         if value is None or (value == 1 and not match["unit"]):
             continue

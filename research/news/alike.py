@@ -15,8 +15,8 @@ from functools import lru_cache
 from rapidfuzz.distance import Indel, Opcode
 
 from research.news import words
+from research.news.counts import clash
 from research.news.headlines import Headline, Token
-from research.news.quantities import clash
 
 THRESHOLD = 0.48  # of the share of what is told, 0 to 1, from which two headlines are one story
 _TURNS = frozenset({"cancel", "deny"})  # they turn the meaning of what follows

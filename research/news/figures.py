@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from functools import lru_cache
 
+from research.language.quantities import plain
 from research.news import words
 from research.news.article import Article
-from research.news.quantities import Quantity, agrees, plain, quantities
+from research.news.counts import Quantity, agrees, quantities
 from research.news.stories import Story, outlet_of
 from research.records import Record
 from research.text import STOP, has_han, stem
@@ -30,24 +30,33 @@ _COUNTED = ("die", "hurt", "missing", "rescue", "arrest")
 _NEAR = 9  # characters of Chinese
 _NEAR_WORDS = 3
 _DATES = frozenset(
-    {"calendar year", "year", "month", "date", "quarter", "half", "weekday", "until month"}
-    | {"until quarter", "edition", "line", "hour", "minute", "day", "score", ""}
+    {"calendar year", "year", "month", "date", "quarter", "half", "weekday", "until", "decade"}
+    | {"century", "edition", "line", "hour", "minute", "second", "day", "score", ""}
 )
 _CLAUSE = re.compile(r"[。！？!?;；\n]|[,，、](?!\d)|\.\s|\band\b|\bwhile\b|\bbut\b")
 _UNSURE = re.compile(r"此前|先前|曾|原来|预计|预期|去年|上年|上月|上周|earlier|previously|last (?:year|month|week)|compared|from a year|forecast|expected|estimate")  # fmt: skip
 
 
 class Figure(Record):
-    """A figure as one item gives it. `value` counts `unit`s; `spelling` is how it is written."""
+    """A figure as one item gives it."""
 
-    value: Decimal
-    unit: str
+    quantity: Quantity
     subject: str  # what is counted: a concept (die) or words of the clause
-    spelling: str
-    about: bool = False
     item: int  # its place in the story's items
     outlet: str = ""
     clause: str = ""
+
+    @property
+    def value(self) -> float:
+        return self.quantity.value
+
+    @property
+    def unit(self) -> str:
+        return self.quantity.unit
+
+    @property
+    def spelling(self) -> str:
+        return self.quantity.spelling
 
 
 class Conflict(Record):
@@ -59,7 +68,7 @@ class Conflict(Record):
     figures: tuple[Figure, ...]
 
     @property
-    def values(self) -> tuple[Decimal, ...]:
+    def values(self) -> tuple[float, ...]:
         return tuple(sorted({figure.value for figure in self.figures}))
 
 
@@ -111,13 +120,7 @@ def _settled(group: Sequence[Figure]) -> list[Figure]:
 
 
 def _agree(one: Figure, other: Figure) -> bool:
-    return agrees(_quantity(one), _quantity(other))
-
-
-def _quantity(figure: Figure) -> Quantity:
-    found = [q for q in quantities(figure.spelling) if q.value == figure.value]
-    step = found[0].step if found else Decimal(1)
-    return Quantity(figure.value, figure.unit, step, figure.about, 0, 0, figure.spelling)
+    return agrees(one.quantity, other.quantity)
 
 
 def _same_thing(one: Figure, other: Figure) -> bool:
@@ -142,10 +145,10 @@ def _words(figure: Figure) -> frozenset[str]:
     return frozenset(w for w in found if not (words.concepts(w) | words.english(w)) & moving)
 
 
-def _periods(figure: Figure) -> frozenset[tuple[str, Decimal]]:
+def _periods(figure: Figure) -> frozenset[tuple[str, float]]:
     """The months, quarters and bases that a clause speaks of."""
     times = {(q.unit, q.value) for q in quantities(figure.clause) if q.unit in _DATES and q.unit}
-    bases = {(word, Decimal(0)) for word in ("同比", "环比", "累计") if word in figure.clause}
+    bases = {(word, 0.0) for word in ("同比", "环比", "累计") if word in figure.clause}
     return frozenset(times | bases)
 
 
@@ -166,7 +169,7 @@ def read(title: str, text: str) -> tuple[Figure, ...]:
 
 
 def _read(text: str) -> Iterable[Figure]:
-    seen: set[tuple[Decimal, str, str]] = set()
+    seen: set[tuple[float, str, str]] = set()
     for clause in _clauses(text):
         if _UNSURE.search(clause):
             continue
@@ -176,15 +179,7 @@ def _read(text: str) -> Iterable[Figure]:
             key = (quantity.value, quantity.unit, subject)
             if subject and key not in seen:
                 seen.add(key)
-                yield Figure(
-                    value=quantity.value,
-                    unit=quantity.unit,
-                    subject=subject,
-                    spelling=quantity.spelling,
-                    about=quantity.about,
-                    item=0,
-                    clause=clause,
-                )
+                yield Figure(quantity=quantity, subject=subject, item=0, clause=clause)
 
 
 def _clauses(text: str) -> list[str]:
@@ -195,9 +190,10 @@ def _subject(clause: str, quantity: Quantity, found: Sequence[Quantity]) -> str:
     """What a figure counts: victims by the word beside it, other things by the clause, if it has one
     figure of the unit only."""
     if quantity.unit == "people":
-        others = [q for q in found if q is not quantity and q.unit == "people"]
-        after = clause[quantity.end : min([q.start for q in others if q.start >= quantity.end], default=None)]  # fmt: skip
-        before = clause[max([q.end for q in others if q.end <= quantity.start], default=0) : quantity.start]  # fmt: skip
+        here = quantity.measure
+        others = [q.measure for q in found if q is not quantity and q.unit == "people"]
+        after = clause[here.end : min([m.start for m in others if m.start >= here.end], default=None)]  # fmt: skip
+        before = clause[max([m.end for m in others if m.end <= here.start], default=0) : here.start]  # fmt: skip
         counted = _victims(quantity.spelling[-1:] + after, first=True)
         counted = counted or _victims(before, first=False)
         if counted:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from research import segment
 from research.news import words
-from research.news.quantities import Quantity, quantities
+from research.news.counts import Quantity, quantities
 from research.text import HAN, LIGHT, STOP, stem
 
 _OUTLET = re.compile(
@@ -232,7 +232,7 @@ def _negated(lowered: str) -> list[str]:
 
 def _tokens(shown: str, titled: bool) -> list[Token]:
     out: list[Token] = []
-    counted = {q.end for q in quantities(shown) if not q.spelling.isascii()}
+    counted = {q.measure.end for q in quantities(shown) if not q.spelling.isascii()}
     ends = [mark.end() for mark in _CLAUSE.finditer(shown)]
     for match in _TOKEN.finditer(shown):
         run, start = match[0], len(out)

@@ -266,7 +266,7 @@ def _features(headline: Headline) -> set[str]:
         found |= token.concepts
         if not token.text.isascii():
             found |= {token.text[i : i + 2] for i in range(len(token.text) - 1)}
-    found |= {f"{q.unit} {q.value.normalize()}" for q in headline.figures if q.value > 2}
+    found |= {f"{q.unit} {q.value:g}" for q in headline.figures if q.value > 2}
     return found or {headline.plain}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 
 from research.news.article import Article
 from research.news.changes import carried, changes, matched
@@ -22,7 +21,7 @@ def test_new_gone_and_changed_are_told_apart() -> None:
     assert [story.headline for story in found.gone] == [MUSEUM.title]
     assert [story.headline for story in found.grown] == [LATER.title]
     (change,) = found.figures
-    assert (change.before.value, change.after.value) == (Decimal(12), Decimal(15))
+    assert (change.before.value, change.after.value) == (12, 15)
 
 
 def test_what_lies_before_the_period_is_past_and_not_gone() -> None:
