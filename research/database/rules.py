@@ -22,6 +22,8 @@ from research.database.gazetteer import (
     simplified,
 )
 from research.database.statements import built
+from research.language import numbers
+from research.language.units import either
 from research.text import language
 
 NEAREST = 10  # if nobody says how many
@@ -29,15 +31,8 @@ _UNITS = {
     "公里": 1.0, "千米": 1.0, "km": 1.0, "里": 0.5, "华里": 0.5, "米": 0.001, "m": 0.001, "英里": 1.609344,
 }  # fmt: skip
 
-_DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _NUMBER = r"(?:\d+(?:\.\d+)?|[一二两三四五六七八九十百千]+)"
-_COUNT_EN = {
-    w: n
-    for n, w in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1
-    )
-}
-_N_EN = rf"(?:\d+|{'|'.join(_COUNT_EN)})"
+_N_EN = rf"(?:\d+|{either(numbers.SPOKEN)})"
 _AREA_NOUN = r"(?:5A级?|AAAAA级?|旅游|风景|的|名胜|景区|景点)"
 
 
@@ -51,7 +46,9 @@ def read(question: str, words: Vocabulary) -> Reading:
     if re.search(SIGN, text):
         raise NotUnderstood(question)
     text = " ".join(text.split()).strip(" ?？。.!！")
-    text = re.sub(r"[零〇一二三四五六七八九]{4}(?=\s*年)", _digits, text)
+    text = re.sub(
+        r"[零〇一二三四五六七八九]{4}(?=\s*年)", lambda year: f"{_value(year[0]):g}", text
+    )
     asked = Asked(text, f" {text} ", language(text))
     _never(asked)
     _named(asked)
@@ -68,10 +65,6 @@ def read(question: str, words: Vocabulary) -> Reading:
     if rest := _rest(asked):
         raise asked.lost(rest)
     return built(asked, words)
-
-
-def _digits(match: re.Match[str]) -> str:
-    return "".join(str(_DIGITS[sign]) for sign in match[0])
 
 
 def _never(asked: Asked) -> None:
@@ -748,17 +741,12 @@ def _rest(asked: Asked) -> str:
 
 
 def _value(text: str) -> float:
-    """A number in digits, in Chinese signs or as an English word: 100, 一百二十, ten."""
-    text = text.lower()
-    if text in _COUNT_EN:
-        return _COUNT_EN[text]
-    if re.fullmatch(r"\d+(?:\.\d+)?", text):
-        return float(text)
-    total, digit = 0, 0
-    for sign in text:
-        if sign in _DIGITS:
-            digit = _DIGITS[sign]
-        else:
-            total += (digit or 1) * {"十": 10, "百": 100, "千": 1000}[sign]
-            digit = 0
-    return float(total + digit)
+    """A number in figures or words of either language.
+
+    Raises:
+        NotUnderstood: it is none, or is not one but several (三五).
+    """
+    value = numbers.number(text.lower())
+    if value is None:
+        raise NotUnderstood(text)
+    return value

@@ -107,10 +107,11 @@ def coarse(value: float, step: float = 1.0) -> float:
 
 
 def number(said: str) -> float | None:
-    """What a text that is one number in figures or Chinese numerals is worth; None if it is none."""
-    match = _RUN.fullmatch(said)
-    worth = _worth(said) if match else None
-    return worth.low if worth else None
+    """What a text that is one number, in figures or in words, is worth; None if it is none, or is one
+    of several: 十几, "several hundred"."""
+    found = numerals(said)
+    one = found[0] if len(found) == 1 and found[0].end - found[0].start == len(said) else None
+    return one.low if one and one.low == one.high else None
 
 
 def integer(said: str | None) -> int | None:
@@ -246,7 +247,7 @@ def _digits(said: str, rest: str, scaled: bool) -> _Pair | None:
     if values[0] == 0 and scaled:
         return (float(values[1]), float(values[1])) if len(values) == 2 else None
     near = len(values) == 2 and 0 < values[0] < values[1]
-    if near and (scaled or values[1] == values[0] + 1):
+    if near and (scaled or values[1] == values[0] + 1 or said == "三五"):
         return float(values[0]), float(values[1])
     if scaled:
         return None

@@ -132,6 +132,8 @@ def _certain(text: str, sized: _Sized) -> bool:
     scales_only = set(said) <= set("十百千万亿")
     great = numeral.scale >= 1e4
     if not sized.units:
+        if "几" in said:  # 十几, 几十: never a part of a word
+            return True
         alone = not ("\u4e00" <= following <= "\u9fff")
         long = len(said) > (1 if set(said) & set("百千万亿") else 2) and bool(
             set(said) & set("十百千")

@@ -15,6 +15,8 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
+from research.language.numbers import number
+
 AHEAD = timedelta(days=1)  # clocks and zones differ; a date further in the future is a mistake
 NEWS_BEGAN = 1990  # a date before it is a service's way of saying that it knows none
 LONGEST = 100  # characters of a date
@@ -86,22 +88,9 @@ def read(
 
 # What counts from now
 
-_WORDS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "半": 0.5,
-    "一": 1,
-    "两": 2,
-    "二": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-}
-_WORDS |= {"六": 6, "七": 7, "八": 8, "九": 9, "十": 10}
 _AGO = re.compile(
-    r"(?:about |约)?(\d{1,4}|an?|one|[半一两二三四五六七八九十])\s*个?半?\s*"
-    r"(seconds?|secs?|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w|秒钟?|分钟?|小时|钟头|天|日|周|星期)"
+    r"(?:about |约)?(?P<count>[^个半]{0,20}?)\s*个?(?P<half>半)?个?\s*"
+    r"(?P<unit>seconds?|secs?|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w|秒钟?|分钟?|小时|钟头|天|日|周|星期)"
     r"\s*(?:ago|之?前|以前)",
     re.IGNORECASE,
 )
@@ -123,10 +112,12 @@ def _relative(said: str, retrieved: datetime | None) -> Reading | None:
     if not ago:
         exact = word in ("just now", "now", "刚刚", "刚才")
         return Reading(_minute(then) if exact else _day(then.date() - timedelta(days=_NEAR[word])))
-    if "个半" in word or "半小时" in word.lstrip("半"):
+    said, half = ago["count"], 0.5 if ago["half"] else 0.0
+    whole = 1.0 if said in ("a", "an") else number(said) if said or not half else 0.0
+    if whole is None:
         return Reading(note="unreadable")
-    count = float(_WORDS.get(ago[1], 0) or ago[1])
-    unit = ago[2][0]
+    count = whole + half
+    unit = ago["unit"][0]
     try:
         if unit in _DAYS:
             return Reading(_day(then.date() - timedelta(days=int(count * _DAYS[unit]))))

@@ -389,10 +389,21 @@ def test_what_is_meant_is_said_in_the_language_of_the_question(words: Vocabulary
 
 
 @pytest.mark.parametrize(
-    ("said", "number"), [("十", 10), ("十二", 12), ("二十", 20), ("一百二十", 120), ("两", 2)]
+    ("said", "number"),
+    [("十", 10), ("十二", 12), ("二十", 20), ("一百二", 120), ("一百二十", 120), ("两", 2)],
 )
 def test_numbers_may_be_written_in_chinese(words: Vocabulary, said: str, number: int) -> None:
     assert read(f"离颐和园最近的{said}个景区", words).sql.endswith(f"LIMIT {number}")
+
+
+def test_numbers_may_be_english_words(words: Vocabulary) -> None:
+    assert read("Top twelve cities in Zhejiang", words).sql.endswith("LIMIT 12")
+
+
+@pytest.mark.parametrize("said", ["三五", "十十", "二十千百"])
+def test_what_is_no_one_number_is_not_guessed(words: Vocabulary, said: str) -> None:
+    with pytest.raises(NotUnderstood):
+        read(f"离颐和园最近的{said}个景区", words)
 
 
 def test_a_name_cannot_end_the_text_that_it_stands_in(words: Vocabulary) -> None:
