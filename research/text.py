@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pysbd
 import snowballstemmer
@@ -244,15 +244,40 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
         flowing[at] = " "
     text = "".join(flowing)
     for line in re.finditer(r"[^\n]+", text):
-        at = line.start()
-        for piece in _SPLITTER.segment(line.group()):
-            core = piece.strip()
-            start = text.find(core, at, line.end()) if core else -1
-            if start < 0:
-                continue
-            at = start + len(core)
-            spans.append((start, at))
+        spans += _split(text, line.start(), line.end())
     return tuple(_closed(text, spans))
+
+
+_WINDOW = 3_000  # characters that pysbd is given at a time: what it takes grows with their square
+_AHEAD = 500  # characters behind a sentence that have a say in where it ends: a quotation, a list
+_LONGEST = 12_000  # characters; what goes on for longer without an end is no sentence, and is cut
+
+
+def _split(text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
+    """The sentences of a line, found in windows of which each begins with a sentence."""
+    size = _WINDOW
+    while at < end:
+        edge = min(at + size, end)
+        found = [*_pieces(text, at, edge)]
+        if edge < end:
+            found = [span for span in found if span[1] <= edge - _AHEAD]
+            if not found and size < _LONGEST:  # not one whole sentence
+                size *= 2
+                continue
+        if found or edge == end:
+            yield from found
+        else:
+            yield at, at + len(text[at:edge].rstrip())
+        at, size = (found[-1][1] if found and edge < end else edge), _WINDOW
+
+
+def _pieces(text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
+    for piece in _SPLITTER.processor(text[at:end]).process():
+        core = piece.strip()
+        start = text.find(core, at, end) if core else -1
+        if start >= 0:
+            at = start + len(core)
+            yield start, at
 
 
 def _closed(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -345,20 +370,24 @@ def wraps(text: str) -> tuple[int, ...]:
     or be one of several that have no room for what follows.
     """
     found: list[int] = []
-    for block in re.finditer(r"[^\n]+(?:\n[^\n]*\S[^\n]*)+", text):
-        if _PROSE.search(block[0]):
-            found += (block.start() + at for at in _wraps(block[0]))
+    at = 0
+    for blank, group in groupby(text.split("\n"), key=lambda line: not line.strip()):
+        lines = [*group]
+        if len(lines) > 1 and not blank and _PROSE.search("\n".join(lines)):
+            found += (at + place for place in _wraps(lines))
+        at += sum(map(len, lines)) + len(lines)
     return tuple(found)
 
 
-def _wraps(block: str) -> Iterator[int]:
-    lines = [line.strip() for line in block.split("\n")]
+def _wraps(block: Sequence[str]) -> Iterator[int]:
+    lines = [line.strip() for line in block]
     usual = max(map(_columns, lines))
     filled = [_columns(one) + _next(other) > usual for one, other in pairwise(lines)]
+    several = sum(filled) > 1
     at = -1
-    for line, (one, other), full in zip(block.split("\n"), pairwise(lines), filled, strict=False):
+    for line, (one, other), full in zip(block, pairwise(lines), filled, strict=False):
         at += len(line) + 1
-        if one and other and _glue(one, other, usual, full and sum(filled) > 1) is not None:
+        if one and other and _glue(one, other, usual, full and several) is not None:
             yield at
 
 

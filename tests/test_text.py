@@ -305,3 +305,10 @@ def test_a_sentence_is_found_at_whatever_width_its_text_is_set(width: int) -> No
         for piece in pieces(whole):
             place = place_of(piece, text)
             assert place and fold(text[slice(*place)]) == fold(piece)
+
+
+@pytest.mark.parametrize("text", [" " * 40_000 + "a", "c " * 20_000, "x" * 40_000, "甲" * 40_000])
+def test_what_goes_on_without_an_end_is_cut_and_nothing_of_it_is_lost(text: str) -> None:
+    found = pieces(text)
+    assert all(len(part) <= 12_000 for part in found)
+    assert "".join("".join(found).split()) == "".join(text.split())

@@ -7,6 +7,8 @@ nothing that could be checked.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -134,17 +136,17 @@ def _shared(
 ) -> list[tuple[int, ...]]:
     """The citations of each sentence: those within it and those right behind its end."""
     groups: list[dict[int, None]] = [{} for _ in spans]
+    starts = [start for start, _ in spans]
     for at, place in places:
-        mine = max((n for n, (start, _) in enumerate(spans) if start < at), default=0)
-        groups[mine][place] = None
+        groups[max(bisect_left(starts, at) - 1, 0)][place] = None
     return [tuple(group) for group in groups]
 
 
 class _Setter:
     """Puts nodes into inline content at places of its text, behind the citations that stand there."""
 
-    def __init__(self, due: Sequence[tuple[int, Node]]) -> None:
-        self._due = list(due)
+    def __init__(self, due: Iterable[tuple[int, Node]]) -> None:
+        self._due = deque(due)  # in the order of their places
         self._at = 0
 
     def set(self, nodes: Sequence[Node]) -> list[Node]:
@@ -167,8 +169,9 @@ class _Setter:
         return out
 
     def _passed(self, at: int) -> list[Node]:
-        ready = [mark for end, mark in self._due if end <= at]
-        self._due = [(end, mark) for end, mark in self._due if end > at]
+        ready = []
+        while self._due and self._due[0][0] <= at:
+            ready.append(self._due.popleft()[1])
         return ready
 
     def _string(self, text: str) -> Iterator[Node]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -546,9 +547,12 @@ class _Tree:
             for fenced, block in by_fences(_shallow(_with_placeholders(spans)))
         )
         self._begun = 0  # the line at which the paragraph begins that is read
-        self._left = {
-            at: line for line, words in enumerate(self._text.split("\n")) for at in _cites_in(words)
-        }
+        # In the order of the text; unlike a dict it is quick to look at after its first have gone.
+        self._left = OrderedDict(
+            (at, line)
+            for line, words in enumerate(self._text.split("\n"))
+            for at in _cites_in(words)
+        )
 
     def grown(self) -> list[Node]:
         nodes: list[Node] = []
@@ -567,7 +571,7 @@ class _Tree:
 
     def _before(self, end: int) -> list[int]:
         """The citations that stand before a line and are not placed yet."""
-        return [at for at, line in self._left.items() if line < end]
+        return [at for at, line in takewhile(lambda left: left[1] < end, self._left.items())]
 
     def _lost(self, end: int) -> list[Node]:
         return [node for at in self._before(end) for node in self._cite(at)]
@@ -575,11 +579,12 @@ class _Tree:
     def _until(self, text: str) -> list[int]:
         """The citations of a text, and those before them that Markdown has swallowed."""
         last = max(_cites_in(text), default=-1)
-        return [at for at in self._left if at <= last]
+        return [*takewhile(lambda at: at <= last, self._left)]
 
     def _cite(self, at: int) -> list[Node]:
         """The node of a citation, behind those that its paragraph has swallowed before it."""
-        lost = [n for n, line in self._left.items() if n < at and line >= self._begun]
+        before = takewhile(lambda left: left[0] < at, self._left.items())
+        lost = [n for n, line in before if line >= self._begun]
         return [
             {"t": "cite", "span": n} for n in [*lost, at] if self._left.pop(n, None) is not None
         ]
@@ -647,13 +652,13 @@ class _Tree:
 
 def _with_placeholders(spans: Sequence[NumberedSpan]) -> str:
     """The Markdown of the spans as one text. A span for another part begins a paragraph."""
-    out = ""
+    out = []
     part = spans[0].span.part if spans else ""
     for at, item in enumerate(spans):
-        out += "" if item.span.part == part else "\n\n"
+        out.append("" if item.span.part == part else "\n\n")
         part = item.span.part
-        out += _clean(item.span.text) + chr(_FIRST + at) * bool(item.numbers or item.unsourced)
-    return out
+        out += [_clean(item.span.text), chr(_FIRST + at) * bool(item.numbers or item.unsourced)]
+    return "".join(out)
 
 
 def _cites_in(text: str) -> list[int]:

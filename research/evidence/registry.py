@@ -29,6 +29,7 @@ class Registry:
     def __init__(self) -> None:
         self._items: dict[str, Evidence] = {}
         self._aliases: dict[str, str] = {}
+        self._passages: dict[str, dict[str, Passage]] = {}  # of those that were asked for
 
     def add(self, evidence: Evidence) -> Evidence:
         """Registers evidence, or unites it with what is known of its source; returns the result."""
@@ -44,6 +45,7 @@ class Registry:
         item = evidence.model_copy(update=update)
         known = self._items.get(key)
         self._items[key] = _merged(known, item) if known else item
+        self._passages.pop(key, None)
         return self._items[key]
 
     def get(self, evidence_id: str) -> Evidence | None:
@@ -53,8 +55,11 @@ class Registry:
     def passage(self, evidence_id: str, passage_id: str) -> Passage | None:
         """A registered passage of a registered source."""
         item = self.get(evidence_id)
-        passages = item.passages if item else ()
-        return next((passage for passage in passages if passage.id == passage_id), None)
+        if item is None:
+            return None
+        if item.id not in self._passages:
+            self._passages[item.id] = {passage.id: passage for passage in item.passages}
+        return self._passages[item.id].get(passage_id)
 
     def __contains__(self, evidence_id: object) -> bool:
         return isinstance(evidence_id, str) and self.get(evidence_id) is not None

@@ -7,7 +7,7 @@ compared with a passage is the business of `research.evidence.judging`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -40,7 +40,7 @@ _SHORTEST = 6  # characters of a sentence that is called a quote
 _QUOTATION = re.compile(r"“([^“”]{1,400})”|「([^「」]{1,400})」|\"([^\"]{1,400})\"")
 _QUOTED, _QUOTED_HAN = 24, 10  # characters of a quotation; shorter ones may be mere terms
 
-_judge = lru_cache(2048)(judge)  # every format of one report asks again
+_judge = lru_cache(8192)(judge)  # every format of one report asks again
 
 
 class Sentence(Record):
@@ -152,7 +152,7 @@ def drawn(cited: CitedAnswer, found: Support) -> Iterator[Stretch]:
     at = 0
     for stretch in stretches(cited):
         count = len(said(stretch))
-        own = [place for place in chosen if at <= place < at + count]
+        own = [place for place in range(at, at + count) if place in chosen]
         nodes = marked(stretch.nodes, own, at) if own and stretch.nodes else stretch.nodes
         yield stretch._replace(nodes=tuple(nodes))
         at += count
@@ -160,14 +160,14 @@ def drawn(cited: CitedAnswer, found: Support) -> Iterator[Stretch]:
 
 def support(cited: CitedAnswer) -> Support:
     """Judges each sentence of a numbered answer by the passages that it cites."""
-    sources = {source.number: source.evidence for source in cited.sources}
+    known = _Known(cited)
     review = cited.answer.review
     ruled = {item.key: item for item in review.rulings} if review else {}
     found: list[Sentence] = []
     at = 0
     for stretch in stretches(cited):
         for one in said(stretch):
-            sentence = _judged(at, one, cited.spans, sources)
+            sentence = _judged(at, one, cited.spans, known)
             if sentence:
                 ruling = ruled.get(key_of(sentence, cited)) if ruled else None
                 found.append(_ruled(sentence, ruling) if ruling else sentence)
@@ -206,18 +206,15 @@ def _ruled(sentence: Sentence, ruling: Judged) -> Sentence:
 
 def behind(sentence: Sentence, cited: CitedAnswer) -> list[Behind]:
     """The passages behind a sentence."""
-    sources = {source.number: source.evidence for source in cited.sources}
-    return list(_behind([cited.spans[place] for place in sentence.spans], sources))
+    return list(_behind([cited.spans[place] for place in sentence.spans], _Known(cited)))
 
 
-def _judged(
-    at: int, one: Said, spans: Sequence[NumberedSpan], sources: Mapping[int, Evidence]
-) -> Sentence | None:
+def _judged(at: int, one: Said, spans: Sequence[NumberedSpan], known: _Known) -> Sentence | None:
     """The sentence with its status; none if it claims nothing."""
     own = [spans[place] for place in one.spans]
     numbers = tuple(dict.fromkeys(number for item in own for number in item.numbers))
     unsourced = any(item.unsourced for item in own)
-    behind = list(_behind(own, sources))
+    behind = list(_behind(own, known))
     base = {"at": at, "text": one.text, "numbers": numbers, "spans": one.spans}
     if one.quoted:
         if not behind:
@@ -304,16 +301,35 @@ class Behind(NamedTuple):
         }
 
 
-def _behind(spans: Iterable[NumberedSpan], sources: Mapping[int, Evidence]) -> Iterator[Behind]:
+class _Known:
+    """The sources of an answer by number, each with its passages by id, which one that is cited a
+    thousand times has a thousand of."""
+
+    def __init__(self, cited: CitedAnswer) -> None:
+        self._sources = {source.number: source.evidence for source in cited.sources}
+        self._passages: dict[int, dict[str, Passage]] = {}
+
+    def passage(self, numbers: Sequence[int], wanted: str) -> tuple[Evidence, Passage] | None:
+        """A passage of one of some sources; the last counts where several have it."""
+        for number in reversed(numbers):
+            evidence = self._sources[number]
+            if number not in self._passages:
+                self._passages[number] = {passage.id: passage for passage in evidence.passages}
+            if passage := self._passages[number].get(wanted):
+                return evidence, passage
+        return None
+
+
+def _behind(spans: Iterable[NumberedSpan], known: _Known) -> Iterator[Behind]:
     """The passages that spans cite, each once."""
     seen: set[Cite] = set()
     for item in spans:
-        known = {p.id: (sources[n], p) for n in item.numbers for p in sources[n].passages}
         for cite in item.span.cites:
-            if cite in seen or cite.passage not in known:
+            found = None if cite in seen else known.passage(item.numbers, cite.passage)
+            if found is None:
                 continue
             seen.add(cite)
-            evidence, passage = known[cite.passage]
+            evidence, passage = found
             whole = not 0 <= cite.start < cite.end
             start, end = (0, len(passage.text)) if whole else (cite.start, cite.end)
             yield Behind(evidence, passage, start, passage.text[start:end])

@@ -22,6 +22,7 @@ from markdown_it.token import Token
 from research.evidence.citations import CitedAnswer
 from research.evidence.formulas import Formula, Formulas
 from research.evidence.markup import TAGS, Node, by_fences
+from research.evidence.support import Support
 from research.export.markdown import language_of, report_markdown
 from research.export.words import speaker
 from research.records import Language, Report
@@ -51,12 +52,12 @@ def _reader() -> MarkdownIt:
 _READER = _reader()
 
 
-def document(report: Report, cited: CitedAnswer | None) -> Document:
+def document(report: Report, cited: CitedAnswer | None, behind: Support | None = None) -> Document:
     """The whole report, as `report_markdown` says it."""
     language = language_of(report, cited)
     say = speaker(language)
     last = len(cited.sources) if cited else 0
-    nodes = grown(report_markdown(report, cited), last)
+    nodes = grown(report_markdown(report, cited, behind=behind), last)
     title = plain(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
     _named(nodes, say("sources"))
     return Document(title, language, nodes)

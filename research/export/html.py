@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from research.evidence.citations import CitedAnswer, CitedSource
 from research.evidence.markup import Node, encodable
-from research.evidence.support import Support, support
+from research.evidence.support import Sentence, Support, support
 from research.export.document import Document, document, plain
 from research.export.geo import NOT_XML
 from research.export.words import speaker
@@ -78,15 +78,20 @@ details blockquote { white-space: pre-line; } mark { background: var(--mark); co
 
 def report_html(report: Report, cited: CitedAnswer | None, *, picture: bytes | None = None) -> str:
     """The whole report as an HTML document. `picture` is a sketch of its places, as PNG or SVG."""
-    return _Page(document(report, cited), cited, picture).drawn()
+    behind = support(cited) if cited else Support()
+    return _Page(document(report, cited, behind), cited, behind, picture).drawn()
 
 
 class _Page:
-    def __init__(self, made: Document, cited: CitedAnswer | None, picture: bytes | None) -> None:
+    def __init__(
+        self, made: Document, cited: CitedAnswer | None, behind: Support, picture: bytes | None
+    ) -> None:
         self._made = made
         self._say = speaker(made.language)
         self._sources = cited.sources if cited else ()
-        self._support = support(cited) if cited else Support()
+        self._behind: dict[tuple[str, str], list[Sentence]] = {}  # by source and passage
+        for one in behind.sentences:
+            self._behind.setdefault((one.evidence, one.passage), []).append(one)
         self._picture = picture
         self._used: Counter[int] = Counter()  # how often each source was cited so far
 
@@ -226,8 +231,7 @@ class _Page:
         """What of a passage stands behind sentences, in order and without overlaps."""
         found = sorted(
             (max(0, one.start), min(one.end, len(passage.text)))
-            for one in self._support.sentences
-            if (one.evidence, one.passage) == (evidence.id, passage.id)
+            for one in self._behind.get((evidence.id, passage.id), ())
         )
         out: list[tuple[int, int]] = []
         for start, end in found:

@@ -53,12 +53,19 @@ FOUND = 40  # characters of a figure of a source that a mark repeats
 # --- The report as Markdown ---------------------------------------------------------------------
 
 
-def report_markdown(report: Report, cited: CitedAnswer | None, *, footnotes: bool = False) -> str:
+def report_markdown(
+    report: Report,
+    cited: CitedAnswer | None,
+    *,
+    footnotes: bool = False,
+    behind: Support | None = None,
+) -> str:
     """The whole report as Markdown, in the language of the answer, else of the question.
 
     `cited` is the report's answer with its numbers, or None if the run ended without an
     answer: then the report says so and lists the plan and what was found. With `footnotes` a
-    citation is [^1] and its source a footnote, as GitHub and Obsidian know them.
+    citation is [^1] and its source a footnote, as GitHub and Obsidian know them. `behind` is what
+    stands behind the answer's sentences, where that is known already.
     """
     say, registry = speaker(language_of(report, cited), footnotes=footnotes), gathered(report)
     blocks = [
@@ -67,7 +74,7 @@ def report_markdown(report: Report, cited: CitedAnswer | None, *, footnotes: boo
         *_lines(report.run.question),
         *coverage.changes(registry, cited, say),
         f"## {say('answer')}",
-        *(_answer(report, cited, say) if cited else _no_answer(report, say)),
+        *(_answer(report, cited, behind, say) if cited else _no_answer(report, say)),
         *conflicts(disagreements(report, cited), registry, say),
         *coverage.coverage(report, registry, cited, say),
         *(_sources(cited, say, footnotes=footnotes) if cited else ()),
@@ -104,11 +111,11 @@ def answer_markdown(cited: CitedAnswer) -> str:
     return "\n\n".join(_body(cited, speaker(cited.answer.language), Support()))
 
 
-def _answer(report: Report, cited: CitedAnswer, say: Say) -> Iterator[str]:
+def _answer(report: Report, cited: CitedAnswer, behind: Support | None, say: Say) -> Iterator[str]:
     title = escape(cited.answer.title)
     if title and title != escape(report.run.question):
         yield f"**{title}**"
-    found = support(cited)
+    found = support(cited) if behind is None else behind
     yield from _supported(found.counts, cited.answer.language, say)
     yield from _body(cited, say, found)
 

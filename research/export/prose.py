@@ -15,6 +15,7 @@ from research.export.inline import at_start, backslashed, inactive
 _WRAPS = {"em": "*", "strong": "**", "s": "~~"}
 _BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "table", "pre", "blockquote", "hr"})
 _CLOSE = "，。；、！？）”’,.;!?"  # what needs no space behind a citation; "(" and ":" would make it a link
+_TAIL = 80  # characters of a line that say what its next piece touches
 _RULERS = {"left": ":---", "center": ":---:", "right": "---:"}
 
 
@@ -130,7 +131,7 @@ class _Writer:
             if not piece:
                 continue
             piece = piece.lstrip() if out.endswith(" ") else piece
-            out += " " * _collide(last, out, node, piece) + piece if piece else ""
+            out += " " * _collide(last, out[-_TAIL:], node, piece) + piece if piece else ""
             last = node
         return out
 
@@ -170,13 +171,14 @@ def _is_inline(node: Node) -> bool:
 
 
 def _collide(last: Node, out: str, node: Node, piece: str) -> bool:
-    """Whether two neighbours need a space between them to stay what they are."""
+    """Whether two neighbours need a space between them to stay what they are; of what is written
+    already only the end is looked at."""
     if not out or out[-1].isspace() or piece[0].isspace():
         return False
     kinds = _tag(last), _tag(node)
     if "math" in kinds and formulas.touch(out, piece, opens=kinds[1] == "math"):
         return True
-    if re.search(r"(?<!\\)\]$", out) and piece[0] not in "*~":  # it ends with a citation
+    if out[-1] == "]" and out[-2:] != "\\]" and piece[0] not in "*~":  # it ends with a citation
         return piece[0] not in _CLOSE
     if kinds == ("code", "code") or (kinds[0] in _WRAPS and kinds[1] in _WRAPS):
         return True

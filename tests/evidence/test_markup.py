@@ -347,6 +347,7 @@ PIECES = [
     "\n", "\n\n", "\r", "\n- ", "\n1. ", "\n   ", "\n    ", "\n> ", "\n# ", "\n---\n", "---", "\n|",
     "| a | b |\n|---|---|\n| c | d |", "|", "[a]: http://x", "[a]", "a", "宫", "。", ": ", " ", "\t",
     "\u3000", "“", "”", "\U000f0000", "&#983040;", "\ue000", "\ud83d", "\0", "1", "#", "$",
+    "$x^2$", "\\(a_1", "\\)", "\\[", "\\]", "$$", "\n$$\n", "x_1 = ",
 ]  # fmt: skip
 TEXT = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=14).map("".join)
 TAGS = {
@@ -366,7 +367,7 @@ def sound(spans: list[NumberedSpan]) -> None:
             assert not PRIVATE.search(node)
             continue
         assert node["t"] in TAGS
-        assert set(node) <= {"t", "c", "span", "level", "start", "align"}
+        assert set(node) <= {"t", "c", "span", "level", "start", "align", "display"}
         assert 3 <= node.get("level", 3) <= 6
         assert node.get("align", "left") in ("left", "center", "right")
         assert isinstance(node.get("start", 1), int)

@@ -102,6 +102,7 @@ SAID = [
     "https://evil.example/x", "[x](https://evil.example/)", "[1]: https://evil.example/", "<b>", "<!--", "<br>",
     "The tower opened", " in 1925", "故宫", "。", ". ", ": ", "(", "!", "\n", "\n\n", "\n# h", "\n> q", "\n1. i",
     "\n   ", "\n- ", "`", "```", "\n```\n", "**", "*", "_", "~~", "|", "\n|", "\n---\n", "$", "\\", "\u200f", "\0",
+    "$x^2$", "\\(a_1", "\\)", "\\[", "\\]", "$$", "\n$$\n", "x_1 = ",
 ]  # fmt: skip
 MODEL = st.lists(st.sampled_from(SAID) | st.text(max_size=2), max_size=12)
 

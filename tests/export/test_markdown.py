@@ -1169,6 +1169,9 @@ MODEL = st.lists(
     | st.sampled_from(
         ["\n1. ", "\n> ", "\n# ", "```\n", "\n```\n", "<br>", ":", "(", "“", "宫", "[1]"]
     )
+    | st.sampled_from(
+        ["$", "$x_1$", "$$", "\n$$\n", "\\(a^2", "\\)", "\\[", "\\]", " = b", "5", "n"]
+    )
     | st.text(max_size=3),
     max_size=8,
 ).map("".join)
