@@ -128,6 +128,7 @@ if TYPE_CHECKING:
     from research.stages.plan import edited_plan, served_as_a_whole
     from research.stages.question import QuestionError
     from research.storage import StoreError
+    from research.text import language as text_language
     from research.urls import url_identity
 
 __all__ = [
@@ -265,6 +266,7 @@ __all__ = [
     "sources_csv",
     "stories_json",
     "support",
+    "text_language",
     "to_gcj02",
     "url_identity",
 ]
@@ -368,6 +370,7 @@ _HOMES = {
     "sources_csv": "export.references",
     "stories_json": "news.command",
     "support": "evidence.support",
+    "text_language": "text",
     "to_gcj02": "places.coordinates",
     "url_identity": "urls",
 }
@@ -389,6 +392,7 @@ _OWN_NAMES = {
     "rows_parquet": "parquet",
     "rows_table": "table",
     "stories_json": "grouped",
+    "text_language": "language",
 }
 
 # Libraries that import themselves in a circle break when two threads import them at once.

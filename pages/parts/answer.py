@@ -14,7 +14,7 @@ import streamlit as st
 from pages.parts import fragments, guide, layout
 from pages.parts import support as standing
 from pages.parts.safe import plain
-from pages.parts.words import WORDS, day, lang, local_time, t
+from pages.parts.words import CODES, WORDS, day, lang, local_time, t
 from research import (
     CitedAnswer,
     Evidence,
@@ -24,6 +24,7 @@ from research import (
     Sentence,
     Support,
     answer_stretches,
+    text_language,
 )
 
 SHIPPED = "scenic areas"  # the publisher of what the database that ships says
@@ -81,8 +82,8 @@ def _draw(report: Report, cited: CitedAnswer, found: Support | None) -> None:
     made = blocks(cited, cells(report), found)
     data = {
         "id": key,
-        "lang": "zh-CN" if cited.answer.language == "zh" else "en",
-        "page": "zh-CN" if lang() == "zh" else "en",
+        "lang": CODES[cited.answer.language],
+        "page": CODES[lang()],
         "draft": found is None,
         "summary": standing.summary(found, cited) if found else None,
         "uses": standing.uses(found, cited) if found else {},
@@ -183,6 +184,8 @@ def _is_row(block: dict[str, Any]) -> bool:
 
 def _block(at: int, item: NumberedSpan, known: Known) -> dict[str, Any]:
     made = {"kind": item.span.kind, "at": at, "text": item.span.text, **_cited(at, item, known)}
+    if item.span.kind == "quote":
+        made["lang"] = CODES[text_language(item.span.text)]
     sentence = known.sentences.get(at)
     if sentence and sentence.at in known.marks:
         made["mark"] = known.marks[sentence.at]
@@ -229,6 +232,7 @@ def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, A
     return {
         "n": number,
         "title": title,
+        "titled": CODES[text_language(title)],
         "where": " · ".join(filter(None, [title, shown["heading"]])),
         **shown,
         "more": [_shown(*other, kind, known.rows) for other in others],
@@ -271,6 +275,7 @@ def _shown(
         heading = " · ".join(filter(None, [heading, t("answer.page", n=passage.page)]))
     return {
         "heading": heading,
+        "lang": CODES[text_language(passage.text)],
         "before": passage.text[:start],
         "quote": passage.text[start:end],
         "after": passage.text[end:],

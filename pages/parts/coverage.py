@@ -19,7 +19,7 @@ import streamlit as st
 
 from pages.parts import answer, layout
 from pages.parts.safe import link, plain, web
-from pages.parts.words import Lang, counted, day_form, day_text, lang, number, speaker, t
+from pages.parts.words import CODES, Lang, counted, day_form, day_text, lang, number, speaker, t
 from research import CitedAnswer, Evidence, Report
 
 TONES = ("positive", "neutral", "negative")
@@ -433,7 +433,7 @@ def pictures(report: Report, key: str) -> None:
     if not st.session_state.get(f"pictures_{key}"):
         return
     told = {
-        "lang": "zh-CN" if lang() == "zh" else "en",
+        "lang": CODES[lang()],
         "dark": st.context.theme.type == "dark",
         "words": {
             "title": t("coverage.pictures_title"),

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
-STYLES = ("shell/shell.css",)
+STYLES = ("shell/fonts.css", "shell/shell.css")
 SCRIPTS = ("shell/zh.js", "shell/shell.js", "shell/keys.js")
 ICON, LOGO = "icon.svg", "logo.svg"
 FILES = (*STYLES, *SCRIPTS, ICON, LOGO)

@@ -26,7 +26,7 @@ import streamlit as st
 
 from pages.parts.login import owner
 from pages.parts.safe import plain
-from pages.parts.words import Lang, Say, lang, local_time, number, speaker, t
+from pages.parts.words import CODES, Lang, Say, lang, local_time, number, speaker, t
 from research import (
     Centre,
     Place,
@@ -89,7 +89,12 @@ TILES: dict[str, dict[str, Any]] = {
 }
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 SCRIPTS = ("leaflet/leaflet.js", "leaflet/leaflet.markercluster.js", "map/map.js")
-STYLES = ("leaflet/leaflet.css", "leaflet/MarkerCluster.css", "map/map.css")
+STYLES = (
+    "shell/fonts.css",
+    "leaflet/leaflet.css",
+    "leaflet/MarkerCluster.css",
+    "map/map.css",
+)
 
 _SERVED = "../../assets/"  # seen from the frame of the map
 _FOREIGN = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[\\/]{2})", re.I)
@@ -242,6 +247,7 @@ class Drawn:
         say, tiles = speaker(self.language), TILES.get(self.base)
         rich = len(self.seen) <= RICH
         return {
+            "lang": CODES[self.language],
             "colours": COLOURS,
             "points": [_point(item, self.base, say, rich=rich) for item in self.seen],
             "circles": [_circle(centre, self.base) for centre in self.centres],
@@ -711,7 +717,7 @@ def html_map(
     heading = html.escape(" ".join(title.split()).encode("utf-8", "replace").decode())
     notes = [*widened(spots, say), say("map.html_note", n=number(len(on_globe)))]
     return f"""<!doctype html>
-<html lang="{"zh-CN" if language == "zh" else "en"}">
+<html lang="{CODES[language]}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">

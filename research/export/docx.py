@@ -31,8 +31,10 @@ from research.export.setting import columns
 from research.export.sketch import described, mapped, sketch_png
 from research.export.words import Say, speaker
 from research.records import Place, Report
+from research.text import language
 
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LETTER = re.compile("[A-Za-z]")
 _HAN = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 _BLOCKS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
 _WIDTH = 9_412  # twentieths of a point between the margins of A4
@@ -94,12 +96,17 @@ def _text(text: str) -> Iterator[Any]:
 
 
 def _run(text: str, *marks: Any) -> Any:
-    """A run of text. Chinese punctuation is set in the Chinese font, as its neighbours are."""
+    """A run of text. Punctuation is set in the font of those that it stands among: in Chinese in the
+    Chinese one, in English with a name in Han characters in the Latin one."""
     looks = list(marks)
-    if _HAN.search(text) and not any(mark.tag == qn("w:rFonts") for mark in looks):
+    if _chinese(text) and not any(mark.tag == qn("w:rFonts") for mark in looks):
         at = 1 if looks and looks[0].tag == qn("w:rStyle") else 0
         looks.insert(at, _el("rFonts", hint="eastAsia"))
     return _el("r", *([_el("rPr", *looks)] if looks else []), *_text(text))
+
+
+def _chinese(text: str) -> bool:
+    return bool(_HAN.search(text)) and (language(text) == "zh" or not _LETTER.search(text))
 
 
 def _field(kind: str) -> Any:

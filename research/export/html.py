@@ -19,16 +19,19 @@ from research.evidence.citations import CitedAnswer, CitedSource
 from research.evidence.markup import Node, encodable
 from research.evidence.support import Sentence, Support, support
 from research.export.document import Document, document, plain
+from research.export.families import families
 from research.export.geo import NOT_XML
 from research.export.words import speaker
-from research.records import Evidence, Passage, Report
+from research.records import Evidence, Language, Passage, Report
+from research.text import language
 from research.urls import canonical_url
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'"
 )
-_PLAIN = {"p", "ul", "li", "blockquote", "em", "strong", "s", "code"}
+_PLAIN = {"ul", "li", "em", "strong", "s", "code"}
+_CODES: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 _ALIGNED = {"left", "center", "right"}
 _WHOLE = 80  # characters of a stretch that a link to a text names as a whole
 _WORDS, _CHARACTERS = 6, 16  # of the ends of a longer one
@@ -40,9 +43,7 @@ _STYLE = """
   --paper: #14181f; --tint: #1d232d; --link: #8ab8ff; --mark: #5a4a10; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 50rem; padding: 1.5rem 1.25rem 4rem; color: var(--ink);
-  background: var(--paper); font: 1rem/1.65 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans",
-  "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", "Source Han Sans SC",
-  sans-serif; overflow-wrap: anywhere; }
+  background: var(--paper); font-size: 1rem; line-height: 1.65; overflow-wrap: anywhere; }
 h1 { font-size: 1.7rem; line-height: 1.3; } h2 { font-size: 1.3rem; margin-top: 2.2em;
   border-bottom: 1px solid var(--line); } h3 { font-size: 1.1rem; margin-top: 1.6em; }
 a { color: var(--link); unicode-bidi: isolate; }
@@ -74,6 +75,9 @@ details blockquote { white-space: pre-line; } mark { background: var(--mark); co
   details::details-content { content-visibility: visible; block-size: auto; }
 }
 """
+_STYLE += "".join(
+    f":is(body, [lang]):lang({name}) {{ font-family: {families(name)}; }}\n" for name in _CODES
+)
 
 
 def report_html(report: Report, cited: CitedAnswer | None, *, picture: bytes | None = None) -> str:
@@ -98,9 +102,8 @@ class _Page:
     def drawn(self) -> str:
         made = self._made
         body = "\n".join(self._block(node) for node in made.nodes)
-        language = "zh-CN" if made.language == "zh" else "en"
         return (
-            f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
+            f'<!DOCTYPE html>\n<html lang="{_CODES[made.language]}">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="referrer" content="no-referrer">\n'
@@ -133,6 +136,19 @@ class _Page:
             return f"<{kind}>{self._all(node['c'])}</{kind}>"
         draw = getattr(self, f"_{kind}", None)
         return draw(node) if kind and draw else self._all([node] if not kind else node.get("c", ()))
+
+    def _foreign(self, text: str) -> str:
+        """The attribute of what is not in the language of the report, such as a quote or a title."""
+        told = language(text)
+        foreign = told != self._made.language and any(letter.isalpha() for letter in text)
+        return f' lang="{_CODES[told]}"' if foreign else ""
+
+    def _p(self, node: dict[str, Any]) -> str:
+        return f"<p{self._foreign(plain(node['c']))}>{self._all(node['c'])}</p>"
+
+    def _blockquote(self, node: dict[str, Any]) -> str:
+        inner = self._all(node["c"])
+        return f"<blockquote{self._foreign(plain(node['c']))}>{inner}</blockquote>"
 
     def _h(self, node: dict[str, Any]) -> str:
         name = f"h{min(node['level'], 6)}"
@@ -187,7 +203,7 @@ class _Page:
     def _a(self, node: dict[str, Any]) -> str:
         inner = self._all(node["c"])
         address = canonical_url(node["href"])
-        return _link(address, inner) if address else inner
+        return _link(address, inner, self._foreign(plain(node["c"]))) if address else inner
 
     def _cite(self, node: dict[str, Any]) -> str:
         number = int(node["number"])
@@ -223,7 +239,8 @@ class _Page:
             self._there(evidence, passage, spots),
         ]
         told = " · ".join(fact for fact in facts if fact)
-        return f"<blockquote>{_marked(passage.text, spots)}</blockquote>" + (
+        words = self._foreign(passage.text)
+        return f"<blockquote{words}>{_marked(passage.text, spots)}</blockquote>" + (
             f"<p>{told}</p>" if told else ""
         )
 
@@ -297,8 +314,8 @@ def _pieces(text: str, spots: Sequence[tuple[int, int]]) -> Iterator[str]:
     yield _text(text[at:])
 
 
-def _link(address: str, inner: str) -> str:
-    return f'<a href="{escape(address)}" rel="noopener noreferrer">{inner}</a>'
+def _link(address: str, inner: str, more: str = "") -> str:
+    return f'<a href="{escape(address)}" rel="noopener noreferrer"{more}>{inner}</a>'
 
 
 def _text(text: str) -> str:

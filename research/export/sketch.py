@@ -16,6 +16,7 @@ from typing import NamedTuple
 from PIL import Image, ImageDraw, ImageFont
 
 from research.evidence.citations import CitedAnswer
+from research.export.families import families
 from research.export.fonts import FOLDER, drawn, seen
 from research.export.geo import located
 from research.export.markdown import PLACES, gathered
@@ -33,7 +34,6 @@ _PIN, _DOT = 11.0, 5.0
 _STEPS = (1, 2, 5)
 _MOVED = 60  # pins at most are moved apart, and
 _TIMES = 40  # how often
-_SANS = "'Noto Sans SC','PingFang SC','Microsoft YaHei',sans-serif"
 
 
 class _Stroke(NamedTuple):
@@ -118,7 +118,7 @@ def sketch_svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:g} {HIGH:g}" role="img">'
         f"<title>{_text(described(places, language))}</title>"
         f'<rect width="{WIDE:g}" height="{HIGH:g}" fill="#ffffff"/>'
-        f'<g font-family="{_SANS}">{"".join(map(_svg, marks))}</g></svg>'
+        f'<g font-family="{families(language)}">{"".join(map(_svg, marks))}</g></svg>'
     )
 
 

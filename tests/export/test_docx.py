@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
@@ -151,6 +152,22 @@ def test_chinese_has_a_chinese_font_and_language() -> None:
     found = parts(CHINESE_DOCX)["word/styles.xml"].decode()
     assert 'w:eastAsia="Microsoft YaHei"' in found
     assert 'w:eastAsia="zh-CN"' in found
+
+
+@pytest.mark.parametrize(
+    ("words", "chinese"),
+    [
+        ("“闭馆”——每周一", True),
+        ("“，”", True),
+        ("The “Palace Museum” (故宫) is closed on Mondays.", False),
+        ("“Closed”", False),
+    ],
+)
+def test_punctuation_is_in_the_font_of_what_it_stands_among(words: str, chinese: bool) -> None:
+    made = Document("x", "en", [p(words)])
+    body = parts(drawn_docx(made, made=MADE, author="x"))["word/document.xml"].decode()
+    (run,) = (run for run in re.findall(r"<w:r>.*?</w:r>", body, re.S) if words in run)
+    assert ('w:hint="eastAsia"' in run) is chinese
 
 
 def test_the_file_names_its_title_author_and_time_and_is_the_same_each_time() -> None:

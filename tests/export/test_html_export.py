@@ -12,7 +12,7 @@ from lxml import html
 from research.export.document import document, plain
 from research.export.geo import NOT_XML
 from research.export.html import report_html, text_fragment
-from research.records import Report
+from research.records import Language, Report
 from research.urls import canonical_url
 from tests.export.test_markdown import HOSTILE, LINKS, PALACE, TEXT, named, numbered, report
 from tests.export.test_support_export import THREE, made
@@ -61,7 +61,7 @@ def test_the_page_says_what_the_tree_says_and_nothing_acts(words: str) -> None:
     assert BARRED & {node.tag for node in root.iter()} == set()
     assert {node.tag for node in root.find(".//main").iter()} <= TAGS
     names = {name for node in root.find("body").iter() for name in node.attrib}
-    assert names <= {"id", "href", "rel", "class", "style", "start", "aria-label"}
+    assert names <= {"id", "href", "rel", "class", "style", "start", "aria-label", "lang"}
     outside = {a.get("href") for a in root.iter("a") if not a.get("href").startswith("#")}
     assert {canonical_url(href) for href in outside} == LINKS
     assert said(root) == squeezed(plain(document(written, numbered(written)).nodes))
@@ -159,3 +159,35 @@ def test_rows_of_a_table_have_a_head_and_are_not_broken_on_paper() -> None:
     (table,) = html.document_fromstring(text.encode()).iter("table")
     assert [child.tag for child in table] == ["thead", "tbody"]
     assert "break-inside: avoid" in text and "prefers-color-scheme: dark" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "code"),
+    [
+        ("It opened as a “museum” in 1925.", "zh", "en"),
+        ("故宫博物院1925年开放。", "en", "zh-CN"),
+        ("It opened as a “museum” in 1925.", "en", None),
+        ("故宫博物院1925年开放。", "zh", None),
+        ("1925 · 60", "zh", None),
+    ],
+)
+def test_what_is_in_another_language_than_the_report_says_so(
+    words: str, language: Language, code: str | None
+) -> None:
+    root = page(report(words, language=language))
+    assert root.get("lang") == {"en": "en", "zh": "zh-CN"}[language]
+    said = [node for node in root.iter("blockquote", "p") if node.text_content().strip() == words]
+    assert said
+    assert {node.get("lang") for node in said} == {code}
+
+
+def test_fonts_are_asked_for_by_the_language() -> None:
+    (style,) = (node.text for node in page(report("Opened in 1925.")).iter("style"))
+    asked = dict(re.findall(r":lang\((\w+)\) \{ font-family: ([^;]+); \}", style))
+    assert list(asked) == ["en", "zh"]
+    for language, names in asked.items():
+        first, *_, last = names.split(",")
+        assert ("PingFang" in first) == (language == "zh")
+        assert last == "sans-serif"
+    wanted = ("Segoe UI", "Arial", "Liberation Sans", "system-ui", "PingFang", "Noto Sans CJK")
+    assert sorted(wanted, key=asked["en"].index) == list(wanted)

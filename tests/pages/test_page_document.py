@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import streamlit
 from starlette.testclient import TestClient
 
 from pages.parts.document import ASSETS, FILES, MODULES, dressed, modules, versioned
+from research.export.families import families
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
@@ -40,6 +43,14 @@ def test_the_document_has_the_title_the_style_and_the_script_of_the_product() ->
     assert page.index("shell.css") < page.index("</head>")
     assert "favicon.png" not in page
     assert "agent/interact" not in page  # which is turned off here
+
+
+def test_pages_ask_for_the_fonts_that_files_ask_for() -> None:
+    style = (ASSETS / "shell" / "fonts.css").read_text("utf-8")
+    asked = dict(re.findall(r":lang\((\w+)\) \{ --sl-font: ([^;]+); \}", style))
+    assert asked == {"en": families("en"), "zh": families("zh")}
+    config = tomllib.loads((ASSETS.parents[1] / ".streamlit" / "config.toml").read_text("utf-8"))
+    assert config["theme"]["font"] == families("en")
 
 
 def test_the_client_is_told_where_its_server_is_before_it_looks() -> None:

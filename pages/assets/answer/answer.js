@@ -48,6 +48,12 @@ const symbol = (status) => {
   return node;
 };
 
+// An element that says which language its words are in.
+const spoken = (node, lang) => {
+  node.lang = lang;
+  return node;
+};
+
 const citeId = (prefix, at, n) => `${prefix}-${at}-${n}-open`;
 const markId = (prefix, at) => `${prefix}-mark-${at}`;
 
@@ -55,13 +61,13 @@ const markId = (prefix, at) => `${prefix}-mark-${at}`;
 
 const stretch = (shown, words) => {
   const parts = [];
-  if (shown.heading) parts.push(make("div", "sl-facts", shown.heading));
+  if (shown.heading) parts.push(spoken(make("div", "sl-facts", shown.heading), shown.lang));
   if (shown.cells) {
     const grid = make("dl", "sl-cells");
     for (const [name, value] of shown.cells) grid.append(make("dt", "", name), make("dd", "", value));
     parts.push(grid);
   }
-  const text = make("blockquote");
+  const text = spoken(make("blockquote"), shown.lang);
   text.append(shown.before);
   if (shown.quote) text.append(make("mark", "", shown.quote));
   text.append(shown.after);
@@ -81,7 +87,7 @@ const used = (cite, view) => {
     const list = make("ul");
     for (const one of found) {
       const item = make("li");
-      const go = way(one.text, citeId(view.prefix, one.at, cite.n));
+      const go = spoken(way(one.text, citeId(view.prefix, one.at, cite.n)), view.lang);
       go.title = one.name;
       item.append(symbol(one.status), go);
       list.append(item);
@@ -95,11 +101,12 @@ const passage = (cite, view, id) => {
   const { words } = view;
   const box = make("div", "sl-passage");
   box.id = id;
+  box.lang = view.page;
   box.hidden = true;
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", `${words.passage} ${cite.n}`);
   const head = make("div");
-  head.append(make("strong", "", `[${cite.n}] ${cite.title}`));
+  head.append(spoken(make("strong", "", `[${cite.n}] ${cite.title}`), cite.titled));
   if (cite.sample) head.append(make("span", "sl-tag", words.sample));
   box.append(head);
   for (const shown of [cite, ...cite.more]) box.append(...stretch(shown, words));
@@ -457,12 +464,13 @@ const fill = (into, nodes, view) => {
 
 const quoted = (item, view) => {
   const root = make("div", item.kind === "quote" ? "sl-quote" : "");
+  if (item.lang) root.lang = item.lang;
   const boxes = [];
   root.append(straight(item.kind === "quote" ? `“${item.text}”` : item.text));
   const found = cites(item, item.at, view, boxes);
   if (item.mark) found.push(mark(item.mark, view, boxes));
   if (found.length) attach(root, found);
-  if (item.cites.length && item.kind === "quote") root.append(make("span", "sl-where", item.cites[0].where));
+  if (item.cites.length && item.kind === "quote") root.append(spoken(make("span", "sl-where", item.cites[0].where), item.cites[0].titled));
   root.append(...boxes);
   return root;
 };
@@ -500,8 +508,7 @@ const summary = (item, view) => {
     for (const one of item.doubtful) {
       const line = make("li");
       const words = make("div");
-      const go = way(one.text, markId(view.prefix, one.at));
-      go.lang = view.lang;
+      const go = spoken(way(one.text, markId(view.prefix, one.at)), view.lang);
       words.append(go, make("div", "sl-facts", one.why));
       line.append(symbol(one.status), words);
       list.append(line);

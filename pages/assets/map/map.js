@@ -240,6 +240,7 @@ const sightline = (() => {
 
   const show = (map, data, wanted) => {
     if (!map.sightline) prepare(map);
+    map.getContainer().lang = data.lang;
     base(map, data.tiles);
     draw(map, data);
     pick(map, wanted);

@@ -28,6 +28,7 @@ from pages.parts.words import (
 
 Lang = Literal["zh", "en"]
 Say = Callable[..., str]
+CODES: dict[Lang, str] = {"zh": "zh-CN", "en": "en"}  # the languages as browsers call them
 
 PARTS = (
     activity,
