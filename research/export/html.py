@@ -101,7 +101,8 @@ class _Page:
 
     def drawn(self) -> str:
         made = self._made
-        body = "\n".join(self._block(node) for node in made.nodes)
+        title, *rest = (self._block(node) for node in made.nodes)
+        body = "\n".join([title, self._contents(), *rest])
         return (
             f'<!DOCTYPE html>\n<html lang="{_CODES[made.language]}">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -109,7 +110,7 @@ class _Page:
             '<meta name="referrer" content="no-referrer">\n'
             '<meta name="generator" content="Sightline">\n'
             f"<title>{_text(made.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-            f"{self._contents()}\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+            f"<main>\n{body}\n</main>\n</body>\n</html>\n"
         )
 
     def _contents(self) -> str:
