@@ -90,16 +90,23 @@ Row = Mapping[str, Any]
 
 def told(outcome: Outcome) -> str:
     """The outcome in words. It states nothing that is not in the rows."""
+    said, known = sentences(outcome)
+    return ("" if language(outcome.question) == "zh" else " ").join([*said, *known])
+
+
+def sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
+    """What the rows say, and for how many rows that is known of which they are."""
     tongue = language(outcome.question)
     say = _sayer(tongue)
     rows = outcome.rows
     if outcome.status == "unclear":
         by_rules = not any(step.kind == "understand" for step in outcome.steps)
         if by_rules and not outcome.problem:
-            return say("no rules")
-        return say("unclear" if by_rules else "asks", problem=outcome.problem)
+            return [say("no rules")], []
+        return [say("unclear" if by_rules else "asks", problem=outcome.problem)], []
     if rows is None:
-        return say("failed" if outcome.status == "failed" else "refused", problem=outcome.problem)
+        key = "failed" if outcome.status == "failed" else "refused"
+        return [say(key, problem=outcome.problem)], []
     meant = outcome.meant.rstrip("。. ") or outcome.question.rstrip("？? ")
     if rows.rows:
         parts = [_shaped(outcome, rows, meant, tongue)]
@@ -109,10 +116,9 @@ def told(outcome: Outcome) -> str:
         parts = [say("none", things=_apart(outcome.things, tongue))]
     else:
         parts = [say("no rows", meant=meant)]
-    parts += [_known(each, outcome, tongue) for each in rows.coverage]
     if lacking := _lacking(outcome, rows, tongue):
         parts.append(lacking)
-    return ("" if tongue == "zh" else " ").join(parts)
+    return parts, [_known(each, outcome, tongue) for each in rows.coverage]
 
 
 Say = Callable[..., str]

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from research.database.agent import STEPS, Outcome
-from research.database.answer import told
+from research.database.answer import sentences, told
 from research.database.points import Points
 from research.evidence.registry import evidence_id
 from research.records import (
@@ -34,6 +34,7 @@ from research.records import (
     Task,
     fingerprint,
 )
+from research.text import language
 
 KIND: EvidenceKind = "database"
 STATEMENT = "sql"  # the way of searching whose query is a statement, not a question
@@ -183,7 +184,8 @@ def _known(each: Known) -> str:
 
 
 def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ...]:
-    """What was found, in words that no model has written; it cites the only row, else their number."""
+    """What was found, in words that no model has written: it cites the only row, else their number,
+    and for how many rows something is known where that is told."""
     if not evidence:
         return ()
     statement = evidence[0]
@@ -193,8 +195,18 @@ def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ..
         passage = item.passages[0 if item is not statement else 1]
     else:
         item, passage = statement, statement.passages[0]
-    cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
-    return (Span(kind="text", text=_literal(told(outcome)), cites=(cite,)),)
+    said, known = sentences(outcome)
+    space = "" if language(outcome.question) == "zh" else " "
+    parts = [(space.join(said), item, passage)]
+    parts += [(space + text, statement, statement.passages[0]) for text in known]
+    return tuple(
+        Span(
+            kind="text",
+            text=_literal(text),
+            cites=(Cite(evidence=source.id, passage=found.id, end=len(found.text)),),
+        )
+        for text, source, found in parts
+    )
 
 
 def _line(value: object) -> str:

@@ -10,8 +10,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from research.database.desk import DatabaseDesk, named
+from research.evidence.judging import judge
 from research.records import Finding, Task, silent
 from research.sources.database import STATEMENT, DatabaseSource
+from research.text import sentences
 
 
 @pytest.fixture
@@ -44,9 +46,31 @@ async def test_rows_are_passages_and_the_statement_is_where_they_are_from(
 
 async def test_the_answer_in_words_cites_the_rows(source: DatabaseSource) -> None:
     finding = await found(source, "离颐和园最近的3个景区")
-    (span,) = finding.summary
+    span = finding.summary[0]
     assert span.text.startswith("离颐和园最近的 3 个 5A 级景区：圆明园景区（")
-    assert span.cites[0].evidence == finding.evidence[0].id
+    assert {one.cites[0].evidence for one in finding.summary} == {finding.evidence[0].id}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "上海市门票高于50元的5A级景区有几个",
+        "How many 5A areas in Shanghai have tickets over 50 yuan?",
+        "按门票从高到低列出上海的景区",
+        "浙江省有多少个5A级景区？",
+    ],
+)
+async def test_each_sentence_in_words_cites_where_its_figures_stand(
+    source: DatabaseSource, question: str
+) -> None:
+    finding = await found(source, question)
+    passages = {(e.id, p.id): p.text for e in finding.evidence for p in e.passages}
+    assert finding.summary
+    for span in finding.summary:
+        cited = [passages[cite.evidence, cite.passage] for cite in span.cites]
+        assert cited and judge(span.text, cited).status != "differs"
+    known = [span for span in finding.summary if "已知" in span.text or "known" in span.text]
+    assert all(len(sentences(span.text)) == 1 for span in known)
 
 
 async def test_the_same_statement_is_the_same_evidence(source: DatabaseSource) -> None:
