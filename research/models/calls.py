@@ -25,7 +25,8 @@ from research.models.counting import completed, fewest, tokens
 from research.models.overflow import Overflow
 from research.models.reading import Unfit, fitting, spoken
 from research.models.roles import KEYS, Spec, usable
-from research.models.troubles import TooLong, trouble
+from research.models.troubles import TooLong, Unsupported, trouble
+from research.models.ways import bound, in_words
 from research.records import Say, Stage, Usage
 from research.trouble import Trouble
 
@@ -81,7 +82,6 @@ class Chat:
         self.spec = spec
         self._clients = clients
         self._settings = clients.settings
-        self._forms = ["schema", "object", "words"]  # ways to ask for JSON, the best first
 
     @property
     def room(self) -> int:
@@ -174,7 +174,7 @@ class Chat:
             nonlocal best
             written: list[str] = []
             try:
-                return await self._stream(prompt, written, stage, say, whole)
+                return await self._counted(prompt, written, stage, say, whole)
             except Trouble as found:
                 text = spoken("".join(written))
                 if text.strip():
@@ -255,24 +255,26 @@ class Chat:
         self, prompt: Prompt, schema: Mapping[str, Any], stage: Stage, say: Say, whole: bool
     ) -> str:
         """JSON text, asked for in the best way that this server takes."""
-        while True:
-            form = self._forms[0]
-            words = "" if form == "schema" else _in_words(schema)
-            bound = _bound(self.spec, form, schema)
+        told = json.dumps(schema, ensure_ascii=False)
+        ways = self._clients.ways(self.spec, told)
+        forms = ways.forms
+        for at, form in enumerate(forms):
+            more = "" if form == "schema" else in_words(told)
+            wish = bound(self.spec, form, schema)
             try:
                 message = await self._invoke(
-                    _messages(prompt.more(words)), bound, stage, say, whole=whole
+                    _messages(prompt.more(more)), wish, stage, say, whole=whole
                 )
-            except Trouble as found:
-                if form != "words" and _about_form(found):
-                    if form in self._forms:  # for good: the server will not learn it
-                        self._forms.remove(form)
-                    continue
-                raise
+            except Unsupported:
+                if at + 1 == len(forms):
+                    raise
+                continue
+            ways.forms = min(ways.forms, forms[at:], key=len)  # another call may have learnt more
             text = _whole(message, self.spec)
             if _finish(message) in _CUT:
                 raise Trouble("cut off", f"{self.spec} reached its limit of output in the JSON")
             return text
+        raise AssertionError("there is always a way to ask")
 
     async def _invoke(
         self,
@@ -305,17 +307,45 @@ class Chat:
             message = f"{self.spec} has read only {read} tokens of a longer prompt"
             raise TooLong(message, Overflow(read, 0))
 
-    async def _stream(
+    async def _counted(
         self, prompt: Prompt, written: list[str], stage: Stage, say: Say, whole: bool
     ) -> Reply:
+        """A stream with the number of its tokens, or without if the server refuses to tell that."""
+        ways = self._clients.ways(self.spec)
+        if ways.counted:
+            try:
+                return await self._stream(prompt, written, stage, say, whole)
+            except Unsupported:
+                # Others than OpenAI's are asked for nothing beside the text; one that has begun is kept.
+                if self.spec.provider != "openai" or written:
+                    raise
+        try:
+            return await self._stream(prompt, written, stage, say, whole, counted=False)
+        finally:
+            ways.counted &= not written
+
+    async def _stream(
+        self,
+        prompt: Prompt,
+        written: list[str],
+        stage: Stage,
+        say: Say,
+        whole: bool,
+        *,
+        counted: bool = True,
+    ) -> Reply:
         model = await self._model()
+        bound = {} if counted else {"stream_usage": False}
         loop, idle = asyncio.get_running_loop(), self._settings.model_timeout
         end = loop.time() + idle * STREAM
         last: AIMessage | None = None
         usages: list[Any] = []
         told, read, sent = "", 0, prompt.system + prompt.user
         try:
-            async with asyncio.timeout(idle) as clock, aclosing(_astream(model, prompt)) as chunks:
+            async with (
+                asyncio.timeout(idle) as clock,
+                aclosing(_astream(model, prompt, bound)) as chunks,
+            ):
                 async for chunk in chunks:
                     if clock.expired():  # asyncio.wait_for, which LangChain uses, may swallow that
                         raise TimeoutError
@@ -458,8 +488,8 @@ def _tell(text: str, told: str, say: Say) -> str:
     return text
 
 
-def _astream(model: Any, prompt: Prompt) -> Any:
-    return model.astream(_messages(prompt), _QUIET)
+def _astream(model: Any, prompt: Prompt, bound: Mapping[str, Any]) -> Any:
+    return model.astream(_messages(prompt), _QUIET, **bound)
 
 
 # Reading an answer
@@ -500,40 +530,3 @@ def _judge(message: AIMessage, text: str, spec: Spec) -> None:
     if not text.strip():
         ended = f" ({finish})" if finish else ""
         raise Trouble("malformed", f"{spec} answered without a text{ended}", again=True)
-
-
-# Asking for JSON
-
-
-def _bound(spec: Spec, form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What a request for JSON carries. `extra_body` goes to the server as it is: LangChain's own
-    parameter would turn a cut answer into an exception without the text and the count of tokens.
-    """
-    if form == "words":
-        return {}
-    if spec.provider == "gemini":
-        bound: dict[str, Any] = {"response_mime_type": "application/json"}
-        return {**bound, "response_json_schema": schema} if form == "schema" else bound
-    if spec.provider == "ollama":
-        return {"format": schema if form == "schema" else "json"}
-    if form == "object":
-        return {"extra_body": {"response_format": {"type": "json_object"}}}
-    named = {"name": "answer", "schema": schema, "strict": True}
-    return {"extra_body": {"response_format": {"type": "json_schema", "json_schema": named}}}
-
-
-def _in_words(schema: Mapping[str, Any]) -> str:
-    text = json.dumps(schema, ensure_ascii=False)
-    return (
-        f"\n\nAnswer with one JSON object and nothing else. It has to fit this JSON schema:\n{text}"
-    )
-
-
-def _about_form(found: Trouble) -> bool:
-    """Whether a refusal is about the way in which JSON was asked for."""
-    text = found.message.lower()
-    return (
-        found.reason == "refused"
-        and not found.hint
-        and any(word in text for word in ("response_format", "response_schema", "schema", "json"))
-    )

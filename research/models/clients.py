@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from research.models import contexts
 from research.models.limits import Limiter, Rest
 from research.models.roles import Provider, Spec
+from research.models.ways import Ways
 from research.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Clients:
         self._limiters: dict[tuple[Provider, bool], Limiter] = {}
         self._rests: dict[tuple[str, bool, bool], Rest] = {}
         self._rooms: dict[tuple[str, bool], int] = {}
+        self._ways: dict[tuple[Provider, bool, str], Ways] = {}
         self._making = asyncio.Lock()
 
     def limiter(self, provider: Provider, apart: bool = False) -> Limiter:
@@ -74,6 +76,12 @@ class Clients:
         ):
             return others._holder(spec)
         return self
+
+    def ways(self, spec: Spec, schema: str = "") -> Ways:
+        """How the server of a model lets itself be asked. Gemini takes schemas, and may refuse one: of
+        its service it is known by schema."""
+        own = schema if spec.provider == "gemini" else ""
+        return self._holder(spec)._ways.setdefault((spec.provider, spec.apart, own), Ways())
 
     async def chat(self, spec: Spec) -> BaseChatModel:
         """The LangChain model of a name."""

@@ -39,6 +39,18 @@ class TooLong(Trouble):
         self.found = found
 
 
+class Unsupported(Trouble):
+    """A request that was turned down, it seems, for a parameter that the server does not take."""
+
+
+# What was turned down may be how something was asked, and then it is asked in another way. Bad requests
+# (400, 422) for no other known reason may be that, in whatever words; other answers have to name it.
+_MANNER = re.compile(
+    r"response.?(?:format|schema)|json.?(?:mode|schema|object)|struct|guided|grammar"
+    r"|stream.?options|include.?usage|requested parameters"
+)
+_ASIDE = {"input", "ctx", "url", "status", "type", "@type", "object"}  # they explain nothing
+
 _REGION = ("location is not supported", "country, region, or territory not supported")
 
 
@@ -64,13 +76,17 @@ def trouble(error: Exception, spec: Spec) -> Trouble:
         words = _OBJECT.sub("", str(error))
         where = "" if spec.provider == "gemini" else f" ({_address(spec)})"  # others name no host
         return Trouble("unreachable", f"{what}: {words}{where}", again=True)
-    if any(found & _UNREADABLE for found in names):
+    told = _in_place(error)
+    if not told and any(found & _UNREADABLE for found in names):
         return Trouble("malformed", f"{spec} answered something that is not its JSON", again=True)
-    if any(found & _SPOKEN for found in names):  # an error in the middle of an answer
+    if told or any(found & _SPOKEN for found in names):  # in place of an answer, or in its middle
         body = _body(error)
+        message = f"{spec}: {_message(body)}"
         if longer := overflow(0, body, str(error)):
-            return TooLong(f"{spec}: {_message(body)}", longer)
-        return Trouble("unavailable", f"{spec}: {_message(body)}", again=True)
+            return TooLong(message, longer)
+        if _MANNER.search(message.lower()):
+            return Unsupported("refused", message)
+        return Trouble("unavailable", message, again=True)
     raise error
 
 
@@ -110,6 +126,8 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
         return Trouble("refused", f"{spec}: {message}", hint="location")
     if longer := overflow(status, body, str(error)):
         return TooLong(f"{spec}: {message or f'HTTP {status}'}", longer)
+    if _about_manner(status, " ".join(_explained(body)) or message):
+        return Unsupported("refused", f"{spec}: HTTP {status}: {message}".rstrip(": "))
     if status == 404:
         known = gone(spec.name) or message  # a server may know what helps: "try pulling it first"
         return Trouble(
@@ -129,6 +147,25 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
     )
 
 
+def _about_manner(status: int, said: str) -> bool:
+    """Whether a refusal may be about the way in which something was asked for."""
+    named = _MANNER.search(said.lower()) is not None
+    return status in (400, 422) or (named and (status == 404 or status >= 500))
+
+
+def _explained(body: Any) -> Iterator[str]:
+    """Every text in the body of a refusal that may explain it."""
+    if isinstance(body, dict):
+        for name, value in body.items():
+            if name not in _ASIDE:
+                yield from _explained(value)
+    elif isinstance(body, list):
+        for value in body:
+            yield from _explained(value)
+    elif isinstance(body, str):
+        yield body
+
+
 def _address(spec: Spec) -> str:
     """The setting that names the address of a model's server."""
     return "QUERY_ENGINE_BASE_URL" if spec.apart else ADDRESSES[spec.provider]
@@ -140,7 +177,14 @@ def _headers(error: BaseException) -> Mapping[str, str]:
     return next((response.headers for response in responses if response is not None), {})
 
 
+def _in_place(error: BaseException) -> bool:
+    """Whether an exception has nothing but the error that a server sent where its answer belongs."""
+    return len(error.args) == 1 and isinstance(error.args[0], dict)
+
+
 def _body(error: BaseException) -> Any:
+    if _in_place(error):
+        return {"error": error.args[0]}
     for name in ("details", "body"):
         if isinstance(value := getattr(error, name, None), dict | list):
             return value
@@ -155,7 +199,9 @@ def _message(body: Any) -> str:
     if isinstance(body, list) and body:
         body = body[0]
     if isinstance(body, dict):
-        inner = body.get("error", body)
+        inner = body.get("error") or body.get("detail") or body
+        if isinstance(inner, list):  # of FastAPI: what is wrong, and where
+            inner = "; ".join(_line(" ".join(_explained(one))) for one in inner)
         text = inner.get("message", "") if isinstance(inner, dict) else inner
         return _line(str(text or ""))
     return ""

@@ -1,0 +1,42 @@
+"""The ways to ask a server for what it may not take: JSON in a form, and the count of a stream's tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from research.models.roles import Spec
+
+
+@dataclass
+class Ways:
+    """How a server lets itself be asked; what it has refused is gone from then on."""
+
+    forms: tuple[str, ...] = ("schema", "object", "words")  # of asking for JSON, the best first
+    counted: bool = True  # streams are asked for the number of their tokens
+
+
+def bound(spec: Spec, form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What a request for JSON carries. `extra_body` goes to the server as it is: LangChain's own
+    parameter would turn a cut answer into an exception without the text and the count of tokens.
+    """
+    if form == "words":
+        return {}
+    if spec.provider == "gemini":
+        wish: dict[str, Any] = {"response_mime_type": "application/json"}
+        return {**wish, "response_json_schema": schema} if form == "schema" else wish
+    if spec.provider == "ollama":
+        return {"format": schema if form == "schema" else "json"}
+    if form == "object":
+        return {"extra_body": {"response_format": {"type": "json_object"}}}
+    named = {"name": "answer", "schema": schema, "strict": True}
+    return {"extra_body": {"response_format": {"type": "json_schema", "json_schema": named}}}
+
+
+def in_words(schema: str) -> str:
+    """The wish for JSON as a part of a prompt, with its schema as text."""
+    return (
+        "\n\nAnswer with one JSON object and nothing else. It has to fit this JSON schema:\n"
+        + schema
+    )
