@@ -18,7 +18,7 @@ from research.records import Options, Say
 from research.runs import settle
 from research.runs.local import LocalRuns
 from research.settings import Settings
-from tests.benchmarks.figures import Figure, percentile
+from tests.benchmarks.figures import Figure, at_once, percentile
 from tests.fakes import Outcome, ScriptedSource, Staged
 from tests.servers.postgres import Cluster, lacking
 
@@ -84,6 +84,7 @@ def figures() -> Iterator[Figure]:
 
 def _figures(place: str, settings: Settings) -> Iterator[Figure]:
     path = WAIT * CALLS
+    yield at_once(MANY, settings)
     source = ScriptedSource("web", Outcome(waits=WAIT))
     runs = LocalRuns(settings, Slow(follow_ups=lambda round_: ("d", "e", "f")), {"web": source})
     try:

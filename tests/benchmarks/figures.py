@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from research.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +45,40 @@ def processor(pid: int) -> float:
     """Milliseconds of processor time that a process has had, its own and the system's."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+class Unreachable(ValueError):
+    """A limit that is in force keeps a benchmark from what it measures."""
+
+
+def at_once(runs: int, settings: Settings, *, calls: int = 0) -> Figure:
+    """So many runs, and in its note the limits that hold them.
+
+    `calls` is how many calls of models they have under way together.
+
+    Raises:
+        Unreachable: a limit would make some of them wait for others.
+    """
+    shown = dict(settings.shown())
+    wanted = {
+        "SIGHTLINE_MAX_RUNS": runs,
+        "SIGHTLINE_MAX_RUNS_EACH": runs,
+        "SIGHTLINE_MODEL_CONCURRENCY": calls,
+        "SIGHTLINE_REQUESTS_PER_MINUTE": calls,
+    }
+    for name, number in wanted.items():
+        limit = int(shown[name])
+        if 0 < limit < number:
+            raise Unreachable(
+                f"{name} is {limit} and {number} are to go on at once: they would take"
+                f" {math.ceil(number / limit)} turns, and no target could be reached"
+            )
+    limits = ", ".join(f"{name} {shown[name] if shown[name] != '0' else 'off'}" for name in wanted)
+    return Figure("runs at once", runs, note=limits)
+
+
+def machine() -> str:
+    """The machine and what else it does: cores, Python, load average of the last minute."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    load = os.getloadavg()[0]
+    return f"{cores} cores, Python {platform.python_version()}, load average {load:.1f}"

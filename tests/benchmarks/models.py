@@ -17,10 +17,11 @@ from pathlib import Path
 
 from research.runs import Desk, settle
 from research.settings import load
-from tests.benchmarks.figures import Figure, percentile
+from tests.benchmarks.figures import Figure, at_once, percentile
 
 WAIT = 0.3
 CALLS = 5  # one after the other
+SEARCHES = 3  # side by side
 MANY = 50
 ONCE = 5  # single runs, of which the median counts
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -31,8 +32,10 @@ def _server() -> Iterator[str]:
     command = [sys.executable, "-m", "tests.servers", "gemini", "--latency", str(WAIT)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        yield server.stdout.readline().strip()
-        server.terminate()
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()
 
 
 def _measured(desk: Desk, number: int) -> tuple[list[float], float]:
@@ -57,8 +60,13 @@ def _memory() -> float:
 def figures() -> Iterator[Figure]:
     path = WAIT * CALLS
     with tempfile.TemporaryDirectory() as folder, _server() as url:
-        env = {"GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": url}
-        desk = Desk(load(env, data_dir=Path(folder)))
+        env = {
+            "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": url,
+            "SIGHTLINE_MAX_RUNS_EACH": "0",
+        }  # fmt: skip
+        settings = load(env, data_dir=Path(folder))
+        yield at_once(MANY, settings, calls=MANY * SEARCHES)
+        desk = Desk(settings)
         try:
             _measured(desk, 1)
             settle()  # as the app does

@@ -20,7 +20,7 @@ from pathlib import Path
 from research.records import Report
 from research.runs import Desk, settle
 from research.settings import load
-from tests.benchmarks.figures import Figure, percentile
+from tests.benchmarks.figures import Figure, at_once, percentile
 from tests.servers.gemini import FakeGemini
 from tests.servers.news import FakeTavilyNews, rows_about
 
@@ -39,8 +39,10 @@ def _servers() -> Iterator[tuple[str, str]]:
     command = [sys.executable, "-m", "tests.benchmarks.reports"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout is not None
-        yield serving.stdout.readline().strip(), serving.stdout.readline().strip()
-        serving.terminate()
+        try:
+            yield serving.stdout.readline().strip(), serving.stdout.readline().strip()
+        finally:
+            serving.terminate()
 
 
 def serve() -> None:
@@ -84,7 +86,9 @@ def figures() -> Iterator[Figure]:
             "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": gemini,
             "TAVILY_API_KEY": "tvly-benchmark", "TAVILY_BASE_URL": tavily,
         }  # fmt: skip
-        desk = Desk(load(env, data_dir=Path(folder)))
+        settings = load(env, data_dir=Path(folder))
+        yield at_once(MANY, settings, calls=MANY * SECTIONS)
+        desk = Desk(settings)
         try:
             _measured(desk, 1)
             settle()  # as the app does

@@ -14,7 +14,7 @@ from pathlib import Path
 from research.records import Options, Run
 from research.runs.local import LocalRuns
 from research.settings import Settings
-from tests.benchmarks.figures import Figure, percentile
+from tests.benchmarks.figures import Figure, at_once, percentile
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource
 
 WAIT = 0.3
@@ -46,9 +46,11 @@ def _ended(runs: LocalRuns, run_id: str) -> Run:
 def figures() -> Iterator[Figure]:
     path = WAIT * ROUNDS
     with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data_dir=Path(folder), runs_each=0)
+        yield at_once(MANY, settings)
         source = ScriptedSource("web", Outcome(waits=WAIT))
         reasoner = ScriptedReasoner(follow_ups=lambda round_: ("d", "e", "f"))
-        runs = LocalRuns(Settings(data_dir=Path(folder)), reasoner, {"web": source})
+        runs = LocalRuns(settings, reasoner, {"web": source})
         try:
             _measured(runs, 1)
             single = [_measured(runs, 1) for _ in range(ONCE)]

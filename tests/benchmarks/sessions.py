@@ -25,7 +25,7 @@ from pages.parts.pace import COOKIE
 from research.records import Options
 from research.runs.local import LocalRuns
 from research.settings import Settings
-from tests.benchmarks.figures import Figure, percentile, processor
+from tests.benchmarks.figures import Figure, at_once, percentile, processor
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.pages.serving import Server
 
@@ -104,9 +104,11 @@ class Session:
 
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(Path(folder) / "data").start()
+        settings = Settings(data_dir=Path(folder) / "data")
+        yield at_once(MANY, settings)
+        server = Server(settings.data_dir).start()
         source = ScriptedSource("library", HANGS)
-        runs = LocalRuns(Settings(data_dir=server.folder), ScriptedReasoner(), {"library": source})
+        runs = LocalRuns(settings, ScriptedReasoner(), {"library": source})
         try:
             ids = [
                 runs.start(f"question {n}", options=Options(sources=("library",))).id
