@@ -37,7 +37,7 @@ def _words() -> dict[str, list[re.Pattern[str]]]:
     for line in text.splitlines():
         part, tab, words = line.partition("\t")
         if tab and not line.startswith("#"):
-            found[part].append(re.compile(words))
+            found[part].append(re.compile(words, re.ASCII))
     return found
 
 

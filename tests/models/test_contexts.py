@@ -156,6 +156,9 @@ OTHERS: list[tuple[int, Any]] = [
     (400, {"error": {"code": "1213", "message": "未正常接收到prompt参数。"}}),
     (400, {"error": {"code": "1301", "message": "系统检测到输入或生成内容可能包含不安全或敏感内容"}}),
     (400, {"error": {"message": "请求频率超过限制，请稍后再试"}}),
+    (400, {"error": {"message": "对话次数超过上限"}}),
+    (400, {"error": {"message": "输入参数 temperature 大于 2"}}),
+    (400, {"error": {"message": "The conversation limit of your plan is reached"}}),
     (403, {"error": {"message": "maximum context length exceeded"}}),
     (429, {"error": {"message": "Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, "
                      "Used 29000, Requested 2500. Please try again in 3s."}}),

@@ -95,6 +95,22 @@ LENGTHS: dict[str, tuple[int, Any]] = {
     "xunfei": (400, {"error": {"code": "10907", "message": "token 数量超过上限"}}),
     "qianfan": (400, {"error": {"code": "336007", "message": "输入内容过长，最大长度为{limit}"}}),
     "hunyuan": (400, {"error": {"message": "输入长度 {asked} 超出模型最大上下文长度 {limit}"}}),
+    "github": (413, {"error": {
+        "code": "tokens_limit_reached",
+        "message": "Request body too large for gpt-4o model. Max size: {limit} tokens."}}),
+    "cohere": (400, {
+        "message": "too many tokens: total number of tokens in the prompt cannot exceed {limit} - received "
+        "{asked}. Try using a shorter prompt."}),
+    "llama-cpp-python": (500, {"error": {
+        "code": None, "type": "internal_server_error",
+        "message": "Requested tokens ({asked}) exceed context window of {limit}"}}),
+    "chinese relay": (400, _openai("当前输入长度 {asked} tokens，大于模型支持的 {limit}")),
+    "chinese relay short": (400, _openai("请求内容过长，请精简后重试")),
+    "chinese dialogue": (400, {"message": "对话历史的tokens数 {asked} 高于 {limit}"}),
+    "conversation": (400, {"detail": "This conversation is too long for the model."}),
+    "sequence": (400, {"detail": "Sequence of {asked} tokens does not fit into {limit}"}),
+    "fewer": (422, {"detail": "The total number of tokens, {asked}, must be fewer than {limit}"}),
+    "size": (400, {"error": "requested {asked} tokens but context size is {limit}"}),
     "ollama": (400, {"error": "the input length exceeds the context length"}),
     "ollama cloud": (400, {"error": "prompt too long; exceeded max context length by 5000 tokens"}),
     "gemini": (400, {"error": {
