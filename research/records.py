@@ -55,7 +55,9 @@ StepKind = Literal[
 Hint = Literal[
     "",
     "key",  # the key is wrong or missing
-    "billing",  # grounding needs a billed key
+    "billing",  # the key has no billing, and this needs it
+    "minute",  # too many requests in a short time; more are possible soon
+    "day",  # the quota of the day is used up
     "location",  # the service refuses this region
     "model",  # the model is not there (any more)
     "context",  # the input is too long for the model

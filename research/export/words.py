@@ -334,6 +334,8 @@ WORDS: dict[str, tuple[str, str]] = {
     # what could help
     "hint.key": ("密钥有误或缺失", "the key is wrong or missing"),
     "hint.billing": ("此功能需要已开通付费的密钥", "this needs a key with billing"),
+    "hint.minute": ("短时间内请求过多", "too many requests in a short time"),
+    "hint.day": ("当天的额度已用完", "the day's quota is used up"),
     "hint.location": ("该服务不支持当前地区", "the service refuses this region"),
     "hint.model": ("没有这个模型", "there is no such model"),
     "hint.context": ("输入超出模型的上下文长度", "the input is longer than the model can take"),

@@ -427,8 +427,9 @@ async def repeated(
         Trouble: the last attempt's, or one whose wait would be too long.
     """
     settings, rest = clients.settings, clients.rest(spec, search=stage == "search")
-    if rest.left:
-        raise Trouble("quota", f"{spec}: quota used up (possible again in {ceil(rest.left)} s)")
+    if (left := rest.left) > 0:
+        message = f"{spec}: quota used up (possible again in {ceil(left)} s)"
+        raise Trouble("quota", message, hint=rest.hint, after=left)
 
     def queued(waits: bool) -> None:
         say("queued", stage=stage, what=str(spec), over=not waits)
@@ -444,10 +445,10 @@ async def repeated(
             over = found.after is not None and found.after > settings.retry_wait
             last = over or attempt == attempts or not found.again
             if last and found.after is not None and found.reason == "quota":
-                rest.begin(found.after)
+                rest.begin(found.after, found.hint)
             if over:
                 message = f"{found.message} (possible again in {wait:g} s)"
-                raise Trouble(found.reason, message, hint=found.hint) from found
+                raise Trouble(found.reason, message, hint=found.hint, after=wait) from found
             if last:
                 raise
             say("waiting", stage=stage, seconds=wait, reason=found.reason, what=str(spec))

@@ -8,16 +8,19 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from research.deadlines import uncounted
+from research.records import Hint
 
 
 class Rest:
-    """When a model may be asked again: a quota that is used up is not asked for in vain."""
+    """When a model may be asked again, and what could help: a quota that is used up is not asked for
+    in vain."""
 
     def __init__(self) -> None:
         self._until = 0.0
+        self.hint: Hint = ""
 
-    def begin(self, seconds: float) -> None:
-        self._until = asyncio.get_running_loop().time() + seconds
+    def begin(self, seconds: float, hint: Hint = "") -> None:
+        self._until, self.hint = asyncio.get_running_loop().time() + seconds, hint
 
     @property
     def left(self) -> float:

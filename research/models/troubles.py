@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from research.models.overflow import Overflow, overflow
+from research.models.quotas import Spent, spent
 from research.models.roles import ADDRESSES, KEYS, Spec, gone
-from research.trouble import REDIRECTS, Trouble, of_status, retry_after
+from research.trouble import REDIRECTS, Trouble, of_status
 
 # Names of classes rather than the classes: which transport a client uses depends on what is
 # installed (httpx, its successor, aiohttp), and each has errors of its own.
@@ -136,14 +137,14 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
             f"another model" + (f". {known}" if known else ""),
             hint="model",
         )
-    after = _delay(body) if status == 429 else None
-    found = of_status(status, message, headers)
+    quota = spent(body) if status == 429 else Spent()
+    found = of_status(status, quota.line or message, headers)
     return Trouble(
         found.reason,
         f"{spec}: {found.message}",
-        hint=found.hint,
-        again=found.again,
-        after=found.after if after is None else after,
+        hint=quota.hint or found.hint,
+        again=found.again and quota.hint not in ("billing", "day"),
+        after=found.after if quota.after is None else quota.after,
     )
 
 
@@ -210,15 +211,3 @@ def _message(body: Any) -> str:
 def _line(text: str) -> str:
     line = text.strip().split("\n")[0]
     return "" if line.startswith("<") or "<html" in line.lower() else line
-
-
-def _delay(body: Any) -> float | None:
-    """The seconds of google.rpc.RetryInfo in an error's details, e.g. "7s" or "0.5s"."""
-    if isinstance(body, list) and body:
-        body = body[0]
-    inner = body.get("error") if isinstance(body, dict) else None
-    details = inner.get("details") if isinstance(inner, dict) else None
-    for detail in details if isinstance(details, list) else ():
-        if isinstance(detail, dict) and str(detail.get("@type", "")).endswith("RetryInfo"):
-            return retry_after(str(detail.get("retryDelay", "")).removesuffix("s"))
-    return None

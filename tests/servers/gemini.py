@@ -26,12 +26,25 @@ def _info(reason: str) -> dict[str, Any]:
     return {"@type": _TYPE + "ErrorInfo", "reason": reason, "domain": "googleapis.com"}
 
 
-def _quota(seconds: str) -> list[dict[str, Any]]:
+# Quotas that may be used up: of what they are, and their limit.
+_QUOTAS = {"429": ("PerMinute", 20), "429day": ("PerDay", 500), "429free": ("PerDay", 0)}
+_METRIC = "generativelanguage.googleapis.com/generate_content_free_tier_requests"
+_EXCEEDED = (
+    "You exceeded your current quota, please check your plan and billing details. For more "
+    "information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits. To "
+    "monitor your current usage, head to: https://ai.dev/rate-limit. \n* Quota exceeded for metric: "
+    + _METRIC
+    + ", limit: {limit}, model: {model}\nPlease retry in {arg}s."
+)
+
+
+def _quota(period: str, limit: int, seconds: str) -> list[dict[str, Any]]:
     violation = {
-        "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
-        "quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
-        "quotaValue": "20",
+        "quotaMetric": _METRIC,
+        "quotaId": f"GenerateRequests{period}PerProjectPerModel-FreeTier",
+        "quotaDimensions": {"location": "global"},
     }
+    violation |= {"quotaValue": str(limit)} if limit else {}
     return [
         {"@type": _TYPE + "Help", "links": [{"url": "https://ai.google.dev/gemini-api/docs/rate-limits"}]},
         {"@type": _TYPE + "QuotaFailure", "violations": [violation]},
@@ -71,7 +84,7 @@ _ERRORS: dict[str, tuple[int, str, str, list[dict[str, Any]]]] = {
         "generateContent.",
         [],
     ),
-    "429": (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota. Please retry in {arg}s.", []),
+    **dict.fromkeys(_QUOTAS, (429, "RESOURCE_EXHAUSTED", _EXCEEDED, [])),
     "429bare": (429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota).", []),
     "500": (500, "INTERNAL", "An internal error has occurred.", []),
     "503": (503, "UNAVAILABLE", "The model is overloaded. Please try again later.", []),
@@ -373,10 +386,11 @@ def _problem(contents: Sequence[Mapping[str, Any]], rounds: Sequence[Round]) -> 
 
 def _error(name: str, arg: str, model: str, key: str) -> dict[str, Any]:
     code, status, message, details = _ERRORS[name]
-    seconds = arg or "1"
-    if name == "429":
-        details = _quota(seconds)
-    message = message.format(model=model, key=key, arg=seconds)
+    seconds, limit = arg or "1", 0
+    if name in _QUOTAS:
+        period, limit = _QUOTAS[name]
+        details = _quota(period, limit, seconds)
+    message = message.format(model=model, key=key, arg=seconds, limit=limit)
     return {"error": {"code": code, "message": message, "status": status, "details": details}}
 
 

@@ -136,8 +136,17 @@ WORDS: dict[str, tuple[str, str]] = {
     # hint
     "hint.key": ("请检查密钥", "check the key"),
     "hint.billing": (
-        "用 Gemini 搜索需要已开通付费的密钥，免费密钥没有此功能",
-        "searching with Gemini needs a key with billing; a free key has no search",
+        "需要已开通付费的密钥：免费密钥不能用 Gemini 搜索，也不能用某些模型",
+        "this needs a key with billing; a free key cannot search with Gemini or use every model",
+    ),
+    "hint.minute": (
+        "短时间内请求过多，请稍后再试，或用 SIGHTLINE_REQUESTS_PER_MINUTE 限制请求频率",
+        "too many requests in a short time; try again soon, or limit them with "
+        "SIGHTLINE_REQUESTS_PER_MINUTE",
+    ),
+    "hint.day": (
+        "当天的额度已用完，请明天再试，或在设置中换一个模型",
+        "the day's quota is used up; try again tomorrow, or choose another model in the settings",
     ),
     "hint.location": (
         "该服务不支持当前地区，可用 GOOGLE_GEMINI_BASE_URL 另设地址",

@@ -62,7 +62,8 @@ class GeminiSearch:
                 lambda: self._ask(query, say), self.spec, self._clients, "search", say
             )
         except Trouble as found:
-            if found.reason == "quota":  # a key without billing has no grounding at all
+            # A key without billing has no grounding at all, and is told neither a quota nor a delay.
+            if found.reason == "quota" and not found.hint and found.after is None:
                 raise Trouble("quota", found.message, hint="billing") from found
             raise
         return self._found(query, *response)

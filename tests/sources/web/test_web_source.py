@@ -53,7 +53,9 @@ ROWS = [
     for n in (1, 2, 3)
 ]  # fmt: skip
 REASONS = {
-    "429:40": ("quota", "billing"),
+    "429:40": ("quota", "minute"),
+    "429day:40": ("quota", "day"),
+    "429free:40": ("quota", "billing"),
     "429bare": ("quota", "billing"),
     "400key": ("refused", "key"),
     "400location": ("refused", "location"),
@@ -252,7 +254,7 @@ async def test_if_all_fail_the_reason_is_the_first_ones_and_each_is_named(
         last = SearXNG(nowhere(), clock=lambda: NOW)
         finding = await web.source(web.google, second, last).search(TASK, silent)
         await last.close()
-    assert (finding.reason, finding.hint, finding.provider) == ("quota", "billing", "gemini")
+    assert (finding.reason, finding.hint, finding.provider) == ("quota", "minute", "gemini")
     assert finding.message.startswith("gemini")
     assert (finding.evidence, finding.task) == ((), TASK)
     assert told(finding) == [("tavily", "refused"), ("searxng", "unreachable")]
@@ -577,12 +579,12 @@ def test_the_report_says_who_took_over_and_from_whom(
     assert answer is not None and len(answer.sources) == 3
     assert {finding.provider for finding in report.findings} == {"tavily"}
     assert [(f.source, f.reason, f.hint) for f in answer.answer.failures] == [
-        ("gemini", "quota", "billing")
+        ("gemini", "quota", "minute")
     ] * 2
     text = report_markdown(report, answer)
     assert "Tavily" in text and "Gemini" in text
     assert all(line in text for line in ("“雷峰塔的门票多少钱 历史”", "“雷峰塔的门票多少钱 现状”"))
-    assert '"hint": "billing"' in report_json(report, answer)
+    assert '"hint": "minute"' in report_json(report, answer)
 
 
 def test_suggestions_reach_the_answer_once_each(tmp_path: Path, gemini: FakeGemini) -> None:

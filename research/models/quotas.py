@@ -1,0 +1,83 @@
+"""What Gemini says of a quota that is used up: which one it is, and when it may be asked again.
+
+Source: https://ai.google.dev/gemini-api/docs/rate-limits and the messages of google.rpc in its errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from research.records import Hint
+from research.trouble import retry_after
+
+_ZERO = re.compile(r"limit: 0(?![\d.,]*\d)")
+
+
+class Spent(NamedTuple):
+    """What could help, the line that names the quota and its limit, and the seconds until it may be
+    asked again; None if they are not known, or are those of another quota."""
+
+    hint: Hint = ""
+    line: str = ""
+    after: float | None = None
+
+
+def spent(body: Any) -> Spent:
+    """What the body of a 429 says. The delay that comes with a quota of the day is of no use, and a
+    limit of nothing is that of a key without billing."""
+    error = _error(body)
+    details = [item for item in _list(error.get("details")) if isinstance(item, dict)]
+    violations = [violation for detail in details for violation in _violations(detail)]
+    message = str(error.get("message") or "")
+    line = "; ".join(dict.fromkeys(_lines(message))) or "; ".join(map(_named, violations))
+    if _ZERO.search(message) or any(str(v.get("quotaValue")) == "0" for v in violations):
+        return Spent("billing", line)
+    names = " ".join(f"{v.get('quotaId')} {v.get('quotaMetric')}" for v in violations)
+    said = re.sub("[^a-z]", "", (names or message).lower())
+    if "perday" in said:
+        return Spent("day", line)
+    delays = (str(item.get("retryDelay")) for item in details if "retryDelay" in item)
+    after = retry_after(next(delays, "").removesuffix("s"))
+    return Spent("minute" if "perminute" in said or "persecond" in said else "", line, after)
+
+
+def _violations(detail: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The quotas that a QuotaFailure names, or the one of an ErrorInfo, in the words of the former."""
+    yield from (item for item in _list(detail.get("violations")) if isinstance(item, dict))
+    known = detail.get("metadata")
+    if isinstance(known, dict) and "quota_limit" in known:
+        yield {
+            "quotaId": known["quota_limit"],
+            "quotaMetric": known.get("quota_metric"),
+            "quotaValue": known.get("quota_limit_value"),
+        }
+
+
+def _error(body: Any) -> dict[str, Any]:
+    if isinstance(body, list) and body:  # of a stream
+        body = body[0]
+    inner = body.get("error") if isinstance(body, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _lines(message: str) -> Iterator[str]:
+    """The lines of a message that name a quota."""
+    for line in message.splitlines():
+        if "metric" in line and "limit" in line:
+            yield line.strip("* \t")
+
+
+def _named(violation: dict[str, Any]) -> str:
+    """A quota by its own names, where the message has no line for it."""
+    metric, name = violation.get("quotaMetric"), violation.get("quotaId")
+    value = violation.get("quotaValue")
+    limit = "" if value is None else f", limit: {value}"
+    return f"Quota exceeded for metric: {metric or name}{limit}" + (
+        f" ({name})" if metric and name else ""
+    )
