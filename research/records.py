@@ -22,6 +22,9 @@ Reason = Literal[
     "no key",  # the source needs a key that is not set
     "refused",  # the key or the request was turned down
     "redirected",  # it sends on to another address, where nothing of ours is taken
+    "too many redirects",  # it sends on and on, perhaps in a circle
+    "not found",  # nothing lies at the address
+    "too large",  # it is longer than what is read
     "quota",  # the allowance is used up
     "timeout",  # no answer within the deadline
     "unreachable",  # no connection

@@ -92,6 +92,18 @@ def of_status(status: int, message: str, headers: Mapping[str, str] | None = Non
     return Trouble("refused", text)
 
 
+def of_address(status: int, host: str, headers: Mapping[str, str] | None = None) -> Trouble:
+    """The trouble that an HTTP status other than 200 tells of with a page or a feed, of which no key
+    and no endpoint can be set right."""
+    if status < 300:
+        return Trouble("empty", f"HTTP {status}: {host}")
+    if status in (404, 410):
+        return Trouble("not found", f"HTTP {status}: {host}")
+    found = of_status(status, host, headers)
+    found.hint = ""
+    return found
+
+
 def _origin(location: str) -> str:
     """Where a redirect leads, in words: only the host, since the rest may repeat a key."""
     found = _ORIGIN.match(location.strip())

@@ -18,7 +18,7 @@ import pytest
 
 from research.__main__ import main
 from tests.fakes import until
-from tests.servers.news import FakeTavilyNews, rows
+from tests.servers.news import FakeFeeds, FakeTavilyNews, Given, item, rows, rss
 from tests.servers.openai import FakeOpenAI
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -262,3 +262,34 @@ def test_without_a_source_of_news_it_says_what_is_missing_and_looks_in_the_libra
     assert "No news can be searched" in found.stderr and "TAVILY_API_KEY" in found.stderr
     assert "NEWS_FEEDS" in found.stderr
     assert found.stdout.startswith("# 西湖\n")
+
+
+@pytest.mark.parametrize(
+    ("topic", "title", "told", "foreign"),
+    [
+        ("央行降准", "央行宣布降准0.5个百分点",
+         ("重定向，没有尽头", "该地址没有内容", "超出大小上限", "自选的 1 个订阅源"),
+         ("the key", "redirects without", "your own feeds")),
+        ("Ferry timetable", "Ferry timetable changes in spring",
+         ("redirects without end", "nothing is at that address", "larger than the limit", "1 of your own feeds"),
+         ("the key", "重定向", "订阅源")),
+    ],
+)  # fmt: skip
+def test_without_keys_feeds_that_fail_are_told_as_what_they_are_in_the_language_of_the_report(
+    env: dict[str, str], topic: str, title: str, told: tuple[str, ...], foreign: tuple[str, ...]
+) -> None:
+    keyless = {k: v for k, v in env.items() if not k.startswith(("TAVILY", "QUERY_ENGINE"))}
+    with FakeFeeds() as site:
+        site.feeds = {
+            "/rss": Given(rss(item(title, date="Wed, 18 Nov 2026 08:00:00 GMT", text=f"{title}."))),
+            "/loop": Given(status=302, headers={"Location": "/loop"}),
+            "/big": Given(b" " * 10_000_001),
+        }
+        feeds = [f"{site.base_url}/{name}" for name in ("rss", "loop", "gone", "big")]
+        found = done(keyless | {"NEWS_FEEDS": " ".join(feeds)}, "news", topic)
+    assert found.returncode == ANSWERED
+    assert [line for line in found.stdout.splitlines() if line == f"### {topic}"] == [
+        f"### {topic}"
+    ]
+    assert all(words in found.stdout for words in told), found.stdout
+    assert not any(words in found.stdout for words in foreign), found.stdout

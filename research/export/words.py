@@ -320,6 +320,15 @@ WORDS: dict[str, tuple[str, str]] = {
         "地址被重定向，未跟随",
         "the address redirects elsewhere; the redirect was not followed",
     ),
+    "reason.too many redirects": (
+        "地址反复重定向，没有尽头",
+        "the address redirects without end",
+    ),
+    "reason.not found": ("该地址没有内容", "nothing is at that address"),
+    "reason.too large": (
+        "内容超出大小上限，未读取",
+        "it is larger than the limit and was not read",
+    ),
     "reason.quota": ("额度已用完", "the allowance is used up"),
     "reason.timeout": ("超时未答复", "no answer in time"),
     "reason.unreachable": ("无法连接", "no connection"),

@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 import aiohttp
 from yarl import URL
 
-from research.trouble import Trouble, of_status
+from research.trouble import Trouble, of_address
 from research.wire.addresses import Guard
 from research.wire.bodies import Guarded, whole
 
@@ -105,18 +105,15 @@ class Courier:
                 if response.status not in _REDIRECTS or not location:
                     return await self._delivery(response)
             target = _next(target, location)
-        raise Trouble("refused", f"{target.host}: more than {self._redirects} redirects")
+        text = f"{target.host}: more than {self._redirects} redirects"
+        raise Trouble("too many redirects", text)
 
     async def _delivery(self, response: aiohttp.ClientResponse) -> Delivery:
         url = str(response.url.with_user(None))
         if response.status == 304:
             return Delivery(url, None)
         if response.status != 200:
-            if response.status < 300:
-                raise Trouble("empty", f"HTTP {response.status}: {response.url.host}")
-            found = of_status(response.status, response.url.host or "", response.headers)
-            found.hint = ""
-            raise found
+            raise of_address(response.status, response.url.host or "", response.headers)
         return Delivery(
             url,
             await whole(response, self._size, what="feed"),
@@ -184,5 +181,5 @@ def _next(current: URL, location: str) -> URL:
     except ValueError as error:
         raise Trouble("malformed", f"{current.host} redirects to no address") from error
     if current.scheme == "https" and target.scheme != "https":
-        raise Trouble("refused", f"{current.host} redirects from https to http")
+        raise Trouble("redirected", f"{current.host} redirects from https to http")
     return target

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from research.news.article import Article
+from research.news.notes import noted
 from research.news.parsing import PROVIDER, Feed, Item, listed, parsed
 from research.news.provider import News
 from research.news.tools import Request
 from research.records import Failure, Picture, Readiness, Say
-from research.text import telling
+from research.text import language, telling
 from research.trouble import Trouble
 from research.wire.plain import tidy
 
@@ -109,10 +110,14 @@ class Feeds:
             for article in articles
             if request.tool.pictures
         ]
+        notes = [noted("feeds", query, count=len(feeds))]
+        tongue = language(query)
+        if foreign := sum(language(i.article.title) != tongue for f in feeds for i in f.items):
+            notes.append(noted("another language", query, count=foreign))
         return News(
             articles=tuple(articles),
             pictures=tuple(pictures),
-            notes=(f"from {len(feeds)} of your own feeds, which hold the latest only",),
+            notes=tuple(notes),
             failures=tuple(failures),
         )
 
@@ -218,7 +223,7 @@ def _read(path: str) -> tuple[str, ...]:
         why = getattr(error, "strerror", None) or "no path"
         raise Trouble("unreachable", f"{SETTING}: {file.name} cannot be read: {why}") from error
     if len(body) > LIST_SIZE:
-        raise Trouble("refused", f"{SETTING}: {file.name} is longer than {LIST_SIZE:,} bytes")
+        raise Trouble("too large", f"{SETTING}: {file.name} is longer than {LIST_SIZE:,} bytes")
     return listed(body)
 
 

@@ -22,6 +22,7 @@ import httpx
 from research.deadlines import uncounted
 from research.news.article import HEADLINE, Article, host, web_address
 from research.news.dates import read
+from research.news.notes import noted
 from research.news.provider import BACKOFF, PATIENCE, News, again
 from research.news.tools import Request
 from research.records import Picture, Readiness, Say
@@ -38,7 +39,6 @@ QUEUE = 60.0  # seconds that a search waits for its turn at most
 LONGEST = 250  # characters of a query
 MOST = 250  # rows that one request may ask for
 SIZE = 5_000_000  # bytes of an answer
-NOTE = "GDELT tells titles and when it saw them, not when they were published"
 
 # Quotation marks, brackets, a colon or a minus sign would be operators of its query language.
 _OPERATOR = re.compile(r"[^\w\s.'%&+]|(?<!\w)['.%&+]+|_")
@@ -130,12 +130,12 @@ class GDELT:
             for article in kept
             if request.tool.pictures
         ]
-        dated = ("its days are those on which GDELT saw an article",) if request.start else ()
+        keys = ("seen", "seen days") if request.start else ("seen",)
         return News(
             articles=tuple(kept),
             pictures=tuple(pictures),
             asked="" if parameters["query"] == query else parameters["query"],
-            notes=(NOTE, *dated),
+            notes=tuple(noted(key, query) for key in keys),
         )
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from research.news.article import HEADLINE, Article, host, web_address
+from research.news.notes import noted
 from research.news.provider import BACKOFF, PATIENCE, News, again
 from research.news.tools import Request
 from research.records import Picture, Readiness, Say, Usage
@@ -53,9 +54,9 @@ class TavilyNews:
         window = request.window(now)
         found = rows(answer.get("results"))
         articles = [article.judged(window) for row in found if (article := _article(row, now))]
-        notes = [] if asked == query else [f"query shortened to {len(asked)} characters"]
+        notes = [] if asked == query else [noted("shortened", query, count=len(asked))]
         if lost := len(found) - len(articles):
-            notes.append(f"without a usable address: {lost} of {len(found)} results")
+            notes.append(noted("no address", query, count=lost, all=len(found)))
         return News(
             articles=tuple(articles),
             pictures=tuple(_pictures(answer.get("images"))),

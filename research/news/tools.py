@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from research.news.notes import noted
 from research.news.windows import Window, days
 
 BASIC = "basic_search_news"
@@ -85,29 +86,29 @@ class Choice:
     fault: str = ""
 
 
-def chosen(tool: str, start: date | None, end: date | None, today: date) -> Choice:
+def chosen(tool: str, start: date | None, end: date | None, today: date, query: str = "") -> Choice:
     """The request that is meant by a tool's name and two days; "" is the basic tool.
 
     Days in the wrong order are swapped, and the last one is today at the latest. What makes no
-    request falls back to the basic tool, and says why.
+    request falls back to the basic tool, and says why. Notes are in the language of the query.
     """
     name = tool.strip()
     found = TOOLS.get(name or BASIC)
     if found is None:
         return _basic(f"there is no tool {name[:60]!r}")
     if not found.dated:
-        idle = f"{found.name} takes no dates; those given were not used"
+        idle = noted("no dates", query, tool=found.name)
         return Choice(Request(found), (idle,) if start or end else ())
     if start is None or end is None:
         return _basic(f"{found.name} needs a first and a last day")
     notes: list[str] = []
     if start > end:
         start, end = end, start
-        notes.append(f"the days were in the wrong order: {start} to {end} was searched")
+        notes.append(noted("swapped", query, start=start, end=end))
     if start > today:
         return _basic(f"{found.name} was to search from {start}, which is still to come")
     if end > today:
-        notes.append(f"{end} is still to come: it was searched to {today}")
+        notes.append(noted("to come", query, end=end, today=today))
         end = today
     return Choice(Request(found, start, end), tuple(notes))
 

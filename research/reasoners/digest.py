@@ -286,7 +286,10 @@ class Digest:
             task = finding.task.model_copy(update={"part": part})
             found.append(finding.model_copy(update={"task": task}))
         draft = await self.write(question, own, found, (), options, say)
-        return section.model_copy(update={"spans": draft.spans, "author": draft.author})
+        spans = draft.spans
+        if len(own.parts) == 1:  # the section's own heading tells it
+            spans = tuple(span for span in spans if span.kind != "heading")
+        return section.model_copy(update={"spans": spans, "author": draft.author})
 
     async def reconsider(
         self,

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from research.deadlines import counted
 from research.evidence.registry import Registry, evidence_id
 from research.news.article import Article
+from research.news.notes import joined, noted
 from research.news.provider import News, Provider
 from research.news.tools import Choice, chosen
 from research.records import (
@@ -70,7 +71,7 @@ class NewsSource:
         live = self.providers
         if not live:
             raise Trouble("no key", f"news needs one of {self.ready().detail}", hint="key")
-        choice = chosen(task.tool, task.start, task.end, started.date())
+        choice = chosen(task.tool, task.start, task.end, started.date(), task.query)
         with counted(self._deadline * PUNCTUAL) as clock:
             answered, failures = await first(
                 live, task.query, lambda p: p.search(task.query, choice.request, say), clock
@@ -103,14 +104,14 @@ class NewsSource:
         undated = tuple(item.id for item in evidence if item.published is None)
         notes = [*choice.notes, *news.notes]
         if outside:
-            notes.append(f"outside the days asked for: {len(outside)} of {len(evidence)}")
+            notes.append(noted("outside", task.query, count=len(outside), all=len(evidence)))
         if undated:
-            notes.append(f"without a date: {len(undated)} of {len(evidence)}")
+            notes.append(noted("undated", task.query, count=len(undated), all=len(evidence)))
         return Finding(
             task=task,
             evidence=evidence,
             reason=None if evidence else "empty",
-            message="; ".join(notes),
+            message=joined(notes, task.query),
             started=started,
             provider=provider.name,
             asked=(news.asked,) if news.asked else (),

@@ -77,7 +77,7 @@ async def whole(
     packed = response.headers.get("Content-Encoding", "identity").strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip"):
         raise Trouble("malformed", f"{response.url.host} sent the {what} packed as {packed[:40]}")
-    too_long = Trouble("refused", f"the {what} is longer than {size:,} bytes")
+    too_long = Trouble("too large", f"the {what} is longer than {size:,} bytes")
     if not cut and (response.content_length or 0) > size:
         raise too_long
     unpack = _Unpacker() if packed.endswith("gzip") else None

@@ -339,6 +339,19 @@ async def test_a_list_that_cannot_be_read_is_named(read, tmp_path, content):
     assert str(tmp_path) not in trouble.message
 
 
+async def test_notes_are_in_the_language_of_the_query_and_tell_of_pieces_in_another(site, read):
+    other = item("Cloud seeding begins", "https://news.example/en", date=ago(hours=1))
+    site.feeds["/rss"] = Given(rss(CUT, other))
+    assert (await look(read("/rss"), "央行 降准")).notes == (
+        "来自自选的 1 个订阅源，其中只有最近的报道",
+        "订阅源中还有 1 篇英文报道，中文检索词一般匹配不到，可改用英文再查",
+    )
+    assert (await look(read("/rss"), "cloud seeding")).notes == (
+        "from 1 of your own feeds, which hold the latest only",
+        "your feeds also hold pieces in Chinese (1), which English words hardly match: ask in Chinese as well",
+    )
+
+
 # Fetching
 
 
@@ -346,13 +359,13 @@ async def test_a_feed_that_fails_costs_only_itself_and_is_named(site, read):
     site.feeds |= {"/good": Given(rss(CUT)), "/gone": Given(status=404), "/html": Given(b"<p>x")}
     news = await look(read("/gone", "/good", nowhere(), "/html"))
     assert len(news.articles) == 1
-    assert sorted(f.reason for f in news.failures) == ["malformed", "refused", "unreachable"]
+    assert sorted(f.reason for f in news.failures) == ["malformed", "not found", "unreachable"]
     assert f"127.0.0.1:{site.port}/gone" in {f.query for f in news.failures}
 
 
 @pytest.mark.parametrize(
     ("status", "reason"),
-    [(401, "refused"), (403, "refused"), (404, "refused"), (410, "refused"), (429, "quota"),
+    [(401, "refused"), (403, "refused"), (404, "not found"), (410, "not found"), (429, "quota"),
      (500, "unavailable"), (204, "empty"), (304, "malformed")],
 )  # fmt: skip
 async def test_a_status_is_a_reason(site, read, status, reason):
@@ -369,10 +382,10 @@ async def test_a_slow_feed_is_late_and_the_others_are_there(site, read):
     assert [f.reason for f in news.failures] == ["timeout", "timeout"]
 
 
-async def test_a_feed_that_is_too_long_is_refused(site, read):
+async def test_a_feed_that_is_too_long_is_told_as_one(site, read):
     site.feeds["/huge"] = Given(b"<rss>" + b" " * 200_000)
     trouble = await failure(read("/huge", courier={"size": 100_000}))
-    assert trouble.reason == "refused"
+    assert trouble.reason == "too large"
     assert "longer than 100,000 bytes" in trouble.message
 
 
@@ -448,9 +461,11 @@ async def test_who_was_led_away_does_not_come_back_as_the_operator(site, read):
         assert (site.paths, other.paths) == (["/x"], ["/hop"])
 
 
-async def test_a_redirect_that_does_not_end_is_refused(site, read):
+async def test_a_redirect_that_does_not_end_is_told_as_one(site, read):
     site.feeds["/x"] = Given(status=302, headers={"Location": "/x"})
-    assert "more than 5 redirects" in (await failure(read("/x"))).message
+    trouble = await failure(read("/x"))
+    assert trouble.reason == "too many redirects"
+    assert "more than 5 redirects" in trouble.message
 
 
 async def test_a_password_goes_to_its_own_host_and_into_no_message(site, read):
@@ -505,7 +520,7 @@ async def test_each_tool_is_a_filter_of_the_items(site, read, tool, found):
     site.feeds["/rss"] = Given(rss(*spread()))
     news = await look(read("/rss"), "央行降准", REQUESTS[tool])
     assert names(news) == found
-    assert "your own feeds" in news.notes[0]
+    assert "自选的 1 个订阅源" in news.notes[0]
 
 
 async def test_pictures_come_from_media_and_enclosures_with_their_page(site, read):

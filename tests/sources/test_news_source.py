@@ -92,7 +92,7 @@ async def test_an_unknown_date_stays_unknown_and_is_counted(news, tavily):
     finding = await news("tavily").search(task(), silent)
     assert [item.published for item in finding.evidence][:2] == [None, None]
     assert finding.undated == tuple(item.id for item in finding.evidence[:2])
-    assert finding.message == "without a date: 2 of 7"
+    assert finding.message == "7 篇中有 2 篇日期不明"
 
 
 async def test_a_date_after_its_retrieval_is_unknown_and_a_relative_one_counts_from_it(
@@ -112,7 +112,7 @@ async def test_what_lies_outside_the_days_asked_for_is_evidence_and_marked(news,
     finding = await news("tavily").search(task(tool="search_news_last_24_hours"), silent)
     assert len(finding.evidence) == 10
     assert finding.outside == tuple(item.id for item in finding.evidence[5:])
-    assert finding.message == "outside the days asked for: 5 of 10"
+    assert finding.message == "10 篇中有 5 篇不在所限日期之内"
 
 
 async def test_of_an_article_without_text_its_headline_can_be_cited(news):
@@ -166,7 +166,7 @@ async def test_the_next_provider_takes_over_and_the_failure_is_named(news, tavil
     assert (finding.provider, finding.reason) == ("feeds", None)
     assert [(f.source, f.reason) for f in finding.failures] == [("tavily", "quota")]
     assert "the plan's limit" in finding.failures[0].message
-    assert "your own feeds" in finding.message
+    assert "自选的 1 个订阅源" in finding.message
 
 
 async def test_the_last_provider_is_asked_when_all_before_it_fail(news, tavily, site, gdelt):
@@ -272,8 +272,8 @@ async def test_what_was_put_right_is_said(news):
     way = BY_DATE | {"start": date(2026, 12, 20), "end": date(2026, 11, 20)}
     finding = await news("tavily").search(task(**way), silent)
     assert finding.failures == ()
-    assert "in the wrong order" in finding.message
-    assert "2026-12-20 is still to come: it was searched to 2026-11-21" in finding.message
+    assert "起止日期颠倒" in finding.message
+    assert "2026-12-20 尚未到来，已检索至 2026-11-21；" in finding.message
 
 
 # What went wrong in a comparable engine
@@ -347,7 +347,7 @@ async def test_a_long_query_is_shortened_for_the_wire_and_kept_in_the_record(new
     assert finding.reason is None
     assert len(tavily.bodies[0]["query"]) <= 400
     assert (finding.task.query, finding.asked) == (query, (tavily.bodies[0]["query"],))
-    assert "query shortened" in finding.message
+    assert "检索词已截短" in finding.message
 
 
 async def test_what_strangers_write_stays_text(news, tavily):
@@ -359,4 +359,4 @@ async def test_what_strangers_write_stays_text(news, tavily):
     (item_,) = finding.evidence
     assert item_.title == "<script>alert(1)</script>"
     assert len(item_.passages[0].text) == 4_000
-    assert "without a usable address: 1 of 2" in finding.message
+    assert "2 条结果中有 1 条没有可用的网址" in finding.message

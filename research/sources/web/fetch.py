@@ -25,7 +25,7 @@ from yarl import URL
 
 from research.sources.web.reader import Page, passages, read
 from research.sources.web.results import AHEAD
-from research.trouble import Trouble, of_status
+from research.trouble import Trouble, of_address
 from research.urls import url_identity, wraps
 from research.wire.addresses import PORTS, Guard, Resolve, system_addresses
 from research.wire.bodies import Guarded, whole
@@ -192,7 +192,8 @@ class Fetcher:
             if not answer.location:
                 return target, answer
             target = self._next(target, answer.location)
-        raise Trouble("refused", f"{target.host}: more than {self._redirects} redirects")
+        text = f"{target.host}: more than {self._redirects} redirects"
+        raise Trouble("too many redirects", text)
 
     def _next(self, current: URL, location: str) -> URL:
         """Where a redirect leads, if it may be followed."""
@@ -205,7 +206,7 @@ class Fetcher:
             text = f"{current.host} redirects where nothing is read: {error.message}"
             raise Trouble(error.reason, text) from error
         if current.scheme == "https" and target.scheme != "https":
-            raise Trouble("refused", f"{current.host} redirects from https to http")
+            raise Trouble("redirected", f"{current.host} redirects from https to http")
         return target
 
     async def _visit(self, target: URL) -> _Answer:
@@ -363,8 +364,4 @@ def _turned_down(response: aiohttp.ClientResponse) -> Trouble:
     host = response.url.host or ""
     if response.status in _BARRED:
         return Trouble("blocked", f"HTTP {response.status}: {host}")
-    if response.status < 300:
-        return Trouble("empty", f"HTTP {response.status}: {host}")
-    found = of_status(response.status, host, response.headers)
-    found.hint = ""
-    return found
+    return of_address(response.status, host, response.headers)

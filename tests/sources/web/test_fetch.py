@@ -348,7 +348,7 @@ async def test_a_page_that_announces_too_much_is_not_begun(site):
     async with fetching(site) as fetcher:
         trouble = await failure(fetcher, at(site, "/a"))
     assert (trouble.reason, trouble.message) == (
-        "refused",
+        "too large",
         "the page is longer than 5,000,000 bytes",
     )
 
@@ -430,7 +430,7 @@ async def test_redirects_without_end_are_followed_for_a_while(site):
     async with fetching(site) as fetcher:
         trouble = await failure(fetcher, at(site, "/a"))
     assert (trouble.reason, trouble.message) == (
-        "refused",
+        "too many redirects",
         "site.example: more than 5 redirects",
     )
     assert len(site.paths) == 6
@@ -477,7 +477,7 @@ async def test_a_page_without_text_is_empty(site):
 @pytest.mark.parametrize(
     ("status", "reason"),
     [
-        (401, "blocked"), (403, "blocked"), (451, "blocked"), (404, "refused"), (410, "refused"),
+        (401, "blocked"), (403, "blocked"), (451, "blocked"), (404, "not found"), (410, "not found"),
         (429, "quota"), (500, "unavailable"), (503, "unavailable"), (204, "empty"),
     ],
 )  # fmt: skip
