@@ -85,6 +85,7 @@ class Desk:
         """Raises StoreError if the data folder cannot be used."""
         self.settings, self.kit = settings, (kit := Kit(settings))
         self.pace = Pace(settings.starts_per_minute)
+        self.previews = Pace(settings.starts_per_minute)  # paid as well, but no run is started
         self.library, self.clients, self.models = kit.library, kit.clients, kit.models
         self.map, self.sources, self.usual = kit.map, kit.sources, kit.usual
         engine = _remote() if settings.runs_url else LocalRuns
@@ -392,8 +393,15 @@ def saved(run_id: str, *, owner: str = "local") -> tuple[Path | None, str]:
 def plan(
     question: str, *, options: Options | None = None, follows: str = "", owner: str = "local"
 ) -> Plan:
-    """The plan that a run of this question would begin with; nothing is searched."""
-    return _at_work(owner).plan(question, options=options, follows=follows, owner=owner)
+    """The plan that a run of this question would begin with; nothing is searched, and no run counts as
+    started.
+
+    Raises:
+        PaceError: the owner has previewed too much within a minute.
+    """
+    here = desk()
+    here.previews.start(owner)
+    return here.runs.plan(question, options=options, follows=follows, owner=owner)
 
 
 def estimate(
@@ -432,8 +440,9 @@ def approve(
     options: Options | None = None,
     owner: str = "local",
 ) -> Run | None:
-    """Goes on with a run that waits for its plan, with the plan and the limits that are given."""
-    return _at_work(owner).approve(run_id, plan=plan, options=options, owner=owner)
+    """Goes on with a run that waits for its plan, with the plan and the limits that are given. It
+    counted as started when it was."""
+    return desk().runs.approve(run_id, plan=plan, options=options, owner=owner)
 
 
 def more(run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:

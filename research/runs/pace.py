@@ -20,8 +20,8 @@ class PaceError(RuntimeError):
         self.limit = limit
         self.wait = wait
         super().__init__(
-            f"{limit} runs were started within a minute, as many as SIGHTLINE_STARTS_PER_MINUTE "
-            f"allows. Try again in {wait} seconds."
+            f"SIGHTLINE_STARTS_PER_MINUTE allows {limit} runs to be started within a minute, and as many "
+            f"plans to be previewed. Try again in {wait} seconds."
         )
 
 

@@ -69,9 +69,7 @@ def test_every_way_to_start_is_counted_and_what_is_asked_wrongly_too(
             "start": lambda: runs.start("What is known?", owner="ann"),
             "report_on": lambda: runs.report_on("The news", owner="ann"),
             "ask_database": lambda: runs.ask_database("How many?", owner="ann"),
-            "plan": lambda: runs.plan("What is known?", owner="ann"),
             "resume": lambda: runs.resume("none", owner="ann"),
-            "approve": lambda: runs.approve("none", owner="ann"),
             "more": lambda: runs.more("none", owner="ann"),
             "look_again": lambda: runs.look_again("none", owner="ann"),
         }
@@ -80,5 +78,24 @@ def test_every_way_to_start_is_counted_and_what_is_asked_wrongly_too(
                 way()
             assert runs.list(owner="ann") == [], name
         assert runs.resume("none", owner="bob") is None
+        assert runs.approve("none", owner="ann") is None  # was counted when it was started
+    finally:
+        runs.close()
+
+
+def test_previews_of_plans_are_counted_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SIGHTLINE_STARTS_PER_MINUTE", "1")
+    runs.close()
+    try:
+        plan = runs.plan("What is known?", owner="ann")
+        with pytest.raises(PaceError):
+            runs.plan("What is known?", owner="ann")
+        assert plan.tasks
+        assert runs.start("What is known?", plan=plan, owner="ann").question == "What is known?"
+        with pytest.raises(PaceError):
+            runs.start("What is known?", plan=plan, owner="ann")
     finally:
         runs.close()

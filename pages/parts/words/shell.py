@@ -109,7 +109,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "This part cannot be shown at the moment. Nothing stored was lost. Its number in the log of the server is {id}.",
     ),
     "error.pace": (
-        "一分钟内最多开始 {limit} 次研究，请在 {seconds} 秒后再试。",
-        "At most {limit} runs can be started in a minute. Try again in {seconds} s.",
+        "一分钟内最多开始 {limit} 次研究、预览 {limit} 份计划，请在 {seconds} 秒后再试。",
+        "At most {limit} runs can be started and {limit} plans previewed in a minute. Try again in {seconds} s.",
     ),
 }  # fmt: skip
