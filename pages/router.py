@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts import login, tour, trouble, words
+from pages.parts import layout, login, tour, trouble, words
 from pages.parts.safe import plain
 from pages.parts.words import lang, number, t
 from research import SettingError, StoreError, runs
@@ -87,10 +88,29 @@ def language(place: DeltaGenerator, owner: str = "", label: LabelVisibility = "v
         st.query_params["lang"] = st.session_state.lang
 
 
+def astray(pages: list[st.Page]) -> list[st.Page]:  # type: ignore[valid-type]
+    """A page for the path that was asked for, if it is that of none: it says so. Streamlit itself
+    would draw the first page there, below a dialog in English."""
+    own = str(st.get_option("server.baseUrlPath")).strip("/")
+    path = unquote(urlsplit(st.context.url or "").path).strip("/")
+    asked = path.removeprefix(own).rpartition("/")[2].strip()
+    known = {"", PAGES.joinpath("ask.py").stem, *(page.url_path for page in pages)}
+    if asked in known:
+        return []
+    return [st.Page(nowhere, title=t("nowhere.title"), url_path=asked, visibility="hidden")]
+
+
+def nowhere() -> None:
+    """What is drawn at an address without a page."""
+    layout.header(t("nowhere.title"), t("nowhere.lead"))
+    st.page_link(PAGES / "ask.py", label=t("nowhere.ask"), icon=":material/search:")
+
+
 def outside(state: login.Login, found: login.Person) -> None:
     """What those see who are not in: no menu, no runs, no page."""
     login.settle("")
-    st.navigation(menu(), position="hidden")
+    pages = menu()
+    st.navigation([*pages, *astray(pages)], position="hidden")
     card = login.card()
     foot = st.container(horizontal_alignment="center")
     language(foot, label="collapsed")
@@ -102,7 +122,7 @@ def inside(owner: str, found: login.Person | None) -> None:
     login.settle(owner)
     language(st.sidebar, owner)
     pages = menu()
-    page = st.navigation(pages)
+    page = st.navigation([*pages, *astray(pages)])
     if found:
         login.draw_sidebar(found)
     try:

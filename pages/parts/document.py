@@ -8,8 +8,12 @@ import re
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import streamlit
+import streamlit as st
+
+from pages.parts.gate import refuse
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 STYLES = ("shell/fonts.css", "shell/shell.css")
@@ -88,6 +92,14 @@ def dressed(page: bytes) -> bytes:
     return text.replace("</head>", f"{head}</head>", 1).encode("utf-8")
 
 
+def level(path: str) -> str:
+    """Where a path leads that lies in another, as no page does: the document names its files relative
+    to itself, and would find none of them. "" if it does not."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    names = [name for name in path.strip("/").removeprefix(base).split("/") if name]
+    return quote("/".join(["", *filter(None, [base, "-".join(names)])])) if len(names) > 1 else ""
+
+
 class Document:
     """Dresses the documents of pages; everything else passes untouched."""
 
@@ -115,7 +127,13 @@ class Document:
                 await send(message)
             elif message["type"] == "http.response.body":
                 body.extend(message.get("body", b""))
-                if not message.get("more_body"):
+                if message.get("more_body"):
+                    return
+                if other := level(scope["path"]):
+                    query = scope["query_string"]
+                    there = other.encode() + (b"?" + query if query else b"")
+                    await refuse(send, 307, b"", (b"location", there))
+                else:
                     await _whole(send, held[0], dressed(bytes(body)))
 
         await self.app(scope, receive, gathered)

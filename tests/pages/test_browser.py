@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from pages.parts.words import WORDS
 from tests.pages.serving import Server, lacking, settled
 
 if TYPE_CHECKING:
@@ -669,3 +670,20 @@ def fits(page: Page) -> None:
             .map((e) => e.scrollWidth - e.clientWidth)"""
     )
     assert wide == [0, 0]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("path", ["/nosuch", "/no/such", "/没有", "/no%20such"])
+def test_an_address_without_a_page_says_so_and_leads_to_ask(
+    watch: Watch, server: Server, path: str, lang: str
+) -> None:
+    chinese = lang == "zh"
+    watched = watch(server)
+    page = watched.open(f"{path}?lang={lang}")
+    assert page.get_by_role("heading").first.inner_text() == WORDS["nowhere.title"][not chinese]
+    assert page.get_by_role("dialog").count() == 0
+    assert page.locator('[data-testid="stSidebarNavLink"][aria-current="page"]').count() == 0
+    page.get_by_test_id("stMain").get_by_text(WORDS["nowhere.ask"][not chinese]).click()
+    page.locator(".st-key-question textarea").wait_for()
+    assert "such" not in page.url
+    watched.check()

@@ -6,6 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import streamlit
@@ -81,6 +82,22 @@ def test_something_is_painted_before_the_code_has_come() -> None:
     assert first.startswith(
         f'<div id="root"><div class="sl-first"><img src="{versioned("logo.svg")}"'
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "other"),
+    [
+        ("/", ""), ("/help", ""), ("/help/", ""), ("/assets/page", ""),
+        ("/no/such", "/no-such"), ("/no/such?lang=zh", "/no-such?lang=zh"), ("//evil.example/x", "/evil.example-x"), ("/没/有/", "/没-有"),
+    ],
+)  # fmt: skip
+def test_a_path_in_another_leads_to_a_page_that_can_be_drawn(
+    client: Any, path: str, other: str
+) -> None:
+    """Its files would be looked for beside it, and nothing be drawn."""
+    answered = client.get(f"http://testserver{path}", follow_redirects=False)
+    assert answered.status_code == (307 if other else 200)
+    assert unquote(answered.headers.get("location", "")) == other
 
 
 def test_a_file_that_changes_has_another_address(tmp_path: Path, monkeypatch: Any) -> None:

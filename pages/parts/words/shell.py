@@ -11,6 +11,12 @@ WORDS: dict[str, tuple[str, str]] = {
     "nav.history": ("历史", "History"),
     "nav.status": ("状态", "Status"),
     "nav.language": ("语言", "Language"),
+    "nowhere.title": ("页面不存在", "This page does not exist"),
+    "nowhere.lead": (
+        "此地址没有页面。请检查地址，或从菜单中选择。",
+        "There is nothing at this address. Check it, or choose a page from the menu.",
+    ),
+    "nowhere.ask": ("去提问", "Ask a question"),
     "nav.active": ("进行中", "Under way"),
     "nav.news": ("新闻", "News"),
     # login
