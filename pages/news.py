@@ -1,21 +1,20 @@
-"""Report on a topic in the news: what it is about, how far it goes, and the reports there are."""
+"""Report on a topic in the news: what it is about, how far it goes, and the reports there are, of
+which one is drawn here like an answer."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
 from pages.parts import asking, layout, watch
 from pages.parts.login import owner
-from pages.parts.safe import plain, web
-from pages.parts.words import address, day_form, local_time, number, t
-from research import Entry, Options, PaceError, QuestionError, Unwatchable, runs
+from pages.parts.safe import plain
+from pages.parts.words import local_time, t
+from research import Options, PaceError, QuestionError, Unwatchable, runs
 
 PAGES = Path(__file__).resolve().parent
 SHOWN = 20
-DOCUMENTS = 200
 
 
 def form() -> None:
@@ -58,8 +57,8 @@ def begin(topic: str, options: Options) -> None:
     except (QuestionError, PaceError) as error:
         asking.refuse(error)
         return
-    st.session_state.last_run = report.id
-    st.switch_page(PAGES / "ask.py", query_params=address(report.id))
+    asking.show(report)
+    st.rerun()
 
 
 def earlier() -> None:
@@ -70,7 +69,7 @@ def earlier() -> None:
     for item in found:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
-                PAGES / "ask.py", label=plain(item.question, 100), query_params={"run": item.id}
+                PAGES / "news.py", label=plain(item.question, 100), query_params={"run": item.id}
             )
             st.badge(t(f"run.{item.status}"), color=asking.COLORS.get(item.status, "orange"))
             st.caption(local_time(item.created), width="content")
@@ -88,55 +87,32 @@ def again(watch_id: str) -> None:
     except Unwatchable:
         st.error(t("watch.gone_topic"))
         return
-    st.session_state.last_run = update.id
-    st.switch_page(PAGES / "ask.py", query_params=address(update.id))
+    asking.show(update)
+    st.rerun()
 
 
 def without_news() -> None:
-    """What to add to search the news, and what reports are made of until then."""
-    st.info(t("news.add"), icon=":material/key:")
-    entries, total = runs.desk().library.dated(DOCUMENTS)
-    if not entries:
-        st.caption(t("news.no_documents"))
-        st.page_link(PAGES / "library.py", label=t("nav.library"), icon=":material/library_books:")
-        return
-    layout.section(t("news.documents", n=number(total)))
-    st.caption(t("news.documents_help"))
-    documents(entries)
+    """How to get a source of news, for as long as there is none."""
+    with st.container(border=True, key="without_news"):
+        st.markdown(f":material/key: {t('news.add')}")
+        st.page_link(PAGES / "settings.py", label=t("nav.settings"), icon=":material/tune:")
 
 
-def documents(entries: list[Entry]) -> None:
-    """Documents with their days; those that ship with the program say so."""
-    rows = [
-        {
-            "date": entry.published,
-            "title": entry.title,
-            "kind": t("news.sample") if entry.sample else t("kind.library"),
-            "link": web(entry.url) or None,
-        }
-        for entry in entries
-    ]
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        key="dated_documents",
-        alt=t("news.documents", n=number(len(rows))),
-        placeholder="",
-        height=min(35 * (len(rows) + 1) + 3, 420),
-        column_config={
-            "date": st.column_config.DateColumn(
-                t("library.col.date"), format=day_form(), width=115
-            ),
-            "title": st.column_config.TextColumn(t("library.col.title"), width="large"),
-            "kind": st.column_config.TextColumn(t("sources.kind"), width="small"),
-            "link": st.column_config.LinkColumn(t("sources.link"), display_text="↗", width=60),
-        },
-    )
+def home() -> None:
+    """What can be reported on, and the reports that there are."""
+    layout.header(t("news.title"), t("news.lead"))
+    if runs.readiness(owner=owner())["news"].state == "missing":
+        without_news()
+    form()
+    watched()
+    earlier()
 
 
-layout.header(t("news.title"), t("news.lead"))
-form()
-watched()
-earlier()
-if runs.readiness(owner=owner())["news"].state == "missing":
-    without_news()
+asking.home(asking.REPORTS)
+shown = asking.current()
+if shown is not None:
+    from pages.parts import run  # heavier than all else here, and not needed to ask
+
+    run.draw(shown)
+else:
+    home()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from pages.parts import errors
 from pages.parts.login import owner
-from pages.parts.words import number, t
+from pages.parts.words import address, number, t
 from research import MAX_QUESTION, Options, PaceError, Plan, QuestionError, Run, runs
 
 COLORS = {"running": "blue", "queued": "blue", "waiting": "blue", "done": "green", "failed": "red"}
+PAGES = Path(__file__).resolve().parents[1]
+REPORTS = "last_report"  # under which the page of the news remembers a run
 
 
 def home(last: str) -> None:
@@ -32,8 +36,21 @@ def current() -> Run | None:
         if asked:
             st.warning(t("ask.no_run"))
         return None
+    if other := _elsewhere(run):
+        if asked:
+            st.switch_page(PAGES / other, query_params=address(run.id))
+        st.session_state.pop(_last())
+        return None
     show(run)
     return run
+
+
+def _elsewhere(run: Run) -> str:
+    """The page that a run belongs on, if it is another: reports are drawn where they are asked for."""
+    here, report = _last(), bool(run.options.sections)
+    if here == "last_run" and report:
+        return "news.py"
+    return "ask.py" if here == REPORTS and not report else ""
 
 
 def show(run: Run) -> None:

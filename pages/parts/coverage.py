@@ -42,9 +42,12 @@ ROWS = 10  # of a table, until it scrolls
 
 
 def head(report: Report) -> None:
-    """What the news come to in one line, and a warning if all of it is old."""
+    """What the news come to in one line, and a warning if all of it is old; of a report without any
+    news, that it is so."""
     found = report.answer and report.answer.coverage
     if not found:
+        if report.run.options.sections and report.answer:
+            st.caption(t(_lacking(report)))
         return
     facts = [t("coverage.as_of", day=day_text(found.as_of, lang()))]
     if found.newest:
@@ -59,6 +62,14 @@ def head(report: Report) -> None:
     if found.stale and found.newest:
         day = day_text(found.newest, lang())
         st.warning(t("coverage.stale", day=plain(day)), icon=":material/history:")
+
+
+def _lacking(report: Report) -> str:
+    """Why a report has no news: the key of the words for it."""
+    reasons = {finding.reason for finding in report.findings if finding.task.source == "news"}
+    if reasons & {None, "empty"}:
+        return "coverage.unfound"
+    return "coverage.unreached" if reasons - {"no key", "left out"} else "coverage.unsearched"
 
 
 # Below the text

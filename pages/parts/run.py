@@ -77,7 +77,7 @@ def head(run: Run, view: progress.View) -> None:
                 if run.resumable:
                     going_on(run)
                 st.button(
-                    t("ask.new"),
+                    t("news.new" if run.options.sections else "ask.new"),
                     key="new",
                     on_click=asking.leave,
                     icon=":material/add:",

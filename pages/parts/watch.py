@@ -43,7 +43,7 @@ def table(
     for one in rows:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
-                PAGES / "ask.py", label=plain(one.topic, 100), query_params={"run": one.latest}
+                PAGES / "news.py", label=plain(one.topic, 100), query_params={"run": one.latest}
             )
             if one.changed is not None:
                 words = "watch.changed" if one.changed else "watch.same"
@@ -66,7 +66,7 @@ def changes(found: Iterable[Change], compared: str) -> None:
         lines = [f"- {ICONS.get(one.kind, '')} {_line(one)}" for one in rows]
         if lines:
             st.markdown("\n".join(lines))
-        st.page_link(PAGES / "ask.py", label=t("watch.before"), query_params={"run": compared})
+        st.page_link(PAGES / "news.py", label=t("watch.before"), query_params={"run": compared})
 
 
 def _line(one: Change) -> str:

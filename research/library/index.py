@@ -288,10 +288,6 @@ class Library:
         """The ids of all documents that are wanted."""
         return listing.ids(self._db, wanted)
 
-    def dated(self, limit: int) -> tuple[list[Entry], int]:
-        """Documents that state a date, the newest first, and how many there are in all."""
-        return listing.dated(self._db, limit)
-
     def sums(self) -> tuple[int, int]:
         """How many documents are the analyst's own, and how many are samples."""
         return listing.sums(self._db)

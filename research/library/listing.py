@@ -129,19 +129,6 @@ def ids(db: Database, wanted: Wanted) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def dated(db: Database, limit: int) -> tuple[list[Entry], int]:
-    """The documents that state a date, the newest first, own ones before samples of the same day;
-    and how many there are in all."""
-    found: list[Any] = db.read(
-        "select count(*) from document indexed by document_listed where published is not null"
-    )
-    rows = db.read(
-        f"select {_COLUMNS} where published is not null order by published desc, sample limit ?",
-        (limit,),
-    )
-    return [_entry(row) for row in rows], int(found[0][0])
-
-
 def sums(db: Database) -> tuple[int, int]:
     """How many documents are the analyst's own, and how many are samples."""
     rows: list[Any] = db.read(

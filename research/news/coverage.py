@@ -1,6 +1,7 @@
 """What the news among some evidence come to: stories, who told them, when, and where they disagree.
 
-Of other evidence only what has a day of publication is counted in. Knows no clock and no model.
+Of other evidence only what has a day of publication is counted in, and nothing of the samples that
+ship with the program. Knows no clock and no model.
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ CLAUSE = 200  # characters around a figure
 
 def cover(evidence: Iterable[Evidence], as_of: datetime) -> Coverage | None:
     """The coverage of some evidence, its tones counted roughly; None if none of it is news."""
-    items = [_item(one) for one in evidence if one.kind == "news" or one.published]
-    if not items:
+    told = [one for one in evidence if one.kind == "news" or (one.published and not one.sample)]
+    if not any(one.kind == "news" for one in told):
         return None
+    items = [_item(one) for one in told]
     groups = stories(items)[:MOST]
     table = timeline(groups, as_of=as_of)
     rows = {row.story: row for row in table.rows}
-    told = []
+    listed = []
     for group in groups:
         row = rows[group.id]
-        told.append(
+        listed.append(
             Story(
                 id=group.id,
                 headline=group.headline,
@@ -58,7 +60,7 @@ def cover(evidence: Iterable[Evidence], as_of: datetime) -> Coverage | None:
         )
     return Coverage(
         as_of=as_of.date(),
-        stories=tuple(told),
+        stories=tuple(listed),
         outlets=tuple(Outlet(**outlet.model_dump()) for outlet in table.outlets),
         conflicts=tuple(c for group in groups for c in _conflicts(group)),
         days=table.days,

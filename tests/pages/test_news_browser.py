@@ -176,6 +176,20 @@ def test_sections_are_seen_at_work(
         newsroom.waits = 0.0
 
 
+def test_a_report_is_a_page_of_the_news_wherever_its_link_leads(
+    watch: Watch, reports: dict[str, str]
+) -> None:
+    page = watch().open(f"/?run={reports['en']}")
+    finish(page)
+    assert page.url.partition("?")[0].endswith("/news")
+    assert run_of(page) == reports["en"]
+    marked = page.locator('[data-testid="stSidebarNavLink"][aria-current="page"]')
+    assert WORDS["nav.news"][1] in marked.inner_text()
+    page.get_by_test_id("stSidebarNavLink").get_by_text(WORDS["nav.ask"][1], exact=True).click()
+    page.locator(".st-key-question textarea").wait_for()
+    assert "run=" not in page.url
+
+
 def marks(page: Page, at: int) -> list[int]:
     """How many marks of a chart have the colour of each tone."""
     chart = page.locator(CHART).nth(at)

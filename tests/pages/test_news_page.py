@@ -21,7 +21,7 @@ from research import Finding, Options, Part, Plan, Report, Run, Task, runs
 from research.news.tools import TOOLS
 from research.records import Answer, Coverage, Picture, Story
 from tests.pages.visitor import ROUTER, Visitor
-from tests.servers.news import FakeNewsroom
+from tests.servers.news import FakeNewsroom, FakeTavilyNews
 from tests.servers.openai import FakeOpenAI
 
 Visit = Callable[..., Visitor]
@@ -103,7 +103,7 @@ def begun(visitor: Visitor, lang: str = "en") -> Visitor:
     visitor.at.text_area(key="topic").set_value(TOPIC[lang])
     visitor.at.button(key="outline_first").click()
     visitor.at.run()
-    visitor.at.switch_page("ask.py")
+    visitor.at.switch_page("news.py")
     visitor.at.query_params["run"] = runs.list()[0].id
     return visitor.look().wait()
 
@@ -366,35 +366,59 @@ def test_news_that_are_all_old_have_a_warning_and_rough_tones_say_so() -> None:
 # Without news
 
 
-def test_without_a_source_of_news_the_page_says_what_to_add_and_offers_dated_documents(
-    visit: Visit, folder: Path
-) -> None:
-    library = runs.desk().library
-    text = b"# Snow closes the wall\n\n2026-11-20\n\nPart of the wall is closed after snow."
-    assert all(added.ok for added in library.add([("snow.md", text)]))
+def test_without_a_source_of_news_the_page_says_how_to_get_one(visit: Visit, folder: Path) -> None:
     visitor = visit("news")
     for name in ("TAVILY_API_KEY", "NEWS_FEEDS", "NEWS_GDELT=on"):
         assert name in visitor.words
+    assert english("nav.settings") in visitor.words
     assert visitor.at.button_group(key="news_sources").value == ["library"]
-    table = visitor.table("kind")
-    dated = [entry for entry in library.entries() if entry.published]
-    assert len(table) == len(dated)
-    assert list(table["date"]) == sorted(table["date"], reverse=True)
-    samples = {entry.title for entry in dated if entry.sample}
-    marked = set(table[table["kind"] == english("news.sample")]["title"])
-    assert marked == samples
+    assert len(visitor.at.dataframe) == 0
 
 
-def test_without_any_dated_document_the_page_says_so(visit: Visit, folder: Path) -> None:
-    runs.desk().library.use_sample(False)
-    visitor = visit("news", lang="zh")
-    assert WORDS["news.no_documents"][0] in visitor.words
-
-
-def test_with_news_the_page_offers_no_documents(visit: Visit, newsroom: FakeNewsroom) -> None:
+def test_with_a_source_of_news_the_page_asks_for_none(visit: Visit, newsroom: FakeNewsroom) -> None:
     visitor = visit("news")
     assert "NEWS_FEEDS" not in visitor.words
     assert visitor.at.button_group(key="news_sources").value == ["news"]
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_a_report_without_news_has_no_charts_and_says_so(
+    visit: Visit, folder: Path, locale: str
+) -> None:
+    """Though the notes that it cites have a day of publication, as an analyst's own do."""
+    text = b"# Snow closes the wall\n\n2026-11-20\n\nPart of the Great Wall is closed after snow."
+    assert all(added.ok for added in runs.desk().library.add([("snow.md", text)]))
+    run = runs.report_on("Great Wall closed after snow")
+    for _ in runs.follow(run.id):
+        pass
+    report = runs.report(run.id)
+    assert report and report.answer and report.answer.coverage is None
+    assert any(item.published for item in report.evidence)
+    visitor = visit("news", locale=locale, run=run.id)
+    chinese = locale == "zh-CN"
+    assert WORDS["coverage.unsearched"][not chinese] in visitor.words
+    assert WORDS["coverage.title"][not chinese] not in visitor.words
+    assert not visitor.at.get("arrow_vega_lite_chart")
+
+
+@pytest.mark.parametrize(("status", "words"), [(200, "unfound"), (432, "unreached")])
+def test_a_report_that_found_no_news_says_so(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, status: int, words: str
+) -> None:
+    with FakeTavilyNews(results=[], status=status) as quiet:
+        monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
+        monkeypatch.setenv("TAVILY_BASE_URL", quiet.base_url)
+        run = nothing_found()
+        assert quiet.log
+        assert english(f"coverage.{words}") in visit("news", run=run.id).words
+        runs.close()
+
+
+def nothing_found() -> Run:
+    run = runs.report_on("Anything", options=Options(sources=("news",), sections=1, reflections=0))
+    for _ in runs.follow(run.id):
+        pass
+    return run
 
 
 # Watched topics

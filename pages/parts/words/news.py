@@ -21,20 +21,11 @@ WORDS: dict[str, tuple[str, str]] = {
     "news.start": ("撰写报告", "Report"),
     "news.outline_first": ("先改提纲", "Edit the outline first"),
     "news.earlier": ("已有的报告", "Earlier reports"),
+    "news.new": ("写新报告", "New report"),
     "news.add": (
-        "要搜索新闻，请设置其中之一并重启：`TAVILY_API_KEY`（Tavily 密钥）、`NEWS_FEEDS`（RSS、Atom 或 JSON 订阅地址）、`NEWS_GDELT=on`（GDELT，不需要密钥）。",
-        "To search news, set one of these and start again: `TAVILY_API_KEY` (a key of Tavily), `NEWS_FEEDS` (addresses of RSS, Atom or JSON feeds), `NEWS_GDELT=on` (GDELT, which needs no key).",
+        "还没有新闻来源。在“设置”页填入 Tavily 密钥（TAVILY_API_KEY）即可搜索新闻；也可以在服务器上设置 `NEWS_FEEDS`（RSS、Atom 或 JSON 订阅地址）或 `NEWS_GDELT=on`（GDELT，不需要密钥）。在此之前，报告只能依据其他来源撰写。",
+        "There is no news source yet. Enter a Tavily key (TAVILY_API_KEY) in Settings to search the news; on the server, `NEWS_FEEDS` (addresses of RSS, Atom or JSON feeds) or `NEWS_GDELT=on` (GDELT, which needs no key) work as well. Until then reports are written from other sources.",
     ),
-    "news.documents": ("资料库中有日期的文档（{n}）", "Dated documents of the library ({n})"),
-    "news.documents_help": (
-        "没有新闻来源时，报告从资料库撰写：有日期的文档进入时间线。",
-        "Without a source of news, reports are written from the library; documents with a date make the timeline.",
-    ),
-    "news.no_documents": (
-        "资料库里还没有带日期的文档。可以在“资料库”页添加，例如开头写明日期的报道。",
-        "The library has no dated document yet. Add some on the library page, such as articles that begin with their date.",
-    ),
-    "news.sample": ("示例", "Sample"),
     # watch
     "watch.save": ("关注此主题", "Watch this topic"),
     "watch.save_help": (
@@ -57,6 +48,18 @@ WORDS: dict[str, tuple[str, str]] = {
     "watch.grown": ("报道增多", "More coverage"),
     "watch.figure": ("数字改变", "Figure changed"),
     # coverage
+    "coverage.unsearched": (
+        "这份报告没有搜索新闻，因此没有时间线和语气。",
+        "No news was searched for this report, so it has no timeline and no tones.",
+    ),
+    "coverage.unreached": (
+        "新闻搜索失败，因此没有时间线和语气。",
+        "The news could not be searched, so there is no timeline and there are no tones.",
+    ),
+    "coverage.unfound": (
+        "没有找到新闻，因此没有时间线和语气。",
+        "No news was found, so there is no timeline and there are no tones.",
+    ),
     "coverage.title": ("新闻脉络", "What the news come to"),
     "coverage.as_of": ("截至 {day}", "as of {day}"),
     "coverage.newest": ("最新一篇 {day}", "newest piece {day}"),
