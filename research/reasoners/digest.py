@@ -13,7 +13,7 @@ from itertools import islice, zip_longest
 
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, matches
-from research.reasoners.follow import standalone
+from research.reasoners.follow import standalone, unresolved
 from research.reasoners.parts import keywords, read
 from research.reasoners.places import kinds, wanted
 from research.reasoners.quotes import Quote, select
@@ -85,6 +85,10 @@ _NOT_OFFLINE: dict[Language, str] = {
     "en": "The offline sample has no such place: it knows the areas of Wangfujing, the Bund and West "
     "Lake only. Set AMAP_MAPS_API_KEY to ask Amap.",
 }
+_WHICH = {
+    "zh": "“{words}”指的是哪一个？请写出名称再问一次。",
+    "en": "What does “{words}” stand for? Please ask again with its name.",
+}
 _GENERAL = {"zh": "概况", "en": "Overview"}
 _COVERED = {
     "zh": "每个部分都有引文；引文是否充分由读者判断。",
@@ -104,6 +108,9 @@ class Digest:
         if normalised(typed) not in _GREETINGS:
             text = standalone(question, self._corpus)
             question = question.model_copy(update={"text": text})
+            if pointer := unresolved(question, self._corpus):
+                back = Span(kind="missing", text=_WHICH[question.language].format(words=pointer))
+                return Draft(spans=(back,), author=_AUTHOR[question.language])
         if not self._askable(question):
             words = Span(kind="notice", text=_NOTHING[question.language])
             return Draft(spans=(words,), author=_AUTHOR[question.language])

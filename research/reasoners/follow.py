@@ -1,7 +1,8 @@
 """Makes a follow-up question stand alone, by rules: 门票呢 after a question on 故宫 means 故宫门票.
 
 A follow-up that names a subject of its own asks the earlier question of it (那西湖呢), or is left as it
-is. One without a name takes the earlier question's, where a pronoun stands or at its front.
+is. One without a name takes the earlier question's, where a pronoun stands or at its front. "The second
+one" is the second name of the earlier question; what an answer listed, rules do not count, but ask back.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from research import segment
+from research.language.numbers import RANKS, integer
 from research.reasoners import Corpus
 from research.reasoners.concepts import matches
 from research.reasoners.parts import read
@@ -37,32 +40,89 @@ _EN_PRONOUN = re.compile(
     r"|(?<!is )(?<!are )(?<!was )(?<!were )(?<!from )\bthere\b(?! (?:is|are|was|were)\b)",
     re.I,
 )
+_COUNTED = "家个座处间所条项种本篇位款部只"
+_ZH_RANKED = re.compile(
+    rf"(?:(?<!倒数)第(?P<rank>[一二两三四五六七八九十\d]{{1,3}})|(?P<first>前)(?=一)|(?P<last>最后|后)(?=[一那])"
+    rf"|倒数第[一二两三四五\d]|[上下](?=一)|另外?(?=[一那几])|[前后](?=[两几]))[一那两几]?[{_COUNTED}]"
+    r"|(?P<former>前者)|(?P<latter>后者)"
+)
+_EN_GOES_ON = (
+    r"\s*(?:[?.,;!]|$|(?:is|are|was|were|does|do|did|has|have|can|could|will|would|should)\b)"
+)
+_EN_RANKED = re.compile(
+    rf"\bthe (?:(?P<former>former)|(?P<latter>latter)|(?P<last>last)|other|(?P<rank>{'|'.join(RANKS)}|\d{{1,2}}(?:st|nd|rd|th)))"
+    rf"(?: ones?\b|(?={_EN_GOES_ON}))|\bthe latter\b(?! (?:half|part|stages|days|years)\b)",
+    re.I,
+)
 
 
 def standalone(question: Question, corpus: Corpus) -> str:
     """The question so that it can be understood without those before it; as it is if it can."""
-    subject, earlier = _about(question.before.turns, corpus)
-    if not subject or len(question.text) > LONGEST:
+    names, earlier = _about(question.before.turns, corpus)
+    if not names or len(question.text) > LONGEST:
         return question.text
-    rewrite = _chinese if has_han(question.text) else _english
-    return rewrite(question.text.strip(), subject, earlier, corpus)
+    text = question.text.strip()
+    if ranked := _ranked(text):
+        name = "" if _named(text, corpus) else _chosen(ranked, names)
+        return f"{text[: ranked.start()]}{name}{text[ranked.end() :]}" if name else question.text
+    rewrite = _chinese if has_han(text) else _english
+    return rewrite(text, names[0], earlier, corpus)
 
 
-def _about(turns: Sequence[Turn], corpus: Corpus) -> tuple[str, str]:
-    """The name that the latest question with one is about, and that question."""
+def unresolved(question: Question, corpus: Corpus) -> str:
+    """The words of a question with others before it that point at one of several things or at
+    something that nobody named; "" if there are none, or if it has a name of its own."""
+    text = question.text
+    if not question.before.turns or len(text) > LONGEST or _named(text, corpus):
+        return ""
+    found = _ranked(text) or (_ZH_PRONOUN if has_han(text) else _EN_PRONOUN).search(text)
+    return found[0] if found else ""
+
+
+def _ranked(text: str) -> re.Match[str] | None:
+    """Where a text points at one of several: 第二家, 后者, "the second one"; not 第二个皇帝."""
+    if not has_han(text):
+        return _EN_RANKED.search(text)
+    for found in _ZH_RANKED.finditer(text):
+        rest = text[found.end() :]
+        asked = any(match.start == 0 and match.concept.kind for match in matches(rest))
+        if asked or not (rest and segment.tag(rest)[0][1].startswith("n")):
+            return found
+    return None
+
+
+def _chosen(ranked: re.Match[str], names: Sequence[str]) -> str:
+    """The one of several names that is pointed at; "" if that is not certain."""
+    group = "latter" if "latter" in ranked[0].lower() else ranked.lastgroup
+    count = len(names)
+    if count < 2 or group is None or (group in ("former", "latter") and count > 2):
+        return ""
+    if group in ("former", "first"):
+        return names[0]
+    if group in ("latter", "last"):
+        return names[-1]
+    said = ranked["rank"].lower()
+    at = RANKS.get(said) or integer(said.rstrip("stndrh")) or 0
+    return names[at - 1] if 0 < at <= count else ""
+
+
+def _about(turns: Sequence[Turn], corpus: Corpus) -> tuple[list[str], str]:
+    """The names that the latest question with one is about, and that question."""
     for turn in reversed(turns):
-        reading = read(turn.question, corpus)
-        names = [name for piece in reading.pieces for name in piece.subjects]
-        if reading.proper and names:
-            return names[0], turn.question
-    return "", ""
+        if names := _names(turn.question, corpus):
+            return names, turn.question
+    return [], ""
+
+
+def _names(text: str, corpus: Corpus) -> list[str]:
+    reading = read(text, corpus)
+    names = dict.fromkeys(name for piece in reading.pieces for name in piece.subjects if name)
+    return list(names) if reading.proper else []
 
 
 def _named(text: str, corpus: Corpus) -> str:
     """The name that a text is about; "" if it has none."""
-    reading = read(text, corpus)
-    names = [name for piece in reading.pieces for name in piece.subjects]
-    return names[0] if reading.proper and names else ""
+    return next(iter(_names(text, corpus)), "")
 
 
 def _chinese(text: str, subject: str, earlier: str, corpus: Corpus) -> str:
