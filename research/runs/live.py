@@ -26,6 +26,7 @@ from research.stages.budget import Meter, worked
 from research.stages.update import Earlier
 from research.storage import StoreError, explained
 from research.tracing import Trace, Tracing, spent
+from research.trouble import Trouble
 
 if TYPE_CHECKING:
     from research.graph import Context
@@ -100,13 +101,30 @@ class Means:
 
     def told(self, error: BaseException) -> str:
         """What is said of the failure of a run."""
+        known = self._known(error)
+        return str(known) if known else f"{type(error).__name__}; the log has the details"
+
+    def failed(self, run_id: str, error: BaseException) -> str:
+        """Logs the failure of a run, one that was to be expected in a line and a mistake with its
+        traceback. Returns what is said of it."""
+        known = self._known(error)
+        # What the system says may also come of a mistake of ours.
+        unsure = (
+            known is not error and isinstance(known, StoreError) and known.trouble == "unusable"
+        )
+        if known and not unsure:
+            log.warning("run %s failed: %s", run_id, known)
+        else:
+            log.error("run %s failed", run_id, exc_info=error)
+        return self.told(error)
+
+    def _known(self, error: BaseException) -> BaseException | None:
+        """A failure of a kind that is to be expected, as it is told; None if it is a mistake."""
         if isinstance(error, self.store.database.errors):
-            error = self.store.database.explained(error)
-        elif isinstance(error, OSError):
-            error = explained(error, self.settings.data_dir)
-        if isinstance(error, StoreError | Unwritten | Keyless):
-            return str(error)
-        return f"{type(error).__name__}; the log has the details"
+            return self.store.database.explained(error)
+        if isinstance(error, OSError):
+            return explained(error, self.settings.data_dir)
+        return error if isinstance(error, StoreError | Unwritten | Keyless | Trouble) else None
 
 
 class Live:
@@ -276,8 +294,9 @@ class Live:
             if not self.taken:
                 path = await asyncio.to_thread(files.save, self._done())
         except Exception as error:
-            log.warning("the report of run %s cannot be saved", self.run.id, exc_info=error)
             why = problem(error, files.folder(self.run))
+            mistake = None if isinstance(error, OSError | StoreError) else error
+            log.warning("the report of run %s is not saved: %s", self.run.id, why, exc_info=mistake)
         if path or why:
             self.emit("saved", report=str(path or ""), problem=why)
 

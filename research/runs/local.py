@@ -358,8 +358,7 @@ class LocalRuns(Runs):
             status = "stopped" if run_id in self._stopping else "interrupted"
         elif error is not None:
             status = "failed"
-            log.error("run %s failed", run_id, exc_info=error)
-        message = self.means.told(error) if error else ""
+        message = self.means.failed(run_id, error) if error else ""
         live.trace.end(status, error)
         try:
             live.end(status, message)

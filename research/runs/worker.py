@@ -123,11 +123,10 @@ class Worker:
         except asyncio.CancelledError:
             live.write()
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the end of a run, however it came
             if isinstance(error, Unwritten):  # what stands in for the answer is kept
                 live.keep_instead(error.answer)
-            log.error("run %s failed", live.run.id, exc_info=error)
-            self._end(live, "failed", self.means.told(error), error)
+            self._end(live, "failed", self.means.failed(live.run.id, error), error)
             raise Failed(type(error).__name__) from None
         finally:
             self._busy[ticket.engine] -= 1
