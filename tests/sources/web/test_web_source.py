@@ -495,7 +495,7 @@ async def test_what_a_page_says_stands_before_the_snippet_of_it(
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
-    [(Reply(b"", 404), "refused"), (Reply(b"", 403), "blocked"), (Reply(b"", 500), "unavailable"),
+    [(Reply(b"", 404), "not found"), (Reply(b"", 403), "blocked"), (Reply(b"", 500), "unavailable"),
      (Reply(b"%PDF", type="application/pdf"), "refused"), (Reply(b"", waits=60), "timeout")],
 )  # fmt: skip
 async def test_a_page_that_cannot_be_read_is_named_and_its_snippet_stays(
