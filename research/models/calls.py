@@ -428,7 +428,7 @@ async def repeated(
     """
     settings, rest = clients.settings, clients.rest(spec, search=stage == "search")
     if (left := rest.left) > 0:
-        message = f"{spec}: quota used up (possible again in {ceil(left)} s)"
+        message = f"{rest.message} (possible again in {ceil(left)} s)"
         raise Trouble("quota", message, hint=rest.hint, after=left)
 
     def queued(waits: bool) -> None:
@@ -445,7 +445,7 @@ async def repeated(
             over = found.after is not None and found.after > settings.retry_wait
             last = over or attempt == attempts or not found.again
             if last and found.after is not None and found.reason == "quota":
-                rest.begin(found.after, found.hint)
+                rest.begin(found.after, found.message, found.hint)
             if over:
                 message = f"{found.message} (possible again in {wait:g} s)"
                 raise Trouble(found.reason, message, hint=found.hint, after=wait) from found

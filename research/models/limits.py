@@ -12,15 +12,17 @@ from research.records import Hint
 
 
 class Rest:
-    """When a model may be asked again, and what could help: a quota that is used up is not asked for
-    in vain."""
+    """When a model may be asked again, and what its service said and could help: a quota that is used
+    up is not asked for in vain."""
 
     def __init__(self) -> None:
         self._until = 0.0
+        self.message = ""
         self.hint: Hint = ""
 
-    def begin(self, seconds: float, hint: Hint = "") -> None:
-        self._until, self.hint = asyncio.get_running_loop().time() + seconds, hint
+    def begin(self, seconds: float, message: str, hint: Hint = "") -> None:
+        self._until = asyncio.get_running_loop().time() + seconds
+        self.message, self.hint = message, hint
 
     @property
     def left(self) -> float:

@@ -94,7 +94,7 @@ async def test_each_provider_has_a_limiter_of_its_own_and_only_one() -> None:
 async def test_a_rest_is_over_when_it_has_lasted() -> None:
     rest = Rest()
     assert rest.left == 0
-    rest.begin(0.2)
+    rest.begin(0.2, "used up")
     assert 0 < rest.left <= 0.2
     end = time.monotonic() + 0.25
     await asyncio.to_thread(until, lambda: time.monotonic() > end)

@@ -140,6 +140,7 @@ async def test_a_search_that_is_not_asked_for_during_a_pause_says_why_there_is_o
         with pytest.raises(Trouble) as caught:
             await search.search("tower", Heard())
         assert (caught.value.reason, caught.value.hint) == ("quota", "minute")
+        assert METRIC + ", limit: 20" in caught.value.message
         assert "possible again in" in caught.value.message
     assert gemini.server.calls() == 1
 

@@ -148,8 +148,8 @@ WORDS: dict[str, tuple[str, str]] = {
         "SIGHTLINE_REQUESTS_PER_MINUTE",
     ),
     "hint.day": (
-        "当天的额度已用完，请明天再试，或在设置中换一个模型",
-        "the day's quota is used up; try again tomorrow, or choose another model in the settings",
+        "这是每日额度，请明天再试，或在设置中换一个模型",
+        "this is a daily quota; try again tomorrow, or choose another model in the settings",
     ),
     "hint.location": (
         "该服务不支持当前地区，可用 GOOGLE_GEMINI_BASE_URL 另设地址",
