@@ -27,6 +27,8 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POSSESSIVE = re.compile(r"(?<=\w)'s\b")
 _UNSEEN = re.compile("[\\s\u00ad\u200b\u2060\ufeff]+")
 _CUT_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad][ \t]*\n\s*(?=[^\W\d_])")
+ENOUGH = 12  # Han characters and words that tell the language of a text
+MIXED = 4  # so many words for one Han character are English with a name in Chinese
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010](?=\s*[^\W\d_])")
 _CLUSTER = re.compile(
     "[^\\s\u0300-\u036f\u3099\u309a][\u0300-\u036f\u3099\u309a]*|[\u0300-\u036f\u3099\u309a]"
@@ -74,6 +76,15 @@ def language(text: str) -> Language:
     han = len(_HAN.findall(text))
     latin = len(re.findall(r"[A-Za-z]{2,}", text))
     return "zh" if han and han >= latin else "en"
+
+
+def dominant(text: str) -> Language | None:
+    """The language that a text is certainly written in; None if it is short, or mixes both."""
+    han = len(_HAN.findall(text))
+    latin = len(re.findall(r"[A-Za-z]{2,}", text))
+    if han + latin < ENOUGH:
+        return None
+    return "zh" if han >= latin else "en" if MIXED * han < latin else None
 
 
 def far(metres: int) -> str:

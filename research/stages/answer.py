@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -26,7 +27,7 @@ from research.records import (
 from research.stages.budget import Ended, Meter, Why
 from research.stages.section import Notes, Unnoted, bound, once
 from research.stages.update import Earlier
-from research.text import far
+from research.text import dominant, far
 
 STATEMENT = "sql"  # the way of searching that is a statement of the analyst's own
 _WIDENED: dict[Language, str] = {
@@ -37,6 +38,17 @@ _NOWHERE: dict[Language, str] = {
     "zh": "“{place}”周围 {far} 内没有找到。",
     "en": "Nothing was found within {far} of {place}.",
 }
+_UNLIKE: dict[Language, str] = {
+    "zh": "这份回答以英文写成，与提问的语言不同。",
+    "en": "This answer is written in Chinese, which is not the language of the question.",
+}
+# Where a question asks for an answer in a language: 用英文, "in Chinese"; not "in Chinese cities".
+_INTO = r"\b(?:in|into|to)(?: simplified| traditional| plain)? (?:{0})\b(?!\s+(?!please|only|and|with)[a-z])|\b(?:write|draft|translate)\b.{{0,24}}\b(?:{0})\b"  # fmt: skip
+_WISHED: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}英[文语]|英[文语]版|{_INTO.format('english')}", re.I),
+    "zh": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}(?:中文|汉语|简体|繁体)|中文版|{_INTO.format('chinese|mandarin')}", re.I),
+}  # fmt: skip
+_NO_PROSE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`|https?://\S+", re.M | re.S)
 SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
 
 
@@ -117,6 +129,17 @@ def _widened(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
         yield Span(kind="notice", text=words.format(place=centre.name, **reach))
 
 
+def _unlike(question: Question, draft: Draft) -> Iterator[Span]:
+    """What is said of an answer in another language than its question, unless that was asked for.
+    Quotes are in the language of their sources."""
+    prose = "".join(span.text for span in draft.spans if span.kind == "text")
+    tongue = dominant(_NO_PROSE.sub(" ", prose))
+    if not tongue or tongue == question.language:
+        return
+    if not _WISHED[tongue].search(question.asked or question.text):
+        yield Span(kind="notice", text=_UNLIKE[question.language])
+
+
 def answered(
     question: Question,
     draft: Draft,
@@ -129,7 +152,7 @@ def answered(
         title=question.asked or question.text,
         language=question.language,
         author=draft.author,
-        spans=draft.spans,
+        spans=(*_unlike(question, draft), *draft.spans),
         failures=tuple(dict.fromkeys((*earlier, *draft.failures))),  # sections may share a search
         unwritten=draft.unwritten,
         suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions))[:SHOWN],

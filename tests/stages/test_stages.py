@@ -25,6 +25,7 @@ from research.stages.plan import edited_plan, make_plan, own_words, within
 from research.stages.question import QuestionError, understand
 from research.stages.reflect import judge
 from research.stages.search import failed, look_up
+from research.text import has_han
 from research.trouble import Trouble
 from tests.fakes import AUTHOR, HANGS, Outcome, ScriptedReasoner, ScriptedSource
 
@@ -383,6 +384,40 @@ async def test_an_answer_says_once_that_a_search_had_to_be_widened(language, fou
     reasoner = ScriptedReasoner()
     answer = await compose(question, Plan(), [one, one, seen], reasoner, WEB, NOW, silent)
     assert [span.text for span in answer.spans if span.kind == "notice"] == [words]
+
+
+ENGLISH = "The tower was built in 1975 and is open to visitors on every day of the week but Monday."
+CHINESE = "这座塔建于1975年，除星期一外每天对游客开放。"
+
+
+@pytest.mark.parametrize(
+    ("asked", "language", "text", "said"),
+    [
+        ("这座塔建于哪一年？", "zh", ENGLISH, True),
+        ("How old is the tower?", "en", CHINESE, True),
+        ("How old are towers in Chinese cities?", "en", CHINESE, True),
+        ("这座塔建于哪一年？", "zh", CHINESE, False),
+        ("How old is the tower?", "en", ENGLISH, False),
+        ("这座塔建于哪一年？用英文回答。", "zh", ENGLISH, False),
+        ("把这座塔的介绍翻译成英语", "zh", ENGLISH, False),
+        ("How old is the tower? Answer in Chinese, please.", "en", CHINESE, False),
+        ("Write a short text on the tower in simplified Chinese", "en", CHINESE, False),
+        ("这座塔叫什么？", "zh", "Sky Tower", False),
+        ("怎么列出文件？", "zh", "```\nfor name in list of all the files that are there do print name done\n```\n用循环即可。", False),
+        ("塔的两个名字？", "zh", "Sky Tower of Auckland，天空塔；Macau Tower Convention Centre，澳门旅游塔", False),
+    ],
+)  # fmt: skip
+async def test_an_answer_in_another_language_than_was_asked_in_says_so(asked, language, text, said):
+    class Writing(ScriptedReasoner):
+        async def write(self, *arguments):
+            spans = (Span(kind="text", text=text), Span(kind="quote", text=ENGLISH + CHINESE))
+            return Draft(spans=spans, author=AUTHOR)
+
+    question = Question(text=asked, language=language)
+    answer = await compose(question, Plan(), [], Writing(), WEB, NOW, silent)
+    notices = [span.text for span in answer.spans if span.kind == "notice"]
+    assert bool(notices) == said
+    assert all(has_han(notice) == (language == "zh") for notice in notices)
 
 
 LOST = Failure(source="web", query="age", reason="quota", hint="billing", message="q")
