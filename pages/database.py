@@ -9,7 +9,16 @@ from pages.parts import asking, layout, login, rows, run
 from pages.parts.login import owner
 from pages.parts.safe import plain
 from pages.parts.words import counted, lang, t
-from research import DatabaseSchema, DatabaseTable, PaceError, QuestionError, database_schema, runs
+from research import (
+    DatabaseSchema,
+    DatabaseTable,
+    PaceError,
+    QuestionError,
+    column_heading,
+    database_schema,
+    english_region,
+    runs,
+)
 
 EXAMPLES = {
     "zh": (
@@ -158,7 +167,7 @@ def tables(schema: DatabaseSchema) -> None:
             view = f" · {t('database.view')}" if table.view else ""
             comment = f" — {plain(told(table.comment), 300)}" if table.comment else ""
             st.markdown(f"**{plain(table.name)}**{view}{comment}")
-            columns(table, n)
+            columns(table, n, ours=not schema.title)
 
 
 def failed(schema: DatabaseSchema) -> str:
@@ -169,9 +178,17 @@ def failed(schema: DatabaseSchema) -> str:
     return " — ".join(filter(None, [t(f"reason.{failure.reason}"), message]))
 
 
-def columns(table: DatabaseTable, n: int) -> None:
+def _value(value: str) -> str:
+    """A value as statements have it, with what an English reader calls the region that it names."""
+    told = english_region(value)
+    return value if lang() == "zh" or told == value else f"{value} ({told})"
+
+
+def columns(table: DatabaseTable, n: int, *, ours: bool) -> None:
+    """The columns of a table, with what they are called above answers if the database is `ours`."""
     found = [
         {
+            "heading": column_heading(column.name, lang()) if ours else column.name,
             "name": column.name,
             "type": column.type,
             "meaning": " · ".join(
@@ -184,7 +201,7 @@ def columns(table: DatabaseTable, n: int) -> None:
                     ],
                 )
             ),
-            "values": ", ".join(column.values[:VALUES])
+            "values": ", ".join(_value(value) for value in column.values[:VALUES])
             + ("…" if len(column.values) > VALUES else ""),
         }
         for column in table.columns
@@ -198,9 +215,10 @@ def columns(table: DatabaseTable, n: int) -> None:
         placeholder="",
         height="content",
         column_config={
-            "name": text(t("database.column"), width=150),
-            "type": text(t("database.type"), width=100),
-            "meaning": text(t("database.comment"), width="large"),
+            "heading": text(t("database.heading"), width=140) if ours else None,
+            "name": text(t("database.column"), width=130),
+            "type": text(t("database.type"), width=85),
+            "meaning": text(t("database.comment"), width=320),
             "values": text(t("database.values"), width="medium"),
         },
     )

@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from research.news.command import UnreadableItems
     from research.news.command import grouped as stories_json
     from research.places.coordinates import Point, to_gcj02
+    from research.readable import english as english_region
+    from research.readable import heading as column_heading
+    from research.readable import readable as readable_rows
     from research.records import (
         MAX_QUESTION,
         Answer,
@@ -227,12 +230,14 @@ __all__ = [
     "ask_database",
     "bibtex",
     "cited",
+    "column_heading",
     "compare",
     "conflicts",
     "csl_json",
     "database_schema",
     "drafted",
     "edited_plan",
+    "english_region",
     "evaluate_report",
     "file_name",
     "geojson",
@@ -246,6 +251,7 @@ __all__ = [
     "places_csv",
     "prices_as_of",
     "query_database",
+    "readable_rows",
     "report_as",
     "report_docx",
     "report_html",
@@ -282,6 +288,7 @@ _HOMES = {
     "HistoryPage": "runs.history",
     "HistoryTurn": "runs.history",
     "SentenceMove": "evidence.comparing",
+    "column_heading": "readable",
     "compare": "evidence.comparing",
     "FILE_LIMITS": "library.documents",
     "REPORT_FORMATS": "export.formats",
@@ -332,6 +339,7 @@ _HOMES = {
     "answer_tables_excel": "export.grids",
     "answer_tree": "evidence.markup",
     "ask_database": "runs.database",
+    "english_region": "readable",
     "query_database": "runs.database",
     "bibtex": "export.references",
     "cited": "evidence.citations",
@@ -351,6 +359,7 @@ _HOMES = {
     "prices_as_of": "models.prices",
     "mapped_places": "export.sketch",
     "onward": "evidence.onward",
+    "readable_rows": "readable",
     "report_docx": "export.docx",
     "report_json": "export.data",
     "report_markdown": "export.markdown",
@@ -382,9 +391,12 @@ _OWN_NAMES = {
     "answer_tables_excel": "tables_excel",
     "answer_stretches": "drawn",
     "answer_tree": "tree",
+    "column_heading": "heading",
+    "english_region": "english",
     "mapped_places": "mapped",
     "places_csv": "csv",
     "prices_as_of": "as_of",
+    "readable_rows": "readable",
     "report_origin": "about",
     "report_suffix": "suffix",
     "rows_csv": "csv",

@@ -15,7 +15,17 @@ import pytest
 import research
 
 ROOT = Path(__file__).resolve().parent.parent
-NEUTRAL = {"records", "settings", "text", "storage", "trouble", "deadlines", "tracing", "urls"}
+NEUTRAL = {
+    "records",
+    "settings",
+    "text",
+    "storage",
+    "trouble",
+    "deadlines",
+    "tracing",
+    "urls",
+    "readable",
+}
 PURE = {"places.coordinates", "segment"}  # that import nothing of ours: anyone may use them
 PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
 FOLDERS = {"evidence", "export", "library", "models", "news", "database", "places"}

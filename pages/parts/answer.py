@@ -24,6 +24,7 @@ from research import (
     Sentence,
     Support,
     answer_stretches,
+    readable_rows,
     text_language,
 )
 
@@ -125,7 +126,7 @@ def cells(report: Report) -> Cells:
     out: Cells = {}
     for finding in report.findings:
         if finding.rows:
-            found = finding.rows
+            found = readable_rows(finding.rows, lang())
             for item in finding.evidence:
                 for passage in item.passages:
                     at = _ROW.fullmatch(passage.heading)

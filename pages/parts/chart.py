@@ -127,13 +127,14 @@ def _labels(values: Sequence[Any]) -> bool:
 # Drawing
 
 
-def draw(rows: Rows, key: str) -> None:
-    """The chart that fits, with a choice of what is measured; nothing if none fits."""
+def draw(rows: Rows, shown: Rows, key: str) -> None:
+    """The chart that fits, with a choice of what is measured; nothing if none fits. `shown` are the
+    same rows with headings for their names."""
     choice = choose(rows)
     if choice is None:
         return
     layout.section(t("rows.chart"))
-    names = dict(enumerate(rows.names))
+    names = dict(enumerate(shown.names))
     measure = choice.measures[0]
     if len(choice.measures) > 1:
         measure = st.pills(
@@ -150,7 +151,7 @@ def draw(rows: Rows, key: str) -> None:
         "line": t("rows.chart_line", **words),
         "points": t("rows.chart_points", **words),
     }[choice.kind]
-    st.altair_chart(made(rows, choice, measure), key=f"chart_{key}", alt=title)
+    st.altair_chart(made(shown, choice, measure), key=f"chart_{key}", alt=title)
     if choice.kind == "bar" and sum(row[measure] is not None for row in rows.rows) > TOP:
         st.caption(t("rows.chart_top", n=number(TOP)))
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 import research
 from pages.parts import errors
-from pages.parts.words import t
+from pages.parts.words import lang, t
 from research import (
     CitedAnswer,
     Place,
@@ -24,6 +24,7 @@ from research import (
     kml,
     located,
     places_csv,
+    readable_rows,
     report_json,
     report_markdown,
     report_origin,
@@ -140,13 +141,13 @@ def _of_places(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
 
 
 def _of_tables(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
-    told = report_origin(report, cited)
+    told, tongue = report_origin(report, cited), lang()
     tables = [one.rows for one in report.findings if one.rows and one.rows.rows]
     for n, rows in enumerate(tables, 1):
         which = n if len(tables) > 1 else 0
         files: tuple[tuple[str, str, str, Callable[[Rows], bytes]], ...] = (
             ("csv", ".csv", "text/csv", rows_csv),
-            ("excel", ".xlsx", _XLSX, lambda rows: rows_excel(rows, told)),
+            ("excel", ".xlsx", _XLSX, lambda rows: rows_excel(readable_rows(rows, tongue), told)),
         )
         for kind, suffix, mime, write in files:
             yield Format(f"table{n}_{kind}", "tables", t(f"rows.{kind}"), f".rows{n}{suffix}", mime,

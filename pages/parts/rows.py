@@ -15,12 +15,13 @@ from pages.parts import chart, layout, steps
 from pages.parts import map as maps
 from pages.parts.login import owner
 from pages.parts.safe import plain, web
-from pages.parts.words import WORDS, browser_lang, counted, lang, number, seconds, t
+from pages.parts.words import browser_lang, counted, lang, number, seconds, t
 from research import (
     Finding,
     Report,
     Rows,
     file_name,
+    readable_rows,
     rows_csv,
     rows_excel,
     rows_parquet,
@@ -54,7 +55,7 @@ def draw(report: Report) -> None:
         if finding.rows and finding.rows.rows:
             _table(finding, finding.rows, key, report.run.id[:8])
             _files(finding.rows, f"{file_name(report, '')[:-1]}-rows{n + 1 if n else ''}", key)
-            chart.draw(finding.rows, key)
+            chart.draw(finding.rows, readable_rows(finding.rows, lang()), key)
         elif finding.rows:
             st.info(t("rows.none"))
         if finding.rows and finding.rows.coverage:
@@ -72,7 +73,8 @@ def _table(finding: Finding, rows: Rows, key: str, map_key: str) -> None:
     places = placed(finding)
     table_key = f"rows_{key}"
     _follow(places, table_key, map_key)
-    table = rows_table(rows)
+    shown = readable_rows(rows, lang())
+    table = rows_table(shown.model_copy(update={"names": rows.names}))
     order = table.column_names
     if places and finding.task.tool != SQL:  # the map shows them: what was asked for comes first
         order = sorted(order, key=chart.is_coordinate)
@@ -84,12 +86,12 @@ def _table(finding: Finding, rows: Rows, key: str, map_key: str) -> None:
         alt=t("rows.table"),
         placeholder=NULL,
         height=HEIGHT if len(rows.rows) > SHORT else "content",
-        column_config=_columns(rows),
+        column_config=_columns(rows, shown.names),
         on_select=lambda: _selected(places, table_key, map_key),
         selection_mode=["single-row", "single-cell"],
     )
     if chosen.selection.rows:
-        _picked(rows, chosen.selection.rows[0])
+        _picked(shown, chosen.selection.rows[0])
     st.caption(caption(rows))
     if places:
         st.caption(t("rows.pick"))
@@ -144,24 +146,18 @@ def _selected(places: dict[int, str], key: str, map_key: str) -> None:
         maps.choose(map_key, place)
 
 
-def _columns(rows: Rows) -> dict[int, Any]:
+def _columns(rows: Rows, headings: Sequence[str]) -> dict[int, Any]:
     """How each column is drawn, by its place: names may be anything."""
     types = rows.types or ("text",) * len(rows.names)
     columns = list(zip(*rows.rows, strict=True))
-    return {
-        at: _column(*told) for at, told in enumerate(zip(rows.names, types, columns, strict=True))
-    }
+    told = zip(rows.names, headings, types, columns, strict=True)
+    return {at: _column(*each) for at, each in enumerate(told)}
 
 
-def _named(name: str) -> dict[str, str]:
-    """The words for a column of the scenic areas, with its own name as help; others are called as they
-    are."""
-    key = f"column.{name}"
-    return {"label": t(key), "help": name} if key in WORDS else {}
-
-
-def _column(name: str, kind: str, values: Sequence[Any]) -> Any:
-    column, named = st.column_config, _named(name)
+def _column(name: str, heading: str, kind: str, values: Sequence[Any]) -> Any:
+    """A column under its heading, with its own name as help if that is another."""
+    column = st.column_config
+    named = {"label": heading, "help": name} if heading != name else {}
     known = [value for value in values if value is not None]
     if kind == "integer" and all(-(2**53) < value < 2**53 for value in known):
         plain_ = chart.is_id(name) or chart.is_year(name, values)
@@ -181,6 +177,7 @@ def _column(name: str, kind: str, values: Sequence[Any]) -> Any:
 
 def caption(rows: Rows) -> str:
     """How many rows, what is cut and what is missing in them, and how long they took."""
+    rows = readable_rows(rows, lang())
     facts = [counted("rows.row1", "rows.rows", len(rows.rows))]
     if rows.truncated:
         facts.append(t("rows.truncated", n=number(len(rows.rows))))
@@ -200,8 +197,8 @@ def caption(rows: Rows) -> str:
 def known(rows: Rows) -> str:
     """For how many rows the columns are known that the statement compares."""
     told = []
-    for each in rows.coverage:
-        names = [plain(_named(name).get("label", name), 40) for name in each.columns]
+    for each in readable_rows(rows, lang()).coverage:
+        names = [plain(name, 40) for name in each.columns]
         name = ("、" if lang() == "zh" else ", ").join(names)
         if each.known is None:
             told.append(t("rows.uncounted", name=name))
@@ -212,12 +209,14 @@ def known(rows: Rows) -> str:
 
 
 def _files(rows: Rows, name: str, key: str) -> None:
-    """The rows as files, made when they are asked for."""
+    """The rows as files, made when they are asked for. Programs read all but the workbook, and find
+    the names of the database in them."""
+    shown = readable_rows(rows, lang())
     with st.container(horizontal=True, vertical_alignment="center"):
         for words, suffix, mime, icon, make in FILES:
             st.download_button(
                 t(words),
-                lambda make=make: make(rows),
+                lambda make=make: make(shown if make is rows_excel else rows),
                 file_name=f"{name}{suffix}",
                 mime=mime,
                 key=f"rows_{suffix[1:]}_{key}",

@@ -12,7 +12,7 @@ from typing import Any
 
 from research.database.agent import Outcome
 from research.database.columns import LABELS
-from research.database.gazetteer import english
+from research.readable import english
 from research.records import Known, Language, Rows
 from research.text import language
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from research.database.gazetteer import aliases, english, short_city, short_province
+from research.database.gazetteer import aliases, short_city, short_province
+from research.readable import english
 from research.records import Language
 
 # A name that was read stands in the text as one sign, so that rules see what is around it.

@@ -10,36 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-PROVINCES_EN = {
-    "北京市": "Beijing", "天津市": "Tianjin", "河北省": "Hebei", "山西省": "Shanxi",
-    "内蒙古自治区": "Inner Mongolia", "辽宁省": "Liaoning", "吉林省": "Jilin", "黑龙江省": "Heilongjiang",
-    "上海市": "Shanghai", "江苏省": "Jiangsu", "浙江省": "Zhejiang", "安徽省": "Anhui", "福建省": "Fujian",
-    "江西省": "Jiangxi", "山东省": "Shandong", "河南省": "Henan", "湖北省": "Hubei", "湖南省": "Hunan",
-    "广东省": "Guangdong", "广西壮族自治区": "Guangxi", "海南省": "Hainan", "重庆市": "Chongqing",
-    "四川省": "Sichuan", "贵州省": "Guizhou", "云南省": "Yunnan", "西藏自治区": "Tibet", "陕西省": "Shaanxi",
-    "甘肃省": "Gansu", "青海省": "Qinghai", "宁夏回族自治区": "Ningxia", "新疆维吾尔自治区": "Xinjiang",
-}  # fmt: skip
-CITIES_EN = {
-    "杭州市": "Hangzhou", "宁波市": "Ningbo", "温州市": "Wenzhou", "嘉兴市": "Jiaxing", "湖州市": "Huzhou",
-    "绍兴市": "Shaoxing", "金华市": "Jinhua", "舟山市": "Zhoushan", "台州市": "Taizhou", "泰州市": "Taizhou",
-    "衢州市": "Quzhou", "丽水市": "Lishui", "南京市": "Nanjing", "苏州市": "Suzhou", "无锡市": "Wuxi",
-    "常州市": "Changzhou", "扬州市": "Yangzhou", "镇江市": "Zhenjiang", "徐州市": "Xuzhou", "南通市": "Nantong",
-    "淮安市": "Huai'an", "盐城市": "Yancheng", "连云港市": "Lianyungang", "宿迁市": "Suqian", "西安市": "Xi'an",
-    "宝鸡市": "Baoji", "延安市": "Yan'an", "渭南市": "Weinan", "成都市": "Chengdu", "乐山市": "Leshan",
-    "绵阳市": "Mianyang", "桂林市": "Guilin", "南宁市": "Nanning", "柳州市": "Liuzhou", "北海市": "Beihai",
-    "广州市": "Guangzhou", "深圳市": "Shenzhen", "韶关市": "Shaoguan", "佛山市": "Foshan", "惠州市": "Huizhou",
-    "昆明市": "Kunming", "丽江市": "Lijiang", "大理白族自治州": "Dali", "黄山市": "Huangshan", "合肥市": "Hefei",
-    "洛阳市": "Luoyang", "郑州市": "Zhengzhou", "开封市": "Kaifeng", "武汉市": "Wuhan", "宜昌市": "Yichang",
-    "十堰市": "Shiyan", "长沙市": "Changsha", "张家界市": "Zhangjiajie", "南昌市": "Nanchang",
-    "九江市": "Jiujiang", "上饶市": "Shangrao", "景德镇市": "Jingdezhen", "赣州市": "Ganzhou",
-    "抚州市": "Fuzhou", "福州市": "Fuzhou", "厦门市": "Xiamen", "泉州市": "Quanzhou", "南平市": "Nanping",
-    "三亚市": "Sanya", "济南市": "Jinan", "青岛市": "Qingdao", "泰安市": "Tai'an", "烟台市": "Yantai",
-    "威海市": "Weihai", "济宁市": "Jining", "承德市": "Chengde", "保定市": "Baoding", "唐山市": "Tangshan",
-    "秦皇岛市": "Qinhuangdao", "石家庄市": "Shijiazhuang", "太原市": "Taiyuan", "大同市": "Datong",
-    "晋中市": "Jinzhong", "忻州市": "Xinzhou", "沈阳市": "Shenyang", "大连市": "Dalian", "长春市": "Changchun",
-    "吉林市": "Jilin City", "哈尔滨市": "Harbin", "贵阳市": "Guiyang", "遵义市": "Zunyi", "安顺市": "Anshun",
-    "拉萨市": "Lhasa", "西宁市": "Xining", "银川市": "Yinchuan", "宜春市": "Yichun", "伊春市": "Yichun",
-}  # fmt: skip
 # Each name is that of all its provinces.
 REGIONS = {
     "江浙沪": ("江苏省", "浙江省", "上海市"), "京津冀": ("北京市", "天津市", "河北省"),
@@ -90,11 +60,6 @@ def short_city(name: str) -> str:
 def short_province(name: str) -> str:
     """浙江 of 浙江省, 广西 of 广西壮族自治区."""
     return re.sub(r"(?:省|市|壮族自治区|回族自治区|维吾尔自治区|自治区|特别行政区)$", "", name)
-
-
-def english(name: str) -> str:
-    """A province or a city as an English sentence has it, its own name if that is not known."""
-    return PROVINCES_EN.get(name) or CITIES_EN.get(name) or name
 
 
 def aliases(areas: Mapping[str, int], places: Iterable[str]) -> dict[str, int]:

@@ -13,9 +13,7 @@ from collections.abc import Callable
 
 from research.database.asking import FIRST, SIGN, Asked, NotUnderstood, Reading, Vocabulary
 from research.database.gazetteer import (
-    CITIES_EN,
     MUNICIPALITIES,
-    PROVINCES_EN,
     REGIONS,
     short_city,
     short_province,
@@ -24,6 +22,7 @@ from research.database.gazetteer import (
 from research.database.statements import built
 from research.language import numbers
 from research.language.units import either
+from research.readable import CITIES_EN, PROVINCES_EN
 from research.text import language
 
 NEAREST = 10  # if nobody says how many

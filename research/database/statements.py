@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from research.database.asking import Asked, NotUnderstood, Reading, Shape, Vocabulary
-from research.database.gazetteer import english
+from research.readable import english
 
 MOST = 500  # rows of a list
 

@@ -25,6 +25,7 @@ from research.export.references import sources_csv
 from research.export.rows import csv as rows_csv
 from research.export.rows import excel, parquet
 from research.export.words import Say, speaker
+from research.readable import readable
 from research.records import Place, Report, Rows
 
 Part = tuple[str, Callable[[], bytes]]  # the name of a file, and what writes it
@@ -87,9 +88,10 @@ def _tables(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
 
 
 def _rows(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
+    tongue = language_of(report, cited)
     writers: dict[str, Callable[[Rows], bytes]] = {
         "csv": rows_csv,
-        "xlsx": lambda rows: excel(rows, about(report, cited)),
+        "xlsx": lambda rows: excel(readable(rows, tongue), about(report, cited)),
         "parquet": parquet,
     }
     found = [finding.rows for finding in report.findings if finding.rows]

@@ -67,7 +67,8 @@ def report_markdown(
     citation is [^1] and its source a footnote, as GitHub and Obsidian know them. `behind` is what
     stands behind the answer's sentences, where that is known already.
     """
-    say, registry = speaker(language_of(report, cited), footnotes=footnotes), gathered(report)
+    tongue, registry = language_of(report, cited), gathered(report)
+    say = speaker(tongue, footnotes=footnotes)
     blocks = [
         f"# {_title(report.run.question) or say('untitled')}",
         f"## {say('question')}",
@@ -79,7 +80,7 @@ def report_markdown(
         *coverage.coverage(report, registry, cited, say),
         *(_sources(cited, say, footnotes=footnotes) if cited else ()),
         *_places(report, cited, say),
-        *tables(report, say),
+        *tables(report, say, tongue),
         *_review(cited, say),
         *_failures(report, cited, say),
         *_plan(report, say, with_evidence=cited is None),

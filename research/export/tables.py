@@ -12,15 +12,16 @@ from typing import Any
 from research.export.inline import bullets, escape, table
 from research.export.prose import fenced
 from research.export.words import Say
-from research.records import Finding, Report, Rows, Step
+from research.readable import readable
+from research.records import Finding, Language, Report, Rows, Step
 
 ROWS = 50  # of a table
 CELL = 120  # characters of a cell
 
 
-def tables(report: Report, say: Say) -> Iterator[str]:
+def tables(report: Report, say: Say, language: Language) -> Iterator[str]:
     """A section for each search of a database that has come to rows."""
-    found = [(finding, rows) for finding in report.findings if (rows := finding.rows)]
+    found = [(one, readable(one.rows, language)) for one in report.findings if one.rows]
     if found:
         yield f"## {say('rows')}"
     for finding, rows in found:

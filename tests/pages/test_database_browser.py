@@ -15,6 +15,7 @@ from openpyxl import load_workbook
 from pyarrow import parquet
 
 from pages.parts.words import WORDS
+from research.readable import heading
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits, started
 
@@ -219,7 +220,8 @@ def test_the_rows_are_taken_away_with_their_types(watch: Watch, server: Server) 
     assert {line["province"] for line in lines} == {"浙江省"}
     _, data = taken(page, "xlsx")
     sheet = load_workbook(BytesIO(data))["rows"]
-    assert [cell.value for cell in sheet[1]] == list(lines[0])
+    assert [cell.value for cell in sheet[1]] == [heading(name, "en") for name in lines[0]]
+    assert "Zhejiang" in {cell.value for cell in sheet[2]}
     assert isinstance(sheet["A2"].value, int)
     _, data = taken(page, "parquet")
     table = parquet.read_table(BytesIO(data))
@@ -240,7 +242,7 @@ def test_a_citation_opens_the_statement_as_code_and_a_row_by_its_cells(
     second = page.locator(".sl-rows .sl-cite").first
     second.click()
     row = page.locator(f"#{second.get_attribute('aria-controls')}")
-    assert row.locator("dt").all_text_contents()[:2] == ["gid", "name"]
+    assert row.locator("dt").all_text_contents()[:2] == ["景区编号", "名称"]
     assert "浙江省" in row.locator("dd").all_text_contents()
 
 

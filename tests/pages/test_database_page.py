@@ -92,7 +92,10 @@ def test_a_question_is_answered_with_its_rows_its_statement_and_its_steps(visit:
     visitor = asked(visit("database"), ZHEJIANG)
     table = visitor.table("year_rated")
     assert len(table) == 22
-    assert set(table["province"]) == {"浙江省"}
+    assert set(table["province"]) == {"Zhejiang"}
+    assert set(asked(visit("database", lang="zh"), ZHEJIANG).table("province")["province"]) == {
+        "浙江省"
+    }
     assert any("WHERE s.province = '浙江省'" in code.value for code in visitor.at.code)
     for words in ("rows.statement", "thought.understand", "thought.write", "thought.run"):
         assert english(words) in visitor.words
@@ -246,10 +249,13 @@ def test_it_tells_the_tables_with_what_their_columns_mean(visit: Visit) -> None:
     schema = database_schema()
     assert list(columns.index) == [column.name for column in schema.tables[0].columns]
     assert columns["meaning"]["gid"].startswith(f"{english('database.key')} · id of the area")
-    assert "北京市" in columns["values"]["province"]
+    assert "北京市 (Beijing), " in columns["values"]["province"]
+    assert columns["heading"]["year_rated"] == "Year rated"
     chinese = visit("database", lang="zh").table("meaning").set_index("name")
     assert "景区编号" in chinese["meaning"]["gid"]
     assert "id of" not in chinese["meaning"]["gid"]
+    assert chinese["heading"]["year_rated"] == "评定年份"
+    assert ", 北京市, " in chinese["values"]["province"]
 
 
 def test_of_a_database_with_hundreds_of_tables_the_columns_of_one_are_drawn(

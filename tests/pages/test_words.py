@@ -16,7 +16,6 @@ from pages.parts.downloads import GROUPS
 from pages.parts.history_filters import PERIODS, STATES
 from pages.parts.words import PARTS, WORDS, size
 from research import records
-from research.database.columns import TABLES
 from research.library.listing import KINDS, ORDERS
 from research.library.prepare import Added
 from research.news.tools import TOOLS
@@ -78,7 +77,6 @@ FAMILIES = {
     "history_period.": PERIODS,
     "history_field.": get_args(Field),
     "map.": ("geojson", "kml", "csv"),
-    "column.": (*(c.name for table in TABLES.values() for c in table.columns), "n", "distance_km"),
     "group.": tuple(guide.GROUPS),
     "topic.": guide.TOPICS,
     "guide.": guide.TOPICS,
