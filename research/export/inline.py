@@ -16,7 +16,7 @@ from research.urls import canonical_url
 _ACTIVE = re.compile(
     r"[\\`*\[\]|$~]"
     r"|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])"  # within a word, as in snake_case, it does nothing
-    r"|<(?=[A-Za-z/!?])"
+    r"|<(?=[A-Za-z/!?]|[\w.!#$%&'*+/=?^`{|}~-]*(?:@|$))"  # <1@b> is an address, wherever it is cut
     r"|&(?=#?[A-Za-z0-9]*(;|$))"
     r"|(?<= )#(?=#*$)"  # would close a heading
     r"|%{2,}|={2,}"  # %%hides%% and ==marks== in Obsidian
