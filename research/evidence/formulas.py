@@ -50,7 +50,8 @@ _ACTS = re.compile(
     r"|global|futurelet|input|write|catcode|csname|loop|ce|pu|bbox|toggle|action|enclose|verb)(?![A-Za-z])",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(r"(?<!\\)%[^\n]*(?:\n[ \t>]*|$)")
+# One with a citation in it stays, so that what holds it is no formula and the citation is not lost.
+_COMMENT = re.compile(r"(?<!\\)%[^\n@＠\U000f0000-\U0010ffff]*(?:\n[ \t>]*|$)")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|#39|nbsp);")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 

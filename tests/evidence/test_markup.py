@@ -93,6 +93,7 @@ def walk(nodes: list[Node]) -> Iterator[Node]:
         ("Great![@3fa9]", [("Great!", "a")]),
         ("over。[@3fa9]。Next", [("over。", "a"), ("Next", "")]),
         ("\\[@3fa9\\] `[@77aa]`", [("", "ab")]),
+        ("$$x_1 % see [@3fa9]\n= 2$$", [("$$x_1 % see", "a"), ("\n= 2$$", "")]),
         ("[@3fa9] At the start", [("", "a"), (" At the start", "")]),
         ("## Head [@3fa9]\n\nText", [("## Head", "a"), ("\n\nText", "")]),
         ("- [@3fa9] one\n- two [@77aa]", [("- ", "a"), (" one\n- two", "b")]),
@@ -305,6 +306,7 @@ def test_text_for_another_part_begins_a_paragraph() -> None:
          "<table><tr><th>a</th></tr><tr><td>b{0}</td></tr><tr><td>d{1}</td></tr></table>"),
         ([span("\\[*1*\\] [**2]**", 1)], "<p><em></em> <strong></strong>{0}</p>"),
         ([span("`a", 1), span("b` c")], "<p><code>ab</code>{0} c</p>"),
+        ([span("$$x_1 % see", 1), span("\n= 2$$")], "<p>$$x_1 % see{0} = 2$$</p>"),
         ([span("a &#983040; b", 1)], "<p>a  b{0}</p>"),
         ([span("&#91;1&#93; \\[2\\] [3", 1), span("]")], "<p>  [3{0}]</p>"),
     ],
@@ -411,6 +413,7 @@ def test_any_text_has_only_citations_that_were_gathered(text: str) -> None:
     )
 )
 @settings(max_examples=300, deadline=None)
+@example([span("\\(a_1%", 1), span("\\)")])
 def test_any_spans_keep_every_citation(spans: list[NumberedSpan]) -> None:
     sound(spans)
 
