@@ -17,6 +17,7 @@ import pysbd
 import snowballstemmer
 
 from research import segment
+from research.hanzi import simplified
 from research.records import Language
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
@@ -93,8 +94,8 @@ def far(metres: int) -> str:
 
 
 def fold(text: str) -> str:
-    """Text as quotes are compared: NFKC, without white space and what cannot be seen."""
-    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    """Text as quotes are compared: NFKC, simplified, without white space and what cannot be seen."""
+    return _UNSEEN.sub("", simplified(unicodedata.normalize("NFKC", text)))
 
 
 def place_of(quote: str, text: str) -> tuple[int, int] | None:
@@ -157,7 +158,8 @@ def _cut(runs: list[str], *, nested: bool) -> Iterator[list[str]]:
 def tokens(text: str) -> list[str]:
     """Search terms in order: lower case, English stemmed, single letters and punctuation dropped.
 
-    A long Chinese word also gives the words inside it: 博物院 is found by 博物 as well.
+    A long Chinese word also gives the words inside it: 博物院 is found by 博物 as well. All are in
+    simplified characters.
     """
     return _terms(text, nested=True)
 
@@ -174,7 +176,7 @@ def characters(text: str) -> list[str]:
     """
     if text.isascii():
         return []
-    found = dict.fromkeys(unicodedata.normalize("NFKC", text))
+    found = dict.fromkeys(simplified(unicodedata.normalize("NFKC", text)))
     return [character for character in found if _weighty(character)]
 
 
@@ -185,7 +187,7 @@ def _weighty(character: str) -> bool:
 
 def _terms(text: str, *, nested: bool) -> list[str]:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).replace("’", "'")
+        text = simplified(unicodedata.normalize("NFKC", text)).replace("’", "'")
     text = text.lower()
     if "'s" in text:
         text = _POSSESSIVE.sub("", text)
@@ -235,7 +237,7 @@ def telling(text: str) -> dict[str, float]:
     if not has_han(text):
         return {w: 0.3 if w in LIGHT else 1.0 for w in words(text) if not idle(w)}
     kinds: dict[str, float] = {}
-    for word, tag in segment.tag(unicodedata.normalize("NFKC", text).lower()):
+    for word, tag in segment.tag(simplified(unicodedata.normalize("NFKC", text)).lower()):
         kinds[stem(word) if word.isascii() else word] = _TELLS.get(tag[:1], 0.25)
     return {w: 0.3 if w in LIGHT else kinds.get(w, 0.6) for w in words(text) if not idle(w)}
 

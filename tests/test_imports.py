@@ -26,7 +26,11 @@ NEUTRAL = {
     "urls",
     "readable",
 }
-PURE = {"places.coordinates", "segment"}  # that import nothing of ours: anyone may use them
+PURE = {
+    "places.coordinates",
+    "segment",
+    "hanzi",
+}  # that import nothing of ours: anyone may use them
 PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
 FOLDERS = {"evidence", "export", "library", "models", "news", "database", "places"}
 WIRED = {"news", "wire"}  # what talks to strangers without being a source
@@ -75,9 +79,9 @@ def allowed(module: str, wanted: str) -> bool:
     if module == "records" or module in PURE:
         return False
     if module in NEUTRAL:
-        return wanted in ("records", "segment")
+        return wanted in ("records", "segment", "hanzi")
     if top == "language":
-        return target == "language" or wanted in ("records", "text")
+        return target == "language" or wanted in ("records", "text", "hanzi")
     if wanted in NEUTRAL | PURE or target == "language":
         return True
     if target == "wire" and (top in WIRED or top == "sources"):

@@ -44,6 +44,9 @@ def pieces(text: str) -> list[str]:
         ("Kenya", "Kenya’s exports"),
         ("iPad", "馆内提供iPad导览"),
         ("Café", "a CAFÉ by the lake"),
+        ("門票", "西湖环湖景区不需要门票。"),
+        ("门票", "西湖環湖景區不需要門票。"),
+        ("遊覽車", "观光游览车每站都停"),
     ],
 )
 def test_a_word_is_found_in_a_text_that_has_it(query: str, text: str) -> None:

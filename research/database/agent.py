@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol
 from research.database.asking import NotUnderstood, Reading, Shape, Vocabulary
 from research.database.refusals import Refused
 from research.database.rules import read
+from research.hanzi import simplified
 from research.records import Failure, Hint, Reason, Record, Rows, Say, Step, StepKind
 from research.text import language
 from research.trouble import Trouble
@@ -331,7 +332,7 @@ def _short_of(question: str, rows: Rows) -> str:
 
 def asked_for(question: str) -> int:
     """How many things a question names: 10 of 前10名 and of "top 10", 0 if it names no number."""
-    text = unicodedata.normalize("NFKC", question)
+    text = simplified(unicodedata.normalize("NFKC", question))
     number = re.search(r"前\s*(\d{1,3})\s*(?:个|名|位|家|处|座|大|的|$)|最[^\d，。,.]{1,6}?(\d{1,3})\s*(?:个|家|处|座)", text)  # fmt: skip
     number = number or re.search(
         r"\btop (\d{1,3})\b|\b(\d{1,3}) (?:nearest|closest|cheapest|(?:most|least) [a-z]+|largest|smallest|highest|lowest)\b",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from research.database.gazetteer import aliases, short_city, short_province
+from research.hanzi import simplified
 from research.readable import english
 from research.records import Language
 
@@ -31,7 +32,10 @@ class Vocabulary:
     `called` its Chinese and its English name.
     """
 
-    areas: Mapping[str, int]  # names in both languages to gid; those that several have are left out
+    areas: Mapping[
+        str, int
+    ]  # names in both languages to gid, in simplified characters as questions
+    # are read; those that several have are left out
     provinces: Sequence[str]
     cities: Sequence[str]
     shorter: Mapping[str, int] = field(default_factory=dict)
@@ -48,7 +52,7 @@ class Vocabulary:
             gid = int(str(number))
             where[gid] = (str(province or ""), str(city or ""))
             called[gid] = (str(name or ""), str(other or name or ""))
-            for text in {str(told) for told in (name, other) if told}:
+            for text in {simplified(str(told)) for told in (name, other) if told}:
                 double |= {text} & areas.keys()
                 areas[text] = gid
         known = {name: gid for name, gid in areas.items() if name not in double}

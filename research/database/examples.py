@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from rapidfuzz import fuzz
 
+from research.hanzi import simplified
+
 MOST = 3
 LIKE = 45.0  # of 100, from which a question is like another
 
@@ -15,7 +17,7 @@ Pair = tuple[str, str]  # a question and its statement
 
 
 def same(question: str, pairs: Sequence[Pair]) -> str:
-    """The statement of the same question, in whatever spacing and punctuation; "" if there is none."""
+    """The statement of the same question, in whatever spacing, punctuation and script; "" if there is none."""
     wanted = _plain(question)
     return next((sql for asked, sql in pairs if _plain(asked) == wanted), "")
 
@@ -29,4 +31,4 @@ def like(question: str, pairs: Sequence[Pair], most: int = MOST) -> list[Pair]:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[\s\W_]+", "", unicodedata.normalize("NFKC", text).lower())
+    return re.sub(r"[\s\W_]+", "", simplified(unicodedata.normalize("NFKC", text)).lower())

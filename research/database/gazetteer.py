@@ -1,4 +1,4 @@
-"""What people call places and scenic areas: short names, English names, regions, traditional characters.
+"""What people call places and scenic areas: short names, English names, regions.
 
 Only names that mean one thing are taken in. A name that several areas or cities share is none of either,
 so that whoever reads a question is at a loss with it rather than wrong.
@@ -35,20 +35,6 @@ _ENDINGS = re.compile(
 _OWN = re.compile(r"[山湖江岛河沟林墟]$")  # a name of two characters that is one by its last
 _PART = re.compile(r"(?:[山湖寺塔阁楼堰峡岛洞关]|故里|古镇)$")  # a part of a name that stands alone
 _SHARED = frozenset(["天台山", "桃花源"])  # which another area has too, after the name of its place
-# The characters of questions and of the names of the larger places; a converter would be a dependency.
-_TRADITIONAL = str.maketrans(
-    "個區級離門價間開國點裡裏邊圍萬歷評對從貴費時處數總請問嗎麼麽與內後來兩園東長號華黃龍鳳鎮島灣廟廈廬"
-    "峽樓臺觀蘭寶漢濟濱蘇廣雲貴陝肅遼寧慶陽錫揚溫紹臨鄭陸無關鐵藝術館遠過會還沒為於並業選幾滿塊錢遊"
-    "覽營網紹簡經緯義衛嶺頂瀘瀋現應該給讓們誰單獲選晉稱約羅宮縣",
-    "个区级离门价间开国点里里边围万历评对从贵费时处数总请问吗么么与内后来两园东长号华黄龙凤镇岛湾庙厦庐"
-    "峡楼台观兰宝汉济滨苏广云贵陕肃辽宁庆阳锡扬温绍临郑陆无关铁艺术馆远过会还没为于并业选几满块钱游"
-    "览营网绍简经纬义卫岭顶泸沈现应该给让们谁单获选晋称约罗宫县",
-)
-
-
-def simplified(text: str) -> str:
-    """A text with the traditional characters that questions have most, as simplified ones."""
-    return text.translate(_TRADITIONAL)
 
 
 def short_city(name: str) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
+from research.hanzi import simplified
+
 LIKE = 72.0  # of 100, from which a value may be what was meant
 MOST = 3  # values for each name
 LONGEST = 80  # characters of a value that is compared
@@ -80,7 +82,7 @@ class Values:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[\s\W_]+", "", unicodedata.normalize("NFKC", text).lower())
+    return re.sub(r"[\s\W_]+", "", simplified(unicodedata.normalize("NFKC", text)).lower())
 
 
 def _likeness(one: str, other: str, *, score_cutoff: float | None = None) -> float:

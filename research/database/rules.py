@@ -17,9 +17,9 @@ from research.database.gazetteer import (
     REGIONS,
     short_city,
     short_province,
-    simplified,
 )
 from research.database.statements import built
+from research.hanzi import simplified
 from research.language import numbers
 from research.language.units import either
 from research.readable import CITIES_EN, PROVINCES_EN

@@ -21,7 +21,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from research.library import bin, listing, unread
+from research.library import bin, listing, renewal, unread
 from research.library.documents import walk
 from research.library.intake import Files, Intake
 from research.library.listing import Counts, Entry, Excerpt, Wanted
@@ -80,6 +80,9 @@ class Library:
         if bin.due(self._db):
             with self._db.write() as connection:
                 bin.empty(connection, old=True)
+        if renewal.due(self._db):
+            with self._change() as connection:
+                renewal.renew(connection)
         if self._meta("sample", "on") == "on":
             self._refresh_sample()
 

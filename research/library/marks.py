@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from research.hanzi import simplified
 from research.text import HAN, STOP, characters, has_han, stem, tokens
 
 _WORD = re.compile(rf"(?<![\d.])\d+\.\d+(?!\.?\d)|[^\W_{HAN}]+")
@@ -14,9 +15,10 @@ def marks(query: str, text: str) -> list[tuple[int, int]]:
     """Start and end of what answers the query's words, in order, none touching another.
 
     Words of the Latin script match in any of their forms. Of Chinese the words are marked, or, where
-    the text has none of them, the characters that a search falls back on.
+    the text has none of them, the characters that a search falls back on, in either script.
     """
     wanted = {token for token in tokens(query) if token not in STOP}
+    text = simplified(text)
     found = [match.span() for match in _WORD.finditer(text) if _terms(match.group()) & wanted]
     han = [_places(word, text) for word in wanted if has_han(word)]
     if not any(han):

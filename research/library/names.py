@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from research import segment
+from research.hanzi import simplified
 from research.text import HAN, tokens
 
 _BRACKET = re.compile(r"[（(]([^（）()]{2,60})[）)]")
@@ -33,14 +34,15 @@ _LEADING = re.compile(r"^(?:the|a|an)\s+", re.I)
 
 @lru_cache(10_000)
 def name_key(name: str) -> str:
-    """A name as it is compared: NFKC, lower case, single spaces, no leading article."""
-    folded = re.sub(r"[\s_]+", " ", unicodedata.normalize("NFKC", name)).strip().casefold()
+    """A name as it is compared: NFKC, simplified, lower case, single spaces, no leading article."""
+    folded = simplified(unicodedata.normalize("NFKC", name))
+    folded = re.sub(r"[\s_]+", " ", folded).strip().casefold()
     return _LEADING.sub("", folded).strip(" .,;:!?，。；：！？“”\"'")
 
 
 def grams(question: str) -> Iterator[str]:
     """Keys of all stretches of a question that could be a name: 2 to 14 Han characters, 1 to 7 words."""
-    folded = unicodedata.normalize("NFKC", question)
+    folded = simplified(unicodedata.normalize("NFKC", question))
     for run in re.findall(f"[{HAN}·]+", folded):
         for size in range(min(14, len(run)), 1, -1):
             for at in range(len(run) - size + 1):
@@ -58,8 +60,9 @@ def title_names(title: str) -> list[str]:
     inner = [m.group(1) for m in _BRACKET.finditer(title)]
     bare = _BRACKET.sub(" ", title)
     first = re.split(r"[:：|｜—]|\s[-–]\s", bare)[0]
+    kind = _KIND.search(simplified(first))
     out: dict[str, str] = {}
-    for name in (bare, first, _KIND.sub("", first), *inner):
+    for name in (bare, first, first[: kind.start() if kind else None], *inner):
         name = _LEADING.sub("", re.sub(r"\s+", " ", name).strip())
         if 2 <= len(name) <= 60 and tokens(name):
             out.setdefault(name_key(name), name)
@@ -88,10 +91,11 @@ def aliases_of(title: str, text: str) -> list[tuple[str, str]]:
             if name and _other_script(name, inside):
                 put(name, _LEADING.sub("", inside))
                 named.append((match.end(), name))
-        for match in _ALSO.finditer(line):
+        for match in _ALSO.finditer(simplified(line)):
             subject = _subject(line[: match.start()], titles, named)
             if subject:
-                put(subject, (match.group(1) or match.group(2)).strip())
+                start, end = match.span(match.lastindex or 0)
+                put(subject, line[start:end].strip())
     return list(pairs.values())
 
 
@@ -114,7 +118,7 @@ def _subject(before: str, titles: list[str], named: list[tuple[int, str]]) -> st
 
 def _name_before(left: str, titles: list[str]) -> str:
     for title in titles:
-        if left.casefold().endswith(title.casefold()):
+        if simplified(left).casefold().endswith(simplified(title).casefold()):
             return title
     if latin := _LATIN_NAME.search(left):
         return _LEADING.sub("", latin.group())
@@ -125,12 +129,12 @@ def _name_before(left: str, titles: list[str]) -> str:
 
 def _noun_tail(run: str) -> str:
     """The nouns that end a stretch of Chinese: 位于北京的故宫博物院 gives 故宫博物院."""
-    tail: list[str] = []
-    for word, tag in reversed(segment.tag(run)):
+    at = len(run)
+    for word, tag in reversed(segment.tag(simplified(run))):
         if not tag.startswith(("n", "j", "l", "z", "b", "vn", "i")):
             break
-        tail.insert(0, word)
-    name = "".join(tail)
+        at -= len(word)
+    name = run[at:]
     return name if 2 <= len(name) <= 14 else ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -75,19 +75,15 @@ class Prepared:
                 len(doc.text), doc.text,
             ),
         )  # fmt: skip
-        number = row.lastrowid
+        number = row.lastrowid or 0
         connection.executemany(
             "insert into passage(document, heading, page, start, finish, title_tokens, "
             "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?)",
             [(number, *passage) for passage in self.passages],
         )
-        connection.executemany(
-            "insert into name values(?,?,?)", [(name_key(n), n, number) for n in self.names]
-        )
-        both = [*self.aliases, *((b, a) for a, b in self.aliases)]
-        connection.executemany(
-            "insert into alias values(?,?,?,?)", [(name_key(a), a, b, number) for a, b in both]
-        )
+        names, aliases = name_rows(self.names, self.aliases, number)
+        connection.executemany("insert into name values(?,?,?)", names)
+        connection.executemany("insert into alias values(?,?,?,?)", aliases)
         return Added(doc.name, "replaced" if replaced else "added", len(self.passages))
 
 
@@ -104,16 +100,47 @@ def prepare(name: str, data: bytes, known: str) -> Added | Prepared:
         document = read(name, data)
     except Unreadable as error:
         return Added(name, error.problem, detail=str(error), limit=error.limit)
-    passages: list[tuple[object, ...]] = []
-    opening = " ".join(dict.fromkeys(significant(tokens(_opening(document)))))
-    title = _terms(document.title)
-    for section in document.sections:
-        titles = f"{title} {_heading(section.heading)}"
-        for start, end in split(document.text, section.start, section.end):
-            body = _terms(document.text[start:end])
-            passages.append((section.heading, section.page, start, end, titles, body, opening))
+    text, first = document.text, document.sections[0]
+    stretches = [
+        (section.heading, section.page, start, end)
+        for section in document.sections
+        for start, end in split(text, section.start, section.end)
+    ]
+    begins = opening(text, first.start, first.end)
     return Prepared(
-        document, passages, title_names(document.title), aliases_of(document.title, document.text)
+        document,
+        passage_rows(document.title, text, begins, stretches),
+        title_names(document.title),
+        aliases_of(document.title, text),
+    )
+
+
+def opening(text: str, start: int, end: int) -> str:
+    """The first line of a document's first section, which goes from `start` to `end`."""
+    return text[start : min(end, start + OPENING)].split("\n", 1)[0]
+
+
+def passage_rows(
+    title: str, text: str, begins: str, stretches: Iterable[tuple[str, int | None, int, int]]
+) -> list[tuple[object, ...]]:
+    """The passages of a document that begins with `begins`, each given as its heading, page, start and
+    end, with the words by which they are found."""
+    words = " ".join(dict.fromkeys(significant(tokens(begins))))
+    titles = _terms(title)
+    return [
+        (heading, page, start, end, f"{titles} {_heading(heading)}", _terms(text[start:end]), words)
+        for heading, page, start, end in stretches
+    ]
+
+
+def name_rows(
+    names: Iterable[str], aliases: Sequence[tuple[str, str]], document: int
+) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, str, int]]]:
+    """What is stored of a document's names, and of those that mean the same, both ways."""
+    both = [*aliases, *((b, a) for a, b in aliases)]
+    return (
+        [(name_key(name), name, document) for name in names],
+        [(name_key(a), a, b, document) for a, b in both],
     )
 
 
@@ -131,12 +158,6 @@ def _terms(text: str) -> str:
 def significant(words: Iterable[str]) -> list[str]:
     """The words that are indexed and searched: all but those that say nothing."""
     return [word for word in words if word not in STOP]
-
-
-def _opening(document: Document) -> str:
-    """The first line of the document's first section."""
-    start, end = document.sections[0].start, document.sections[0].end
-    return document.text[start : min(end, start + OPENING)].split("\n", 1)[0]
 
 
 @lru_cache(1)

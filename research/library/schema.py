@@ -81,4 +81,8 @@ MIGRATIONS = (
     """
     alter table unread add column "limit" text not null default '';
     """,
+    # Words are folded to simplified characters: those of the documents before have to be cut anew.
+    """
+    insert into meta values('outdated', '1');
+    """,
 )

@@ -12,6 +12,7 @@ import unicodedata
 import zlib
 from collections.abc import Sequence
 
+from research.hanzi import simplified
 from research.news.article import Article
 from research.news.headlines import parsed, stripped
 from research.news.words import AGENCIES
@@ -29,7 +30,8 @@ _AFTER = re.compile(r"^\s*(?:[\u4e00-\u9fff]{0,6}(?:\d{1,2}月)?\d{0,2}日?(?:�
 
 def shingles(text: str) -> frozenset[int]:
     """The stretches of characters of a text as numbers; none of a text that is too short."""
-    letters = re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text[:READ]).lower())
+    folded = simplified(unicodedata.normalize("NFKC", text[:READ]))
+    letters = re.sub(r"[\W_]+", "", folded.lower())
     if len(letters) < SHORTEST:
         return frozenset()
     return frozenset(
@@ -49,16 +51,16 @@ _ANY = re.compile("|".join(pattern.pattern for _, pattern in AGENCIES))
 
 def agency(item: Article) -> str:
     """The agency that a piece comes from: its outlet is one, or headline or text name one as origin."""
-    if not any(_ANY.search(said) for said in (item.outlet, item.title, item.text)):
+    outlet, title, text = map(simplified, (item.outlet, item.title, item.text))
+    if not any(_ANY.search(said) for said in (outlet, title, text)):
         return ""
     for name, pattern in AGENCIES:
-        if pattern.search(item.outlet):
+        if pattern.search(outlet):
             return name
-    tail = item.title[len(stripped(item.title)) :] if item.title else ""
+    tail = title[len(stripped(title)) :] if title else ""
     for name, pattern in AGENCIES:
-        if pattern.search(tail) or _credited(item.title, pattern):
+        if pattern.search(tail) or _credited(title, pattern):
             return name
-        text = item.text
         if _credited(text[:200], pattern) or _credited(text[200:][-120:], pattern):
             return name
     return ""
@@ -87,7 +89,7 @@ def independent(items: Sequence[Article], outlets: Sequence[str]) -> int:
     texts: list[tuple[int, frozenset[int]]] = []
     for at, (item, outlet) in enumerate(zip(items, outlets, strict=True)):
         grams = shingles(item.text)
-        marks = [("agency", agency(item)), ("outlet", outlet.lower())]
+        marks = [("agency", agency(item)), ("outlet", simplified(outlet).lower())]
         head = parsed(item.title[:300], item.outlet).plain
         if len(head) >= LONG_HEADLINE and not grams:
             marks.append(("headline", head))

@@ -8,7 +8,7 @@ one unit and subject is left out. It knows no truth: both figures are shown, wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from research.language.quantities import plain
@@ -129,7 +129,9 @@ def _same_thing(one: Figure, other: Figure) -> bool:
     if one.subject in _COUNTED or other.subject in _COUNTED:
         return one.subject == other.subject
     mine, theirs = _words(one), _words(other)
-    ways = [words.concepts(f.clause) | _english(f.clause) for f in (one, other)]
+    ways = [
+        words.concepts(said) | _english(said) for said in (plain(f.clause) for f in (one, other))
+    ]
     directions = [way & {"rise", "fall"} for way in ways]
     if directions[0] != directions[1]:
         return False
@@ -148,7 +150,7 @@ def _words(figure: Figure) -> frozenset[str]:
 def _periods(figure: Figure) -> frozenset[tuple[str, float]]:
     """The months, quarters and bases that a clause speaks of."""
     times = {(q.unit, q.value) for q in quantities(figure.clause) if q.unit in _DATES and q.unit}
-    bases = {(word, 0.0) for word in ("同比", "环比", "累计") if word in figure.clause}
+    bases = {(word, 0.0) for word in ("同比", "环比", "累计") if word in plain(figure.clause)}
     return frozenset(times | bases)
 
 
@@ -171,7 +173,7 @@ def read(title: str, text: str) -> tuple[Figure, ...]:
 def _read(text: str) -> Iterable[Figure]:
     seen: set[tuple[float, str, str]] = set()
     for clause in _clauses(text):
-        if _UNSURE.search(clause):
+        if _UNSURE.search(plain(clause)):
             continue
         found = [q for q in quantities(clause) if q.unit not in _DATES]
         for quantity in found:
@@ -182,23 +184,29 @@ def _read(text: str) -> Iterable[Figure]:
                 yield Figure(quantity=quantity, subject=subject, item=0, clause=clause)
 
 
-def _clauses(text: str) -> list[str]:
-    return [part for part in (piece.strip() for piece in _CLAUSE.split(plain(text))) if part]
+def _clauses(text: str) -> Iterator[str]:
+    """The clauses as they are written."""
+    at = 0
+    for gap in [*_CLAUSE.finditer(plain(text)), None]:
+        if clause := text[at : gap.start() if gap else None].strip():
+            yield clause
+        at = gap.end() if gap else at
 
 
 def _subject(clause: str, quantity: Quantity, found: Sequence[Quantity]) -> str:
     """What a figure counts: victims by the word beside it, other things by the clause, if it has one
     figure of the unit only."""
+    said = plain(clause)
     if quantity.unit == "people":
         here = quantity.measure
         others = [q.measure for q in found if q is not quantity and q.unit == "people"]
-        after = clause[here.end : min([m.start for m in others if m.start >= here.end], default=None)]  # fmt: skip
-        before = clause[max([m.end for m in others if m.end <= here.start], default=0) : here.start]  # fmt: skip
-        counted = _victims(quantity.spelling[-1:] + after, first=True)
+        after = said[here.end : min([m.start for m in others if m.start >= here.end], default=None)]  # fmt: skip
+        before = said[max([m.end for m in others if m.end <= here.start], default=0) : here.start]  # fmt: skip
+        counted = _victims(plain(quantity.spelling[-1:]) + after, first=True)
         counted = counted or _victims(before, first=False)
         if counted:
             return counted
-        if words.concepts(clause) & set(_COUNTED) or _english(clause) & set(_COUNTED):
+        if words.concepts(said) & set(_COUNTED) or _english(said) & set(_COUNTED):
             return ""
     if sum(q.unit == quantity.unit for q in found) > 1:
         return ""

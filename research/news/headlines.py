@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from research import segment
+from research.hanzi import simplified
 from research.news import words
 from research.news.counts import Quantity, quantities
 from research.text import HAN, LIGHT, STOP, stem
@@ -64,7 +65,8 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A headline taken apart. `plain` is without outlet, marks and spaces, in lower case."""
+    """A headline taken apart, in simplified characters but for `shown`. `plain` is without outlet, marks
+    and spaces, in lower case."""
 
     shown: str
     plain: str
@@ -108,13 +110,14 @@ def _cut(shown: str, outlet: str) -> str:
         if not match or not _is_outlet(match, outlet):
             break
         shown = match["head"].rstrip(" ,-—–_|")
-    lead = _LEAD.match(shown)
+    lead = _LEAD.match(simplified(shown))
     return shown[lead.end() :] if lead and len(shown) > lead.end() + 3 else shown
 
 
 def _is_outlet(match: re.Match[str], outlet: str) -> bool:
     head, mark, tail = match["head"], match["mark"].strip(), match["tail"].strip()
     own = " ".join(unicodedata.normalize("NFKC", outlet).lower().split())
+    tail, own = simplified(tail), simplified(own)
     if own and (tail.lower() in own or own in tail.lower()):
         return True
     chinese = bool(re.search(f"[{HAN}]", tail))
@@ -132,13 +135,14 @@ def _is_outlet(match: re.Match[str], outlet: str) -> bool:
 def parsed(title: str, outlet: str = "") -> Headline:
     """A title as it is compared."""
     shown = stripped(title, outlet)
-    lowered = shown.lower()
+    said = simplified(shown)
+    lowered = said.lower()
     plain = re.sub(r"[^\w%.]", "", lowered)
-    chinese = len(re.findall(f"[{HAN}]", shown)) * 3 > len(re.findall(r"[A-Za-z]", shown))
-    latin = re.findall(r"[A-Za-z][A-Za-z'’.&-]*", shown)
+    chinese = len(re.findall(f"[{HAN}]", said)) * 3 > len(re.findall(r"[A-Za-z]", said))
+    latin = re.findall(r"[A-Za-z][A-Za-z'’.&-]*", said)
     long = [word for word in latin if len(word) > 3]
     titled = len(long) > 3 and sum(w[0].isupper() for w in long) >= 0.75 * len(long)
-    tokens = tuple(_tokens(shown, titled))
+    tokens = tuple(_tokens(said, titled))
     found = frozenset().union(*(token.concepts for token in tokens), *(_runs(lowered)))
     return Headline(
         shown=shown,
@@ -147,13 +151,13 @@ def parsed(title: str, outlet: str = "") -> Headline:
         tokens=tokens,
         texts=frozenset(token.text for token in tokens),
         concepts=found,
-        figures=(figures := quantities(shown)),
+        figures=(figures := quantities(said)),
         units=frozenset(quantity.unit for quantity in figures),
         characters=frozenset(plain),
-        quoted=frozenset(part.lower() for part in _QUOTED.findall(shown)),
+        quoted=frozenset(part.lower() for part in _QUOTED.findall(said)),
         counters=_counters(lowered),
         negated=frozenset(_negated(lowered)),
-        initials=_initials(shown),
+        initials=_initials(said),
         titled=titled,
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
+from research.hanzi import simplified
 from research.records import Record, Tone
 from research.text import HAN, stem
 
@@ -82,7 +83,7 @@ _EN |= {stem(word): -1 for word in set(_BAD_EN.split()) & set(_GOOD_EN.split())}
 @lru_cache(4_000)
 def sentiment(headline: str) -> Sentiment:
     """The rough tone of one headline in Chinese or English, or in both."""
-    text = unicodedata.normalize("NFKC", headline).lower().replace("’", "'")
+    text = simplified(unicodedata.normalize("NFKC", headline)).lower().replace("’", "'")
     counted = [*_chinese(text), *_english(text)]
     balance = sum(value for _, value in counted)
     return Sentiment(tone=_tone(balance), balance=balance, words=tuple(word for word, _ in counted))

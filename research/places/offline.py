@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+from research.hanzi import simplified
 from research.places.coordinates import Point, from_gcj02, metres, to_gcj02
 from research.trouble import Trouble
 
@@ -188,7 +189,7 @@ def _names(entry: dict[str, Any]) -> Iterable[str]:
 
 def _named(entry: dict[str, Any], address: str) -> bool:
     """Whether an address is a name of the entry, with no more than its area around it."""
-    asked = address.lower()
+    asked = simplified(address).lower()
     for name in sorted(_names(entry), key=len, reverse=True):
         if name in asked and not _rest(entry, asked.replace(name, " ", 1)):
             return True
@@ -205,7 +206,7 @@ def _rest(entry: dict[str, Any], text: str) -> str:
 
 def _within(entry: dict[str, Any], city: str) -> bool:
     """Whether an entry is in a city that is given by its name or its adcode."""
-    asked = city.strip().lower().removesuffix("市")
+    asked = simplified(city).strip().lower().removesuffix("市")
     if asked.isdecimal():
         return str(entry["adcode"]).startswith(asked.rstrip("0"))
     areas = [entry[name] for name in ("province", "city", "district")]
@@ -218,14 +219,14 @@ def _within(entry: dict[str, Any], city: str) -> bool:
 
 def _about(entry: dict[str, Any], keywords: str) -> bool:
     """Whether any of the words that | parts is in what is known of an entry."""
-    words = [word.strip().lower() for word in keywords.split("|") if word.strip()]
+    words = [word.strip().lower() for word in simplified(keywords).split("|") if word.strip()]
     known = " ".join((*_names(entry), entry["type"].lower(), *entry["tags"]))
     return not words or any(all(part in known for part in word.split()) for word in words)
 
 
 def _of_type(entry: dict[str, Any], types: str) -> bool:
     """Whether an entry is of a type that is given by its code, which zeros may end, or by name."""
-    asked = [kind.strip() for kind in types.split("|") if kind.strip()]
+    asked = [kind.strip() for kind in simplified(types).split("|") if kind.strip()]
     return not asked or any(
         str(entry["typecode"]).startswith(kind.rstrip("0"))
         if kind.isdecimal()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
+from research.hanzi import simplified
 from research.records import Language
 from research.text import has_han, idle, stem, tokens
 
@@ -87,7 +88,7 @@ def _concept(kind: str, zh: list[str], en: list[str]) -> Concept:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A concept and the stretch of the text that names it."""
+    """A concept and the stretch of the text that names it; `literal` is that in simplified characters."""
 
     concept: Concept
     start: int
@@ -122,6 +123,7 @@ def _inflected(phrase: str) -> str:
 
 def matches(text: str) -> list[Match]:
     """The concepts that a text names, without overlap: the longest stretch wins, then the first."""
+    text = simplified(text)
     found = [
         Match(concept, m.start(), m.end(), m.group())
         for pattern, concept in _patterns()

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 
+from research.hanzi import simplified
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, matches
 from research.reasoners.follow import standalone, unresolved
@@ -420,7 +421,7 @@ def _wish(part: Part, question: Question) -> str:
     if wish and wish.place:
         return part.text
     named = wanted(part.subject + part.text) if has_han(part.text) else None
-    if named and named.place == part.subject and part.subject:
+    if named and named.place == simplified(part.subject) and part.subject:
         return part.subject + part.text
     return question.text if wish else ""
 
@@ -514,6 +515,7 @@ def _groups(parts: Sequence[Part], limit: int) -> list[list[Part]]:
 
 def _forms(text: str, language: Language) -> list[str]:
     """Words of a language for what a part asks, without those it has already."""
+    text = simplified(text)
     found = matches(text)
     own = [
         [

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from research import segment
+from research.hanzi import simplified
 from research.language.numbers import RANKS, integer
 from research.reasoners import Corpus
 from research.reasoners.concepts import matches
@@ -75,12 +76,15 @@ def unresolved(question: Question, corpus: Corpus) -> str:
     text = question.text
     if not question.before.turns or len(text) > LONGEST or _named(text, corpus):
         return ""
-    found = _ranked(text) or (_ZH_PRONOUN if has_han(text) else _EN_PRONOUN).search(text)
-    return found[0] if found else ""
+    pronoun = _ZH_PRONOUN if has_han(text) else _EN_PRONOUN
+    found = _ranked(text) or pronoun.search(simplified(text))
+    return text[found.start() : found.end()] if found else ""
 
 
 def _ranked(text: str) -> re.Match[str] | None:
-    """Where a text points at one of several: 第二家, 后者, "the second one"; not 第二个皇帝."""
+    """Where a text points at one of several: 第二家, 后者, "the second one"; not 第二个皇帝. It is read in
+    simplified characters."""
+    text = simplified(text)
     if not has_han(text):
         return _EN_RANKED.search(text)
     for found in _ZH_RANKED.finditer(text):
@@ -126,17 +130,17 @@ def _named(text: str, corpus: Corpus) -> str:
 
 
 def _chinese(text: str, subject: str, earlier: str, corpus: Corpus) -> str:
-    lead = _ZH_LEAD.match(text)
+    lead = _ZH_LEAD.match(simplified(text))
     bare = text[lead.end() :] if lead else text
     if not re.search(r"\w", bare):
         return text
-    and_ = _ZH_AND.match(bare)
-    what = and_["what"] if and_ else ""
+    and_ = _ZH_AND.match(simplified(bare))
+    what = bare[: and_.end("what")] if and_ else ""
     if name := _named(what or bare, corpus):
         same = what.strip("的，, ") in (name, "")
         return _instead(earlier, subject, name) if and_ and same and name != subject else text
-    if _ZH_PRONOUN.search(bare):
-        return _ZH_PRONOUN.sub(lambda _: subject, bare, count=1)
+    if it := _ZH_PRONOUN.search(simplified(bare)):
+        return f"{bare[: it.start()]}{subject}{bare[it.end() :]}"
     return f"{subject}{what or bare}" if lead or and_ or _hangs(bare) else text
 
 

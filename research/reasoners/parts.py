@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from research import segment
+from research.hanzi import simplified
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, Match, generic, matches
 from research.text import HAN, STOP, has_han, idle, telling, tokens
@@ -146,7 +147,7 @@ def read(question: str, corpus: Corpus) -> Reading:
 
 
 def keywords(text: str) -> list[str]:
-    """The words of a clause that a search should have, as they are written there."""
+    """The words of a clause that a search should have."""
     kept: list[str] = []
     at = 0
     for match in [*matches(text), None]:
@@ -171,10 +172,9 @@ def _sought(match: Match, text: str) -> tuple[str, ...]:
 
 def _written(text: str) -> list[str]:
     wanted = telling(text)
-    pieces = segment.cut(text) if has_han(text) else re.findall(r"[\w'’-]+", text)
     if has_han(text):
         return list(wanted)
-    return [p for p in pieces if any(t in wanted for t in tokens(p))]
+    return [p for p in re.findall(r"[\w'’-]+", text) if any(t in wanted for t in tokens(p))]
 
 
 def _tells(text: str) -> bool:
@@ -241,12 +241,14 @@ def _rank(name: str, corpus: Corpus) -> float:
 
 def _places(question: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
     taken: list[tuple[int, int, str]] = []
+    folded = simplified(question)
     for name in names:
-        words = r"\s+".join(re.escape(word) for word in name.split())
+        words = r"\s+".join(re.escape(word) for word in simplified(name).split())
         edge = "" if has_han(name) else r"\b"
-        for match in re.finditer(f"{edge}{words}{edge}", question, re.I):
+        for match in re.finditer(f"{edge}{words}{edge}", folded, re.I):
             if all(match.end() <= a or match.start() >= b for a, b, _ in taken):
-                taken.append((match.start(), match.end(), match.group()))
+                start, end = match.span()
+                taken.append((start, end, question[start:end]))
     return sorted(taken)
 
 
@@ -281,16 +283,17 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
 def _chinese_names(question: str) -> list[tuple[int, int, str]]:
     found = []
     at = 0
-    known = set(segment.cut(question, hmm=False))
-    for word, tag in segment.tag(question):
-        start = question.find(word, at)
+    folded = simplified(question)
+    known = set(segment.cut(folded, hmm=False))
+    for word, tag in segment.tag(folded):
+        start = folded.find(word, at)
         if start < 0:
             continue
         at = start + len(word)
         least = 3 if tag == "nr" else 2  # short words tagged as persons are mostly something else
         named = tag in ("nr", "ns", "nt", "nz", "nrt", "nrfg") and len(word) >= least
         if named and word in known and has_han(word) and not _NOT_IN_NAMES.search(word):
-            found.append((start, at, word))
+            found.append((start, at, question[start:at]))
     return found
 
 
@@ -313,13 +316,14 @@ def _joined(question: str, spans: list[tuple[int, int, str]]) -> list[tuple[int,
 def _clauses(text: str) -> list[str]:
     out: list[str] = []
     for piece in _SPLIT.split(text):
-        current = ""
-        for word in segment.cut(piece) if has_han(piece) else [piece]:
+        current, at = "", 0
+        for word in segment.cut(simplified(piece)) if has_han(piece) else [piece]:
             if word in _JOINS:
                 out.append(current)
                 current = ""
             else:
-                current += word
+                current += piece[at : at + len(word)]
+            at += len(word)
         out.append(current)
     return [piece.strip() for piece in out if piece.strip()]
 
@@ -339,7 +343,8 @@ def _merged(clauses: Sequence[str]) -> list[str]:
 def _clean(clause: str) -> str:
     text = re.sub(rf"(?<=[{HAN}])\s+(?=[{HAN}])", "", clause)
     text = re.sub(r"\s+", " ", text).strip().removeprefix("的")
-    return _LEAD.sub("", text) or text
+    lead = _LEAD.match(simplified(text))
+    return text[lead.end() if lead else 0 :] or text
 
 
 def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:

@@ -16,6 +16,7 @@ from importlib import resources
 from itertools import pairwise
 
 from research import segment
+from research.hanzi import simplified
 from research.text import HAN, has_han
 
 BESIDE, NEAR, WITHIN = 500, 2000, 5000  # metres around a place: right beside it, near it, in it
@@ -54,12 +55,14 @@ class _Found:
 
 def wanted(question: str) -> Wish | None:
     """The wish of a question for places, if it has one."""
-    text = unicodedata.normalize("NFKC", question).replace("’", "'").replace("‘", "'").strip()
+    text = simplified(unicodedata.normalize("NFKC", question))
+    text = text.replace("’", "'").replace("‘", "'").strip()
     return _chinese(text) if has_han(text) else _english(text)
 
 
 def kinds(text: str) -> tuple[str, ...]:
     """The keywords of a map search for what a text looks for; its own words if no table knows them."""
+    text = simplified(text)
     found = _find(text, "zh" if has_han(text) else "en")
     own = dict.fromkeys(word for word in re.split(r"[\s|,，、;；]+", text) if word)
     return _keywords(found) or tuple(own)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from research.hanzi import simplified
 from research.reasoners import Corpus
 from research.reasoners.concepts import LOOKS, matches
 from research.records import Evidence, Finding, Passage
@@ -70,7 +71,7 @@ class Quote:
 
 def terms(text: str, corpus: Corpus, names: Sequence[str] = ()) -> tuple[Term, ...]:
     """What a part asks for: the concepts it names and the telling words left over, less the names."""
-    names = [name for name in names if name]
+    text, names = simplified(text), [simplified(name) for name in names if name]
     for name in names:
         text = re.sub(re.escape(name), " ", text, flags=re.I)
     own = {token for name in names for token in tokens(name)}
@@ -165,7 +166,7 @@ class _Judge:
         self._asked, self._proper, self._corpus = asked, proper, corpus
         self._about = [frozenset(_tokens(name)) for name in names if _tokens(name)]
         self._enough = ENOUGH_NAMED if proper else ENOUGH
-        self._own = {name.casefold() for name in names}
+        self._own = {simplified(name).casefold() for name in names}
         self._total = sum(term.weight for term in asked)
         asks = any(term.asking and term.kind in LOOKS for term in asked)
         # What a sentence loses that does not look like an answer: 几点 wants a time of day.
@@ -175,6 +176,7 @@ class _Judge:
     def score(self, sentence: str, passage: Passage, evidence: Evidence) -> float:
         """0 where the sentence does not speak to the part; about 1.3 at best."""
         titles = frozenset(_tokens(f"{evidence.title} {passage.title} {passage.heading}"))
+        looks = simplified(sentence)
         present = frozenset(_tokens(sentence))
         both = present | titles
         near, in_title = self._near(both), self._near(titles)
@@ -185,15 +187,15 @@ class _Judge:
             near, factor = 0.7, 0.85
         if not self._total:  # the question names a subject and asks nothing else
             return factor * (0.45 + 0.2 * self._near(present) + 0.1 * in_title)
-        cover = self._share(lambda term: term.speaks(sentence, present))
-        with_titles = self._share(lambda term: term.speaks(sentence, both))
+        cover = self._share(lambda term: term.speaks(looks, present))
+        with_titles = self._share(lambda term: term.speaks(looks, both))
         in_titles = self._share(lambda term: term.occurs(titles))
         around = both | frozenset(_tokens(f"{passage.text} {evidence.opening}"))
-        if self._share(lambda term: term.speaks(sentence, around)) < self._enough:
+        if self._share(lambda term: term.speaks(looks, around)) < self._enough:
             return 0.0
         if cover < OWN and in_titles < ENOUGH:
             return 0.0
-        fits = self._fits(sentence)
+        fits = self._fits(looks)
         return factor * (
             0.6 * max(cover, 0.6 * with_titles)
             + 0.25 * in_titles
@@ -225,8 +227,8 @@ class _Judge:
         around = frozenset(_tokens(passage.text)), frozenset(_tokens(evidence.opening))
         if max(self._near(tokens_) for tokens_ in around) < 1.0:
             return False
-        title = f"{evidence.title} {passage.title}".casefold()
-        others = (name.casefold() for name in self._corpus.names_in(sentence))
+        title = simplified(f"{evidence.title} {passage.title}").casefold()
+        others = (simplified(name).casefold() for name in self._corpus.names_in(sentence))
         return all(name in self._own or name in title for name in others)
 
 

@@ -122,6 +122,7 @@ def test_a_database_that_the_rules_do_not_know_needs_a_model_or_sql() -> None:
 
 KNOWN = [
     ("上海市门票高于50元的5A级景区有几个", "共有 1 个。5 个景区中有 3 个的门票价格已知。"),
+    ("上海市門票高於50元的5A級景區有幾個", "共有 1 个。5 个景区中有 3 个的门票价格已知。"),
     ("How many 5A areas in Shanghai have tickets over 50 yuan?", "The ticket price is known for 3 of 5 areas."),
     ("上海市门票高于500元的5A级景区有哪些", "没有上海市门票高于 500 元的 5A 级景区。5 个景区中有 3 个的门票价格已知。"),
     ("浙江省门票最贵的10个5A景区", "22 个景区中有 8 个的门票价格已知。"),

@@ -311,6 +311,8 @@ def test_what_has_more_in_it_is_not_answered(words: Vocabulary, question: str) -
 # Questions as people type them, with a statement that has the same names or numbers.
 _SPOT = "a_sight s LEFT JOIN tourist_spot t ON t.gid = s.gid"
 SAME = (
+    ("上海市門票高於50元的5A級景區有幾個", f"SELECT COUNT(*) FROM {_SPOT} WHERE s.province = '上海市' AND t.ticket_cny > 50"),
+    ("乾陵景區在哪個省", "SELECT province FROM a_sight WHERE name = '乾陵景区'"),
     ("江蘇省有多少個5A景區？", "SELECT COUNT(*) FROM a_sight WHERE province = '江苏省'"),
     ("列出江苏所有５Ａ景区", "SELECT name FROM a_sight WHERE province = '江苏省'"),
     ("二〇一五年评定的5A景区", "SELECT name FROM a_sight WHERE year_rated = 2015"),

@@ -557,3 +557,78 @@ def test_the_text_of_a_hit_is_the_documents_text_from_its_start_to_its_end(
         assert text.startswith(hit.opening)
     assert bool(hits) == bool(library.entries())
     checked(library, path)
+
+
+# Both scripts of Chinese
+
+WRITTEN = {
+    "traditional.md": "# 頤和園\n\n頤和園又稱夏宮。\n\n## 門票\n\n頤和園旺季門票30元。\n",
+    "simplified.md": "# 雷峰塔\n\n雷峰塔又称西关砖塔。\n\n## 门票\n\n雷峰塔成人票40元。\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "said"),
+    [
+        ("颐和园旺季门票", "traditional.md", "頤和園旺季門票30元"),
+        ("頤和園旺季門票", "traditional.md", "頤和園旺季門票30元"),
+        ("雷峰塔的成人門票", "simplified.md", "雷峰塔成人票40元"),
+    ],
+)
+def test_documents_are_found_in_either_script_and_stay_as_they_are_written(
+    library: Library, query: str, name: str, said: str
+) -> None:
+    assert all(
+        item.ok for item in library.add((name, text.encode()) for name, text in WRITTEN.items())
+    )
+    hit = library.search(query)[0]
+    assert hit.name == name
+    assert said in hit.text
+    assert hit.text == library.text(hit.document)[hit.start : hit.end]
+
+
+def test_names_are_known_in_either_script_and_stay_as_they_are_written(library: Library) -> None:
+    list(library.add((name, text.encode()) for name, text in WRITTEN.items()))
+    assert library.names_in("颐和园和雷峰塔的門票")[:2] == ["雷峰塔", "頤和園"]
+    assert library.aliases("颐和园") == ["夏宮"]
+    assert library.names_in("西關磚塔") == ["西关砖塔"]
+
+
+def test_documents_that_were_indexed_before_are_found_in_either_script_too(path: Path) -> None:
+    before = Library(path)
+    before.use_sample(False)
+    files = {**WRITTEN, "removed.md": "# 大門\n\n大門朝南。\n"}
+    list(before.add((name, text.encode()) for name, text in files.items()))
+    ids = {entry.name: entry.id for entry in before.entries()}
+    before.remove([ids["removed.md"]])
+    kept = {name: before.excerpts(ids[name]) for name in WRITTEN}
+    before.close()
+    as_before(path)
+    library = Library(path)
+    assert library.search("颐和园旺季门票")[0].name == "traditional.md"
+    assert library.names_in("颐和园") == ["頤和園"]
+    assert library.aliases("颐和园") == ["夏宮"]
+    assert {name: library.excerpts(ids[name]) for name in WRITTEN} == kept
+    library.put_back([ids["removed.md"]])
+    assert library.search("大门")[0].name == "removed.md"
+    checked(library, path)
+    library.close()
+
+
+def as_before(path: Path) -> None:
+    """Makes an index as it was while words were taken as they are written."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("pragma user_version=3")
+        db.execute("pragma foreign_keys=on")
+        for kind in ("", "bin_"):
+            rows = db.execute(f"select * from {kind}passage").fetchall()
+            assert rows
+            db.execute(f"delete from {kind}passage")
+            for row in rows:
+                text = "" if "雷" in row[-3] else "頤和 大門"
+                words = row[-3:] if not text else (text, text, text)
+                marks = ",".join("?" * len(row))
+                db.execute(f"insert into {kind}passage values({marks})", (*row[:-3], *words))
+            db.execute(f"update {kind}name set key=name")
+            db.execute(f"delete from {kind}alias where name like '%頤%' or other like '%頤%'")
+        db.commit()

@@ -232,6 +232,7 @@ def test_a_library_of_before_is_listed_with_its_numbers(path: Path) -> None:
     [
         ("zebras running", "A Zebra runs.", ["Zebra", "runs"]),
         ("门票 价格", "成人门票的价格。", ["门票", "价格"]),
+        ("門票 价格", "成人门票的價格。", ["门票", "價格"]),
         ("the of", "the price of it", []),
         ("12.5", "It is 12.5 % and 12.", ["12.5"]),
         ("<b>", "<b>x</b>", []),

@@ -58,6 +58,17 @@ def test_other_things_rounding_and_earlier_figures_are_no_conflict(one: str, oth
     assert between(one, other) == ()
 
 
+def test_figures_of_both_scripts_are_compared_and_shown_as_they_are_written() -> None:
+    (found,) = between("山体滑坡致12人遇难", "山體滑坡造成15人死亡，GDP受影響")
+    assert [figure.clause for figure in found.figures] == [
+        "山体滑坡致12人遇难",
+        "山體滑坡造成15人死亡",
+    ]
+    (money,) = between("某集團營收達120億元，同比上漲3%", "某集团营收达150亿元，同比上涨3%")
+    assert money.values == (12e9, 15e9)
+    assert money.figures[0].clause == "某集團營收達120億元"
+
+
 def test_one_outlet_alone_makes_no_conflict() -> None:
     assert between("山体滑坡致12人遇难") == ()
     items = tuple(Article(title=f"山体滑坡致{n}人遇难", outlet="A") for n in (12, 15))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from research.news.alike import likeness
 from research.news.article import Article
-from research.news.copies import agency
+from research.news.copies import agency, independent
 from research.news.headlines import parsed
 from research.news.stories import Story, stories
 from tests.benchmarks.stories import alone, made_up, pairs, score, together
@@ -59,6 +59,26 @@ def test_one_event_in_other_words_is_one_story(one: str, other: str) -> None:
 )
 def test_other_figures_opposites_places_and_dates_are_other_stories(one: str, other: str) -> None:
     assert not same(one, other)
+
+
+def test_a_story_in_both_scripts_is_one_and_its_headlines_stay_as_they_are() -> None:
+    titles = ("四川雅安发生5.2级地震，暂无人员伤亡报告", "四川雅安發生5.2級地震，暫無人員傷亡報告")
+    (story,) = stories([Article(title=title, outlet=f"o{n}") for n, title in enumerate(titles)])
+    assert [item.title for item in story.items] == [*titles]
+    assert story.headline in titles
+
+
+def test_the_same_text_in_both_scripts_is_a_copy() -> None:
+    text = (
+        "省政府周五表示，跨江大桥将继续封闭，直到工程师检查完每一根缆索和每一个接头为止，预计需要两周时间，期间车辆请绕行。"
+        * 2
+    )
+    other = (
+        "省政府週五表示，跨江大橋將繼續封閉，直到工程師檢查完每一根纜索和每一個接頭為止，預計需要兩週時間，期間車輛請繞行。"
+        * 2
+    )
+    items = [Article(title="大桥继续封闭", text=text), Article(title="大橋續封", text=other)]
+    assert independent(items, ["甲报", "乙报"]) == 1
 
 
 def test_a_chain_of_similar_headlines_unites_no_two_events() -> None:

@@ -28,6 +28,14 @@ async def refusal(method: str, *arguments: Any) -> Trouble:
     return caught.value
 
 
+async def test_an_address_and_keywords_may_be_in_traditional_characters() -> None:
+    assert await where("外灘") == await where("外滩") != []
+    around = "116.40465,39.91011"
+    both = [await OFFLINE.around(around, 3_000, words) for words in ("博物館|風景", "博物馆|风景")]
+    assert both[0]["pois"] == both[1]["pois"] != []
+    assert (await OFFLINE.text("景點", "杭州")) == (await OFFLINE.text("景点", "杭州"))
+
+
 def test_the_table_is_whole_and_each_place_is_near_a_centre() -> None:
     centres = [Point(entry["lng"], entry["lat"]) for entry in _table()["centres"]]
     assert (len(centres), _table()["crs"]) == (3, "wgs84")

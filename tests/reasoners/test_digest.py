@@ -60,6 +60,18 @@ def verbatim(library: Library, digested: Digested) -> None:
             assert documents[name][passage.start : passage.end] == passage.text
 
 
+async def test_a_question_in_traditional_characters_is_answered_from_simplified_texts(
+    library: Library,
+) -> None:
+    found = await digest(library, "頤和園旺季門票多少錢？還有西湖怎麼去？")
+    assert [(part.subject, part.text) for part in found.plan.parts] == [
+        ("頤和園", "頤和園旺季門票多少錢"),
+        ("西湖", "西湖怎麼去"),
+    ]
+    assert "颐和园旺季门票30元，淡季门票20元。" in found.quotes("p1")
+    assert any("地铁1号线" in quote for quote in found.quotes("p2"))
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 async def test_every_quote_is_a_verbatim_slice_of_its_document(
     question: str, library: Library

@@ -29,6 +29,8 @@ def test_the_labelled_set_has_traps_and_wishes_in_both_languages() -> None:
         ("我想在三里屯找一家日料", "三里屯"),
         ("静安寺附近，哪里喝咖啡好？", "静安寺"),
         ("离北京南站最近的酒店", "北京南站"),
+        ("離北京南站最近的酒店", "北京南站"),
+        ("靜安寺附近，哪裡喝咖啡好？", "静安寺"),
         ("coffee near the Bund in Shanghai", "Bund, Shanghai"),
         ("cocktail bars in the Sanlitun area", "Sanlitun"),
         ("Does Chengdu have any good teahouses?", "Chengdu"),
