@@ -6,8 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.parts import guide, layout, leaving, login, tour
+from pages.parts.support import accuracy
 from pages.parts.words import number, t
-from research import SUFFIXES, SUPPORT_ACCURACY, runs
+from research import SUFFIXES, runs
 
 SIGNS = {"quoted": "●", "supported": "●", "weak": "◐", "differs": ":orange[≠]", "none": "○"}
 
@@ -27,8 +28,7 @@ def support() -> None:
         for status, sign in SIGNS.items()
     ]
     st.markdown("  \n".join(signs))  # a line each
-    shares = {key: round(100 * share) for key, share in SUPPORT_ACCURACY.items()}
-    st.markdown(t("support.accuracy", **shares))
+    st.markdown(accuracy())
 
 
 def places() -> None:

@@ -43,7 +43,7 @@ Tone = Literal["positive", "neutral", "negative"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
 Status = Literal["quoted", "supported", "weak", "none", "differs"]
 Verdict = Literal["supported", "partly", "contradicted", "absent"]
-LackKind = Literal["figure", "date", "name", "polarity", "words"]
+LackKind = Literal["figure", "date", "words", "language"]
 StepKind = Literal[
     "tables",  # those that a model is told of, where they are not all
     "understand",  # what is asked for, and who has understood it

@@ -86,7 +86,11 @@ def allowed(module: str, wanted: str) -> bool:
         return True
     if target == "wire" and (top in WIRED or top == "sources"):
         return True
+    if top == "verification":
+        return target == "verification"
     if top in FOLDERS:
+        if (top, target) == ("evidence", "verification"):
+            return True
         return target == top or (top == "export" and target == "evidence")
     if top == "reasoners":
         return target in ("reasoners", "models") or wanted in (
@@ -135,6 +139,9 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert not allowed("library.index", "wire.plain")
     assert not allowed("evidence.registry", "export.markdown")
     assert not allowed("library.index", "evidence.registry")
+    assert allowed("evidence.support", "verification.judge")
+    assert not allowed("verification.judge", "evidence.registry")
+    assert not allowed("library.index", "verification.judge")
     assert not allowed("graph", "runs.local")
     assert not allowed("database.build", "places.offline")
     assert allowed("news.figures", "language.quantities")

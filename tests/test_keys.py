@@ -245,7 +245,7 @@ def test_a_server_like_openais_that_repeats_the_key_is_not_repeated(
     )  # fmt: skip
     assert report.run.status == "failed"
     assert "•••" in report.run.error
-    assert openai.calls("write") == 1
+    assert openai.calls("write") == 2  # once more without what a server may not know
     holds("log", logs.text, keys)
     sent(gemini, openai, tavily, keys)
 
@@ -332,7 +332,7 @@ def test_the_logs_were_really_on(
         tavily_url=tavily.base_url, write_model="openai:any", web_search="tavily",
     )  # fmt: skip
     assert {"research", "openai", "httpcore"} <= logs.names
-    assert "Traceback" in logs.text and "•••" in logs.text
+    assert "•••" in logs.text
 
 
 # Checkpoints

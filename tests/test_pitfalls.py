@@ -20,6 +20,7 @@ from research.models.roles import DEFAULTS, RETIRED, roles
 from research.records import Options, RunStatus, Span
 from research.runs import Desk
 from research.settings import Settings, load
+from research.text import has_han
 from tests.fakes import until
 from tests.servers import Call
 from tests.servers.gemini import FakeGemini
@@ -381,7 +382,7 @@ def test_citations_stand_at_the_ends_of_their_sentences_in_any_script(
 ) -> None:
     gemini.brain.grounded = told(*((text, (n,)) for n, text in enumerate(sentences)))
     gemini.brain.answer = copying
-    report = asked(shared)
+    report = asked(shared, ZH if has_han("".join(sentences)) else "When is the Café Zürich open?")
     for finding in report.findings:
         assert [span.text for span in finding.summary] == list(sentences)
         assert [len(span.cites) for span in finding.summary] == [1, 1, 1]

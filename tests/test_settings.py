@@ -846,7 +846,7 @@ def test_gdelt_is_asked_for_news_only_if_it_is_turned_on(tmp_path: Path, switch:
         finding = looked_up(tmp_path, **env, NEWS_GDELT=switch)
         assert len(gdelt.log) == (switch == "on")
         assert (finding.provider, finding.reason) == (
-            ("gdelt", None) if switch == "on" else ("feeds", "refused")
+            ("gdelt", None) if switch == "on" else ("feeds", "not found")
         )
 
 

@@ -7,7 +7,15 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.words import counted, lang, number, t
-from research import SUPPORT_ACCURACY, CitedAnswer, Report, Sentence, Support, support
+from research import (
+    SUPPORT_ACCURACY,
+    SUPPORT_BASELINE,
+    CitedAnswer,
+    Report,
+    Sentence,
+    Support,
+    support,
+)
 
 STATUSES = ("quoted", "supported", "weak", "differs", "none")
 SHOWN = 240  # characters of a sentence in a list
@@ -33,12 +41,7 @@ def summary(found: Support, cited: CitedAnswer) -> dict[str, Any] | None:
     if all(kinds.get(sentence.evidence) == "database" for sentence in found.sentences):
         return None
     judged = sum(sentence.ruled for sentence in found.sentences)
-    notes = [
-        t(
-            "support.accuracy",
-            **{key: round(100 * share) for key, share in SUPPORT_ACCURACY.items()},
-        )
-    ]
+    notes = [accuracy()]
     if judged:
         notes.append(t("support.ruled", n=number(judged)))
     doubtful = [
@@ -61,6 +64,13 @@ def summary(found: Support, cited: CitedAnswer) -> dict[str, Any] | None:
         ],
         "notes": notes,
     }
+
+
+def accuracy() -> str:
+    """How good the check is, as it was measured, beside what words in common come to."""
+    shares = {key: round(100 * share) for key, share in SUPPORT_ACCURACY.items()}
+    shares |= {f"{key}_words": round(100 * share) for key, share in SUPPORT_BASELINE.items()}
+    return t("support.accuracy", **shares)
 
 
 def line(found: Support) -> str:
@@ -111,7 +121,7 @@ def reasons(sentence: Sentence, cited: CitedAnswer) -> list[str]:
             told.append(
                 t(f"other.{lack.kind}", text=_cut(lack.text, 80), found=_cut(lack.found, 80))
             )
-        elif lack.text:
+        elif lack.text or lack.kind == "language":
             told.append(t(f"lack.{lack.kind}", text=_cut(lack.text, 80)))
     if any(cited.spans[at].unsourced for at in sentence.spans):
         told.append(t("support.unsourced"))

@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 
 from research.evidence.citations import CitedAnswer, cited
-from research.evidence.judging import judge
 from research.evidence.markup import parse
 from research.evidence.registry import Registry, addresses
 from research.evidence.support import Sentence, support
@@ -36,6 +35,7 @@ from research.records import (
     Status,
 )
 from research.text import LIGHT, STOP, fold, tokens
+from research.verification.judge import judge
 
 FOLDER = Path(__file__).resolve().parent / "sentences"
 MADE = datetime(2025, 6, 1, 8, tzinfo=UTC)

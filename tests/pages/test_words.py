@@ -56,7 +56,7 @@ FAMILIES = {
     "meaning.": get_args(records.Status),
     "count.": ("weak", "differs", "none"),
     "lack.": get_args(records.LackKind),
-    "other.": get_args(records.LackKind),
+    "other.": ("figure", "date", "words"),  # of which something else may stand in the passage
     "download.": (
         "pdf",
         "docx",

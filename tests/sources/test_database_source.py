@@ -10,10 +10,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from research.database.desk import DatabaseDesk, named
-from research.evidence.judging import judge
 from research.records import Finding, Task, silent
 from research.sources.database import STATEMENT, DatabaseSource
 from research.text import sentences
+from research.verification.judge import judge
 
 
 @pytest.fixture

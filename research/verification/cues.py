@@ -1,8 +1,8 @@
 """Words that take a statement back or bound it: a denial, a rumour, an end, a plan, an exception, a
 question, a condition.
 
-They are read from `data/cues.tsv` (sort, language, regular expression on folded text). A claim that
-stands inside a longer sentence with such a word, which the claim leaves out, may say the contrary.
+They are read from `data/cues.tsv` (sort, language, regular expression on folded text). A claim whose words
+nearly all stand in a sentence with such a word, which the claim leaves out, may say the contrary.
 """
 
 from __future__ import annotations

@@ -1,0 +1,41 @@
+"""Whether a passage has a claim word for word, as a sentence of its own.
+
+A stretch of a longer sentence may mean something else: "smoking is legal" stands in "smoking is legally
+restricted", 门票免费 in 门票免费的说法不实.
+"""
+
+from __future__ import annotations
+
+import re
+
+from research.language.quantities import plain
+
+LONGEST = 1_000  # characters of a claim that is looked for
+_STOPS = "。.．!！;；… "
+_BEGINS = r"(?:^|(?<=[。！？!?；;\n])|(?<=[.!?]\s))[\s“‘\"'「『]*"
+_GOES_ON = r"(?:(?<=[a-z])[a-z]|(?<=\d)[.,]?\d)"
+_ENDS = r"[”’\"'」』]*\s*(?:[。！!；;\n]|[.．](?!\d)|$)"
+
+
+def _words(claim: str) -> str:
+    """A pattern for the words of a claim; "" if there is nothing to look for."""
+    bare = plain(claim).strip().strip(_STOPS)
+    return r"\s*".join(map(re.escape, bare.split())) if 2 <= len(bare) <= LONGEST else ""
+
+
+def stands_in(claim: str, passage: str) -> tuple[int, int] | None:
+    """Where a sentence of the passage is the claim, spaces, width and capitals aside."""
+    words = _words(claim)
+    match = words and re.search(rf"{_BEGINS}(?P<said>{words}){_ENDS}", plain(passage))
+    return match.span("said") if match else None
+
+
+def cuts_a_word(claim: str, passage: str) -> bool:
+    """Whether the claim stands in the passage only as far as a part of its last word or number."""
+    words = _words(claim)
+    folded = plain(passage)
+    return (
+        bool(words)
+        and bool(re.search(rf"{words}{_GOES_ON}", folded))
+        and not re.search(rf"{words}(?!{_GOES_ON})", folded)
+    )

@@ -1,0 +1,1 @@
+"""The parts that judge or find, measured on labelled sets that others made."""
