@@ -15,10 +15,8 @@ from research.language.quantities import Measure, agrees, dates_clash, derived
 from research.verification.reading import Sentence, Text
 
 SEARCHED = 20  # sentences of all passages, beside the nearest
-SAYING, DATING = (
-    0.6,
-    0.7,
-)  # of the claim's other words, in the sentence whose figure or date is another
+# Of the claim's other words, how many the sentence has whose figure, or whose date, is another.
+SAYING, DATING = 0.6, 0.7
 TIMES = frozenset({"date", "clock", "weekday", "quarter", "half", "decade", "century", "until"})
 
 
