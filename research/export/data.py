@@ -21,8 +21,9 @@ field without a value is "", [], 0, false or null.
   that others labelled; .5 is chance), `counts` (total, quoted, supported, weak, none, differs) and `sentences`, in order: `at` (its
   place among all sentences), `text`, `status` (quoted: verbatim in its source; supported: a cited passage
   says it; weak: cited, but no cited passage clearly says it; none: no source; differs: a figure is another
-  in the passage), `numbers` (of its sources), `lacks` (what the passage lacks: `kind` of figure, date,
-  name, polarity or words, `text` as in the sentence, `found` what stands there instead, or ""),
+  in the passage), `numbers` (of its sources), `lacks` (what the passage lacks: `kind` of figure, date
+  or words, `text` as in the sentence, `found` what stands there instead, or ""; `kind` language, without
+  text: the passage is in another language, only figures and dates were compared),
   `evidence` and `passage` (ids of what comes nearest), `start` to `end` (the stretch of that passage),
   `ruled` (whether a model has judged it)
 - `sources`: what is cited. `number`, the fields of an evidence, `times` (pieces that cite it), and of
