@@ -351,7 +351,7 @@ class Staged(ScriptedReasoner):
         return await super().write(question, plan, findings, reflections, options, say)
 
 
-def until(true: Callable[[], object], seconds: float = 15.0) -> None:
+def until(true: Callable[[], object], seconds: float = 60.0) -> None:
     """Waits for a condition; an AssertionError says that it did not come true in time."""
     end = time.monotonic() + seconds
     while not true():

@@ -141,7 +141,7 @@ def run(desk: Desk, question: str = QUESTION, **options: Any) -> Report:
 
 
 def over(desk: Desk, run_id: str) -> Report:
-    until(lambda: not desk.runs.get(run_id).active, 30)
+    until(lambda: not desk.runs.get(run_id).active)
     report = desk.runs.report(run_id)
     assert report is not None
     assert report.answer is not None, report.run.error

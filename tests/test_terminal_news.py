@@ -153,7 +153,7 @@ def test_a_report_that_was_killed_is_loaded_on_another_machine_and_nothing_is_re
     model.fail("reconsider", "hang")
     out = tmp_path / "out"
     process = begun(env, "news", TOPIC, "--reflections=1", f"--save={out}")
-    until(lambda: len(state_of(out)["notes"]) == 3 and model.calls("reconsider") == 3, 60)
+    until(lambda: len(state_of(out)["notes"]) == 3 and model.calls("reconsider") == 3)
     process.kill()
     process.communicate()
     before, asked = queries(tavily), model.calls("summarise")
@@ -204,7 +204,7 @@ def test_ctrl_c_stops_a_report_and_its_state_goes_on(
     assert process.stderr
     reading = threading.Thread(target=lambda: told.extend(process.stderr or ()))
     reading.start()
-    until(lambda: model.calls("reconsider") == 3, 60)
+    until(lambda: model.calls("reconsider") == 3)
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == STOPPED
     reading.join(10)

@@ -43,7 +43,7 @@ class Watched:
     def __init__(self, browser: Browser, server: Server, **options: Any) -> None:
         self.server = server
         self.context: BrowserContext = browser.new_context(**(USUAL | options))
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(FIRST)
         self.hosts: set[str] = set()
         self.problems: list[str] = []
         self.context.on("request", lambda request: self._asked(request.url))
@@ -161,7 +161,7 @@ def test_a_question_has_an_answer_of_quotes(
 ) -> None:
     page = watch(server).open()
     ask(page, question)
-    page.wait_for_selector(".sl-quote", timeout=FIRST)
+    page.wait_for_selector(".sl-quote")
     quotes = page.locator(".sl-quote").all_inner_texts()
     assert any(words in quote for quote in quotes)
     assert page.locator(".sl-quote .sl-cite").count() == len(quotes)
@@ -190,7 +190,7 @@ def test_a_citation_opens_its_passage_with_the_quote_marked(watch: Watch, server
 def test_a_citation_is_reached_and_opened_by_the_keyboard(watch: Watch, server: Server) -> None:
     page = watch(server).open()
     ask(page, EN)
-    page.wait_for_selector(DONE, timeout=FIRST)
+    page.wait_for_selector(DONE)
     settled(page)
     page.locator('[class*="st-key-activity_folded"] summary').first.focus()
     page.keyboard.press("Tab")
@@ -231,14 +231,14 @@ def test_an_example_can_be_asked_with_two_clicks(watch: Watch, server: Server) -
     page.wait_for_function("() => document.querySelector('.st-key-question textarea').value")
     assert "故宫" in box.input_value()
     page.locator(".st-key-start button").click()
-    page.wait_for_selector(".sl-quote", timeout=FIRST)
+    page.wait_for_selector(".sl-quote")
 
 
 def test_a_question_can_be_sent_by_the_keyboard(watch: Watch, server: Server) -> None:
     page = watch(server).open()
     page.locator(".st-key-question textarea").fill(EN)
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".sl-quote", timeout=FIRST)
+    page.wait_for_selector(".sl-quote")
 
 
 def test_a_plan_can_be_seen_first_and_started(watch: Watch, server: Server) -> None:
@@ -248,7 +248,7 @@ def test_a_plan_can_be_seen_first_and_started(watch: Watch, server: Server) -> N
     page.get_by_test_id("stDataFrame").wait_for()
     assert "run=" not in page.url
     page.locator(".st-key-start_draft button").click()
-    page.wait_for_selector(".sl-quote", timeout=FIRST)
+    page.wait_for_selector(".sl-quote")
 
 
 def test_an_answer_is_taken_away_as_a_file(watch: Watch, server: Server) -> None:
@@ -280,7 +280,7 @@ def test_no_page_asks_another_host_for_anything_or_logs_an_error(
     watched = watch(server)
     page = watched.open()
     ask(page, EN)
-    page.wait_for_selector(DONE, timeout=FIRST)
+    page.wait_for_selector(DONE)
     for label in [*MENU[1:], MENU[0]]:
         goto(page, label)
         settled(page)
@@ -306,7 +306,7 @@ class UnderWay:
     def shown(self, page: Page) -> None:
         """The page shows this run, still going on."""
         page.wait_for_selector(f'[class*="st-key-stop_{self.id[:8]}"] button')
-        page.get_by_text("searching…").first.wait_for(timeout=FIRST)
+        page.get_by_text("searching…").first.wait_for()
         assert run_of(page) == self.id
 
     def same(self, page: Page) -> None:
@@ -406,7 +406,7 @@ def ticks(page: Page, number: int) -> None:
 def test_stop_shows_within_a_second(watch: Watch, slow: Server) -> None:
     page = watch(slow).open()
     run_id = ask(page, EN)
-    page.get_by_text("searching…").first.wait_for(timeout=FIRST)
+    page.get_by_text("searching…").first.wait_for()
     page.evaluate(
         """() => {
             document.addEventListener('click', (event) => {
@@ -450,7 +450,7 @@ def test_a_killed_server_comes_back_and_one_click_resumes_the_run(
     finished = "select id, key, started, finished from search where run=? and finished is not null order by id"
     page = watch(server, strict=False).open()
     run_id = ask(page, "What does a ticket to the Palace Museum cost, and who are its submariners?")
-    page.get_by_text("Round 2").first.wait_for(timeout=FIRST)
+    page.get_by_text("Round 2").first.wait_for()
     server.kill()
     before = server.rows(finished, run_id)
     assert before
@@ -459,7 +459,7 @@ def test_a_killed_server_comes_back_and_one_click_resumes_the_run(
     fresh = watch(server).open("/history")
     fresh.get_by_text("Interrupted", exact=True).wait_for()
     fresh.locator(f".st-key-resume_{run_id} button").click()
-    fresh.wait_for_selector(".sl-quote", timeout=FIRST)
+    fresh.wait_for_selector(".sl-quote")
     assert run_of(fresh) == run_id
     after = server.rows(finished, run_id)
     assert after[: len(before)] == before
@@ -580,7 +580,7 @@ def test_hostile_documents_and_file_names_stay_text(
     untouched(page, listener)
     goto(page, "Ask")
     ask(page, "What does a ticket to the Crooked Tower cost?")
-    page.wait_for_selector(".sl-quote", timeout=FIRST)
+    page.wait_for_selector(".sl-quote")
     settled(page)
     unfold(page)
     assert first in page.locator(".sl-answer").inner_text()
@@ -600,7 +600,7 @@ def test_a_hostile_question_stays_text_on_every_page(
     page = watch(server).open()
     question = f"What does the Palace Museum {hostile(listener.url)} cost?"
     ask(page, question)
-    page.wait_for_selector(DONE, timeout=FIRST)
+    page.wait_for_selector(DONE)
     settled(page)
     heading = page.get_by_test_id("stHeading").first.inner_text()
     assert heading[:300] == question[:300]
@@ -634,7 +634,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
 def test_an_answer_fits_a_narrow_screen(watch: Watch, server: Server) -> None:
     page = watch(server, viewport={"width": 390, "height": 844}).open()
     ask(page, ZH)
-    page.wait_for_selector(".sl-quote", timeout=FIRST)
+    page.wait_for_selector(".sl-quote")
     settled(page)
     unfold(page)
     fits(page)
@@ -645,7 +645,7 @@ def test_a_run_under_way_fits_a_narrow_screen_and_leaves_its_title_room(
 ) -> None:
     page = watch(slow, viewport={"width": 390, "height": 844}).open()
     ask(page, EN)
-    page.get_by_text("searching…").first.wait_for(timeout=FIRST)
+    page.get_by_text("searching…").first.wait_for()
     fits(page)
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 844})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.serving import FIRST, Server, settled
+from tests.pages.serving import Server, settled
 from tests.pages.test_browser import DONE, EN, SKIPPED, Watch, ask, serve, watch
 
 __all__ = ["serve", "watch"]  # fixtures
@@ -35,7 +35,7 @@ def test_the_tour_is_for_the_keyboard_too_and_comes_once(
         dialog.wait_for(state="detached")
         settled(page)
         ask(page, EN)
-        page.wait_for_selector(DONE, timeout=FIRST)
+        page.wait_for_selector(DONE)
         assert watched.open().get_by_role("dialog").count() == 0
         watched.check()
     finally:

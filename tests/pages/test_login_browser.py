@@ -16,7 +16,7 @@ from research import Evidence, Options, Plan, Run
 from research.evidence.registry import evidence_id
 from research.records import Passage, Place, Task
 from research.runs.store import Store
-from tests.pages.serving import FIRST, Server, acquaint, chromium, settled
+from tests.pages.serving import Server, acquaint, chromium, settled
 from tests.pages.test_browser import DONE, EN, SKIPPED, Watched, ask, main
 from tests.servers.oidc import FakeOIDC
 
@@ -114,7 +114,7 @@ def ann(desk: Desk) -> Page:
     """Ann, with an answer before her."""
     page = desk.enter("ann")
     ask(page, EN)
-    page.wait_for_selector(DONE, timeout=FIRST)
+    page.wait_for_selector(DONE)
     page.locator('[class*="st-key-download_md_"] button').wait_for()
     settled(page)
     return page
@@ -196,7 +196,7 @@ def test_who_signs_in_after_another_one_finds_nothing_of_theirs(desk: Desk) -> N
     watched = desk.visitor()
     page = desk.enter("ann", watched)
     ask(page, EN)
-    page.wait_for_selector(DONE, timeout=FIRST)
+    page.wait_for_selector(DONE)
     left = query(page)
     page.locator(".st-key-sign_out button").click()
     page.wait_for_selector(".st-key-sign_in")
@@ -284,7 +284,7 @@ def test_a_run_that_waits_is_in_her_sidebar_and_not_in_his(
 def test_after_she_has_left_her_files_and_pages_are_closed_to_her_browser(desk: Desk) -> None:
     page = desk.enter("ann")
     ask(page, EN)
-    page.wait_for_selector(DONE, timeout=FIRST)
+    page.wait_for_selector(DONE)
     with page.expect_download() as file:
         page.locator('[class*="st-key-download_md_"] button').click()
     before = query(page)

@@ -15,7 +15,7 @@ from pages.parts.map import RICH, html_map
 from pages.parts.words import WORDS
 from research import Evidence, Sighting
 from research.runs.store import Store
-from tests.pages.serving import FIRST, Server, settled
+from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched
 from tests.pages.test_map import HOSTILE, NOW, WANGFUJING, hostile, seen
 
@@ -338,7 +338,7 @@ def test_a_question_for_places_ends_as_a_cited_answer_beside_a_map(
     page = watch(serve(())).open()
     page.locator(".st-key-question textarea").fill(question)
     page.locator(".st-key-start button").click()
-    page.wait_for_selector(FRAME, timeout=FIRST)
+    page.wait_for_selector(FRAME)
     frame = page.locator(FRAME).first.element_handle().content_frame()
     assert frame is not None
     frame.wait_for_selector(NORMAL)

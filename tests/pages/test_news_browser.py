@@ -17,7 +17,7 @@ import pytest
 from pages.parts.coverage import COLOURS
 from pages.parts.words import WORDS
 from tests.pages.conftest import KEY
-from tests.pages.serving import FIRST, Server, settled
+from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits, run_of, started
 from tests.servers.news import FakeNewsroom
 from tests.servers.openai import FakeOpenAI
@@ -96,7 +96,7 @@ def begin(page: Page, lang: str, model: FakeOpenAI, button: str = "report", abou
 
 
 def finish(page: Page) -> None:
-    page.wait_for_selector(".sl-answer > *", timeout=FIRST)
+    page.wait_for_selector(".sl-answer > *")
     page.wait_for_selector(CHART)
     settled(page)
 
@@ -132,7 +132,7 @@ def test_an_outline_is_edited_before_anything_is_searched(
 ) -> None:
     page = watch().open("/news")
     run_id = begin(page, "en", model, "outline_first")
-    page.locator(f".st-key-approve_{run_id[:8]} button").wait_for(timeout=FIRST)
+    page.locator(f".st-key-approve_{run_id[:8]} button").wait_for()
     settled(page)
     assert server.count("search where run=?", run_id) == 0
     edit(page, 0, 420, "cable cars in the snow")
@@ -165,7 +165,7 @@ def test_sections_are_seen_at_work(
         begin(page, lang, model, about="(1999)")
         searching = WORDS["section.searching"][lang == "en"]
         for title in TITLES[lang]:
-            page.get_by_text(re.compile(f"{title} · {searching}")).first.wait_for(timeout=FIRST)
+            page.get_by_text(re.compile(f"{title} · {searching}")).first.wait_for()
         summary = page.locator("summary").filter(has_text=TITLES[lang][0]).first
         summary.click()
         step = page.get_by_test_id("stExpander").filter(has=summary).first
@@ -333,7 +333,7 @@ def look_again(page: Page, lang: str, watched: str) -> str:
     page.goto(urljoin(page.url, f"/news?lang={lang}"))
     page.locator(f".st-key-look_again_{watched} button").click()
     page.wait_for_url(re.compile(r"[?&]run="))
-    page.locator(".st-key-changes").wait_for(timeout=FIRST)
+    page.locator(".st-key-changes").wait_for()
     settled(page)
     return page.locator(".st-key-changes").inner_text()
 

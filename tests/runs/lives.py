@@ -117,7 +117,7 @@ def lines(log: Path) -> list[str]:
 
 def reached(log: Path, count: int) -> None:
     """Waits until a log has that many lines, or its run is over."""
-    until(lambda: len(found := lines(log)) >= count or found[-1:] == ["over done"], 30)
+    until(lambda: len(found := lines(log)) >= count or found[-1:] == ["over done"], 120)
 
 
 def _untimed(evidence: Evidence) -> Evidence:

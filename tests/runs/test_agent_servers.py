@@ -84,7 +84,7 @@ class Client:
         return str(self.sdk.runs.get(thread, run)["status"])
 
     def over(self, thread: str, run: str) -> str:
-        until(lambda: self.status(thread, run) not in ("pending", "running"), 30)
+        until(lambda: self.status(thread, run) not in ("pending", "running"))
         return self.status(thread, run)
 
     def waits(self, thread: str) -> int:
@@ -96,7 +96,7 @@ class Client:
         def kept() -> int:
             return sum(bool(t.get("result")) for t in self.sdk.threads.get_state(thread)["tasks"])
 
-        until(there, 30)
+        until(there)
         return self.notes(thread)[-1][1]
 
 
@@ -133,7 +133,7 @@ def test_a_stopped_run_is_cut_off_at_once_and_goes_on_where_it_was(client: Clien
     client.waits(thread)
     client.sdk.runs.cancel(thread, run, action="interrupt", wait=False)
     assert client.over(thread, run) == "interrupted"
-    until(lambda: "cancelled c" in [line for line, _ in client.notes(thread)], 5)
+    until(lambda: "cancelled c" in [line for line, _ in client.notes(thread)])
     client.unsign(thread, "wait")
     assert client.over(thread, client.resume(thread)) == "success"
     assert client.begun(thread) == {"a": 1, "b": 1, "c": 2}

@@ -65,7 +65,7 @@ def test_an_engine_is_alive_to_itself_and_to_others_until_it_is_closed(join: Joi
     assert one.alive(one.id)
     assert one.alive(other.id)
     other.close()
-    until(lambda: not one.alive(other.id), 2)
+    until(lambda: not one.alive(other.id))
 
 
 def test_an_engine_that_has_left_leaves_no_file(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_killed_process_is_known_to_be_dead_at_once(place: Path | str, join: J
     child.kill()
     child.wait()
     child.stdout.close()
-    until(lambda: not engine.alive(other), 2)
+    until(lambda: not engine.alive(other))
     if isinstance(place, Path):
         assert engines(place.parent / "engines") == {engine.id}
 
@@ -118,7 +118,7 @@ def test_a_lock_that_the_server_took_away_is_taken_again(cluster: Cluster) -> No
                 "select pg_terminate_backend(pid) from pg_locks "
                 "where locktype = 'advisory' and pid <> pg_backend_pid()"
             )
-        until(lambda: not other.alive(engine.id), 2)
+        until(lambda: not other.alive(engine.id))
         engine.hold()
         assert other.alive(engine.id)
         for thing in (engine, other, server, others):

@@ -32,7 +32,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def made(owner: str, *, library: bool = False) -> Export:
     runs.export(library=library, owner=owner)
-    until(lambda: (state := runs.exported(owner=owner)) is None or state.status != "making", 30)
+    until(lambda: (state := runs.exported(owner=owner)) is None or state.status != "making")
     found = runs.exported(owner=owner)
     assert found is not None
     assert (found.status, found.problem) == ("ready", "")
@@ -133,7 +133,7 @@ def test_a_folder_that_cannot_be_written_is_told(desk: Path) -> None:
     put(ANN, SECRET)
     (desk / "exports").write_text("in the way", encoding="utf-8")
     runs.export(owner=ANN)
-    until(lambda: (state := runs.exported(owner=ANN)) is not None and state.status == "failed", 20)
+    until(lambda: (state := runs.exported(owner=ANN)) is not None and state.status == "failed")
     state = runs.exported(owner=ANN)
     assert state is not None
     assert state.problem

@@ -196,7 +196,7 @@ def test_stages_of_a_model_that_are_over_are_not_paid_for_again_after_kills(
             calls = len(server.log)
             wanted = calls + moments.randint(1, 5)
             life = lives.begin(live_with_models, env, folder, log, "one")
-            until(lambda wanted=wanted: len(server.log) >= wanted or lines(log), 30)
+            until(lambda wanted=wanted: len(server.log) >= wanted or lines(log))
             time.sleep(moments.uniform(0, 0.15))
             lives.kill(life)
             until(lambda: all(call.ended for call in tuple(server.log)))

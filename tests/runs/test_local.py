@@ -302,7 +302,7 @@ def test_stopping_again_while_a_run_is_stopping_leaves_no_search_going_on(shared
 
     asyncio.run_coroutine_threadsafe(insist(), runs.loop.raw).result(5)
     assert over(runs, run.id) == "stopped"
-    until(lambda: len(source.left) == 3, 2)
+    until(lambda: len(source.left) == 3)
 
 
 def test_stopping_or_resuming_a_run_that_is_over_changes_nothing(shared: Bench) -> None:
@@ -481,7 +481,7 @@ def test_a_killed_run_resumes_without_repeating_finished_searches(
     source = ScriptedSource()
     reasoner = ScriptedReasoner()
     runs = shared.open(reasoner, source)
-    until(lambda: [(run.id, run.status) for run in runs.list()] == [(run_id, "interrupted")], 2)
+    until(lambda: [(run.id, run.status) for run in runs.list()] == [(run_id, "interrupted")])
     assert list(runs.follow(run_id))[-1].data["status"] == "interrupted"
     assert {f.task.query for f in report(runs, run_id).findings} == {"a", "b", "c"}
     assert len(report(runs, run_id).reflections) == 1
@@ -536,7 +536,7 @@ def test_a_run_killed_between_its_last_checkpoint_and_its_end_repeats_nothing(
     child = bench.child(str(tmp_path / "log"), "1")
     assert child.stdout is not None
     run_id = child.stdout.readline().strip()
-    until(lambda: all(held(store) for _ in range(20)), 20)
+    until(lambda: all(held(store) for _ in range(20)))
     child.kill()
     child.wait()
     with closing(sqlite3.connect(store)) as connection:
@@ -614,7 +614,7 @@ def test_two_processes_share_a_data_folder(shared: Bench, tmp_path: Path) -> Non
 
     child.kill()
     child.wait()
-    until(lambda: {run.id: run.status for run in runs.list()}[second] == "interrupted", 2)
+    until(lambda: {run.id: run.status for run in runs.list()}[second] == "interrupted")
     for run_id in (first, second):
         runs.resume(run_id)
         assert over(runs, run_id) == "done"

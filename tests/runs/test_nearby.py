@@ -201,7 +201,7 @@ def test_without_a_key_a_day_is_ordered_by_straight_lines(opened: Opened, fake: 
 def researched(question: str, **limits: Any) -> Report:
     options = runs.desk().usual().model_copy(update={"loops": 1, **limits})
     run_id = runs.start(question, options=options).id
-    until(lambda: not runs.get(run_id).active, 60)  # type: ignore[union-attr]
+    until(lambda: not runs.get(run_id).active)  # type: ignore[union-attr]
     report = runs.report(run_id)
     assert report is not None
     assert report.answer is not None, report.run.error

@@ -52,8 +52,8 @@ def stopped(runs: LocalRuns, number: int) -> list[str]:
     checkpoints."""
     ids = [runs.start(QUESTION, options=WEB.model_copy(update={"loops": 2})) for _ in range(number)]
     for run in ids:
-        until(lambda run=run: len(report(runs, run.id).findings) == 3, 40)
-        until(lambda run=run: report(runs, run.id).reflections, 40)
+        until(lambda run=run: len(report(runs, run.id).findings) == 3)
+        until(lambda run=run: report(runs, run.id).reflections)
         runs.stop(run.id)
         assert over(runs, run.id) == "stopped"
     return [run.conversation for run in ids]
