@@ -10,7 +10,14 @@ from pages.parts.support import accuracy
 from pages.parts.words import number, t
 from research import SUFFIXES, runs
 
-SIGNS = {"quoted": "●", "supported": "●", "weak": "◐", "differs": ":orange[≠]", "none": "○"}
+SIGNS = {
+    "quoted": "●",
+    "supported": "●",
+    "unclear": "◐",
+    "unsupported": "×",
+    "differs": ":orange[≠]",
+    "none": "○",
+}
 
 
 def tell(topic: str) -> None:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from research.evidence.markup import tree as answer_tree
     from research.evidence.onward import onward
     from research.evidence.support import ACCURACY as SUPPORT_ACCURACY
-    from research.evidence.support import BASELINE as SUPPORT_BASELINE
     from research.evidence.support import Sentence, Support, support
     from research.evidence.support import drawn as answer_stretches
     from research.export.about import about as report_origin
@@ -141,7 +140,6 @@ __all__ = [
     "REPORT_FORMATS",
     "SUFFIXES",
     "SUPPORT_ACCURACY",
-    "SUPPORT_BASELINE",
     "Added",
     "Answer",
     "Centre",
@@ -296,7 +294,6 @@ _HOMES = {
     "REPORT_FORMATS": "export.formats",
     "SUFFIXES": "library.documents",
     "SUPPORT_ACCURACY": "evidence.support",
-    "SUPPORT_BASELINE": "evidence.support",
     "Added": "library.prepare",
     "Choice": "runs.choices",
     "CitedAnswer": "evidence.citations",
@@ -390,7 +387,6 @@ _OWN_NAMES = {
     "FILE_LIMITS": "LIMITS",
     "REPORT_FORMATS": "FORMATS",
     "SUPPORT_ACCURACY": "ACCURACY",
-    "SUPPORT_BASELINE": "BASELINE",
     "answer_tables_csv": "tables_csv",
     "answer_tables_excel": "tables_excel",
     "answer_stretches": "drawn",

@@ -617,7 +617,7 @@ def _follow(run: Run, after: int, screen: _Screen) -> None:
 def _counted(answer: CitedAnswer) -> str:
     """How many sentences of an answer have what behind them; empty if it claims nothing."""
     counts = support(answer).counts
-    told = (("weak", counts.weak), ("with another figure", counts.differs), ("without source", counts.none))  # fmt: skip
+    told = (("unclear", counts.unclear), ("not supported", counts.unsupported), ("with another figure", counts.differs), ("without source", counts.none))  # fmt: skip
     sentences = "sentence" if counts.total == 1 else "sentences"
     facts = [f"{counts.quoted + counts.supported} of {counts.total} {sentences} supported"]
     facts += [f"{n} {what}" for what, n in told if n]
@@ -940,7 +940,8 @@ _JUDGED = {
     "none": ("无", "none"),
     "quoted": ("原文引用", "quoted"),
     "supported": ("有依据", "supported"),
-    "weak": ("依据不足", "weak"),
+    "unclear": ("依据不明", "unclear"),
+    "unsupported": ("所引段落不支持", "not supported"),
     "differs": ("数字不符", "differs"),
     "statuses": ("句子状态", "sentences by status"),
 }

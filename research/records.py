@@ -41,7 +41,7 @@ RunStatus = Literal["queued", "running", "waiting", "done", "stopped", "interrup
 SpanKind = Literal["heading", "quote", "text", "missing", "notice"]
 Tone = Literal["positive", "neutral", "negative"]
 Stage = Literal["plan", "search", "summarise", "reflect", "write", "check"]
-Status = Literal["quoted", "supported", "weak", "none", "differs"]
+Status = Literal["quoted", "supported", "unclear", "unsupported", "differs", "none"]
 Verdict = Literal["supported", "partly", "contradicted", "absent"]
 LackKind = Literal["figure", "date", "words", "language"]
 StepKind = Literal[
@@ -315,7 +315,7 @@ class Ruling(Record):
     """How a claim stands to the passages that it cites: a hint, never a verdict.
 
     `passage` is the place of the one that comes nearest, `start` to `end` its sentence that does;
-    `score` (0 to 1) is how much of the claim is there.
+    `score` (0 to 1) is the probability that the passages support it.
     """
 
     status: Status

@@ -19,7 +19,14 @@ from research import CitedAnswer, Evidence, Report, Support
 FEW = 6  # sources that need no filters
 SHORT, HEIGHT = 10, 390  # rows that the table shows all, and else its height in pixels
 PASSAGES, SHOWN = 3, 400  # passages, and characters of each, of a source that is not cited
-SYMBOLS = {"quoted": "●", "supported": "●", "weak": "◐", "differs": "≠", "none": "○"}
+SYMBOLS = {
+    "quoted": "●",
+    "supported": "●",
+    "unclear": "◐",
+    "unsupported": "×",
+    "differs": "≠",
+    "none": "○",
+}
 
 
 class Listed(NamedTuple):

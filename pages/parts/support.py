@@ -9,7 +9,6 @@ import streamlit as st
 from pages.parts.words import counted, lang, number, t
 from research import (
     SUPPORT_ACCURACY,
-    SUPPORT_BASELINE,
     CitedAnswer,
     Report,
     Sentence,
@@ -17,7 +16,7 @@ from research import (
     support,
 )
 
-STATUSES = ("quoted", "supported", "weak", "differs", "none")
+STATUSES = ("quoted", "supported", "unclear", "unsupported", "differs", "none")
 SHOWN = 240  # characters of a sentence in a list
 _KEPT = "support"
 
@@ -67,9 +66,12 @@ def summary(found: Support, cited: CitedAnswer) -> dict[str, Any] | None:
 
 
 def accuracy() -> str:
-    """How good the check is, as it was measured, beside what words in common come to."""
-    shares = {key: round(100 * share) for key, share in SUPPORT_ACCURACY.items()}
-    shares |= {f"{key}_words": round(100 * share) for key, share in SUPPORT_BASELINE.items()}
+    """How good the check is, as it was measured, beside plain word overlap."""
+    shares = {
+        f"{language}_{name}": round(100 * share)
+        for language, measured in SUPPORT_ACCURACY.items()
+        for name, share in measured.model_dump().items()
+    }
     return t("support.accuracy", **shares)
 
 
@@ -81,7 +83,7 @@ def line(found: Support) -> str:
     key = "support.line1" if counts.total == 1 else "support.line"
     ok = number(counts.quoted + counts.supported)
     facts = [t(key, total=number(counts.total), ok=ok)]
-    for status in ("weak", "differs", "none"):
+    for status in STATUSES[2:]:
         n = getattr(counts, status)
         facts += [t(f"count.{status}", n=number(n))] if n else []
     return ("，" if lang() == "zh" else ", ").join(facts)
@@ -125,7 +127,7 @@ def reasons(sentence: Sentence, cited: CitedAnswer) -> list[str]:
             told.append(t(f"lack.{lack.kind}", text=_cut(lack.text, 80)))
     if any(cited.spans[at].unsourced for at in sentence.spans):
         told.append(t("support.unsourced"))
-    elif sentence.status == "weak" and not told:
+    elif sentence.status in ("unclear", "unsupported") and not told:
         told.append(t("support.unclear"))
     return told
 

@@ -29,16 +29,19 @@ from research.records import (
     fingerprint,
 )
 from research.text import fold, has_han, place_of, sentences
-from research.verification.judge import judge, model
+from research.verification.judge import Accuracy, judge, model
 
-# Balanced accuracy of supported against unsupported on labels that others made, and that of words in common.
-ACCURACY: dict[Language, float] = {"zh": model("zh").accuracy, "en": model("en").accuracy}
-BASELINE: dict[Language, float] = {"zh": model("zh").overlap, "en": model("en").overlap}
+# On labels that others made.
+ACCURACY: dict[Language, Accuracy] = {"zh": model("zh").accuracy, "en": model("en").accuracy}
 
 _STOPS = "。.！!；;…"
 _SHORTEST = 6  # characters of a sentence that is called a quote
 _QUOTATION = re.compile(r"“([^“”]{1,400})”|「([^「」]{1,400})」|\"([^\"]{1,400})\"")
 _QUOTED, _QUOTED_HAN = 24, 10  # characters of a quotation; shorter ones may be mere terms
+
+TO_JUDGE: frozenset[Status] = frozenset(
+    {"unclear", "unsupported", "differs"}
+)  # what a model may rule on
 
 _judge = lru_cache(8192)(judge)  # every format of one report asks again
 
@@ -66,7 +69,7 @@ class Sentence(Record):
     @property
     def doubtful(self) -> bool:
         """Whether it is marked in the text."""
-        return self.status in ("weak", "none", "differs")
+        return self.status not in ("quoted", "supported")
 
 
 class Counts(NamedTuple):
@@ -75,9 +78,10 @@ class Counts(NamedTuple):
     total: int
     quoted: int
     supported: int
-    weak: int
-    none: int
+    unclear: int
+    unsupported: int
     differs: int
+    none: int
 
 
 class Support(Record):
@@ -87,9 +91,8 @@ class Support(Record):
 
     @property
     def counts(self) -> Counts:
-        found = [sentence.status for sentence in self.sentences]
-        ways: tuple[Status, ...] = ("quoted", "supported", "weak", "none", "differs")
-        return Counts(len(found), *(found.count(way) for way in ways))
+        found: list[str] = [sentence.status for sentence in self.sentences]
+        return Counts(len(found), *(found.count(way) for way in Counts._fields[1:]))
 
     @property
     def doubtful(self) -> tuple[Sentence, ...]:
@@ -184,15 +187,15 @@ def key_of(sentence: Sentence, cited: CitedAnswer) -> str:
 
 _RULED: dict[Verdict, Status] = {
     "supported": "supported",
-    "partly": "weak",
+    "partly": "unclear",
     "contradicted": "differs",
-    "absent": "weak",
+    "absent": "unsupported",
 }
 
 
 def _ruled(sentence: Sentence, ruling: Judged) -> Sentence:
     """A doubtful sentence as a model has ruled."""
-    if sentence.status not in ("weak", "differs"):
+    if sentence.status not in TO_JUDGE:
         return sentence
     status = _RULED[ruling.verdict]
     update: dict[str, object] = {"status": status, "ruled": True}
@@ -232,7 +235,7 @@ def _judged(at: int, one: Said, spans: Sequence[NumberedSpan], known: _Known) ->
     nearest = behind[min(ruling.passage, len(behind) - 1)]
     lacks = (*ruling.lacks, *_misquoted(one.text, behind))
     doubted = unsourced or len(lacks) > len(ruling.lacks)
-    status: Status = "weak" if doubted and ruling.status == "supported" else ruling.status
+    status: Status = "unclear" if doubted and ruling.status == "supported" else ruling.status
     place = nearest.place(ruling.start - nearest.lead, ruling.end - nearest.lead)
     return Sentence(**base, status=status, lacks=lacks, **place)
 

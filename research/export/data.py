@@ -1,6 +1,6 @@
 """A report as JSON for programs: enough to judge the run by, with the numbers of the Markdown.
 
-The schema `sightline-report/6`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
+The schema `sightline-report/7`, field by field. Times are ISO 8601 in UTC, offsets characters, and a
 field without a value is "", [], 0, false or null.
 
 - `schema`, `language` (zh or en: of the answer, else of the question)
@@ -17,11 +17,13 @@ field without a value is "", [], 0, false or null.
   to `end` that is meant; 0 and 0 mean all of it) and for a quote `quotes`, which tells where it stands
   (number, passage, heading, page)
 - `support`: what stands behind each sentence of the answer that claims something, or null without an
-  answer: a hint, no verdict. `accuracy` (its balanced accuracy in this language on claims
-  that others labelled; .5 is chance), `counts` (total, quoted, supported, weak, none, differs) and `sentences`, in order: `at` (its
+  answer: a hint, no verdict. `accuracy` (in this language on claims that others labelled: `balanced`, of which .5 is
+  chance, `overlap` (that of plain word overlap), `recall` of supported, its precision where `half` and where `most`,
+  four fifths, of the claims are supported, and the same of unsupported: `doubted`, `doubted_half`, `doubted_most`),
+  `counts` (total, quoted, supported, unclear, unsupported, differs, none) and `sentences`, in order: `at` (its
   place among all sentences), `text`, `status` (quoted: verbatim in its source; supported: a cited passage
-  says it; weak: cited, but no cited passage clearly says it; none: no source; differs: a figure is another
-  in the passage), `numbers` (of its sources), `lacks` (what the passage lacks: `kind` of figure, date
+  says it; unclear: cited, but no cited passage clearly says it; unsupported: cited, but no cited passage says much of
+  it; differs: a figure is another in the passage; none: no source), `numbers` (of its sources), `lacks` (what the passage lacks: `kind` of figure, date
   or words, `text` as in the sentence, `found` what stands there instead, or ""; `kind` language, without
   text: the passage is in another language, only figures and dates were compared),
   `evidence` and `passage` (ids of what comes nearest), `start` to `end` (the stretch of that passage),
@@ -95,7 +97,7 @@ from research.export.markdown import (
 from research.records import Cite, Coverage, Evidence, Finding, Report, Span
 from research.urls import canonical_url
 
-SCHEMA = "sightline-report/6"
+SCHEMA = "sightline-report/7"
 _EVIDENCE = (
     "id", "kind", "title", "publisher", "url", "locator", "published", "moment", "retrieved", "sample",
     "expires", "place", "passages",
@@ -108,7 +110,7 @@ _FINDING = {
 
 
 def report_json(report: Report, cited: CitedAnswer | None) -> str:
-    """The report as JSON (schema `sightline-report/6`), with the same numbers as the Markdown.
+    """The report as JSON (schema `sightline-report/7`), with the same numbers as the Markdown.
 
     It leaves out who asked and in which conversation: the file may travel.
     """
@@ -199,7 +201,7 @@ def _quote(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any
 def _support(cited: CitedAnswer) -> dict[str, Any]:
     found = support(cited)
     return {
-        "accuracy": ACCURACY[cited.answer.language],
+        "accuracy": ACCURACY[cited.answer.language].model_dump(),
         "counts": found.counts._asdict(),
         "sentences": [item.model_dump(mode="json", exclude={"spans"}) for item in found.sentences],
     }

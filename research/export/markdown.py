@@ -129,10 +129,15 @@ def _supported(counts: Counts, language: Language, say: Say) -> Iterator[str]:
         yield say("support.quoted", total=counts.total)
         return
     facts = [say("support", good=counts.quoted + counts.supported, total=counts.total)]
-    others = {"weak": counts.weak, "none": counts.none, "differs": counts.differs}
-    facts += [say(f"support.{way}", count=count) for way, count in others.items() if count]
+    facts += [
+        say(f"support.{way}", count=count)
+        for way, count in counts._asdict().items()
+        if count and way not in ("total", "quoted", "supported")
+    ]
     yield say(
-        "support hint", what=say("comma").join(facts), percent=f"{ACCURACY[language]:.0%}"[:-1]
+        "support hint",
+        what=say("comma").join(facts),
+        percent=f"{ACCURACY[language].balanced:.0%}"[:-1],
     )
 
 
@@ -156,7 +161,7 @@ def _doubt(sentence: Sentence, spans: Sequence[NumberedSpan], say: Say) -> str:
         return " " + (say("differs from", found=short) if short else say("differs"))
     if any(spans[at].unsourced for at in sentence.spans):
         return ""
-    return " " + say("no source" if sentence.status == "none" else "weak")
+    return " " + say("no source" if sentence.status == "none" else sentence.status)
 
 
 def _headings(spans: list[NumberedSpan], _: dict[int, CitedSource], say: Say) -> Iterator[str]:

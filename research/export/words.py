@@ -40,7 +40,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "cite": ("[{number}]", "[{number}]"),
     "footnote": ("[^{number}]", "[^{number}]"),
     "no source": ("（无来源）", "(no source)"),
-    "weak": ("（依据不足）", "(weak support)"),
+    "unclear": ("（依据不明）", "(support unclear)"),
+    "unsupported": ("（所引段落不支持）", "(not supported by what is cited)"),
     "differs": ("（数字与来源不符）", "(figure differs from the source)"),
     "differs from": (
         "（数字与来源不符：来源为 {found}）",
@@ -52,7 +53,8 @@ WORDS: dict[str, tuple[str, str]] = {
         "{total} 句均为来源原文。",
         "Sentences: {total}, each verbatim from its source.",
     ),
-    "support.weak": ("{count} 句依据不足", "{count} weak"),
+    "support.unclear": ("{count} 句依据不明", "{count} unclear"),
+    "support.unsupported": ("{count} 句所引段落不支持", "{count} not supported"),
     "support.none": ("{count} 句无来源", "{count} without a source"),
     "support.differs": ("{count} 句数字与来源不符", "{count} with another figure than the source"),
     "support hint": (

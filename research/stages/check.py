@@ -16,7 +16,7 @@ from typing import TypeVar
 from research.evidence.citations import CitedAnswer, number
 from research.evidence.registry import Registry, gather
 from research.evidence.repairing import mended
-from research.evidence.support import Sentence, behind, key_of, said, stretches, support
+from research.evidence.support import TO_JUDGE, Sentence, behind, key_of, said, stretches, support
 from research.reasoners import Checker, Claim
 from research.records import (
     Answer,
@@ -99,7 +99,7 @@ async def checked(
     found = await asyncio.to_thread(support, cited)
     if not found.sentences:
         return answer
-    doubtful = [s for s in found.sentences if s.numbers and s.status in ("weak", "differs")]
+    doubtful = [s for s in found.sentences if s.numbers and s.status in TO_JUDGE]
     claims = _claims(doubtful, cited) if checker.judges else []
     if claims:
         say("checking", sentences=len(claims))
@@ -245,7 +245,7 @@ async def _judged_again(answer: Answer, written: set[str], desk: _Desk) -> tuple
     cited = number(answer, desk.registry)
     mine = {_plain(text): text for text in written}
     own = [s for s in (await asyncio.to_thread(support, cited)).sentences if _plain(s.text) in mine]
-    doubtful = [s for s in own if s.numbers and s.status in ("weak", "differs")]
+    doubtful = [s for s in own if s.numbers and s.status in TO_JUDGE]
     await _ruled(_claims(doubtful, cited), desk)
     assert answer.review is not None
     review = answer.review.model_copy(update={"rulings": tuple(desk.rulings.values())})

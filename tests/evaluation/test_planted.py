@@ -42,7 +42,7 @@ def test_there_is_enough_to_measure() -> None:
         labels = Counter(s.label for item, s in sentences if item.language == language)
         assert sum(labels.values()) >= 120
         assert labels["differs"] >= 25
-        assert labels["weak"] >= 25
+        assert labels["unsupported"] >= 25
         assert labels["none"] >= 12
         assert labels["quoted"] + labels["supported"] >= 60
 
@@ -137,11 +137,11 @@ def told(label: Status, status: Status | None, share: float = 0.0) -> Judged:
 def test_scores_count_what_was_found_and_what_was_not() -> None:
     some = [
         told("supported", "quoted", 0.9),
-        told("supported", "weak", 0.4),
+        told("supported", "unclear", 0.4),
         told("quoted", None, 0.8),
         told("differs", "differs", 0.9),
-        told("differs", "weak", 0.5),
-        told("weak", "differs", 0.2),
+        told("differs", "unclear", 0.5),
+        told("unsupported", "differs", 0.2),
         told("none", None, 0.0),
         told("none", "supported", 0.0),
     ]

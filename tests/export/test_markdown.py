@@ -392,7 +392,7 @@ def links(markdown: str) -> set[Any]:
 
 def test_a_report_in_english_reads_like_this() -> None:
     made = report("Opened in 1925.", question="When did the museum open?\nAnd why?")
-    assert exported(made) == ENGLISH.replace("PERCENT", f"{ACCURACY['en'] * 100:.0f}")
+    assert exported(made) == ENGLISH.replace("PERCENT", f"{ACCURACY['en'].balanced * 100:.0f}")
     assert lint(numbered(made)) == []
 
 
@@ -409,7 +409,7 @@ And why?
 
 **Opened in 1925.**
 
-1 of 3 sentences supported, 1 weak, 1 without a source. This is an automatic hint, no verdict: its balanced \
+1 of 3 sentences supported, 1 not supported, 1 without a source. This is an automatic hint, no verdict: its balanced \
 accuracy on claims labelled by others is PERCENT% (50% is chance).
 
 > Opened in 1925.
@@ -776,7 +776,7 @@ def test_the_json_has_what_the_report_has_and_no_owner() -> None:
     assert "secret" not in exported_json
     assert "suggested" not in exported_json
     data = json.loads(exported_json)
-    assert data["schema"] == "sightline-report/6"
+    assert data["schema"] == "sightline-report/7"
     assert list(data) == FIELDS
     assert [item["id"] for item in data["evidence"]] == [item["id"] for item in data["sources"]]
     assert list(data["evidence"][0]) == EVIDENCE

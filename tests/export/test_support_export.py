@@ -83,7 +83,7 @@ def test_doubtful_sentences_have_quiet_marks_and_others_none() -> None:
     report = made(*THREE)
     assert (
         "The palace opened in 1925. [1] Elephants guard submarines under the northern gate. [1] "
-        "(weak support) It is painted red every third winter. (no source) It closes at noon. "
+        "(not supported by what is cited) It is painted red every third winter. (no source) It closes at noon. "
         "(no source)\n" in report_markdown(report, numbered(report))
     )
 
@@ -92,7 +92,7 @@ def test_what_the_span_says_already_is_not_said_twice() -> None:
     written = report_markdown(made(*THREE), numbered(made(*THREE)))
     assert "(no source) (" not in written
     both = made(text("Elephants guard submarines", "p"), text(" and the gate.", unsourced=True))
-    assert "weak support" not in report_markdown(both, numbered(both))
+    assert "not supported by" not in report_markdown(both, numbered(both))
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,11 @@ def test_a_figure_that_differs_is_told(language: Language, words: str) -> None:
 @pytest.mark.parametrize(
     ("language", "start"),
     [
-        ("en", "1 of 4 sentences supported, 1 weak, 2 without a source. This is an automatic hint"),
-        ("zh", "4 句中 1 句有来源支持，1 句依据不足，2 句无来源。此为自动提示"),
+        (
+            "en",
+            "1 of 4 sentences supported, 1 not supported, 2 without a source. This is an automatic hint",
+        ),
+        ("zh", "4 句中 1 句有来源支持，1 句所引段落不支持，2 句无来源。此为自动提示"),
     ],
 )
 def test_the_answer_begins_with_the_counts_and_how_far_they_can_be_trusted(
@@ -122,7 +125,7 @@ def test_the_answer_begins_with_the_counts_and_how_far_they_can_be_trusted(
     report = made(*THREE, language=language)
     written = report_markdown(report, numbered(report))
     line = next(line for line in written.splitlines() if line.startswith(start))
-    assert f"{ACCURACY[language] * 100:.0f}%" in line
+    assert f"{ACCURACY[language].balanced * 100:.0f}%" in line
     assert written.index(line) < written.index("The palace opened")
 
 
@@ -160,16 +163,28 @@ def test_quotes_alone_need_no_hint_and_nothing_claimed_no_line() -> None:
 def test_the_json_has_every_sentence_with_what_stands_behind_it() -> None:
     report = made(*THREE)
     data = json.loads(report_json(report, numbered(report)))
-    assert data["support"]["accuracy"] == ACCURACY["en"]
+    assert data["support"]["accuracy"] == ACCURACY["en"].model_dump()
     counts = data["support"]["counts"]
-    assert counts == {"total": 4, "quoted": 1, "supported": 0, "weak": 1, "none": 2, "differs": 0}
-    first, weak, none, _ = data["support"]["sentences"]
+    assert counts == {
+        "total": 4,
+        "quoted": 1,
+        "supported": 0,
+        "unclear": 0,
+        "unsupported": 1,
+        "differs": 0,
+        "none": 2,
+    }
+    first, unsupported, none, _ = data["support"]["sentences"]
     assert set(first) == {
         "at", "text", "status", "numbers", "lacks", "evidence", "passage", "start", "end", "ruled",
     }  # fmt: skip
     assert PASSAGE[first["start"] : first["end"]] == first["text"] == "The palace opened in 1925."
-    assert (weak["status"], weak["numbers"], none["evidence"]) == ("weak", [1], "")
-    assert "weak support" not in data["answer"]
+    assert (unsupported["status"], unsupported["numbers"], none["evidence"]) == (
+        "unsupported",
+        [1],
+        "",
+    )
+    assert "not supported" not in data["answer"]
     unwritten = report.model_copy(update={"answer": None})
     assert json.loads(report_json(unwritten, None))["support"] is None
 
@@ -267,5 +282,5 @@ def test_a_report_that_cites_nothing_says_so_with_footnotes_too() -> None:
 def test_the_answer_alone_has_no_marks() -> None:
     cited = numbered(made(*THREE))
     assert support(cited).doubtful
-    assert "weak support" not in answer_markdown(cited)
+    assert "not supported" not in answer_markdown(cited)
     assert Support().counts.total == 0

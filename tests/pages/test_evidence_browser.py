@@ -111,14 +111,14 @@ def test_a_mark_says_why_to_the_eye_to_a_screen_reader_and_to_the_keyboard(
     for mark in marks.all():
         label = mark.get_attribute("aria-label") or ""
         assert label == mark.get_attribute("title")
-        assert label.startswith(tuple(word(f"standing.{s}", language) for s in ("weak", "none", "differs")))  # fmt: skip
-    mark = page.locator(".sl-mark.sl-is-weak").first
+        assert label.startswith(tuple(word(f"standing.{s}", language) for s in ("unclear", "unsupported", "none", "differs")))  # fmt: skip
+    mark = page.locator(".sl-mark.sl-is-unclear").first
     why = page.locator(f"#{mark.get_attribute('aria-controls')}")
     assert why.is_hidden()
     mark.focus()
     page.keyboard.press("Enter")
     assert why.is_visible()
-    assert word("standing.weak", language) in why.inner_text()
+    assert word("standing.unclear", language) in why.inner_text()
     assert why.locator("li").count() >= 1
     page.keyboard.press("Escape")
     assert why.is_hidden()
@@ -221,7 +221,7 @@ def test_the_line_of_counts_opens_and_leads_to_the_sentences(visit: Open, langua
     page.locator(".sl-counts > summary").focus()
     page.keyboard.press("Enter")
     assert inner.is_visible()
-    for status in ("quoted", "supported", "weak", "differs", "none"):
+    for status in ("quoted", "supported", "unclear", "unsupported", "differs", "none"):
         assert word(f"meaning.{status}", language) in inner.inner_text()
     assert f"{100 * SUPPORT_ACCURACY['zh']:.0f}" in inner.inner_text()
     assert page.locator(".sl-doubtful .sl-way").count() == page.locator(".sl-mark").count()

@@ -79,7 +79,7 @@ def test_every_doubtful_sentence_has_one_mark_that_says_why(run_id: str) -> None
     known = support(numbered)
     marks = marked(answer.blocks(numbered, {}, known))
     assert sorted(marks) == [sentence.at for sentence in known.doubtful]
-    assert {mark["status"] for mark in marks.values()} >= {"weak", "none"}
+    assert {mark["status"] for mark in marks.values()} >= {"unclear", "none"}
     for sentence in known.doubtful:
         assert marks[sentence.at]["label"].startswith(WORDS[f"standing.{sentence.status}"][1])
 
@@ -155,7 +155,7 @@ def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_s
     _, numbered = report_of(run_id)
     text = "Smoking is legal."
     lack = Lack(kind="words", text=text, found="smoking is legally restricted")
-    sentence = Sentence(at=0, text=text, status="weak", lacks=(lack,))
+    sentence = Sentence(at=0, text=text, status="unclear", lacks=(lack,))
     (why,) = standing.reasons(sentence, numbered)
     assert "smoking is legally restricted" in why
 
@@ -169,8 +169,11 @@ def test_the_line_counts_every_sentence(run_id: str, visit: Visit) -> None:
     ok = counts.quoted + counts.supported
     assert summary["line"].startswith(f"{ok} of {counts.total} sentences supported")
     assert f"{counts.none} without source" in summary["line"]
-    assert len(summary["doubtful"]) == counts.weak + counts.none + counts.differs
-    accuracy = {key: round(100 * share) for key, share in SUPPORT_ACCURACY.items()}
+    assert (
+        len(summary["doubtful"])
+        == counts.unclear + counts.unsupported + counts.none + counts.differs
+    )
+    accuracy = {key: round(100 * of.balanced) for key, of in SUPPORT_ACCURACY.items()}
     assert f"{accuracy['en']}% in English" in summary["notes"][0]
     assert f"{accuracy['zh']}% in Chinese" in summary["notes"][0]
 

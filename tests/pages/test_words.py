@@ -54,7 +54,7 @@ FAMILIES = {
     "section.": ("waiting", "searching", "writing", "reflecting", "done"),
     "standing.": get_args(records.Status),
     "meaning.": get_args(records.Status),
-    "count.": ("weak", "differs", "none"),
+    "count.": ("unclear", "unsupported", "differs", "none"),
     "lack.": get_args(records.LackKind),
     "other.": ("figure", "date", "words"),  # of which something else may stand in the passage
     "download.": (

@@ -172,10 +172,10 @@ def rules(verdict: str, quote: str = "", reason: str = "r") -> Any:
         ("supported", "FINISHED  in 1925", None),
         ("supported", "nowhere to be found", None),
         ("supported", "", None),
-        ("partly", "after a fire", "weak"),
+        ("partly", "after a fire", "unclear"),
         ("contradicted", "finished in 1925", "differs"),
         ("contradicted", "finished in 1926", None),
-        ("absent", "", "weak"),
+        ("absent", "", "unsupported"),
     ],
 )
 async def test_a_ruling_counts_only_with_a_quote_that_stands_in_the_passage(
@@ -183,7 +183,7 @@ async def test_a_ruling_counts_only_with_a_quote_that_stands_in_the_passage(
 ) -> None:
     gemini.brain.judge = rules(verdict, quote)
     made = await check(answer(SURE, " " + DOUBT), llm)
-    rule = ("weak", False) if status is None else (status, True)
+    rule = ("unsupported", False) if status is None else (status, True)
     assert statuses(made) == [("quoted", False), rule]
     assert gemini.calls("rule") == 1
     assert made.review
@@ -221,7 +221,7 @@ async def test_an_outage_leaves_the_rules_and_a_failure(gemini: FakeGemini, llm:
     gemini.fail("rule", "503")
     notes = Memo()
     made = await check(answer(SURE, " " + DOUBT), llm, notes=notes)
-    assert statuses(made) == [("quoted", False), ("weak", False)]
+    assert statuses(made) == [("quoted", False), ("unsupported", False)]
     assert [(f.stage, f.reason) for f in made.failures] == [("check", "unavailable")]
     assert made.review and made.review.unchecked == 1
     assert "the call failed" in made.spans[0].text
@@ -233,7 +233,7 @@ async def test_what_cannot_be_read_rules_nothing(gemini: FakeGemini, llm: LLM, s
     content = {"role": "model", "parts": [{"text": said}]}
     gemini.replay("rule", {"candidates": [{"content": content, "finishReason": "STOP"}]})
     made = await check(answer(SURE, " " + DOUBT), llm)
-    assert statuses(made)[1] == ("weak", False)
+    assert statuses(made)[1] == ("unsupported", False)
     assert [f.stage for f in made.failures] == ["check"]
 
 
@@ -261,7 +261,7 @@ async def test_a_limit_of_tokens_is_kept(gemini: FakeGemini, llm: LLM) -> None:
     meter = Meter(options, usage=[Usage(stage="write", model="gemini:x", input=60)])
     made = await check(answer(SURE, " " + DOUBT), llm, options=options, meter=meter)
     assert gemini.calls() == 0
-    assert statuses(made)[1] == ("weak", False)
+    assert statuses(made)[1] == ("unsupported", False)
     assert "limits left no room" in made.spans[0].text
     assert made.failures == ()
 

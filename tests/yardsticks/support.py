@@ -95,7 +95,7 @@ def _measured(name: str, own: list[Claim]) -> dict[str, Any]:
                 )
                 for want in (True, False)
             ]
-            for status in ("supported", "weak", "differs")
+            for status in ("supported", "unclear", "unsupported", "differs")
         },
     }
     contradictions = [s for s, each in zip(said, own, strict=True) if each.label == "contradiction"]
@@ -119,7 +119,7 @@ def measured(files: Iterable[Path]) -> dict[str, Any]:
 
 def told(found: dict[str, Any]) -> Iterator[str]:
     """The lines of a table; `S`, `W` and `D` are how many claims, good and bad, have which status."""
-    yield f"{'set':24} {'n':>5} {'balanced':>8} {'overlap':>8} {'sens.':>6} {'spec.':>6} {'ms':>7} {'errors':>6}   supported/weak/differs (good, bad)"
+    yield f"{'set':24} {'n':>5} {'balanced':>8} {'overlap':>8} {'sens.':>6} {'spec.':>6} {'ms':>7} {'errors':>6}   supported/unclear/unsupported/differs (good, bad)"
     for one in found["sets"]:
         row = "  ".join(f"{a}, {b}" for a, b in one["statuses"].values())
         figures = [f"{one[key]:.3f}" if one[key] is not None else "-" for key in ("balanced_accuracy", "overlap", "sensitivity", "specificity")]  # fmt: skip

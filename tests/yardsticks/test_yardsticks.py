@@ -20,8 +20,18 @@ FALSE_SUPPORTS = [
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_the_shipped_figures_are_those_of_the_results(language: str) -> None:
-    assert model(language).accuracy == FOUND[language]["mean"]
-    assert model(language).overlap == FOUND[language]["overlap_mean"]
+    told, found = model(language).accuracy, FOUND[language]
+    right = found["supported"]
+    assert (told.balanced, told.overlap) == (found["mean"], found["overlap_mean"])
+    assert (told.recall, told.half, told.most) == tuple(right.values())
+    assert (told.doubted, told.doubted_half, told.doubted_most) == tuple(
+        found["unsupported"].values()
+    )
+
+
+def test_not_supported_is_said_in_english_alone() -> None:
+    """Page and README say so."""
+    assert (model("zh").unsupported, model("en").unsupported > 0) == (0, True)
 
 
 def test_the_document_tells_the_results() -> None:

@@ -42,8 +42,10 @@ const way = (text, id) => {
   return button;
 };
 
+const SIGNS = { differs: "≠", unsupported: "×" };
+
 const symbol = (status) => {
-  const node = make("span", `sl-symbol sl-${status}`, status === "differs" ? "≠" : "");
+  const node = make("span", `sl-symbol sl-${status}`, SIGNS[status] ?? "");
   node.setAttribute("aria-hidden", "true");
   return node;
 };

@@ -44,8 +44,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "sources.no_match": ("没有符合条件的来源。", "No source fits the filters."),
     "sources.doubtful": ("待核对", "To check"),
     "sources.doubtful_help": (
-        "使用此来源、但依据不足或与来源不符的句子数。",
-        "Sentences that use the source and are weak or differ from it.",
+        "使用此来源、但依据不明、不受其支持或与其不符的句子数。",
+        "Sentences that use the source and are unclear, not supported by it or different from it.",
     ),
     "sources.pick": (
         "选中一行，即可看到使用该来源的每一句话。",
@@ -84,8 +84,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "support.doubtful": ("值得核对的句子（{n}）", "Sentences worth checking ({n})"),
     "support.legend": ("各种标记的含义", "What the marks mean"),
     "support.accuracy": (
-        "这是提示，不是结论：引文、数字和日期逐一比对，其余只看句子的用词有多少出现在段落的同一处。在他人标注的测试句上，英文的平衡准确率为 {en}%（六个引文测试集的平均，各集均未参与拟合；只比较词语重合为 {en_words}%），中文为 {zh}%（OCNLI；只比较用字为 {zh_words}%）；50% 相当于随机。换了说法的句子常被误标，颠倒了意思的句子常被放过。请打开引文自行核对。",
-        "A hint, no verdict: quotations, figures and dates are compared exactly; for the rest, what counts is how many of a sentence’s words stand together in the passage. On claims labelled by others, its balanced accuracy is {en}% in English (mean of six attribution sets, each left out of the fit in turn; plain word overlap reaches {en_words}%) and {zh}% in Chinese (OCNLI; shared characters alone reach {zh_words}%); 50% is chance. Reworded sentences are often marked without need, and sentences that turn the meaning round are often missed. Open the passages and see for yourself.",
+        "这是提示，不是结论：引文、数字和日期逐一比对，其余只看句子的用词有多少出现在段落的同一处。在他人标注的测试句上，英文的平衡准确率为 {en_balanced}%（六个引文测试集的平均，各集均未参与拟合；只比较词语重合为 {en_overlap}%），中文为 {zh_balanced}%（OCNLI；只比较用字为 {zh_overlap}%）；50% 相当于随机。受支持的句子有 {en_recall}%（中文 {zh_recall}%）被标为“有依据”；一半句子受支持时，这个标记有 {en_half}%（中文 {zh_half}%）是对的，五分之四受支持时有 {en_most}%（中文 {zh_most}%）。“所引段落不支持”相应为 {en_doubted_half}% 和 {en_doubted_most}%，只标英文句子：中文测不到足够的把握。换了说法的句子常被误标，颠倒了意思的句子常被放过。请打开引文自行核对。",
+        "A hint, no verdict: quotations, figures and dates are compared exactly; for the rest, what counts is how many of a sentence’s words stand together in the passage. On claims labelled by others, its balanced accuracy is {en_balanced}% in English (mean of six attribution sets, each left out of the fit in turn; plain word overlap reaches {en_overlap}%) and {zh_balanced}% in Chinese (OCNLI; shared characters alone reach {zh_overlap}%); 50% is chance. “Supported” is given to {en_recall}% of supported sentences ({zh_recall}% in Chinese) and is right {en_half}% of the time ({zh_half}%) where half of the sentences are supported, {en_most}% ({zh_most}%) where four fifths are. “Not supported” is right {en_doubted_half}% and {en_doubted_most}% of the time, and is only said of English sentences: in Chinese it could not be told reliably enough. Reworded sentences are often marked without need, and sentences that turn the meaning round are often missed. Open the passages and see for yourself.",
     ),
     "support.ruled": ("其中 {n} 句另由模型判断。", "{n} of them were judged by a model as well."),
     "support.unsourced": ("它所指的来源不存在", "a source that it names does not exist"),
@@ -95,7 +95,8 @@ WORDS: dict[str, tuple[str, str]] = {
     # standing
     "standing.quoted": ("逐字摘引", "Quoted"),
     "standing.supported": ("有依据", "Supported"),
-    "standing.weak": ("依据不足", "Weak support"),
+    "standing.unclear": ("依据不明", "Unclear"),
+    "standing.unsupported": ("所引段落不支持", "Not supported"),
     "standing.differs": ("与来源不符", "Differs from its source"),
     "standing.none": ("无来源", "No source"),
     # meaning
@@ -104,9 +105,13 @@ WORDS: dict[str, tuple[str, str]] = {
         "句中的数字和日期都在引用的段落里，用词大多出现在段落的同一处。",
         "Its figures and dates are in the passage that is cited, and most of its words stand there together.",
     ),
-    "meaning.weak": (
+    "meaning.unclear": (
         "有引用，但段落里没有其中的数字或日期，用词相差较多，或段落是另一种语言。",
         "Something is cited, but a figure or date is not there, the words are too different, or the passage is in another language.",
+    ),
+    "meaning.unsupported": (
+        "有引用，但句中的用词很少出现在所引段落的同一处。",
+        "Something is cited, but few of its words stand together in the passage.",
     ),
     "meaning.differs": (
         "句中的数字或日期与引用的段落不一致。",
@@ -117,7 +122,8 @@ WORDS: dict[str, tuple[str, str]] = {
         "It claims something, and cites no source that exists.",
     ),
     # count
-    "count.weak": ("{n} 句依据不足", "{n} weak"),
+    "count.unclear": ("{n} 句依据不明", "{n} unclear"),
+    "count.unsupported": ("{n} 句所引段落不支持", "{n} not supported"),
     "count.differs": ("{n} 句与来源不符", "{n} with another figure"),
     "count.none": ("{n} 句无来源", "{n} without source"),
     # lack
