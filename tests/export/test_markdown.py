@@ -409,7 +409,7 @@ And why?
 
 **Opened in 1925.**
 
-1 of 3 sentences supported, 1 not supported, 1 without a source. This is an automatic hint, no verdict: its balanced \
+1 of 3 sentences supported, 1 unclear, 1 without a source. This is an automatic hint, no verdict: its balanced \
 accuracy on claims labelled by others is PERCENT% (50% is chance).
 
 > Opened in 1925.
