@@ -7,6 +7,7 @@ restricted", 门票免费 in 门票免费的说法不实.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from research.language.quantities import plain
 
@@ -17,23 +18,32 @@ _GOES_ON = r"(?:(?<=[a-z])[a-z]|(?<=\d)[.,]?\d)"
 _ENDS = r"[”’\"'」』]*\s*(?:[。！!；;\n]|[.．](?!\d)|$)"
 
 
-def _words(claim: str) -> str:
-    """A pattern for the words of a claim; "" if there is nothing to look for."""
-    bare = plain(claim).strip().strip(_STOPS)
-    return r"\s*".join(map(re.escape, bare.split())) if 2 <= len(bare) <= LONGEST else ""
+@lru_cache(4_096)
+def _folded(text: str) -> tuple[str, str]:
+    """A text as it is compared, and the same without spaces."""
+    folded = plain(text)
+    return folded, "".join(folded.split())
+
+
+def _words(claim: str, passage: str) -> str:
+    """A pattern for the words of a claim; "" if the passage does not have them in a row."""
+    bare = _folded(claim)[0].strip().strip(_STOPS)
+    if not 2 <= len(bare) <= LONGEST or "".join(bare.split()) not in _folded(passage)[1]:
+        return ""  # most are not there, and a pattern costs much to make
+    return r"\s*".join(map(re.escape, bare.split()))
 
 
 def stands_in(claim: str, passage: str) -> tuple[int, int] | None:
     """Where a sentence of the passage is the claim, spaces, width and capitals aside."""
-    words = _words(claim)
-    match = words and re.search(rf"{_BEGINS}(?P<said>{words}){_ENDS}", plain(passage))
+    words = _words(claim, passage)
+    match = words and re.search(rf"{_BEGINS}(?P<said>{words}){_ENDS}", _folded(passage)[0])
     return match.span("said") if match else None
 
 
 def cuts_a_word(claim: str, passage: str) -> bool:
     """Whether the claim stands in the passage only as far as a part of its last word or number."""
-    words = _words(claim)
-    folded = plain(passage)
+    words = _words(claim, passage)
+    folded = _folded(passage)[0]
     return (
         bool(words)
         and bool(re.search(rf"{words}{_GOES_ON}", folded))

@@ -69,9 +69,13 @@ class Text:
         han = sum(has_han(token) for token in self.tokens)
         return han > 2 * sum(token.isalpha() and not has_han(token) for token in self.tokens)
 
+    @cached_property
+    def _begins(self) -> list[int]:
+        return [one.start for one in self.sentences]
+
     def sentence_at(self, place: int) -> int:
         """The index of the sentence that a character belongs to."""
-        return max(0, bisect_right([one.start for one in self.sentences], place) - 1)
+        return max(0, bisect_right(self._begins, place) - 1)
 
 
 @lru_cache(4_096)

@@ -13,9 +13,13 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from research.evidence.support import Sentence
+from research.evidence.citations import CitedAnswer, cited
+from research.evidence.registry import Registry
+from research.evidence.support import Sentence, support
+from research.records import Answer, Cite, Report, Span
 from tests.benchmarks.figures import Figure
 from tests.evaluation.plantings import (
+    MADE,
     Judged,
     balanced,
     by_words,
@@ -25,10 +29,12 @@ from tests.evaluation.plantings import (
     judged,
     pairs,
     planted,
+    report,
 )
 
 PAIRS = Path(__file__).resolve().parent.parent / "evaluation" / "pairs"
 PRECISION = 0.9
+SENTENCES, SOURCES = 900, 300  # of a report of about 30 pages
 LANGUAGES = {"": "all", "zh": "Chinese", "en": "English", "mixed": "mixed"}
 
 
@@ -41,10 +47,41 @@ def figures(file: Path | None = None) -> Iterator[Figure]:
     yield from _scores("reports", found, beside)
     yield Figure("reports, sentences nobody labelled", len(beside), note=_texts(beside))
     yield Figure("reports, processor a sentence", 1000 * spent / max(1, len(found)), "ms")
+    long = _long()
+    begun = time.process_time()
+    support(long)
+    spent = time.process_time() - begun
+    note = f"{SENTENCES} sentences, {len(long.sources)} sources"
+    yield Figure("a report of 30 pages, processor", spent, "s", target=1.0, note=note)
     for known in sorted(PAIRS.glob("*.jsonl")):
         yield from _scores(f"pairs, {known.stem}", [judged(pair) for pair in pairs(known)])
     if file:
         yield from _scores(file.stem, [judged(pair) for pair in pairs(file)])
+
+
+def _long() -> CitedAnswer:
+    """The sentences of the planted reports one after the other, again and again; three of them cite one
+    source, whose passages are those of a source of their report and nobody else's."""
+    every = [(name, s) for name, item in planted().items() for s in item.sentences]
+    registry, evidence, spans = Registry(), [], []
+    for n in range(SENTENCES):
+        name, sentence = every[n % len(every)]
+        if n % (SENTENCES // SOURCES) == 0:
+            own = planted()[name].evidence
+            first = own[n % len(own)]
+            passages = tuple(
+                p.model_copy(update={"text": f"{p.text} ({n})"}) for p in first.passages
+            )
+            update = {"url": f"https://example.org/{n}", "passages": passages}
+            evidence.append(registry.add(first.model_copy(update=update)))
+        source = evidence[-1]
+        cites = tuple(Cite(evidence=source.id, passage=p.id) for p in source.passages)
+        spans.append(Span(kind="text", text=f"{sentence.text}\n\n", cites=cites))
+    run = report(next(iter(planted()))).run
+    answer = Answer(title="Long", language="en", author="planted", spans=tuple(spans), made=MADE)
+    numbered = cited(Report(run=run, answer=answer, evidence=tuple(evidence)))
+    assert numbered is not None and len(numbered.sources) == SOURCES
+    return numbered
 
 
 def _scores(what: str, of: Sequence[Judged], beside: Sequence[Sentence] = ()) -> Iterator[Figure]:
