@@ -1,4 +1,5 @@
-"""`python -m tests.yardsticks support|retrieval FILE.jsonl… [--json]`."""
+"""`python -m tests.yardsticks support|retrieval FILE.jsonl… [--json]`, or
+`answers [FILE.jsonl…] [--half seen|unseen] [--json]`."""
 
 from __future__ import annotations
 
@@ -6,20 +7,28 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.yardsticks import retrieval, support
+from tests.yardsticks import answers, retrieval, support
 
-YARDSTICKS = {"support": support, "retrieval": retrieval}
+YARDSTICKS = {"support": support, "retrieval": retrieval, "answers": answers}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.yardsticks", description=__doc__)
     parser.add_argument("what", choices=YARDSTICKS)
-    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument(
+        "--half", choices=("seen", "unseen"), help="of the questions: answers alone"
+    )
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    chosen = YARDSTICKS[asked.what]
-    found = chosen.measured(asked.files)
-    print(json.dumps(found, ensure_ascii=False) if asked.json else "\n".join(chosen.told(found)))
+    if asked.what == "answers":
+        found = answers.measured(asked.files, asked.half)
+    elif asked.half or not asked.files:
+        parser.error(f"{asked.what} needs files, and has no halves")
+    else:
+        found = YARDSTICKS[asked.what].measured(asked.files)
+    told = YARDSTICKS[asked.what].told(found)
+    print(json.dumps(found, ensure_ascii=False) if asked.json else "\n".join(told))
 
 
 if __name__ == "__main__":
