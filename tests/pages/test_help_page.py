@@ -12,7 +12,7 @@ import pytest
 from pages.parts import guide, tour
 from pages.parts.layout import ASSETS
 from pages.parts.words import WORDS
-from research import SUPPORT_ACCURACY, SUPPORT_BASELINE, Options, Run, runs
+from research import SUPPORT_ACCURACY, Options, Run, runs
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
 from tests.servers.openai import FakeOpenAI
@@ -73,9 +73,12 @@ def test_what_is_wanted_is_found_in_either_language_and_in_pieces_of_a_chinese_p
 
 
 def test_the_accuracy_is_the_one_that_was_measured(visit: Visit) -> None:
-    shares = {key: round(100 * share) for key, share in SUPPORT_ACCURACY.items()}
-    words = {f"{key}_words": round(100 * share) for key, share in SUPPORT_BASELINE.items()}
-    assert english("support.accuracy", **shares, **words) in visit("help").words
+    shares = {
+        f"{language}_{name}": round(100 * share)
+        for language, measured in SUPPORT_ACCURACY.items()
+        for name, share in measured.model_dump().items()
+    }
+    assert english("support.accuracy", **shares) in visit("help").words
 
 
 def test_without_a_service_nothing_leaves_but_what_the_map_asks_for(visit: Visit) -> None:
