@@ -23,6 +23,9 @@ from research.verification.quotes import cuts_a_word, stands_in
 from research.verification.reading import Sentence, Text, read
 
 MOST_WORDS = 12  # that a ruling names as missing
+MARGIN = (
+    0.15  # above the threshold, within which support is less often right than it is on the whole
+)
 NEARLY_ALL = 0.9  # of a claim's words in one stretch: what else stands there may take it back
 
 
@@ -104,6 +107,11 @@ def judge(claim: str, passages: Sequence[str]) -> Ruling:
         end=spot.end if spot else 0,
         score=round(chance, 3),
     )
+
+
+def margin(claim: str, ruling: Ruling) -> float:
+    """How far the probability of a ruling lies above the one from which a claim is called supported."""
+    return ruling.score - model("zh" if read(claim, True).chinese else "en").supported
 
 
 def _nearest(claim: Text, found: Measured) -> Sentence | None:

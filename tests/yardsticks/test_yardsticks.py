@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from research.verification.judge import judge, model
+from research.verification.judge import MARGIN, judge, model
+from tests.yardsticks.margin import MARGINS, margin
 from tests.yardsticks.support import RESULTS, Claim, balanced, measured
 
 HERE = Path(__file__).parent
@@ -41,6 +42,23 @@ def test_the_document_tells_the_results() -> None:
             assert f"| {name} | {score:.2f} | {found['overlap'][name]:.2f} |" in text
         for name, cost in found["without"].items():
             assert f"| `{name}` | {cost:+.3f} |" in text
+
+
+def test_a_model_is_asked_within_the_margin_that_was_measured() -> None:
+    found = json.loads(MARGINS.read_text(encoding="utf-8"))
+    en, zh = (found["languages"][language] for language in ("en", "zh"))
+    assert MARGIN == found["margin"] == margin([en, zh])
+    assert margin([en]) > margin([zh])
+    text = (HERE / "README.md").read_text(encoding="utf-8")
+    for one, other in zip(en["slices"], zh["slices"], strict=True):
+        assert f" to {one['to']:.2f} | {one['right']:.2f} | {other['right']:.2f} |" in text
+    assert f"| {en['right']:.2f} | {zh['right']:.2f} |" in text
+    one, other = ({k: f"{v:.0%}" for k, v in each["slices"][2].items()} for each in (en, zh))
+    plain = " ".join(text.split())
+    assert one["to"] == f"{MARGIN:.0%}"
+    assert f"{one['called']} of what is called supported in English and {other['called']}" in plain
+    assert f"with {one['wrong']} and {other['wrong']} of what is called so wrongly" in plain
+    assert f"beyond is right in {one['beyond']} and {other['beyond']} of its uses" in plain
 
 
 def test_the_score_beats_word_overlap_on_sets_it_has_not_seen() -> None:
