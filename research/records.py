@@ -624,7 +624,8 @@ class Tones(Record):
 
 class Judged(Record):
     """What a model has ruled of a cited sentence. `key` names the sentence with what it cites (see
-    `research.evidence.support.key_of`); `quote` is verbatim in a passage, `start` to `end` of it."""
+    `research.evidence.support.key_of`); `quote` is verbatim in a passage, `start` to `end` of it. Without
+    one, "supported" is an opinion that supports nothing."""
 
     key: str
     verdict: Verdict
@@ -659,7 +660,7 @@ class Repair(Record):
 
 
 class Review(Record):
-    """What became of the doubtful sentences of an answer: how `author`, a model, has ruled, and what was
+    """What became of the sentences of an answer that the rules are not sure of: how `author`, a model, has ruled, and what was
     put right. `unchecked` counts the sentences that got no usable ruling, `kept` those that
     could not be taken out."""
 

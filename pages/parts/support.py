@@ -125,6 +125,8 @@ def reasons(sentence: Sentence, cited: CitedAnswer) -> list[str]:
             )
         elif lack.text or lack.kind == "language":
             told.append(t(f"lack.{lack.kind}", text=_cut(lack.text, 80)))
+    if sentence.reason.strip():
+        told.append(t("support.reason", text=_cut(sentence.reason)))
     if any(cited.spans[at].unsourced for at in sentence.spans):
         told.append(t("support.unsourced"))
     elif sentence.status in ("unclear", "unsupported") and not told:

@@ -29,7 +29,7 @@ from research.records import (
     fingerprint,
 )
 from research.text import fold, has_han, place_of, sentences
-from research.verification.judge import Accuracy, judge, model
+from research.verification.judge import MARGIN, Accuracy, judge, margin, model
 
 # On labels that others made.
 ACCURACY: dict[Language, Accuracy] = {"zh": model("zh").accuracy, "en": model("en").accuracy}
@@ -51,7 +51,8 @@ class Sentence(Record):
 
     `at` is its place among the sentences, `spans` the places of the answer's spans whose citations it
     has, `numbers` those citations. `evidence` and `passage` name the passage that comes nearest, and
-    `start` to `end` the stretch of it. `ruled` says that a model has judged it.
+    `start` to `end` the stretch of it. `ruled` says that a model has judged it, and `reason` what it holds
+    against it.
     """
 
     at: int
@@ -65,6 +66,7 @@ class Sentence(Record):
     start: int = 0
     end: int = 0
     ruled: bool = False
+    reason: str = ""
 
     @property
     def doubtful(self) -> bool:
@@ -194,17 +196,31 @@ _RULED: dict[Verdict, Status] = {
 
 
 def _ruled(sentence: Sentence, ruling: Judged) -> Sentence:
-    """A doubtful sentence as a model has ruled."""
-    if sentence.status not in TO_JUDGE:
+    """A sentence as a model has ruled. Its support counts with a quote alone; a support of the rules that
+    it denies is in doubt, and no more."""
+    if sentence.status in ("quoted", "none"):
         return sentence
     status = _RULED[ruling.verdict]
-    update: dict[str, object] = {"status": status, "ruled": True}
     if status == "supported":
-        update["lacks"] = ()
+        status = status if ruling.quote else sentence.status
+    elif sentence.status == "supported":
+        status = "unclear"
+    update: dict[str, object] = {"status": status, "ruled": True}
+    update |= {"lacks": ()} if status == "supported" else {"reason": ruling.reason}
     if ruling.quote:
         place = ("evidence", "passage", "start", "end")
         update |= {name: getattr(ruling, name) for name in place}
     return sentence.model_copy(update=update)
+
+
+def close(sentence: Sentence, cited: CitedAnswer) -> float | None:
+    """How little the probability of a supported sentence lies above the threshold; None if that is no
+    small margin, or if it is not supported."""
+    if sentence.status != "supported":
+        return None
+    told = tuple(item.read for item in behind(sentence, cited))
+    above = margin(sentence.text, _judge(sentence.text, told))
+    return above if above <= MARGIN else None
 
 
 def behind(sentence: Sentence, cited: CitedAnswer) -> list[Behind]:

@@ -27,7 +27,7 @@ field without a value is "", [], 0, false or null.
   or words, `text` as in the sentence, `found` what stands there instead, or ""; `kind` language, without
   text: the passage is in another language, only figures and dates were compared),
   `evidence` and `passage` (ids of what comes nearest), `start` to `end` (the stretch of that passage),
-  `ruled` (whether a model has judged it)
+  `ruled` (whether a model has judged it) and `reason` (what it holds against it)
 - `sources`: what is cited. `number`, the fields of an evidence, `times` (pieces that cite it), and of
   the `passages` those that are cited
 - `evidence`: everything that was found, each source once: id, kind, title, publisher, url, locator,

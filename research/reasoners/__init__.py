@@ -122,12 +122,21 @@ class Reasoner(Protocol):
         told."""
 
 
+class Cited(NamedTuple):
+    """A passage that a sentence cites, the id of its source, and what it is about: it may name its
+    subject nowhere else."""
+
+    evidence: str
+    passage: Passage
+    head: str = ""
+
+
 class Claim(NamedTuple):
-    """A sentence that cites: its key, its text and its passages, each with the id of its source."""
+    """A sentence that cites: its key, its text and its passages, the nearest first."""
 
     key: str
     text: str
-    passages: tuple[tuple[str, Passage], ...]
+    passages: tuple[Cited, ...]
 
 
 class Checker(Protocol):

@@ -1,4 +1,4 @@
-"""The model that judges doubtful sentences of an answer, and rewrites those without support.
+"""The model that judges sentences of an answer, and rewrites those without support.
 
 A ruling that rests on a quote counts only if that quote stands in a passage that the sentence cites;
 without it the rules' own judgement stands.
@@ -123,11 +123,14 @@ class ModelChecker:
         return self._reports if options.sections else self._usual
 
     def _chat(self, options: Options) -> Chat:
+        return self._asked(options).checking(options)
+
+    def _asked(self, options: Options) -> LLM:
         """Raises Trouble if there is no model that could be asked."""
         models = self._models(options)
         if models is None:
             raise Trouble("no key")
-        return models.checking(options)
+        return models
 
 
 def _nothing(chat: Chat) -> Failure:
@@ -150,7 +153,7 @@ def _judged(claim: Claim, row: _Ruling) -> Judged | None:
     reason = " ".join(row.reason.split())[:REASON]
     if row.verdict == "absent":
         return Judged(key=claim.key, verdict=row.verdict, reason=reason)
-    for evidence, passage in claim.passages:
+    for evidence, passage, _ in claim.passages:
         long = len(fold(row.quote)) >= SHORTEST
         if long and (place := place_of(row.quote, passage.text)):
             start, end = place

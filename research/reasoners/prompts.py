@@ -15,6 +15,7 @@ from research.models.calls import Prompt
 from research.models.counting import tokens
 from research.reasoners import Claim
 from research.reasoners.material import Listing, plain
+from research.reasoners.room import excerpt
 from research.records import (
     MEMORY,
     Finding,
@@ -24,6 +25,7 @@ from research.records import (
     Reflection,
     fingerprint,
 )
+from research.text import telling
 
 QUERY = 200  # characters of a query
 PARTS = 6
@@ -339,8 +341,9 @@ handle of the piece that says so, copied exactly, in square brackets. Cite in no
 # Checking
 
 SENTENCE = 1_000  # characters
-PASSAGE = 3_000
-FEWEST = 100  # characters of a passage, where there is little room
+HEAD = 300
+PASSAGE = 1_500  # tokens
+FEWEST = 50  # tokens of a passage, where there is little room
 SHOWN = 3  # passages of a sentence
 _VERDICTS = ("supported", "partly", "contradicted", "absent")
 
@@ -360,8 +363,8 @@ def check_prompt(question: Question, claims: Sequence[Claim], room: int) -> Prom
     """Whether passages say what sentences say."""
     system = f"""{DESK}
 
-Each numbered sentence of an answer cites passages. Judge each sentence by its own passages alone, \
-whatever you know yourself, and reply with JSON: one entry for each number in "rulings".
+Each numbered sentence of an answer cites passages; "about" is the title of what the passage after it is \
+taken from. Judge each sentence by its own passages alone, whatever you know yourself, and reply with JSON: one entry for each number in "rulings".
 - "verdict": "supported" if the passages say all that the sentence says, in whatever words or language; \
 "partly" if they say some of it and are silent on the rest; "contradicted" if they say something that \
 cannot be true together with it, such as another figure, date, name or the opposite; "absent" if they do \
@@ -403,5 +406,8 @@ def _listed(claims: Sequence[Claim], most: int) -> str:
     out = []
     for number, claim in enumerate(claims, 1):
         out.append(f"Sentence {number}:\n{fenced('sentence', claim.text[:SENTENCE])}")
-        out += [fenced("passage", passage.text[:most]) for _, passage in claim.passages[:SHOWN]]
+        wanted = telling(claim.text)
+        for _, passage, head in claim.passages[:SHOWN]:
+            out += [fenced("about", head[:HEAD])] if head else []
+            out.append(fenced("passage", excerpt(passage.text, most, wanted)))
     return "\n\n".join(out)

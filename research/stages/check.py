@@ -1,5 +1,6 @@
-"""The check stage: a model judges the doubtful sentences of an answer, and those without support go or
-are put in other words. What became of each is kept with the answer.
+"""The check stage: a model judges the sentences of an answer that the rules doubt, and those that they
+support by a small margin; those without support go or are put in other words. What became of each is
+kept with the answer.
 
 With a model that does not judge, the rules alone say what is without support. The step is extra: where
 there is no room for it, or nobody can be asked, the rules' judgement stands and the answer says so. Each
@@ -16,8 +17,17 @@ from typing import TypeVar
 from research.evidence.citations import CitedAnswer, number
 from research.evidence.registry import Registry, gather
 from research.evidence.repairing import mended
-from research.evidence.support import TO_JUDGE, Sentence, behind, key_of, said, stretches, support
-from research.reasoners import Checker, Claim
+from research.evidence.support import (
+    TO_JUDGE,
+    Sentence,
+    behind,
+    close,
+    key_of,
+    said,
+    stretches,
+    support,
+)
+from research.reasoners import Checker, Cited, Claim
 from research.records import (
     Answer,
     Failure,
@@ -39,7 +49,7 @@ from research.stages.budget import Ended, Meter
 from research.stages.section import Notes, once
 
 BATCH = 12  # sentences a call
-CALLS = 8  # of each kind, at most
+CALLS = 8  # of each kind, at most, or as many sentences as these would have
 _R = TypeVar("_R", bound=Record)
 
 _CHECKED: dict[Language, str] = {
@@ -55,6 +65,11 @@ _REPAIRED: dict[Language, str] = {
     "en": "Sentences without support: {dropped} removed, {rewritten} rewritten. The record of the check "
     "has them as they were.",
 }
+_ITS_OWN = (
+    "malformed",
+    "blocked",
+    "cut off",
+)  # failures of a call that tell nothing of the next one
 _WHY: dict[str, dict[Language, str]] = {
     "failed": {"zh": "调用失败", "en": "the call failed"},
     "quote": {"zh": "判定没有能在段落中找到的引文", "en": "no quote that stands in the passage"},
@@ -99,8 +114,8 @@ async def checked(
     found = await asyncio.to_thread(support, cited)
     if not found.sentences:
         return answer
-    doubtful = [s for s in found.sentences if s.numbers and s.status in TO_JUDGE]
-    claims = _claims(doubtful, cited) if checker.judges else []
+    asked = _questionable(found.sentences, cited)
+    claims = _claims(asked, cited) if checker.judges else []
     if claims:
         say("checking", sentences=len(claims))
         await _ruled(claims, desk)
@@ -116,16 +131,32 @@ async def checked(
     return _told(answer, desk, len(claims))
 
 
+def _questionable(sentences: Iterable[Sentence], cited: CitedAnswer) -> list[Sentence]:
+    """The sentences that the rules doubt, then those that they support by a small margin, the smallest
+    first."""
+    cites = [sentence for sentence in sentences if sentence.numbers]
+    margins = [(close(sentence, cited), sentence) for sentence in cites]
+    narrow = [(margin, sentence) for margin, sentence in margins if margin is not None]
+    narrow.sort(key=lambda at: at[0])
+    return [s for s in cites if s.status in TO_JUDGE] + [sentence for _, sentence in narrow]
+
+
 def _claims(sentences: Iterable[Sentence], cited: CitedAnswer) -> list[Claim]:
     """Sentences with their passages; one that stands twice is asked about once."""
     out: dict[str, Claim] = {}
     for sentence in sentences:
         key = key_of(sentence, cited)
-        passages = tuple(
-            (item.evidence.id, item.passage.model_copy(update={"text": item.text}))
+        nearest = (sentence.evidence, sentence.passage)
+        passages = [
+            Cited(
+                item.evidence.id,
+                item.passage.model_copy(update={"text": item.text}),
+                item.head.strip(),
+            )
             for item in behind(sentence, cited)
-        )
-        out.setdefault(key, Claim(key, sentence.text, passages))
+        ]
+        passages.sort(key=lambda one: (one.evidence, one.passage.id) != nearest)
+        out.setdefault(key, Claim(key, sentence.text, tuple(passages)))
     return list(out.values())
 
 
@@ -154,14 +185,18 @@ async def _asked(
     desk: _Desk,
 ) -> list[_R]:
     """What came of the calls that there was room for: side by side, or one after the other where each
-    counts against a limit."""
-    batches = [claims[at : at + BATCH] for at in range(0, len(claims), BATCH)]
-    if len(batches) > CALLS:
+    counts against a limit. After one that nobody could have answered no other begins."""
+    most = min(len(claims), BATCH * CALLS)
+    if len(claims) > most:
         desk.why = "many"
     turn = asyncio.Semaphore(1 if desk.meter.counted else CALLS)
+    out = False
 
     async def one(batch: Sequence[Claim]) -> _R | None:
+        nonlocal out
         async with turn:
+            if out:
+                return None
             name = (
                 f"{step} {fingerprint(desk.checker.author(desk.options), *(c.key for c in batch))}"
             )
@@ -174,11 +209,13 @@ async def _asked(
             except Ended:
                 desk.why = "room"
                 return None
-        if getattr(made, "failures", ()):
+        if failures := getattr(made, "failures", ()):
             desk.why = "failed"
+            out |= any(failure.reason not in _ITS_OWN for failure in failures)
         return made
 
-    done = await asyncio.gather(*map(one, batches[:CALLS]))
+    batches = [claims[at : min(at + BATCH, most)] for at in range(0, most, BATCH)]
+    done = await asyncio.gather(*map(one, batches))
     return [made for made in done if made is not None]
 
 
@@ -214,9 +251,8 @@ async def _repaired(answer: Answer, repair: str, desk: _Desk) -> Answer:
 
 def _unsupported(sentence: Sentence, cited: CitedAnswer, desk: _Desk) -> bool:
     ruling = desk.rulings.get(key_of(sentence, cited))
-    if sentence.ruled and ruling:
-        return ruling.verdict in ("absent", "contradicted")
-    return sentence.status in ("none", "differs")
+    absent = sentence.status == "unsupported" and ruling and ruling.verdict == "absent"
+    return bool(absent) or sentence.status in ("none", "differs")
 
 
 def _part(sentence: Sentence, cited: CitedAnswer) -> str:
@@ -245,8 +281,7 @@ async def _judged_again(answer: Answer, written: set[str], desk: _Desk) -> tuple
     cited = number(answer, desk.registry)
     mine = {_plain(text): text for text in written}
     own = [s for s in (await asyncio.to_thread(support, cited)).sentences if _plain(s.text) in mine]
-    doubtful = [s for s in own if s.numbers and s.status in TO_JUDGE]
-    await _ruled(_claims(doubtful, cited), desk)
+    await _ruled(_claims(_questionable(own, cited), cited), desk)
     assert answer.review is not None
     review = answer.review.model_copy(update={"rulings": tuple(desk.rulings.values())})
     answer = answer.model_copy(update={"review": review})

@@ -177,6 +177,7 @@ def test_the_json_has_every_sentence_with_what_stands_behind_it() -> None:
     first, unsupported, none, _ = data["support"]["sentences"]
     assert set(first) == {
         "at", "text", "status", "numbers", "lacks", "evidence", "passage", "start", "end", "ruled",
+        "reason",
     }  # fmt: skip
     assert PASSAGE[first["start"] : first["end"]] == first["text"] == "The palace opened in 1925."
     assert (unsupported["status"], unsupported["numbers"], none["evidence"]) == (

@@ -160,6 +160,15 @@ def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_s
     assert "smoking is legally restricted" in why
 
 
+def test_what_a_model_holds_against_a_sentence_is_told(run_id: str, visit: Visit) -> None:
+    visit(run=run_id, lang="en")
+    _, numbered = report_of(run_id)
+    sentence = Sentence(
+        at=0, text="It has 70 gates.", status="unclear", ruled=True, reason="no gates"
+    )
+    assert standing.reasons(sentence, numbered) == ["the model’s reason: no gates"]
+
+
 def test_the_line_counts_every_sentence(run_id: str, visit: Visit) -> None:
     visitor = visit(run=run_id)
     assert visitor.answer is not None

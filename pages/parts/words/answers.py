@@ -89,6 +89,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "support.ruled": ("其中 {n} 句另由模型判断。", "{n} of them were judged by a model as well."),
     "support.unsourced": ("它所指的来源不存在", "a source that it names does not exist"),
+    "support.reason": ("模型认为：{text}", "the model’s reason: {text}"),
     "support.unclear": ("段落没有清楚地说这件事", "the passage does not clearly say it"),
     "support.nearest": ("查看最接近的段落 [{n}]", "See the passage that comes nearest [{n}]"),
     "support.uses": ("使用此来源的句子（{n}）", "Sentences that use this source ({n})"),

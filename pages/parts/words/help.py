@@ -81,9 +81,12 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "topic.support": ("句子后面的标记是什么意思", "What the signs behind sentences mean"),
     "guide.support": (
-        "每句话都和它引用的段落比对：数字、日期、名称、单位，肯定还是否定。存疑的句子后面有标记，点开能看到原因。",
+        "每句话都和它引用的段落比对：数字、日期、名称、单位，肯定还是否定。存疑的句子后面有标记，点开能看到原因。\n\n"
+        "也可以让模型复核存疑的和勉强有依据的句子（“设置”页）。它说“有依据”要附原文引句才算；它不认可规则的判断时，这句话标为存疑。",
         "Each sentence is held against the passages that it cites: figures, dates, names, units, yes or no. Doubtful "
-        "ones end with a sign. Press it to see why.",
+        "ones end with a sign. Press it to see why.\n\nA model may look again at those in doubt and those with barely "
+        "enough support (on the Settings page). Support that it claims counts only with a quote from the passage; where "
+        "it denies what the rules support, the sentence is marked as unclear.",
     ),
     "topic.conflicts": ("来源之间说法不一", "Where sources disagree"),
     "guide.conflicts": (
