@@ -464,7 +464,8 @@ def no_key(spec: Spec) -> Trouble:
 def _messages(prompt: Prompt) -> list[BaseMessage]:
     from langchain_core.messages import HumanMessage, SystemMessage
 
-    return [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    system = [SystemMessage(prompt.system)] if prompt.system else []  # else a model's own holds
+    return [*system, HumanMessage(prompt.user)]
 
 
 def _size(prompt: Prompt | Sequence[BaseMessage]) -> int:

@@ -35,7 +35,8 @@ def _table() -> dict[str, int]:
 def context(spec: Spec, settings: Settings) -> int:
     """The tokens of a model's context, for prompt and answer together: what is set for it, else what
     Ollama is asked for, what the model's own name says (`moonshot-v1-8k`), and what the table has for
-    the longest beginning of its name. Unknown models have that of their provider."""
+    the longest beginning of its name, which Ollama is never asked to go beyond. Unknown models have
+    that of their provider."""
     return _set(spec, settings) or _known(spec, settings)
 
 
@@ -81,7 +82,7 @@ def _key(name: str) -> str:
 
 def _known(spec: Spec, settings: Settings) -> int:
     if spec.provider == "ollama":
-        return settings.ollama_context
+        return min(settings.ollama_context, _longest(spec, _table()) or settings.ollama_context)
     if named := _NAMED.search(spec.name.lower()):
         return int(named[1]) * 1000 if named[1] else int(named[2])
     return _longest(spec, _table())

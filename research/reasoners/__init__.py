@@ -150,6 +150,9 @@ class Checker(Protocol):
     def can(self, options: Options) -> bool:
         """Whether there is a model that writes and judges the answer of such a run."""
 
+    def single(self, options: Options) -> bool:
+        """Whether one sentence at a time is judged by a call."""
+
     def author(self, options: Options) -> str:
         """Who judges, as `provider:name`."""
 

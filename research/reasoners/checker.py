@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from research.models.calls import Chat
 from research.reasoners import Claim, prompts
 from research.reasoners.llm import LLM
+from research.reasoners.yes_or_no import ruled, says_only
 from research.records import (
     Failure,
     Judged,
@@ -72,6 +73,12 @@ class ModelChecker:
             return ""
         return str(chat.spec)
 
+    def single(self, options: Options) -> bool:
+        try:
+            return says_only(self._chat(options).spec)
+        except Trouble:  # which is told when it is asked
+            return False
+
     def can(self, options: Options) -> bool:
         return self._models(options) is not None
 
@@ -80,6 +87,8 @@ class ModelChecker:
     ) -> Rulings:
         try:
             chat = self._chat(options)
+            if says_only(chat.spec):
+                return Rulings(rulings=tuple([await ruled(c, chat, say) for c in claims]))
             made = await chat.json(
                 lambda room: prompts.check_prompt(question, claims, room),
                 prompts.check_schema(len(claims)),
@@ -100,7 +109,7 @@ class ModelChecker:
         self, question: Question, claims: Sequence[Claim], options: Options, say: Say
     ) -> Rewritten:
         try:
-            chat = self._chat(options)
+            chat = self._asked(options).rewriting(options)
             made = await chat.json(
                 lambda room: prompts.rewrite_prompt(question, claims, room),
                 prompts.rewrite_schema(len(claims)),

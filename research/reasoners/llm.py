@@ -33,6 +33,7 @@ from research.reasoners.editor import Editor
 from research.reasoners.explore import explore
 from research.reasoners.material import Listing, citable, fitted
 from research.reasoners.places import wanted
+from research.reasoners.yes_or_no import says_only
 from research.records import (
     MAX_QUESTION,
     Draft,
@@ -130,6 +131,15 @@ class LLM:
             Trouble: the run's own model is no model's name.
         """
         return self._chat(self._checker) if self._checker else self.chat("reflect", options)
+
+    def rewriting(self, options: Options) -> Chat:
+        """The model that puts sentences in other words: the one that judges them, if it can write.
+
+        Raises:
+            Trouble: the run's own model is no model's name.
+        """
+        chat = self.checking(options)
+        return self.chat("reflect", options) if says_only(chat.spec) else chat
 
     def _chat(self, spec: Spec) -> Chat:
         if spec not in self._chats:

@@ -172,7 +172,8 @@ async def _ruled(claims: Sequence[Claim], desk: _Desk) -> None:
         return await desk.checker.rule(desk.question, batch, desk.options, desk.say)
 
     keys = {claim.key for claim in claims}
-    for made in await _asked("check", claims, Rulings, ask, desk):
+    size = 1 if desk.checker.single(desk.options) else BATCH
+    for made in await _asked("check", claims, Rulings, ask, desk, size):
         desk.failures += made.failures
         desk.rulings |= {item.key: item for item in made.rulings if item.key in keys}
 
@@ -183,6 +184,7 @@ async def _asked(
     shape: type[_R],
     ask: Callable[[Sequence[Claim]], Awaitable[_R]],
     desk: _Desk,
+    size: int = BATCH,
 ) -> list[_R]:
     """What came of the calls that there was room for: side by side, or one after the other where each
     counts against a limit. After one that nobody could have answered no other begins."""
@@ -214,7 +216,7 @@ async def _asked(
             out |= any(failure.reason not in _ITS_OWN for failure in failures)
         return made
 
-    batches = [claims[at : min(at + BATCH, most)] for at in range(0, most, BATCH)]
+    batches = [claims[at : min(at + size, most)] for at in range(0, most, size)]
     done = await asyncio.gather(*map(one, batches))
     return [made for made in done if made is not None]
 

@@ -55,12 +55,21 @@ def context(name: str, **env: str) -> int:
         ("openai:glm-4.6", 200_000),
         ("openai:nobody-knows-this-one", 131_072),
         ("ollama:qwen3:8b", 32_768),
+        ("ollama:bespoke-minicheck:7b", 32_768),
+        ("openai:bespokelabs/Bespoke-MiniCheck-7B", 32_768),
     ],
 )
 async def test_a_model_has_the_context_that_its_name_or_the_table_tells(
     name: str, length: int
 ) -> None:
     assert context(name) == length
+
+
+async def test_ollama_is_asked_for_no_more_than_a_model_is_known_to_take() -> None:
+    more = {"OLLAMA_CONTEXT_LENGTH": "131072"}
+    assert context("ollama:qwen3:8b", **more) == 131_072
+    assert context("ollama:jmorgan/bespoke-minicheck", **more) == 32_768
+    assert context("ollama:bespoke-minicheck", OLLAMA_CONTEXT_LENGTH="8192") == 8_192
 
 
 async def test_the_table_has_a_context_for_each_provider_and_no_name_that_nothing_has() -> None:

@@ -36,6 +36,7 @@ _LABEL = (
     r"(?:^|[.。] ?)[ \t>#*]*(?:(?:the|user'?s?|analyst'?s?|current|research|search)[ \t]+){0,2}"
     r"(?:%s)[ \t*]*(?:[:：][ \t*]*(?:\n\s*)?|\n\s*)(\S.*)$"
 )
+_CLAIM = re.compile(r"Document: (.*)\nClaim: (.*)", re.S)  # of a model that says Yes or No
 _FENCE = r"<<<%s (\w+)\n(.*?)\n\1 %s>>>"
 _WORDS = {"question": "question|问题|用户问题", "query": "query|查询|搜索"}
 _BEFORE = re.compile(r"(\S.*?)\s*的?\s*(?:附近|周边)")
@@ -123,7 +124,8 @@ class Brain:
     replaces fields of a stage's JSON, as in `brain.values["plan"] = {"route": "direct"}`. `caller`
     says which tools are called instead of the usual ones; without any, the reply is a text.
     `statements` are the SQL that it writes for a question, one after the other.
-    `judge` makes a ruling of a sentence and its passages, and `rewriter` other words of them.
+    `judge` makes a ruling of a sentence and its passages, and `rewriter` other words of them;
+    `verifier` says Yes or No of a document and a claim.
     `chapters` are the titles of an outline, `tools` the fields with which its searches are made;
     `section` is what is written of a section instead of the usual, or what makes it of the prompt.
     """
@@ -139,6 +141,7 @@ class Brain:
         self.section: str | Callable[[str], str | None] | None = None
         self.statements: list[str] = []
         self.judge: Callable[[str, list[str]], dict[str, Any]] = _supported
+        self.verifier: Callable[[str, str], str] = lambda document, claim: "Yes"
         self.rewriter: Callable[[str, list[str]], str] = lambda sentence, passages: passages[0]
         self.caller: Callable[[Ask], Sequence[ToolCall]] | None = None
         self._reflected: dict[str, list[str]] = {}
@@ -146,6 +149,8 @@ class Brain:
     def stage(self, ask: Ask) -> str:
         if ask.search:
             return "search"
+        if _CLAIM.fullmatch(ask.prompt):
+            return "verify"
         named = _properties(ask.schema) if ask.schema else ()
         for field, stage in _STAGES.items():
             if field in named or (not ask.schema and f'"{field}"' in ask.prompt):
@@ -185,6 +190,9 @@ class Brain:
 
     def _said(self, ask: Ask) -> str:
         stage = self.stage(ask)
+        if stage == "verify":
+            claim = _CLAIM.fullmatch(ask.prompt)
+            return self.verifier(*claim.groups()) if claim else ""
         if stage == "write":
             return self._write(ask)
         if stage == "summarise":
