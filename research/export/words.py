@@ -205,8 +205,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "review.rewritten": ("已改写：“{before}” → “{after}”", "rewritten: “{before}” → “{after}”"),
     "disagree": ("来源不一致", "Sources disagree"),
     "disagree help": (
-        "同一个量在不同来源中的数字不同。并列于此，不判断哪一个正确；互为转载的来源只算一次。",
-        "The same quantity with different figures in different sources. Which one is right is not judged; "
+        "同一件事在不同来源中的数字或日期不同。并列于此，不判断哪一个正确；互为转载的来源只算一次。",
+        "Different figures or dates for the same thing in different sources. Which one is right is not judged; "
         "copies of one text count once.",
     ),
     "disagree.what": ("内容", "What"),

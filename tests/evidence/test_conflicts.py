@@ -87,6 +87,11 @@ DIFFER: list[tuple[str, str, list[str]]] = [
     ("The Kenya flood left 38 people dead.", "The Kenya flood left 45 people dead.", ["38 people", "45 people"]),
     ("Unemployment in Kenya was 5.6% in 2023.", "In 2023 unemployment in Kenya was 6.1%.", ["5.6%", "6.1%"]),
     ("The visa-free stay in Georgia is 90 days.", "The visa-free stay in Georgia is 365 days.", ["90 days", "365 days"]),
+    ("The film opened in Norway on May 4, 2018.", "The film opened in Norway on May 14, 2018.", ["May 4, 2018", "May 14, 2018"]),
+    ("Mar 2, 2019 ... The Vasa Museum opened its doors on June 15, 1990.", "Jan 7, 2021 ... The Vasa Museum opened on 15 June 1993.", ["June 15, 1990", "15 June 1993"]),
+    ("It opened in Oslo on May 4, 2018 and in Bergen on May 14, 2018.", "It opened in Oslo on May 4, 2018 and in Bergen on May 15, 2018.", ["May 14, 2018", "May 15, 2018"]),
+    ("嫦娥五号于2020年11月24日在文昌发射。", "嫦娥五号于2020年12月24日在文昌发射。", ["2020年11月24日", "2020年12月24日"]),
+    ("鼓浪屿轮渡公司成立于1937年。", "鼓浪屿轮渡公司成立于1973年。", ["1937年", "1973年"]),
 ]  # fmt: skip
 
 
@@ -102,7 +107,6 @@ AGREE: list[tuple[str, str]] = [
     ("故宫旺季门票60元。", "故宫淡季门票40元。"),
     ("故宫旺季门票60元。", "故宫门票40元。"),
     ("故宫成人票60元。", "故宫学生票20元。"),
-    ("故宫门票60元。", "故宫珍宝馆门票10元。"),
     ("故宫门票60元。", "故宫门票40元，学生半价。故宫门票60元。"),
     ("故宫门票60元，颐和园门票30元。", "颐和园门票30元，故宫门票60元。"),
     ("慕田峪长城门票45元", "八达岭长城门票40元"),
@@ -141,6 +145,11 @@ AGREE: list[tuple[str, str]] = [
     ("If admission to the Louvre were 30 euros, few would come.", "Admission to the Louvre is 22 euros."),
     ("The Louvre ticket is not 30 euros.", "Admission to the Louvre is 22 euros."),
     ("Daily visitors of the Louvre: 30,000.", "Annual visitors of the Louvre: 8,900,000."),
+    ("The film opened in Norway on May 4, 2018.", "The film opened in Norway in May 2018."),
+    ("The film opened in Norway on May 4, 2018 and took $3 million.", "The film opened in Norway on May 14, 2018 and took $5 million."),
+    ("Mar 2, 2019 ... The Vasa Museum drew a crowd.", "Jan 7, 2021 ... The Vasa Museum drew a crowd."),
+    ("2018年女排世锦赛由日本举办。", "2022年女排世锦赛由荷兰和波兰举办。"),
+    ("2019年亚洲杯有24支球队参赛。", "2015年亚洲杯有16支球队参赛。"),
     ("", "。。。;;;|||"),
     ("<script>alert(60)</script>门票60元", "](javascript:alert(1)) 40元 \x00\ud800"),
 ]  # fmt: skip
@@ -172,10 +181,21 @@ def test_a_page_on_a_whole_city_names_nothing() -> None:
     )
 
 
-def test_a_chinese_and_an_english_source_that_name_the_thing_alike_are_compared() -> None:
-    one = source(1, "颐和园门票30元。", "颐和园（Summer Palace）")
-    other = source(2, "Admission to the Summer Palace is 45 yuan.", "The Summer Palace (颐和园)")
-    assert told(one, other) == [["30元", "45 yuan"]]
+def test_a_sentence_that_names_nothing_is_of_the_thing_of_its_title() -> None:
+    texts = (
+        "It is 632 m tall and opened to the public in 2015.",
+        "It is 602 m tall and opened to the public in 2015.",
+    )
+    shanghai, canton, guide = "Shanghai Tower", "Canton Tower | Facts", "Shanghai Tower - A guide"
+    assert told(source(1, texts[0], shanghai), source(2, texts[1], canton)) == []
+    assert told(source(1, texts[0], shanghai), source(2, texts[1], guide)) == [["602 m", "632 m"]]
+
+
+def test_an_agreeing_source_is_told_with_those_that_differ() -> None:
+    one = source(1, "The Kenya flood left 38 people dead.")
+    other = source(2, "The Kenya flood left 45 people dead.")
+    third = source(3, "In Kenya, the flood left 45 people dead.")
+    assert told(one, other, third) == [["38 people", "45 people", "45 people"]]
 
 
 def test_a_source_with_several_figures_of_one_thing_counts_with_none() -> None:
@@ -215,7 +235,7 @@ def test_what_a_figure_is_told_with() -> None:
     assert (conflict.unit, conflict.subject) == ("yuan", "故宫门票")
     assert (low.text, low.number, low.date) == ("40元", None, None)
     assert (high.text, high.number, high.date) == ("60元", 1, date(2024, 5, 1))
-    assert high.clause == "故宫门票60元"
+    assert high.clause == "故宫门票60元。"
 
 
 def test_a_count_of_other_years_publications_is_no_conflict_but_a_price_is() -> None:

@@ -1,4 +1,4 @@
-"""`python -m tests.yardsticks support|retrieval FILE.jsonl… [--json]`, or
+"""`python -m tests.yardsticks support|retrieval|conflicts FILE.jsonl… [--json]`, or
 `answers [FILE.jsonl…] [--half seen|unseen] [--json]`."""
 
 from __future__ import annotations
@@ -7,9 +7,14 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.yardsticks import answers, retrieval, support
+from tests.yardsticks import answers, conflicts, retrieval, support
 
-YARDSTICKS = {"support": support, "retrieval": retrieval, "answers": answers}
+YARDSTICKS = {
+    "support": support,
+    "retrieval": retrieval,
+    "conflicts": conflicts,
+    "answers": answers,
+}
 
 
 def main() -> None:

@@ -139,8 +139,9 @@ WORDS: dict[str, tuple[str, str]] = {
     # conflicts
     "conflicts.title": ("来源不一致", "Sources disagree"),
     "conflicts.help": (
-        "不同来源对同一件事给出了不同的数字，引用前请核对。",
-        "Sources give different figures for the same thing. Check before you rely on one.",
+        "不同来源对同一件事给出了不同的数字或日期，引用前请核对。只比较措辞相近的句子，没有列出不等于没有分歧。",
+        "Sources give different figures or dates for the same thing. Check before you rely on one. Only sentences in "
+        "similar words are compared: what is not listed may still differ.",
     ),
     "conflicts.subject": ("内容", "About"),
     "conflicts.figure": ("数字", "Figure"),

@@ -90,11 +90,12 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "topic.conflicts": ("来源之间说法不一", "Where sources disagree"),
     "guide.conflicts": (
-        "几个来源对同一件事给出不同的数字，答案下面就会列一张表：每个数字、来源、日期和原句。\n\n"
-        "四舍五入和单位换算不算分歧，转载的同一篇只算一次。拿不准时不列。哪个对，由您判断。",
-        "If sources give different figures for one thing, a table below the answer shows each figure with its source, "
+        "几个来源对同一件事给出不同的数字或日期，答案下面就会列一张表：每个数字、来源、日期和原句。\n\n"
+        "四舍五入和单位换算不算分歧，转载的同一篇只算一次。只比较措辞相近的句子，换了说法的分歧多半不会列出；拿不准时不列。哪个对，由您判断。",
+        "If sources give different figures or dates for one thing, a table below the answer shows each with its source, "
         "its date and its sentence.\n\nRounding and converted units are agreement, and copies of one text count once. "
-        "Where it is not sure, it says nothing. Which one is right is for you to judge.",
+        "Only sentences in similar words are compared, so most differences told in other words are not listed; where it "
+        "is not sure, it says nothing. Which one is right is for you to judge.",
     ),
     "topic.news": ("新闻报告和关注的话题", "News reports, and topics that you watch"),
     "guide.news": (
