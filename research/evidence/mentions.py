@@ -15,7 +15,7 @@ from importlib import resources
 
 from research import segment
 from research.language.quantities import Measure, agrees, compatible, dates_clash
-from research.text import STOP, has_han
+from research.text import HAN, STOP, has_han
 from research.verification.cues import cues
 from research.verification.figures import TIMES
 from research.verification.reading import Sentence, Text, read
@@ -40,6 +40,7 @@ TAKEN_BACK = frozenset({"denial", "rumour", "condition", "question"})
 _JOINT = re.compile(r"\.\.\.+|…+|\s[·•|;]\s|[|\n\r]")
 _COMMA = re.compile(r"[,，;；](?!\d)")
 _ASIDE = re.compile(r"[(（\[【][^()（）\[\]【】]*$")
+_BEFORE = re.compile(rf"([{HAN}]|[^\W\d_{HAN}]+)[ -]?$")
 _NEXT = re.compile(r"[ -]?([^\W\d_]+)")
 _NAMES = ("nr", "ns", "nt", "nz")  # parts of speech
 
@@ -99,6 +100,15 @@ class Mention:
     def others(self) -> tuple[Measure, ...]:
         """The other figures of the sentence."""
         return tuple(other for other in self.line.measures if other is not self.measure)
+
+    @cached_property
+    def labels(self) -> dict[str, set[float]]:
+        """The words, or Han characters, of the sentence with the bare numbers that stand right behind."""
+        found: dict[str, set[float]] = {}
+        for m in self.others:
+            if not m.kind and (match := _BEFORE.search(self.line.text, 0, m.start)):
+                found.setdefault(match[1], set()).add(m.low)
+        return found
 
     def nearest(self, most: int) -> list[str]:
         """The content tokens next to the figure, no more than `most`."""
@@ -180,6 +190,9 @@ def _exact(m: Measure) -> bool:
 def _counted(line: Line, measure: Measure) -> str:
     if measure.kind:
         return measure.unit if measure.kind == "count" else ""
+    before = _BEFORE.search(line.text, 0, measure.start)
+    if before and line.shown[before.start(1)].isupper():  # a part of a name
+        return ""
     match = _NEXT.match(line.text, measure.end)
     return match[1] if match else ""
 
@@ -217,19 +230,37 @@ def _year(m: Measure) -> bool:
 
 def _framed(one: Mention, other: Mention) -> bool:
     """Whether other figures of the two sentences say that they are of two things: another time or
-    number of an event, a date on one side only, and for a date any other figure."""
+    number of an event, another number behind a name, a date or such a number on one side only, and
+    for a date any other figure."""
     for kind in {m.kind for m in one.others} & {m.kind for m in other.others}:
         if kind in FRAMES or one.measure.dated:
             pairs = [
                 (a, b)
                 for a in _of(kind, one.others)
                 for b in _of(kind, other.others)
-                if a.dated or kind in FRAMES or a.unit == b.unit
+                if (_parts_in_common(a, b) if a.dated else kind in FRAMES or a.unit == b.unit)
             ]
             if pairs and not any(agree(a, b) for a, b in pairs):
                 return True
+    if _numbered(one, other) or _numbered(other, one):
+        return True
     dated = [any(m.dated for m in mention.others) for mention in (one, other)]
     return dated[0] != dated[1] and not _vouched(one, other)
+
+
+def _parts_in_common(one: Measure, other: Measure) -> bool:
+    return any(None not in pair for pair in zip(one.parts, other.parts, strict=True))
+
+
+def _numbered(one: Mention, other: Mention) -> bool:
+    """Whether a word with a number behind it, as a sequel or a model has, stands in the other sentence
+    without that number."""
+    text = other.line.text
+    return any(
+        not numbers & other.labels.get(word, set())
+        and (word in text if has_han(word) else re.search(rf"\b{re.escape(word)}\b", text))
+        for word, numbers in one.labels.items()
+    )
 
 
 def _of(kind: str, measures: Iterable[Measure]) -> Iterator[Measure]:

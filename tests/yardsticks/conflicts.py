@@ -241,6 +241,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "qualifiers": {"qualified": lambda _: frozenset()},
     "taken back": {"TAKEN_BACK": frozenset()},
     "other figures": {"_framed": lambda *_: False},
+    "numbers of names": {"_numbered": lambda *_: False},
     "same figure": {"_elsewhere": lambda *_: False},
     "names": {"_same_names": lambda *_: True},
     "enough": {"_enough": lambda *_: True},
