@@ -34,6 +34,7 @@ SHINGLE = 6  # characters
 SHORTEST = 30  # shingles of a text, below which only the same text is a copy
 
 _MARKS = re.compile(r"[\W_]+")
+_ENDS = " ,，:：、-–—.。;；"
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,13 +237,16 @@ def _cut(mention: Mention) -> str:
 
 
 def _subject(group: Sequence[_Given]) -> str:
-    """What the figures are of: the shortest sentence, or what stands near its figure, without the figure;
-    under its title, if it names nothing."""
+    """What the figures are of: the shortest sentence without its figure, or of a long one what stands
+    around it; under its title, if it names nothing."""
     first = min(group, key=lambda given: (len(given.mention.line.shown), given.order))
     shown, m = first.mention.line.shown, first.measure
     start = max(0, m.start - SUBJECT // 2) if len(shown) > SUBJECT else 0
-    told = " ".join(f"{shown[start : m.start]} {shown[m.end :]}".split()).strip(
-        " ,，:：、-–—.。;；"
-    )
+    before = shown[start : m.start]
+    cut = start and shown[start - 1 : start + 1].isalnum() and shown[start].isascii()
+    if cut and " " in before:  # no part of a word
+        before = before[before.index(" ") :]
+    parts = (" ".join(part.split()).strip(_ENDS) for part in (before, shown[m.end :]))
+    told = " … ".join(filter(None, parts))
     head = "" if first.mention.line.names else " ".join(_first_part(first.evidence.title).split())
-    return " · ".join(filter(None, (head, told)))[:SUBJECT] or first.mention.text
+    return " · ".join(filter(None, (head, told)))[:SUBJECT].strip() or first.mention.text

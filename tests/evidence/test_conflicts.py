@@ -241,6 +241,17 @@ def test_what_a_figure_is_told_with() -> None:
     assert high.clause == "故宫门票60元。"
 
 
+def test_the_subject_is_the_sentence_around_its_figure_in_whole_words() -> None:
+    one = source(1, "The Kenya flood left 38 people dead.")
+    assert (
+        found(one, source(2, "The Kenya flood left 45 people dead."))[0].subject
+        == "The Kenya flood left … dead"
+    )
+    text = "After years of waiting for its restoration, the older Vasa Museum opened its doors on {} to the public."
+    long = found(source(1, text.format("June 15, 1990")), source(2, text.format("June 15, 1993")))
+    assert long[0].subject == "older Vasa Museum opened its doors on … to the public"
+
+
 def test_a_count_of_other_years_publications_is_no_conflict_but_a_price_is() -> None:
     then, now = date(2019, 5, 1), date(2024, 5, 1)
     assert told(source(1, "黄山年接待游客338万人次", published=then),
