@@ -96,6 +96,7 @@ def allowed(module: str, wanted: str) -> bool:
         return target in ("reasoners", "models") or wanted in (
             "evidence.markup",
             "evidence.registry",
+            "verification.reading",
         )
     if top == "sources":
         own = rest.split(".")[0]

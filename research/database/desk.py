@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from research.database.agent import Agent, Outcome, Status, Writer
-from research.database.asking import Vocabulary
+from research.database.asking import NotUnderstood, Vocabulary
 from research.database.build import shipped
 from research.database.choice import Choice, choose, more
 from research.database.columns import comments
@@ -22,6 +22,7 @@ from research.database.examples import Pair, like, same
 from research.database.link import Values
 from research.database.refusals import Refused
 from research.database.results import SECONDS, Failed, Limits
+from research.database.rules import read
 from research.database.schema import Schema
 from research.records import Reason, Rows, Say, Step, fingerprint
 from research.trouble import Trouble
@@ -97,6 +98,20 @@ class DatabaseDesk:
             tables=choice.told if choice else "",
         )
         return await agent.ask(question, say)
+
+    async def reads(self, question: str, owner: str = "") -> bool:
+        """Whether a question can be answered without a model: by the rules, or by a statement that an
+        owner has found right.
+
+        Raises:
+            Trouble: the database cannot be used.
+        """
+        words = await self._vocabulary()
+        if words is not None:
+            with suppress(NotUnderstood):
+                read(question, words)
+                return True
+        return bool(same(question, await asyncio.to_thread(self._pairs, owner, self.base)))
 
     async def query(self, sql: str, say: Say, owner: str = "") -> Outcome:
         """What a statement finds, or why it is refused.

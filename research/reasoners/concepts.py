@@ -17,32 +17,6 @@ from research.text import has_han, idle, stem, tokens
 
 Form = tuple[str, ...]
 
-# What an answer of a kind looks like; a sentence without it is less likely to be the answer.
-LOOKS = {
-    "price": re.compile(r"\d\s*(?:元|块|yuan|rmb|cny|per cent|%)|[¥￥]\s*\d|免费|免票|半价|free|half", re.I),
-    "time": re.compile(r"\d{1,2}[:：]\d{2}|\d\s*(?:点|时|am|pm|a\.m|p\.m|o'clock)", re.I),
-    "day": re.compile(r"周[一二三四五六日末]|星期|每[周天日]|[a-z]+days?\b", re.I),
-    "year": re.compile(r"\d{3,4}\s*年|\b1\d{3}\b|\b20\d{2}\b|世纪|century|公元|BC|AD"),
-    "number": re.compile(r"[0-9０-９]|[一二三四五六七八九十百千万亿]{2,}"),
-    "way": re.compile(
-        r"地铁|公交|号线|车站|乘坐|换乘|步行|驾车|缆车|metro|subway|bus\b|line \d|station|walk|taxi|drive",
-        re.I,
-    ),
-    "place": re.compile(r"位于|坐落|地处|located|situated|lies (?:in|on|at)|stands (?:in|on|at)", re.I),
-    "length": re.compile(
-        r"\d\s*(?:多|余)?\s*(?:米|公里|千米|厘米|公分|metres?|meters?|km|kilomet|cm\b|feet|ft\b|m\b)", re.I
-    ),
-    "area": re.compile(r"平方|公顷|亩|square|hectare|acre", re.I),
-    "people": re.compile(r"\d.{0,3}(?:人|万|亿|million|people|inhabitants|residents)", re.I),
-    "age": re.compile(r"\d\s*(?:周?岁|米|厘米|years?|cm)|aged?\b|under \d", re.I),
-    "duration": re.compile(
-        r"[\d一二两三四五六七八九十半]\s*(?:个)?(?:小时|天|日|分钟)|\b(?:hours?|days?|minutes?)\b", re.I
-    ),
-    "free": re.compile(r"免费|免票|free", re.I),
-    "discount": re.compile(r"半价|半票|折|优惠|优待|减免|half|discount|reduced|%", re.I),
-}  # fmt: skip
-
-
 ASKING = frozenset(
     """when|what year|which year|how much|how many people|how high|how tall|how long|how far|how big
     |how large|how deep|how old|how much time|how many days|how many hours|what time|which day|who

@@ -8,7 +8,7 @@ order to find more: other names of the same thing are tried, and the other langu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice, zip_longest
 
 from research.hanzi import simplified
@@ -37,6 +37,7 @@ from research.records import (
 )
 from research.text import has_han
 
+Reads = Callable[[str], Awaitable[bool]]
 MAP = "places"  # the source that is asked for places, and for nothing else
 DATABASE = "database"  # the source that is asked whole questions
 PLACES = 10  # in the answer; a map shows all
@@ -90,6 +91,11 @@ _WHICH = {
     "zh": "“{words}”指的是哪一个？请写出名称再问一次。",
     "en": "What does “{words}” stand for? Please ask again with its name.",
 }
+_NO_TABLES = {
+    "zh": "没有查询数据库：不用模型时，它只回答对景区表的计数、排序、列举和筛选，或您确认过的问题。",
+    "en": "The database was not asked: without a model it counts, ranks, lists and filters the rows of its "
+    "tables, and answers what you have confirmed before.",
+}
 _GENERAL = {"zh": "概况", "en": "Overview"}
 _COVERED = {
     "zh": "每个部分都有引文；引文是否充分由读者判断。",
@@ -101,8 +107,9 @@ _GAP = {"zh": "还没有引文的部分", "en": "Parts without a quote"}
 class Digest:
     """Rules over the analyst's own documents."""
 
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
+    def __init__(self, corpus: Corpus, reads: Reads | None = None) -> None:
+        """`reads` tells whether the database can be asked a question; without it, it always is."""
+        self._corpus, self._reads = corpus, reads
 
     async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
         typed = question.text
@@ -129,14 +136,23 @@ class Digest:
         if MAP in options.sources:
             parts = _one_wish(question, parts)
         tasks = list(_on_a_map(question, parts, options))
+        notes: tuple[str, ...] = ()
         if DATABASE in options.sources:
-            number, part = f"1.{len(tasks) + 1}", parts[0].id
-            tasks.append(Task(id=number, source=DATABASE, query=question.text, part=part))
+            if await self._told_by_tables(question, options):
+                number, part = f"1.{len(tasks) + 1}", parts[0].id
+                tasks.append(Task(id=number, source=DATABASE, query=question.text, part=part))
+            else:
+                notes = (_NO_TABLES[question.language],)
         for group in _groups(parts, options.queries):
             for source in options.sources:
                 if source not in (MAP, DATABASE):
                     tasks.append(self._task(question, group, source, len(tasks) + 1))
-        return Plan(question=rewritten, parts=tuple(parts), tasks=tuple(tasks))
+        return Plan(question=rewritten, parts=tuple(parts), tasks=tuple(tasks), notes=notes)
+
+    async def _told_by_tables(self, question: Question, options: Options) -> bool:
+        """Whether the database is asked: where there is nothing else to ask, it says why it cannot tell."""
+        alone = set(options.sources) == {DATABASE}
+        return alone or self._reads is None or await self._reads(question.text)
 
     def _known(self, question: Question, parts: Sequence[Part]) -> bool:
         """Whether what earlier answers cite speaks to every part."""
@@ -191,7 +207,7 @@ class Digest:
             note = _COVERED[question.language]
             return Reflection(round=round_, sufficient=True, note=note)
         attempts = [
-            list(islice(self._fresh(question, plan, part, findings), ATTEMPTS)) for part in missing
+            list(islice(self.ways(question, plan, part, findings), ATTEMPTS)) for part in missing
         ]
         # Each part's first attempt comes before any second one, parts never looked for at the front.
         attempts.sort(key=lambda tasks: [bool(task.why) for task in tasks[:1]])
@@ -211,7 +227,7 @@ class Digest:
             note=note + joined,
         )
 
-    def _fresh(
+    def ways(
         self, question: Question, plan: Plan, part: Part, findings: Sequence[Finding]
     ) -> Iterator[Task]:
         """The ways to ask for a part that have not been tried, for each source of the plan."""
@@ -374,10 +390,15 @@ class Digest:
     def _quotes(
         self, question: Question, part: Part, findings: Sequence[Finding]
     ) -> tuple[Quote, ...]:
-        names = self._names(part.subject, question.text)
-        text = "" if part.text in _GENERAL.values() else part.text
         documents = [f for f in findings if f.task.source not in (MAP, DATABASE)]
-        return select(text, names or (part.subject,), bool(names), documents, self._corpus)
+        return select(*self.sought(part, question.text), documents)
+
+    def sought(self, part: Part, question: str) -> tuple[str, tuple[str, ...], bool]:
+        """What is looked for in sentences: the words of a part, the names of its subject, and whether a
+        sentence has to be about one of them."""
+        names = self._names(part.subject, question)
+        text = "" if part.text in _GENERAL.values() else part.text
+        return text, names or (part.subject,), bool(names)
 
 
 def _on_a_map(question: Question, parts: Sequence[Part], options: Options) -> Iterator[Task]:

@@ -7,13 +7,14 @@ without any name has no subject; its later clauses are read in the light of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from research import segment
 from research.hanzi import simplified
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, Match, generic, matches
+from research.reasoners.quotes import asks
 from research.text import HAN, STOP, has_han, idle, telling, tokens
 
 _MARK = "\ue000"  # stands for a subject while clauses are split; private use, removed from input
@@ -110,7 +111,8 @@ _NOT_NAMES = frozenset(
 )
 _NOT_IN_NAMES = re.compile(r"[0-9一二三四五六七八九十百两几半]|^[刚带坐不未有去到从]")
 _LEAD = re.compile(
-    r"^(?:(?:and|also|or|but|then|please)\b|以及|还有|那么|请问|请|并且|和|与|及|另外)\s*", re.I
+    r"^(?:(?:and|also|or|but|then|please)\b|以及|还有|那么|请教(?:一下)?|请问(?:一下)?|想问(?:一下)?|麻烦|请|并且|和|与|及|另外)\s*",
+    re.I,
 )
 
 
@@ -140,7 +142,7 @@ def read(question: str, corpus: Corpus) -> Reading:
     names = _names(question, corpus)
     if names:
         return Reading(tuple(_pieces(question, names)), True)
-    pieces = [Piece(_clean(text)) for text in _merged(_clauses(question))]
+    pieces = [Piece(_clean(text)) for text in _merged(_whole(question, _clauses(question)))]
     for piece in pieces[1:]:
         piece.subjects = [" ".join(keywords(pieces[0].text)[:4])]
     return Reading(tuple(pieces), False)
@@ -206,9 +208,40 @@ def _names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
     for find in (_quoted, _latin_names, _chinese_names):
         more = [span for span in find(question) if not generic(span[2])]
         if find is _chinese_names:  # the tagger only guesses: not where a name is certain
+            while more_beside := _equals(question, spans):
+                spans += more_beside
             more = [s for s in more if not any(_together(question, s, k) for k in spans)]
         spans += [s for s in more if all(s[1] <= a or s[0] >= b for a, b, _ in spans)]
+    if len(spans) > 1:  # a capital at the beginning tells nothing
+        spans = [s for s in spans if s[0] or s[2] in known or not s[2].isalpha() or has_han(s[2])]
     return _foremost(question, _joined(question, sorted(spans)), corpus)
+
+
+def _equals(question: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """What stands beside the names, and is none of what every question asks."""
+    return [
+        one
+        for one in _coordinate(question, sorted(spans))
+        if all(one[1] <= a or one[0] >= b for a, b, _ in spans) and not generic(one[2])
+    ]
+
+
+_WITH = "(?:、|和|与|跟|及)"
+_NEXT = re.compile(
+    rf"{_WITH}([{HAN}A-Za-z0-9]{{2,10}}?)(?=在|的|哪|谁|各|分别|有|是|比|差|相|先|{_WITH}|[，。？?！：:]|$)"
+)
+_BEFORE = re.compile(rf"(?:^|[，。：、])([{HAN}]{{2,10}}){_WITH}$")
+
+
+def _coordinate(
+    question: str, names: Sequence[tuple[int, int, str]]
+) -> Iterator[tuple[int, int, str]]:
+    """What a Chinese question puts beside a name: a subject like it, be it known or not."""
+    for start, end, _ in names:
+        if match := _NEXT.match(question, end):
+            yield match.start(1), match.end(1), match[1]
+        if match := _BEFORE.search(question, 0, start):
+            yield match.start(1), match.end(1), match[1]
 
 
 def _foremost(
@@ -273,9 +306,12 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
             head, _, rest = name.partition(" ")
             start += len(head) + 1
             name = rest
+        if not start and name.partition(" ")[2].startswith("the "):  # Rank the Chinese provinces
+            start = name.index(" the ") + len(" the ")
+            name = name[start:]
         for suffix in ("’s", "'s", "."):
             name = name.removesuffix(suffix)
-        if len(name) > 1 and name.lower() not in STOP:
+        if len(name) > 1 and name.lower() not in STOP and re.search(r"[^\W\d]", name):
             found.append((start, start + len(name), name))
     return found
 
@@ -328,6 +364,29 @@ def _clauses(text: str) -> list[str]:
     return [piece.strip() for piece in out if piece.strip()]
 
 
+def _whole(text: str, clauses: Sequence[str]) -> list[str]:
+    """The clauses that ask something, each with those before it that only lead to it (In 1932, …); the
+    last of these belongs to the clause before."""
+    out: list[str] = []
+    begin: int | None = None
+    at = 0
+    for clause in clauses:
+        start = text.index(clause, at)
+        if begin is not None and re.search(r"[。？！?!\n]", text[at:start]):
+            out.append(text[begin:at])
+            begin = None
+        at = start + len(clause)
+        begin = start if begin is None else begin
+        bare = clause.replace(_MARK, " ")
+        if matches(bare) or asks(bare) or (_MARK in clause and not _tells(bare)):
+            out.append(text[begin:at])
+            begin = None
+    if begin is not None:
+        first = text.rindex(out.pop(), 0, begin) if out else begin
+        out.append(text[first:at])
+    return out
+
+
 def _merged(clauses: Sequence[str]) -> list[str]:
     """A clause that is only a question word belongs to the clause before it; idle ones go."""
     out: list[str] = []
@@ -344,7 +403,7 @@ def _clean(clause: str) -> str:
     text = re.sub(rf"(?<=[{HAN}])\s+(?=[{HAN}])", "", clause)
     text = re.sub(r"\s+", " ", text).strip().removeprefix("的")
     lead = _LEAD.match(simplified(text))
-    return text[lead.end() if lead else 0 :] or text
+    return text[lead.end() if lead else 0 :].lstrip("，, ") or text
 
 
 def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
@@ -357,7 +416,7 @@ def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
     pieces: list[Piece] = []
     waiting: list[str] = []
     lead = ""
-    clauses = _clauses(masked)
+    clauses = _whole(masked, _clauses(masked))
     for at, clause in enumerate(clauses):
         count = clause.count(_MARK)
         own, queue = queue[:count], queue[count:]

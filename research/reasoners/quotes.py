@@ -1,59 +1,52 @@
 """Finds the sentences that speak to a part of a question. They are quoted as they stand.
 
-A sentence is judged by how much of the part's meaning it covers, weighted by how telling each word
-is (idf), together with the titles it stands under. Where the subject is a name, a sentence counts
-only if the name is in it or in the titles above it.
+Each sentence of what was found has a probability that it answers the part: a logistic regression over
+few numbers, none of which knows a topic (`features`), with weights of `data/quotes.json` that
+`tests/yardsticks/fit_quotes.py` has fitted. Where the subject is a name, a sentence counts only if the
+name is in it, in the titles above it, or in the text around it.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Literal, NamedTuple
 
 from research.hanzi import simplified
-from research.reasoners import Corpus
-from research.reasoners.concepts import LOOKS, matches
-from research.records import Evidence, Finding, Passage
-from research.text import flowing, has_han, sentences, telling, tokens
+from research.reasoners.concepts import matches
+from research.records import Evidence, Finding, Passage, Record
+from research.text import flowing, has_han, sentences, tokens
+from research.verification.reading import read
 
-ENOUGH = 0.6  # share of a part's weight that a sentence and the text around it must cover
-ENOUGH_NAMED = 0.51  # the same where the subject is a name, which is checked on its own
-ASKED = 2.4  # what a question word weighs
-TELLING = frozenset(LOOKS) - {"year"}  # kinds whose question words say what is asked
-OWN = 0.3  # share that the sentence itself must cover, unless its titles do
-SCORE = 0.45
 QUOTES = 3
 LONGEST = 400  # characters
-COMMON_IDF = 4.0  # what a concept weighs at most: its words have many doubles
+SINGLE = 0.7  # what one Han character weighs beside a pair of them
+NAME = 2.0  # what the name weighs beside a word
+FAR = 10  # passages of a search, behind which it makes no difference
+DOUBLE = 0.7  # of the shorter sentence's words that another has: then the two say the same
 _tokens = lru_cache(20_000)(lambda text: tuple(tokens(text)))
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A word or a concept that a part asks for, and its weight."""
+class Weights(Record):
+    """What a feature adds to the log odds, the probability from which a sentence is quoted, and the
+    share of the best one's that it must have."""
 
-    forms: frozenset[tuple[str, ...]]
-    weight: float
-    kind: str = ""
-    literal: str = ""
-    asking: bool = False
-    prefix: str = ""
+    about: str
+    weights: Mapping[str, float]
+    bias: float
+    quoted: float
+    beside: float
 
-    def occurs(self, present: frozenset[str]) -> bool:
-        """Whether tokens have the term, one of its forms or, for a rare word, a longer one."""
-        if any(all(token in present for token in form) for form in self.forms):
-            return True
-        return bool(self.prefix) and any(token.startswith(self.prefix) for token in present)
 
-    def speaks(self, sentence: str, present: frozenset[str]) -> bool:
-        """As `occurs`; a question word is answered by a sentence that looks like an answer."""
-        look = LOOKS.get(self.kind)
-        if not self.asking or look is None:
-            return self.occurs(present)
-        fits = look.search(sentence) is not None
-        return fits or (self.kind in ("way", "place") and self.occurs(present))
+@cache
+def model() -> Weights:
+    text = resources.files("research").joinpath("data/quotes.json").read_text(encoding="utf-8")
+    return Weights.model_validate(json.loads(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,90 +59,134 @@ class Quote:
     start: int
     end: int
     score: float
-    aside: bool = False  # neither it nor its titles have the name that the passage has
 
 
-def terms(text: str, corpus: Corpus, names: Sequence[str] = ()) -> tuple[Term, ...]:
-    """What a part asks for: the concepts it names and the telling words left over, less the names."""
-    text, names = simplified(text), [simplified(name) for name in names if name]
-    for name in names:
-        text = re.sub(re.escape(name), " ", text, flags=re.I)
-    own = {token for name in names for token in tokens(name)}
-    out: list[Term] = []
-    rest = text
-    for match in reversed(matches(text)):
-        rest = rest[: match.start] + "\n" + rest[match.end :]
-        rarest = max((corpus.idf(token) for token in tokens(match.literal)), default=1.0)
-        weight = ASKED if match.asking else min(rarest, COMMON_IDF)
-        if match.asking and match.concept.kind not in LOOKS:
-            weight = 0.0  # who: nothing shows that a sentence answers it
-        out.append(
-            Term(
-                match.concept.forms,
-                weight,
-                match.concept.kind,
-                match.literal,
-                match.asking,
-            )
+class Term(NamedTuple):
+    """A thing that a part asks for: its forms, each a set of units, what it weighs beside others, and
+    whether it can stand in Chinese and in other texts."""
+
+    forms: frozenset[frozenset[str]]
+    weight: float
+    han: bool
+    latin: bool
+    kind: Literal["word", "character", "name"] = "word"
+
+    def stands_in(self, present: frozenset[str]) -> bool:
+        return any(form <= present for form in self.forms)
+
+
+class Candidate(NamedTuple):
+    """A sentence that may be quoted, and what its score is made of."""
+
+    evidence: Evidence
+    passage: Passage
+    text: str
+    start: int
+    end: int
+    rank: int  # of its passage in the search that found it
+    present: frozenset[str]  # its units
+
+
+@lru_cache(50_000)
+def units(text: str) -> frozenset[str]:
+    """Words by their stems, numbers, Han characters and pairs of neighbouring Han characters."""
+    found = read(text)
+    out = set(found.tokens)
+    for (a, at), (b, then) in zip(
+        zip(found.tokens, found.starts, strict=True),
+        zip(found.tokens[1:], found.starts[1:], strict=True),
+        strict=False,
+    ):
+        if then == at + 1 and has_han(a) and has_han(b):
+            out.add(a + b)
+    return frozenset(out)
+
+
+@cache
+def _kinds() -> tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...]:
+    text = resources.files("research").joinpath("data/answers.tsv").read_text(encoding="utf-8")
+    rows = [line.partition("\t") for line in text.splitlines() if line and line[0] != "#"]
+    return tuple((re.compile(ask), re.compile(has) if has else None) for ask, _, has in rows)
+
+
+def looks(question: str) -> re.Pattern[str] | None:
+    """How a sentence looks that answers a question; None if that cannot be told."""
+    asked = simplified(question).lower()
+    return next((has for ask, has in _kinds() if ask.search(asked)), None)
+
+
+def asks(text: str) -> bool:
+    """Whether a text has a word that asks."""
+    text = simplified(text).lower()
+    return any(ask.search(text) for ask, _ in _kinds())
+
+
+def terms(part: str, names: Sequence[str] = ()) -> tuple[Term, ...]:
+    """What a part asks for: its units without the words that ask, the concepts it names, and the thing
+    that has these names."""
+    text = simplified(part).lower()
+    for name in filter(None, (simplified(name).lower() for name in names)):
+        text = text.replace(name, " ")
+    han = has_han(text)
+    for ask, _ in _kinds():
+        text = ask.sub(" ", text)
+    content = read(text).content if not han else ()
+    own = [
+        unit
+        for unit in sorted(units(text))
+        if han or unit in content or (unit.isdigit() and len(unit) > 1)
+    ]
+    out = [
+        Term(
+            frozenset({frozenset({unit})}),
+            SINGLE if has_han(unit) and len(unit) == 1 else 1.0,
+            has_han(unit) or han or unit.isdigit(),
+            not has_han(unit),
+            "character" if has_han(unit) and len(unit) == 1 else "word",
         )
-    if any(not term.asking for term in out):  # "when is it closed" does not ask for a year
-        out = [t for t in out if not t.asking or t.kind != "year"]
-    factor = 0.5 if any(not term.asking or term.kind in TELLING for term in out) else 1.0
-    left = {w: t for line in rest.split("\n") for w, t in telling(line).items()}
-    for word, tells in left.items():
-        if word not in own and not any(word in form for term in out for form in term.forms):
-            absent = corpus.absent(word)
-            idf = min(corpus.idf(word), COMMON_IDF) if absent else corpus.idf(word)
-            rare = word.isascii() and len(word) >= 5 and not word.isdigit()
-            out.append(
-                Term(
-                    frozenset({(word,), *_heads(word)}),
-                    idf * factor * (0.5 * tells if tells < 1 and absent else tells),
-                    literal=word,
-                    prefix=word if rare else "",
-                )
-            )
+        for unit in own
+    ]
+    if called := frozenset(filter(None, (_form(name) for name in names))):
+        out.append(Term(called, NAME, True, True, "name"))
+    for match in matches(text):
+        if not match.asking:
+            words = (*match.concept.zh, *match.concept.en)
+            forms = frozenset(_form(word) for word in words)
+            out.append(Term(forms, 1.0, True, True))
     return tuple(out)
 
 
-def _heads(word: str) -> set[tuple[str, ...]]:
-    """The words that end a Chinese compound: 古城墙 is also told of as 城墙."""
-    if word.isascii():
-        return set()
-    return {(token,) for token in tokens(word) if token != word and word.endswith(token)}
+@lru_cache(10_000)
+def _form(word: str) -> frozenset[str]:
+    """The units that a word needs: of Chinese its pairs of characters."""
+    found = units(word)
+    pairs = frozenset(unit for unit in found if len(unit) > 1 or not has_han(unit))
+    return pairs or found
 
 
-def select(
-    part: str, names: Sequence[str], proper: bool, findings: Iterable[Finding], corpus: Corpus
-) -> tuple[Quote, ...]:
-    """The best sentences for a part, best first, at most `QUOTES`; none if nothing speaks to it."""
-    judge = _Judge(terms(part, corpus, names), names, proper, corpus)
-    scored: dict[str, tuple[Quote, frozenset[str]]] = {}
-    direct = False
-    for evidence, passage in _passages(findings):
-        for start, end in sentences(passage.text):
-            sentence = flowing(passage.text[start:end])
-            if sentence in scored or not _fit(sentence):
-                continue
-            score = judge.score(sentence, passage, evidence)
-            if score >= SCORE:
-                aside = judge.aside(sentence, passage, evidence)
-                quote = Quote(evidence.id, passage.id, sentence, start, end, score, aside)
-                scored[sentence] = (quote, frozenset(_tokens(sentence)))
-                direct = direct or not quote.aside
-    if direct:  # a sentence that only stands near the name is second best
-        scored = {text: item for text, item in scored.items() if not item[0].aside}
-    return tuple(_diverse(sorted(scored.values(), key=lambda item: -item[0].score)))
+def candidates(findings: Iterable[Finding]) -> list[Candidate]:
+    """Every sentence that may be quoted, once."""
+    out: dict[str, Candidate] = {}
+    for rank, evidence, passage in _passages(findings):
+        spans = sentences(passage.text)
+        lines = [flowing(passage.text[start:end]) for start, end in spans]
+        for (start, end), line in zip(spans, lines, strict=True):
+            if line not in out and _fit(line):
+                out[line] = Candidate(evidence, passage, line, start, end, rank, units(line))
+    return list(out.values())
 
 
-def _passages(findings: Iterable[Finding]) -> Iterable[tuple[Evidence, Passage]]:
-    seen: set[tuple[str, str]] = set()
+def _passages(findings: Iterable[Finding]) -> Iterator[tuple[int, Evidence, Passage]]:
+    seen: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str], tuple[Evidence, Passage]] = {}
     for finding in findings:
-        for evidence in finding.evidence:
-            for passage in evidence.passages:
-                if (evidence.id, passage.id) not in seen:
-                    seen.add((evidence.id, passage.id))
-                    yield evidence, passage
+        every = [(e, p) for e in finding.evidence for p in e.passages]
+        for rank, (evidence, passage) in enumerate(every):
+            key = evidence.id, passage.id
+            found.setdefault(key, (evidence, passage))
+            seen[key] = min(rank, seen.get(key, rank))
+    for key, (evidence, passage) in found.items():
+        yield seen[key], evidence, passage
 
 
 def _fit(sentence: str) -> bool:
@@ -157,91 +194,133 @@ def _fit(sentence: str) -> bool:
     return least <= len(sentence) <= LONGEST and re.search(r"\w", sentence) is not None
 
 
-class _Judge:
-    """Scores sentences for one part."""
+def features(
+    asked: Sequence[Term], look: re.Pattern[str] | None, found: Sequence[Candidate]
+) -> list[dict[str, float]]:
+    """For each candidate:
 
-    def __init__(
-        self, asked: Sequence[Term], names: Sequence[str], proper: bool, corpus: Corpus
-    ) -> None:
-        self._asked, self._proper, self._corpus = asked, proper, corpus
-        self._about = [frozenset(_tokens(name)) for name in names if _tokens(name)]
-        self._enough = ENOUGH_NAMED if proper else ENOUGH
-        self._own = {simplified(name).casefold() for name in names}
-        self._total = sum(term.weight for term in asked)
-        asks = any(term.asking and term.kind in LOOKS for term in asked)
-        # What a sentence loses that does not look like an answer: 几点 wants a time of day.
-        self._unlike = 0.3 if asks else 0.15 if any(t.kind in LOOKS for t in asked) else 0.0
-        self._looks = [LOOKS[term.kind] for term in asked if term.kind in LOOKS]
+    - `said`: of what the part asks for and some candidate has, the share that the sentence has; a term
+      weighs the more the fewer candidates have it;
+    - `looks`: 1 if it looks like an answer to such a question, -1 if not, 0 where that cannot be told;
+    - `rank`: 0 for the first passage of a search, 1 for the tenth and all behind it.
 
-    def score(self, sentence: str, passage: Passage, evidence: Evidence) -> float:
-        """0 where the sentence does not speak to the part; about 1.3 at best."""
-        titles = frozenset(_tokens(f"{evidence.title} {passage.title} {passage.heading}"))
-        looks = simplified(sentence)
-        present = frozenset(_tokens(sentence))
-        both = present | titles
-        near, in_title = self._near(both), self._near(titles)
-        factor = 1.0
-        if self._proper and near < 1.0:
-            if not self._continues(sentence, passage, evidence):
-                return 0.0
-            near, factor = 0.7, 0.85
-        if not self._total:  # the question names a subject and asks nothing else
-            return factor * (0.45 + 0.2 * self._near(present) + 0.1 * in_title)
-        cover = self._share(lambda term: term.speaks(looks, present))
-        with_titles = self._share(lambda term: term.speaks(looks, both))
-        in_titles = self._share(lambda term: term.occurs(titles))
-        around = both | frozenset(_tokens(f"{passage.text} {evidence.opening}"))
-        if self._share(lambda term: term.speaks(looks, around)) < self._enough:
-            return 0.0
-        if cover < OWN and in_titles < ENOUGH:
-            return 0.0
-        fits = self._fits(looks)
-        return factor * (
-            0.6 * max(cover, 0.6 * with_titles)
-            + 0.25 * in_titles
-            + 0.25 * near
-            + (0.1 if self._proper and in_title == 1.0 else 0.0)
-            + (0.2 * fits if fits else -self._unlike)
+    Sentences in Chinese and in other languages are weighed apart, each by the terms that can stand there.
+    """
+    weighed = {han: _weighed(asked, found, han) for han in {has_han(one.text) for one in found}}
+    out = []
+    for one in found:
+        out.append(
+            {
+                "said": _share(weighed[has_han(one.text)], one.present),
+                "looks": 0.0 if look is None else 1.0 if look.search(_plain(one.text)) else -1.0,
+                "rank": min(one.rank, FAR) / FAR,
+            }
         )
-
-    def aside(self, sentence: str, passage: Passage, evidence: Evidence) -> bool:
-        """Whether only the text around the sentence and its titles has the subject's name."""
-        text = f"{sentence} {evidence.title} {passage.title} {passage.heading}"
-        return self._proper and self._near(frozenset(_tokens(text))) < 1.0
-
-    def _near(self, present: frozenset[str]) -> float:
-        return max((len(name & present) / len(name) for name in self._about), default=1.0)
-
-    def _share(self, test: Callable[[Term], bool]) -> float:
-        return sum(term.weight for term in self._asked if test(term)) / self._total
-
-    def _fits(self, sentence: str) -> float:
-        hits = sum(look.search(sentence) is not None for look in self._looks)
-        return hits / len(self._looks) if self._looks else 0.0
-
-    def _continues(self, sentence: str, passage: Passage, evidence: Evidence) -> bool:
-        """Whether the text around is about the subject and the sentence turns to no other name.
-
-        The text around is the passage and the opening of the document.
-        """
-        around = frozenset(_tokens(passage.text)), frozenset(_tokens(evidence.opening))
-        if max(self._near(tokens_) for tokens_ in around) < 1.0:
-            return False
-        title = simplified(f"{evidence.title} {passage.title}").casefold()
-        others = (simplified(name).casefold() for name in self._corpus.names_in(sentence))
-        return all(name in self._own or name in title for name in others)
+    return out
 
 
-def _diverse(ranked: Sequence[tuple[Quote, frozenset[str]]]) -> Iterable[Quote]:
+def _weighed(
+    asked: Sequence[Term], found: Sequence[Candidate], han: bool
+) -> list[tuple[Term, float]]:
+    """What a part asks for that sentences of a script have, with its weights."""
+    own = [one.present for one in found if has_han(one.text) is han]
+    fit = [term for term in asked if (term.han if han else term.latin)]
+    held = [sum(term.stands_in(present) for present in own) for term in fit]
+    return [
+        (term, term.weight * math.log((len(own) + 1) / (n + 0.5)))
+        for term, n in zip(fit, held, strict=True)
+        if n
+    ]
+
+
+def _share(weights: Sequence[tuple[Term, float]], present: frozenset[str]) -> float:
+    whole = sum(weight for _, weight in weights)
+    return sum(w for term, w in weights if term.stands_in(present)) / whole if whole else 0.0
+
+
+@lru_cache(20_000)
+def _plain(text: str) -> str:
+    return simplified(text).lower()
+
+
+def considered(
+    part: str, names: Sequence[str], proper: bool, findings: Iterable[Finding]
+) -> list[tuple[Candidate, dict[str, float]]]:
+    """The sentences that may speak to a part, with their features; one more, `lost`, is the share of what
+    is asked for that none of them has. Where the subject is a name, that says it: there `lost` is 0."""
+    about = _About(names) if proper else None
+    found = [one for one in candidates(findings) if about is None or about.has(one)]
+    asked, look = terms(part, names if proper else ()), looks(part)
+    words = [term for term in asked if term.kind == "word"]
+    called = [term for term in asked if term.kind == "name"]
+    if words:  # a name alone answers nothing, nor does a character of a word
+        found = [
+            one
+            for one in found
+            if any(term.stands_in(one.present) for term in words)
+            or (
+                look is not None
+                and look.search(_plain(one.text))
+                and any(term.stands_in(one.present) for term in called)
+            )
+        ]
+    lost = 0.0 if proper else _lost(asked, found)
+    return [
+        (one, values | {"lost": lost})
+        for one, values in zip(found, features(asked, look, found), strict=True)
+    ]
+
+
+def _lost(asked: Sequence[Term], found: Sequence[Candidate]) -> float:
+    """The share of what is asked for that no candidate has."""
+    every = frozenset[str]().union(*(one.present for one in found))
+    whole = sum(term.weight for term in asked)
+    return sum(t.weight for t in asked if not t.stands_in(every)) / whole if whole else 0.0
+
+
+def select(
+    part: str, names: Sequence[str], proper: bool, findings: Iterable[Finding]
+) -> tuple[Quote, ...]:
+    """The best sentences for a part, best first, at most `QUOTES`; none if nothing speaks to it."""
+    fitted = model()
+    scored = []
+    for one, values in considered(part, names, proper, findings):
+        odds = fitted.bias + sum(weight * values[n] for n, weight in fitted.weights.items())
+        chance = 1 / (1 + math.exp(-odds))
+        if chance >= fitted.quoted and values["said"]:
+            quote = Quote(one.evidence.id, one.passage.id, one.text, one.start, one.end, chance)
+            scored.append((quote, frozenset(_tokens(one.text))))
+    scored.sort(key=lambda item: -item[0].score)
+    return tuple(_diverse(scored, fitted.beside))
+
+
+class _About:
+    """Whether sentences are about something with these names: it stands in the sentence, in its titles,
+    in its passage or in the opening of its document."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._forms = [frozenset(_tokens(name)) for name in names if _tokens(name)]
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def has(self, one: Candidate) -> bool:
+        key = one.evidence.id, one.passage.id
+        if key not in self._known:
+            evidence, passage = one.evidence, one.passage
+            titles = f"{evidence.title} {passage.title} {passage.heading}"
+            present = frozenset(_tokens(f"{titles} {passage.text} {evidence.opening}"))
+            self._known[key] = not self._forms or any(form <= present for form in self._forms)
+        return self._known[key]
+
+
+def _diverse(ranked: Sequence[tuple[Quote, frozenset[str]]], beside: float) -> Iterator[Quote]:
     """The best first; each further one must be near the best and say something else."""
-    picked: list[tuple[Quote, frozenset[str]]] = []
+    picked: list[frozenset[str]] = []
     for quote, present in ranked:
-        if len(picked) == QUOTES or (picked and quote.score < 0.7 * picked[0][0].score):
-            break
-        if any(_overlap(present, other) >= 0.7 for _, other in picked):
-            continue
-        picked.append((quote, present))
-    return [quote for quote, _ in picked]
+        if len(picked) == QUOTES or quote.score < beside * ranked[0][0].score:
+            return
+        if all(_overlap(present, other) < DOUBLE for other in picked):
+            picked.append(present)
+            yield quote
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:

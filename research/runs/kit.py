@@ -135,7 +135,8 @@ class Kit:
         own = self._has_documents()
         web = self.web.ready().state == "live"
         places = self.places.ready().state != "missing"
-        there = {"web": web, "places": places, "library": own or not web}
+        tables = self.models is None and self.sources["database"].ready().state != "missing"
+        there = {"web": web, "places": places, "database": tables, "library": own or not web}
         names = [name for name, is_there in there.items() if is_there]
         return self.settings.options.model_copy(update={"sources": tuple(names)})
 
@@ -159,8 +160,12 @@ class Kit:
     def _reasoner(self) -> Reasoner:
         if self.models:
             return self.models
-        digest = Digest(self.library)
+        digest = Digest(self.library, self._reads)
         return Split(digest, self.reporters) if self.reporters else digest
+
+    async def _reads(self, question: str) -> bool:
+        database = self.sources["database"]
+        return not isinstance(database, DatabaseSource) or await database.reads(question)
 
     def _has_documents(self) -> bool:
         """Whether the analyst has documents. Where that cannot be told, a search will say why."""

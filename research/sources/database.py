@@ -35,6 +35,7 @@ from research.records import (
     fingerprint,
 )
 from research.text import language
+from research.trouble import Trouble
 
 KIND: EvidenceKind = "database"
 STATEMENT = "sql"  # the way of searching whose query is a statement, not a question
@@ -56,6 +57,9 @@ class Desk(Protocol):
     async def query(self, sql: str, say: Say, owner: str) -> Outcome:
         """The rows of a statement, or why it was refused. Raises Trouble."""
 
+    async def reads(self, question: str, owner: str) -> bool:
+        """Whether a question can be answered without a model. Raises Trouble."""
+
 
 class DatabaseSource:
     """Looks a question up in a database."""
@@ -76,6 +80,14 @@ class DatabaseSource:
         """`title` names an attached database; "" is the one that ships. `owner` is whose confirmed
         statements serve as examples."""
         self._desk, self._title, self._owner, self._clock = desk, title, owner, clock
+
+    async def reads(self, question: str) -> bool:
+        """Whether a question can be answered without a model. True if the database cannot be used, for
+        a search will say why."""
+        try:
+            return await self._desk.reads(question, self._owner)
+        except Trouble:
+            return True
 
     def of(self, owner: str) -> DatabaseSource:
         """The same for the runs of an owner."""

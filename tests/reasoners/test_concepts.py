@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from research.reasoners.concepts import LOOKS, concepts, generic, matches
+from research.reasoners.concepts import concepts, generic, matches
 from research.text import tokens
 
 
@@ -88,20 +88,3 @@ def test_every_concept_has_words_in_both_languages_and_a_form() -> None:
         assert all(concept.words(language) for language in ("zh", "en"))
         assert all(word.strip() == word and word for word in (*concept.zh, *concept.en))
         assert concept.forms
-
-
-@pytest.mark.parametrize(
-    ("kind", "yes", "no"),
-    [
-        ("price", "成人票40元", "成人票在南门出售"),
-        ("price", "Admission is free.", "Admission is at the gate."),
-        ("time", "6:00至20:00", "全天"),
-        ("time", "open until 5 pm", "open until dusk"),
-        ("day", "周一闭馆", "今日闭馆"),
-        ("year", "建于1750年", "建于山上"),
-        ("number", "约6.4平方公里", "很大"),
-    ],
-)
-def test_an_answer_looks_like_what_was_asked_for(kind: str, yes: str, no: str) -> None:
-    assert LOOKS[kind].search(yes)
-    assert not LOOKS[kind].search(no)

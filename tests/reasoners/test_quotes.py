@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from research.library.index import Library
-from research.reasoners.quotes import LONGEST, QUOTES, Quote, select
+from research.reasoners.quotes import LONGEST, QUOTES, Quote, looks, select
 from research.records import Evidence, Finding, Passage, Task
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -27,7 +27,7 @@ def finding(*texts: str, title: str = "颐和园", heading: str = "") -> Finding
 def chosen(
     library: Library, part: str, *findings: Finding, names: tuple[str, ...] = ("颐和园",)
 ) -> tuple[Quote, ...]:
-    return select(part, names or ("",), bool(names), findings, library)
+    return select(part, names or ("",), bool(names), findings)
 
 
 def texts(quotes: tuple[Quote, ...]) -> list[str]:
@@ -120,3 +120,33 @@ def test_a_question_for_a_name_alone_is_answered_with_sentences_about_it(library
 def test_markup_in_a_document_is_quoted_as_it_stands(text: str, library: Library) -> None:
     for quote in chosen(library, "门票", finding(text)):
         assert quote.text in text
+
+
+@pytest.mark.parametrize(
+    ("question", "yes", "no"),
+    [
+        ("门票多少钱", "成人票40元", "成人票在南门出售"),
+        ("How much is a ticket?", "Admission is free.", "Admission is at the gate."),
+        ("几点开门", "6:00至20:00", "全天"),
+        ("What time does it close?", "open until 5 pm", "open until dusk"),
+        ("周几闭馆", "周一闭馆", "今日闭馆"),
+        ("哪一年建成", "建于1750年", "建于山上"),
+        ("When was it built?", "It dates from 1750.", "It is old."),
+        ("面积有多大", "约6.4平方公里", "很大"),
+        ("为什么关闭", "因维修关闭", "周一关闭"),
+    ],
+)
+def test_an_answer_looks_like_what_was_asked_for(question: str, yes: str, no: str) -> None:
+    wanted = looks(question)
+    assert wanted is not None
+    assert wanted.search(yes.lower())
+    assert not wanted.search(no.lower())
+
+
+def test_a_question_whose_answer_may_look_like_anything_asks_for_no_look() -> None:
+    assert looks("颐和园里有什么？") is None
+    assert looks("What is the Long Corridor?") is None
+
+
+def test_a_name_alone_answers_nothing_that_was_asked_of_it(library: Library) -> None:
+    assert chosen(library, "颐和园停车", finding("颐和园始建于清代。园内有一座石桥。")) == ()

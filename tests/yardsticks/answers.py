@@ -183,10 +183,16 @@ def quotes(report: Report) -> list[str]:
     assert report.answer
     own = {item.id for item in report.evidence if item.kind == "library"}
     return [
-        span.text
+        cells(span.text)
         for span in report.answer.spans
         if span.kind == "quote" and any(cite.evidence in own for cite in span.cites)
     ]
+
+
+def cells(quote: str) -> str:
+    """A row of a table without the names of its columns, as it stands in the document."""
+    parts = [part.partition(": ") for part in quote.split("; ")]
+    return " | ".join(value for _, _, value in parts) if all(v for _, _, v in parts) else quote
 
 
 def treats(report: Report, names: Iterable[str]) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from research.reasoners import quotes
 from research.verification.judge import MARGIN, judge, model
 from tests.yardsticks.margin import MARGINS, margin
 from tests.yardsticks.support import RESULTS, Claim, balanced, measured
@@ -107,3 +108,16 @@ def test_balanced_accuracy_is_the_mean_of_both_rates() -> None:
 def test_overlap_counts_words_and_characters() -> None:
     assert Claim("a", "Trams run.", ("The tram runs daily.",), supported=True).overlap() == 1.0
     assert Claim("a", "门票免费", ("门票60元",), supported=False).overlap() == 0.5
+
+
+def test_the_document_tells_how_sentences_are_chosen() -> None:
+    text = (HERE / "README.md").read_text(encoding="utf-8")
+    found = json.loads((HERE / "quotes.json").read_text(encoding="utf-8"))
+    rows = {"all": found["unseen"]} | {
+        f"without `{name}`": told for name, told in found["without"].items()
+    }
+    order = ("CMRC", "sample", "other", "unanswerable", "beside")
+    for name, told in rows.items():
+        cells = " | ".join(f"{told[key]:.3f}" for key in order)
+        assert f"| {name} | {cells} |" in text
+    assert set(quotes.model().weights) == set(found["without"])
