@@ -138,21 +138,28 @@ class Digest:
         tasks = list(_on_a_map(question, parts, options))
         notes: tuple[str, ...] = ()
         if DATABASE in options.sources:
-            if await self._told_by_tables(question, options):
-                number, part = f"1.{len(tasks) + 1}", parts[0].id
-                tasks.append(Task(id=number, source=DATABASE, query=question.text, part=part))
-            else:
-                notes = (_NO_TABLES[question.language],)
+            asked = await self._told_by_tables(question, parts, options)
+            for query, part in asked.items():
+                number = f"1.{len(tasks) + 1}"
+                tasks.append(Task(id=number, source=DATABASE, query=query, part=part))
+            notes = () if asked else (_NO_TABLES[question.language],)
         for group in _groups(parts, options.queries):
             for source in options.sources:
                 if source not in (MAP, DATABASE):
                     tasks.append(self._task(question, group, source, len(tasks) + 1))
         return Plan(question=rewritten, parts=tuple(parts), tasks=tuple(tasks), notes=notes)
 
-    async def _told_by_tables(self, question: Question, options: Options) -> bool:
-        """Whether the database is asked: where there is nothing else to ask, it says why it cannot tell."""
-        alone = set(options.sources) == {DATABASE}
-        return alone or self._reads is None or await self._reads(question.text)
+    async def _told_by_tables(
+        self, question: Question, parts: Sequence[Part], options: Options
+    ) -> dict[str, str]:
+        """What the database is asked, each for a part: the question, or else the parts that it can tell.
+        Where there is nothing else to ask, it says itself why it cannot tell."""
+        whole = {question.text: parts[0].id}
+        if set(options.sources) == {DATABASE} or self._reads is None:
+            return whole
+        if await self._reads(question.text):
+            return whole
+        return {part.text: part.id for part in parts if await self._reads(part.text)}
 
     def _known(self, question: Question, parts: Sequence[Part]) -> bool:
         """Whether what earlier answers cite speaks to every part."""

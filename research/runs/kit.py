@@ -135,8 +135,7 @@ class Kit:
         own = self._has_documents()
         web = self.web.ready().state == "live"
         places = self.places.ready().state != "missing"
-        tables = self.models is None and self.sources["database"].ready().state != "missing"
-        there = {"web": web, "places": places, "database": tables, "library": own or not web}
+        there = {"web": web, "places": places, "library": own or not web}
         names = [name for name, is_there in there.items() if is_there]
         return self.settings.options.model_copy(update={"sources": tuple(names)})
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 
 from research.evidence.citations import cited
 from research.records import (
@@ -85,6 +88,18 @@ def live_with_models(env: Mapping[str, str], folder: Path, log: Path, run_id: st
         time.sleep(60)
 
 
+@contextmanager
+def without_main() -> Iterator[None]:
+    """A process that begins here runs no script: where pages are tested, `__main__` is the last of them,
+    and a new process would run that first."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
 class Lives:
     """Begins lives and kills them."""
 
@@ -95,7 +110,8 @@ class Lives:
 
     def begin(self, work: object, *arguments: object) -> BaseProcess:
         self._begun.append(self._fork.Process(target=work, args=arguments, daemon=True))  # type: ignore[arg-type]
-        self._begun[-1].start()
+        with without_main():
+            self._begun[-1].start()
         return self._begun[-1]
 
     def kill(self, life: BaseProcess) -> None:

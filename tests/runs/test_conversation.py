@@ -87,7 +87,7 @@ def test_what_an_earlier_answer_cites_is_not_searched_again(desk: Desk) -> None:
     second = turn(desk, "它的门票多少钱？", first.run.id)
     assert second.plan is not None and second.plan.recalled
     assert second.findings == () and desk.runs.store.searches(second.run.id) == []
-    assert quotes(second) == quotes(first)
+    assert quotes(second) and set(quotes(second)) <= set(quotes(first))
     numbered = cited(second)
     assert numbered is not None and numbered.sources and lint(numbered) == []
 

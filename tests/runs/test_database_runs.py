@@ -248,3 +248,19 @@ def test_the_page_s_way_in_starts_such_a_run(
         assert typed.conversation != run.conversation
     finally:
         runs.close()
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [("浙江省有多少个5A级景区？", True), ("西湖边哪里可以推婴儿车？", False)],
+)
+def test_without_a_key_the_database_is_asked_what_its_rules_can_read(
+    keyless: Desk, question: str, asked: bool
+) -> None:
+    report = over(
+        keyless,
+        keyless.runs.start(question, options=Options(sources=("database", "library"), loops=1)),
+    )
+    assert report.plan
+    assert ("database" in {task.source for task in report.plan.tasks}) is asked
+    assert any("数据库" in note for note in report.plan.notes) is not asked
