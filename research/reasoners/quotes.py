@@ -71,7 +71,9 @@ class Term(NamedTuple):
     latin: bool
     kind: Literal["word", "character", "name"] = "word"
 
-    def stands_in(self, present: frozenset[str]) -> bool:
+    def stands_in(self, one: Candidate) -> bool:
+        """Whether a sentence has it; of a name, it may be in the titles, too."""
+        present = one.titled if self.kind == "name" else one.present
         return any(form <= present for form in self.forms)
 
 
@@ -85,6 +87,7 @@ class Candidate(NamedTuple):
     end: int
     rank: int  # of its passage in the search that found it
     present: frozenset[str]  # its units
+    titled: frozenset[str]  # those of its titles too
 
 
 @lru_cache(50_000)
@@ -128,6 +131,9 @@ def terms(part: str, names: Sequence[str] = ()) -> tuple[Term, ...]:
     for name in filter(None, (simplified(name).lower() for name in names)):
         text = text.replace(name, " ")
     han = has_han(text)
+    named = [match for match in matches(text) if not match.asking]
+    for match in reversed(named):  # the concept stands for its word
+        text = f"{text[: match.start]} {text[match.end :]}"
     for ask, _ in _kinds():
         text = ask.sub(" ", text)
     content = read(text).content if not han else ()
@@ -148,11 +154,9 @@ def terms(part: str, names: Sequence[str] = ()) -> tuple[Term, ...]:
     ]
     if called := frozenset(filter(None, (_form(name) for name in names))):
         out.append(Term(called, NAME, True, True, "name"))
-    for match in matches(text):
-        if not match.asking:
-            words = (*match.concept.zh, *match.concept.en)
-            forms = frozenset(_form(word) for word in words)
-            out.append(Term(forms, 1.0, True, True))
+    for concept in dict.fromkeys(match.concept for match in named):
+        forms = frozenset(_form(word) for word in (*concept.zh, *concept.en))
+        out.append(Term(forms, 1.0, True, True))
     return tuple(out)
 
 
@@ -170,9 +174,11 @@ def candidates(findings: Iterable[Finding]) -> list[Candidate]:
     for rank, evidence, passage in _passages(findings):
         spans = sentences(passage.text)
         lines = [flowing(passage.text[start:end]) for start, end in spans]
+        titles = units(f"{evidence.title}\n{passage.title}\n{passage.heading}")
         for (start, end), line in zip(spans, lines, strict=True):
             if line not in out and _fit(line):
-                out[line] = Candidate(evidence, passage, line, start, end, rank, units(line))
+                own = units(line)
+                out[line] = Candidate(evidence, passage, line, start, end, rank, own, own | titles)
     return list(out.values())
 
 
@@ -211,7 +217,7 @@ def features(
     for one in found:
         out.append(
             {
-                "said": _share(weighed[has_han(one.text)], one.present),
+                "said": _share(weighed[has_han(one.text)], one),
                 "looks": 0.0 if look is None else 1.0 if look.search(_plain(one.text)) else -1.0,
                 "rank": min(one.rank, FAR) / FAR,
             }
@@ -223,9 +229,9 @@ def _weighed(
     asked: Sequence[Term], found: Sequence[Candidate], han: bool
 ) -> list[tuple[Term, float]]:
     """What a part asks for that sentences of a script have, with its weights."""
-    own = [one.present for one in found if has_han(one.text) is han]
+    own = [one for one in found if has_han(one.text) is han]
     fit = [term for term in asked if (term.han if han else term.latin)]
-    held = [sum(term.stands_in(present) for present in own) for term in fit]
+    held = [sum(term.stands_in(one) for one in own) for term in fit]
     return [
         (term, term.weight * math.log((len(own) + 1) / (n + 0.5)))
         for term, n in zip(fit, held, strict=True)
@@ -233,9 +239,9 @@ def _weighed(
     ]
 
 
-def _share(weights: Sequence[tuple[Term, float]], present: frozenset[str]) -> float:
+def _share(weights: Sequence[tuple[Term, float]], one: Candidate) -> float:
     whole = sum(weight for _, weight in weights)
-    return sum(w for term, w in weights if term.stands_in(present)) / whole if whole else 0.0
+    return sum(w for term, w in weights if term.stands_in(one)) / whole if whole else 0.0
 
 
 @lru_cache(20_000)
@@ -257,11 +263,11 @@ def considered(
         found = [
             one
             for one in found
-            if any(term.stands_in(one.present) for term in words)
+            if any(term.stands_in(one) for term in words)
             or (
                 look is not None
                 and look.search(_plain(one.text))
-                and any(term.stands_in(one.present) for term in called)
+                and any(form <= one.present for term in called for form in term.forms)
             )
         ]
     lost = 0.0 if proper else _lost(asked, found)
@@ -273,9 +279,12 @@ def considered(
 
 def _lost(asked: Sequence[Term], found: Sequence[Candidate]) -> float:
     """The share of what is asked for that no candidate has."""
-    every = frozenset[str]().union(*(one.present for one in found))
     whole = sum(term.weight for term in asked)
-    return sum(t.weight for t in asked if not t.stands_in(every)) / whole if whole else 0.0
+    return (
+        sum(t.weight for t in asked if not any(t.stands_in(one) for one in found)) / whole
+        if whole
+        else 0.0
+    )
 
 
 def select(
