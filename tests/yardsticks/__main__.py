@@ -1,5 +1,5 @@
 """`python -m tests.yardsticks support|retrieval|conflicts FILE.jsonl… [--json]`, or
-`answers [FILE.jsonl…] [--half seen|unseen] [--json]`."""
+`answers|stories [FILE.jsonl…] [--half seen|unseen] [--json]`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.yardsticks import answers, conflicts, retrieval, support
+from tests.yardsticks import answers, conflicts, retrieval, stories, support
 
 YARDSTICKS = {
     "support": support,
     "retrieval": retrieval,
     "conflicts": conflicts,
     "answers": answers,
+    "stories": stories,
 }
 
 
@@ -21,13 +22,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.yardsticks", description=__doc__)
     parser.add_argument("what", choices=YARDSTICKS)
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument(
-        "--half", choices=("seen", "unseen"), help="of the questions: answers alone"
-    )
+    parser.add_argument("--half", choices=("seen", "unseen"), help="answers and stories alone")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    if asked.what == "answers":
-        found = answers.measured(asked.files, asked.half)
+    if asked.what in ("answers", "stories"):
+        found = YARDSTICKS[asked.what].measured(asked.files, asked.half)
     elif asked.half or not asked.files:
         parser.error(f"{asked.what} needs files, and has no halves")
     else:
