@@ -1,8 +1,8 @@
 """Items of news into stories: one event, told by one outlet or many.
 
-Two levels: one address is one item; items whose headlines (and texts, where there are some) tell of
-one event are one story. Groups are linked completely: a headline joins a story only if it fits all of
-it, so that no chain of similar headlines unites two events. The result does not depend on the order
+Two levels: one address is one item; items that tell of one event, in one language or two, are one
+story. Groups are joined if the mean chance of their pairs is enough and none of them is out of the
+question, so that no chain of similar pieces unites two events. The result does not depend on the order
 of the items. Knows no clock and no source.
 """
 
@@ -18,16 +18,19 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import combinations
 
-from research.news.alike import THRESHOLD, Likeness, likeness
+from research.news.alike import Likeness, likeness
 from research.news.article import Article, host
 from research.news.copies import independent, near_copies, shingles
 from research.news.dates import Moment
 from research.news.headlines import Headline, parsed, presented, stripped
+from research.news.pieces import Piece, Pieces, piece
 from research.records import Record, fingerprint
 from research.urls import canonical_url, url_identity
 
 LASTS = 7  # days between two pieces, from which equal headlines are another event of the kind
-SLACK = 0.15  # how far below the threshold one pair of a story may be, if the average is not
+ENOUGH = 0.25  # the mean chance of the pairs of two groups, from which they are one story
+SURE = 0.9  # the chance of what the rules call one
+LEAST = 0.02  # the chance that each pair of a story has
 SOFT = frozenset({"slot"})  # reasons that a third of a story's pairs may have against them
 CHECKED = 20  # headlines of each of two groups that are compared, at most
 BUCKET = 60  # headlines that share a feature and are all compared; of more, neighbours only
@@ -79,6 +82,10 @@ class _Unit:
     days: tuple[int, ...]  # sorted ordinals
     text: str
     key: str
+
+    @cached_property
+    def piece(self) -> Piece:
+        return piece(self.headline.shown, self.text)
 
     @cached_property
     def grams(self) -> frozenset[int]:
@@ -157,6 +164,7 @@ class _Groups:
 
     def __init__(self, units: list[_Unit]) -> None:
         self._units = units
+        self._pieces = Pieces([unit.piece for unit in units])
         self._known: dict[tuple[int, int], Likeness] = {}
         counts = Counter(text for unit in units for text in unit.headline.texts)
         whole = math.log(len(units) + 1)
@@ -176,12 +184,24 @@ class _Groups:
         return sorted(set(group.values()))
 
     def _pairs(self) -> list[tuple[int, int]]:
-        scored = [
-            (self._alike(*pair), pair)
-            for pair in _candidates([unit.headline for unit in self._units])
-        ]
-        good = [(-like.score, pair) for like, pair in scored if like.same]
-        return [pair for _, pair in sorted(good)]
+        pairs = {*_candidates([unit.headline for unit in self._units]), *self._sharing()}
+        scored = [(self._alike(*pair), pair) for pair in pairs]
+        good = [(-like.score, pair) for like, pair in scored if like.score >= ENOUGH]
+        return [pair for _, pair in sorted(good) if self._alike(*pair).against in ("", *SOFT)]
+
+    def _sharing(self) -> Iterator[tuple[int, int]]:
+        """The pairs that have two of their rarest names, figures or words of both languages in common."""
+        index: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for at, own in enumerate(self._pieces.shared):
+            for token in sorted(own, key=lambda t: (-self._pieces.rarity(t), t))[:FEATURES]:
+                index[token].append(at)
+        shared = Counter(
+            pair
+            for bucket in index.values()
+            if len(bucket) <= BUCKET
+            for pair in combinations(bucket, 2)
+        )
+        return (pair for pair, n in shared.items() if n > 1)
 
     def _alike(self, first: int, second: int) -> Likeness:
         pair = (first, second) if first < second else (second, first)
@@ -190,13 +210,22 @@ class _Groups:
         return self._known[pair]
 
     def _compared(self, first: int, second: int) -> Likeness:
+        """The chance that two units are one event. Where one has no text and both are in one language, the
+        rules for headlines may rule it out, or say that they are one."""
         one, other = self._units[first], self._units[second]
-        if _apart(one.days, other.days) >= LASTS:
+        apart = _apart(one.days, other.days)
+        if apart >= LASTS:
             return Likeness(0.0, "days")
+        days = float(apart) if one.days and other.days else None
+        chance = self._pieces.chance(first, second, days)
+        if one.grams and other.grams and near_copies(one.grams, other.grams):
+            return Likeness(max(chance, SURE))
+        if one.headline.chinese != other.headline.chinese or (one.text and other.text):
+            return Likeness(chance)
         like = likeness(one.headline, other.headline, lambda text: self._rare.get(text, 1.0))
-        if like.against not in ("", *SOFT) or not (one.grams and other.grams):
+        if like.against not in ("", *SOFT):
             return like
-        return Likeness(1.0) if near_copies(one.grams, other.grams) else like
+        return Likeness(max(chance, SURE)) if like.same else Likeness(chance, like.against)
 
     def _fit(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
         likes = [self._alike(a, b) for a in one[:CHECKED] for b in other[:CHECKED]]
@@ -204,9 +233,9 @@ class _Groups:
             return False
         if sum(bool(like.against) for like in likes) * 3 > len(likes):
             return False
-        if min(like.score for like in likes) < THRESHOLD - SLACK:
+        if min(like.score for like in likes) < LEAST:
             return False
-        return sum(like.score for like in likes) >= THRESHOLD * len(likes)
+        return sum(like.score for like in likes) >= ENOUGH * len(likes)
 
 
 def _apart(one: tuple[int, ...], other: tuple[int, ...]) -> int:

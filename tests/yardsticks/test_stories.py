@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-from tests.yardsticks.stories import FIGURES, RESULTS, average_link, items, scores
+from tests.yardsticks.stories import FIGURES, RESULTS, average_link, items, measured, scores
 
 README = Path(__file__).with_name("README.md")
 
@@ -44,3 +44,12 @@ def test_the_document_tells_what_was_measured() -> None:
         for name in ("program", "program, no dates", "tf-idf"):
             cells = " | ".join(f"{one[name][figure]:.3f}" for figure in FIGURES)
             assert f"| {one['half']} | {name} | {cells} |" in text
+
+
+def test_stories_of_both_languages_are_found_on_pieces_that_the_score_was_not_fitted_on() -> None:
+    row = measured(half="unseen")["sets"][0]
+    found, undated = row["program"], row["program, no dates"]
+    assert found["pairs P"] >= 0.9
+    assert found["pairs R"] >= 0.75
+    assert found["B3 F"] >= 0.88
+    assert undated["B3 F"] > row["tf-idf"]["B3 F"] + 0.1

@@ -1,0 +1,271 @@
+"""How likely two pieces of news tell of one event: a fitted score over what they have in common.
+
+Words and pairs of Chinese characters where both are in one language; in any case names, figures and words of
+`data/bilingual.tsv`, each by how rare it is in the collection at hand. A Latin name is found in a Chinese text by its
+pinyin (榕江, Rongjiang) or by the consonants of its transliteration (埃斯皮诺萨, Espinosa). Weights are those of
+`data/stories.json`, one set for pairs in one language and one for pairs across; `tests/yardsticks/fit_stories.py` fits them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+from typing import TypeVar
+
+from research.hanzi import simplified
+from research.language.quantities import measures
+from research.text import STOP, stem
+
+READ = 600  # characters of a text
+USUAL = 60  # further pieces that are thought of beside those at hand, so that rarity is told of few as well
+DAYS = 10  # from which on distance says no more
+UNDATED = 0.1
+FEATURES = ("words", "title", "shared", "names", "figures", "clash", "days", "mass", "head")
+_RUN = re.compile("[\u4e00-\u9fff]+")
+_LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.&'-]*")
+_PEOPLE = re.compile(r"\b[A-Z][A-Za-z'-]{2,}")
+# The consonants of transliteration: what sounds alike is one letter.
+_CONSONANTS = str.maketrans(
+    {c: new for old, new in (("bp", "P"), ("dt", "T"), ("gkcq", "K"), ("fvw", "F"), ("szx", "S"),
+                             ("l", "L"), ("r", "L"), ("m", "M"), ("n", "N"), ("j", "J"), ("aeiouyh.&'-", ""))
+     for c in old}
+)  # fmt: skip
+_SPELT = tuple(
+    (re.compile(form), new)
+    for form, new in (
+        ("ph", "f"), ("sch|sh", "s"), ("ch", "J"), ("th", "t"), ("ck|gh", "k"), ("x", "ks"),
+        ("c(?=[eiy])", "s"), ("g(?=[eiy])", "j"), ("(?<=[aeiou])[wh](?![aeiou])", ""),
+    )
+)  # fmt: skip
+
+Token = tuple[str, str]  # kind (name, word, a kind of figure, latin), what
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A piece as it is compared. `shared` is in a vocabulary that both languages have."""
+
+    chinese: bool
+    words: frozenset[str]
+    title: frozenset[str]
+    shared: frozenset[Token]
+    head: frozenset[Token]
+    figures: frozenset[Token]
+    latin: frozenset[str]
+    spoken: frozenset[str]  # pinyin of stretches of two to four characters
+    sounds: frozenset[str]  # consonants of what looks transliterated
+
+
+def _data(name: str) -> list[str]:
+    text = (resources.files("research") / "data" / name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+@cache
+def _bilingual() -> tuple[dict[str, set[Token]], dict[str, set[Token]]]:
+    zh: dict[str, set[Token]] = {}
+    en: dict[str, set[Token]] = {}
+    for at, line in enumerate(_data("bilingual.tsv")):
+        kind, chinese, english = line.split("\t")
+        for spelling in chinese.lower().split("|"):
+            zh.setdefault(spelling, set()).add((kind, str(at)))
+        for spelling in english.split("|"):
+            en.setdefault(" ".join(_stems(spelling)), set()).add((kind, str(at)))
+    return zh, en
+
+
+@cache
+def _pinyin() -> dict[str, str]:
+    rows = (line.split(" ") for line in _data("pinyin.txt"))
+    return {character: syllable for syllable, own in rows for character in own}
+
+
+@cache
+def _transliterating() -> re.Pattern[str]:
+    (characters,) = _data("transliteration.txt")
+    return re.compile(f"[{characters}]{{3,}}")
+
+
+@cache
+def _weights() -> dict[str, list[float]]:
+    model = json.loads("\n".join(_data("stories.json")))
+    return {name: [*model[name]["weights"].values(), model[name]["bias"]] for name in ("one", "two")}  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", simplified(unicodedata.normalize("NFKC", text)))
+    return "".join(c for c in folded if not unicodedata.combining(c)).replace("’", "'")
+
+
+def _stems(text: str) -> list[str]:
+    return [stem(word) for word in re.findall(r"[a-z0-9]+", text.lower().replace("'s", ""))]
+
+
+@lru_cache(20_000)
+def piece(title: str, text: str = "") -> Piece:
+    """A headline and the beginning of a text as they are compared."""
+    head = _plain(title)
+    whole = _plain(f"{title}\n{text[:READ]}")
+    figures, in_head = _figures(whole), _figures(head)
+    chinese = len("".join(_RUN.findall(whole))) * 3 > len(re.findall("[A-Za-z]", whole))
+    spoken, sounds = _sounding(whole)
+    return Piece(
+        chinese,
+        _words(whole),
+        _words(head),
+        _known(whole) | figures,
+        _known(head) | in_head,
+        in_head or figures,
+        frozenset(found[0].lower() for found in _PEOPLE.finditer(whole)) - STOP,
+        spoken,
+        sounds,
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    pairs = (run[i : i + 2] for run in _RUN.findall(text) for i in range(len(run) - 1))
+    spelt = (re.sub("'s?$", "", word.lower()).strip(".'-") for word in _LATIN.findall(text))
+    return frozenset(pairs) | {stem(word) for word in spelt if word and word not in STOP}
+
+
+def _figures(text: str) -> frozenset[Token]:
+    return frozenset(
+        (m.kind or "number", f"{m.low:.3g}")
+        for m in measures(text)
+        if m.low == m.high and not m.dated and m.kind not in ("date", "clock")
+    )
+
+
+def _known(text: str) -> frozenset[Token]:
+    """What the table of both languages has, the longest spellings first."""
+    zh, en = _bilingual()
+    found: set[Token] = set()
+    for run in re.findall("[\u4e00-\u9fffa-z0-9&]+", text.lower()):
+        found |= _longest(run, zh, 2, 8)
+    return frozenset(found | _longest(_stems(text), en, 1, 4))
+
+
+def _longest(
+    parts: Sequence[str], table: Mapping[str, set[Token]], least: int, most: int
+) -> set[Token]:
+    found: set[Token] = set()
+    joint = "" if isinstance(parts, str) else " "
+    at = 0
+    while at < len(parts):
+        sizes = range(min(most, len(parts) - at), least - 1, -1)
+        size = next((n for n in sizes if joint.join(parts[at : at + n]) in table), 0)
+        if size:
+            found |= table[joint.join(parts[at : at + size])]
+        at += size or 1
+    return found
+
+
+def _sounding(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    table, spoken, sounds = _pinyin(), set(), set()
+    for run in _RUN.findall(text):
+        said = [table.get(character, "?") for character in run]
+        spoken |= {"".join(said[i : i + n]) for n in (2, 3, 4) for i in range(len(said) - n + 1)}
+        for match in _transliterating().finditer(run):
+            own = said[match.start() : match.end()]
+            sounds |= {_heard(own[i : i + n]) for n in range(2, 9) for i in range(len(own) - n + 1)}
+    return frozenset(spoken), frozenset(sounds)
+
+
+def _heard(syllables: Iterable[str]) -> str:
+    out = ""
+    for said in syllables:
+        first = {"zh": "J", "ch": "J", "sh": "S", "er": "L"}.get(said[:2])
+        if first is None:
+            first = "J" if said[0] == "q" else said[0].translate(_CONSONANTS)
+            first = "" if said == "wu" else first
+        out += first + ("N" if said.endswith(("n", "ng")) else "")
+    return re.sub(r"(.)\1+", r"\1", out)
+
+
+@lru_cache(20_000)
+def _spelt(name: str) -> str:
+    for form, new in _SPELT:
+        name = form.sub(new, name)
+    return re.sub(r"(.)\1+", r"\1", name.translate(_CONSONANTS))
+
+
+class Pieces:
+    """Some pieces with how rare each word is among them."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = pieces
+        latin = frozenset().union(*(own.latin for own in pieces))
+        self.shared = [own.shared | {("latin", name) for name in _named(own, latin)} for own in pieces]  # fmt: skip
+        self._words = Counter(word for own in pieces for word in own.words)
+        self._shared = Counter(token for own in self.shared for token in own)
+
+    def rarity(self, token: Token) -> float:
+        return math.log((len(self._pieces) + USUAL + 1) / max(1, self._shared[token])) + 0.1
+
+    def _rare(self, word: str) -> float:
+        return math.log((len(self._pieces) + USUAL + 1) / max(1, self._words[word])) + 0.3
+
+    def features(self, first: int, second: int, days: float | None) -> tuple[float, ...]:
+        """What two pieces have in common, in the order of `FEATURES`; `days` lie between them."""
+        one, other = self._pieces[first], self._pieces[second]
+        mine, theirs = self.shared[first], self.shared[second]
+        same = one.chinese == other.chinese
+        names = [{t for t in own if t[0] in ("name", "latin")} for own in (mine, theirs)]
+        return (
+            _cosine(one.words, other.words, self._rare) if same else 0.0,
+            _cosine(one.title, other.title, self._rare) if same else 0.0,
+            _cosine(mine, theirs, self.rarity),
+            _cosine(names[0], names[1], self.rarity),
+            min(len(_counted(mine) & _counted(theirs)), 3) / 3,
+            float(_clash(one.figures, other.figures)),
+            UNDATED if days is None else min(days, DAYS) / DAYS,
+            min(1.0, sum(map(self.rarity, mine & theirs)) / 20),
+            _cosine(one.head, other.head, self.rarity),
+        )
+
+    def chance(self, first: int, second: int, days: float | None) -> float:
+        """How likely two pieces tell of one event."""
+        same = self._pieces[first].chinese == self._pieces[second].chinese
+        *weights, bias = _weights()["one" if same else "two"]
+        found = self.features(first, second, days)
+        return 1 / (1 + math.exp(-bias - sum(w * f for w, f in zip(weights, found, strict=True))))
+
+
+def _counted(tokens: Iterable[Token]) -> set[Token]:
+    return {token for token in tokens if token[0] not in ("name", "word", "latin")}
+
+
+def _named(own: Piece, latin: Iterable[str]) -> frozenset[str]:
+    """The Latin names that a piece has, if need be in Chinese characters."""
+    if not own.spoken:
+        return own.latin
+    heard = {
+        name
+        for name in latin
+        if len(name) >= 5
+        and (name in own.spoken or (len(_spelt(name)) >= 3 and _spelt(name) in own.sounds))
+    }
+    return own.latin | heard
+
+
+def _cosine(one: Iterable[T], other: Iterable[T], weigh: Callable[[T], float]) -> float:
+    mine, theirs = set(one), set(other)
+    if not mine & theirs:
+        return 0.0
+    common, left, right = (sum(weigh(t) ** 2 for t in s) for s in (mine & theirs, mine, theirs))
+    return common / math.sqrt(left * right)
+
+
+def _clash(one: Iterable[Token], other: Iterable[Token]) -> bool:
+    """Whether both have figures of a kind, none of which is the same."""
+    mine, theirs = set(one), set(other)
+    kinds = {kind for kind, _ in mine} & {kind for kind, _ in theirs}
+    return any(kind not in {k for k, _ in mine & theirs} for kind in kinds)
