@@ -12,6 +12,8 @@ from research.export.inline import escape, link, table
 from research.export.words import Say
 from research.records import Disagreement, GivenFigure
 
+PRINTED = 10  # disagreements; the rest are in the data
+
 
 def conflicts(
     found: Sequence[Disagreement], registry: Registry, say: Say, level: int = 2
@@ -23,7 +25,14 @@ def conflicts(
     yield say("disagree help")
     head = [say(f"disagree.{name}") for name in ("what", "figure", "source", "date", "clause")]
     sources = {f.evidence: _source(f, registry, say) for one in found for f in one.figures}
-    yield from table(head, (row for one in found for row in _rows(one, sources, say)))
+    yield from table(head, (row for one in found[:PRINTED] for row in _rows(one, sources, say)))
+    yield from unprinted(len(found), say)
+
+
+def unprinted(count: int, say: Say) -> Iterator[str]:
+    """What is said of those, of so many, that are not printed."""
+    if count > PRINTED:
+        yield say("conflicts left", count=count - PRINTED)
 
 
 def _rows(one: Disagreement, sources: Mapping[str, str], say: Say) -> Iterator[list[str]]:

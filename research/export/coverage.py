@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from research.evidence.citations import CitedAnswer
 from research.evidence.registry import Registry
+from research.export.conflicts import PRINTED, unprinted
 from research.export.inline import bullets, escape, joined, link, table
 from research.export.words import WORDS, Say
 from research.records import Change, Conflict, Coverage, Evidence, Figure, Report, Story
@@ -142,8 +143,9 @@ def _conflicts(known: Coverage, numbers: Mapping[str, int], say: Say) -> Iterato
     yield say("conflicts help")
     yield from bullets(
         _conflict(conflict, headlines.get(conflict.story, ""), numbers, say)
-        for conflict in known.conflicts
+        for conflict in known.conflicts[:PRINTED]
     )
+    yield from unprinted(len(known.conflicts), say)
 
 
 def _conflict(conflict: Conflict, headline: str, numbers: Mapping[str, int], say: Say) -> str:

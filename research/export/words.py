@@ -220,6 +220,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "对同一事物给出的不同数字，孰是孰非未作判断。",
         "Different figures for the same thing; which of them is right was not judged.",
     ),
+    "conflicts left": (
+        "其余 {count} 处见导出的数据。",
+        "The other {count} are in the data export.",
+    ),
     "outlets": ("媒体一览", "Outlets"),
     "outlet.name": ("媒体", "Outlet"),
     "outlet.items": ("篇数", "Pieces"),

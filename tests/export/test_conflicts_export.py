@@ -36,3 +36,12 @@ def test_each_figure_has_its_source_its_date_and_its_sentence() -> None:
 
 def test_without_a_conflict_nothing_is_said() -> None:
     assert list(conflicts([], Registry(), speaker("en"))) == []
+
+
+def test_ten_disagreements_are_printed_and_the_rest_is_counted() -> None:
+    given = GivenFigure(text="12", clause="12 ships wait", evidence="e")
+    found = [Disagreement(subject=f"thing {n}", unit="", figures=(given,)) for n in range(13)]
+    for language, left in (("zh", "其余 3 处见导出的数据。"), ("en", "The other 3 are in the data export.")):  # fmt: skip
+        *_, table, last = conflicts(found, Registry(), speaker(language))
+        assert table.count("thing ") == 10
+        assert last == left
