@@ -25,7 +25,7 @@ from research.verification.reading import read
 READ = 4_000  # characters of a passage
 EACH = 60  # figures of a source
 NEAREST = 6  # words around a figure, one of which another has to have around it to be compared
-COMMON = 400  # figures with such a word, of which no more are compared
+COMMON = 60  # figures with such a word, of which no more are compared
 LISTED = 60
 SUBJECT = 80  # characters
 CLAUSE = 200  # characters of a sentence that is shown
