@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from research.hanzi import simplified
@@ -27,6 +28,7 @@ QUOTES = 3
 LONGEST = 400  # characters
 SINGLE = 0.7  # what one Han character weighs beside a pair of them
 NAME = 2.0  # what the name weighs beside a word
+ITEMS = 12  # of a list that a quoted sentence leads to
 FAR = 10  # passages of a search, behind which it makes no difference
 DOUBLE = 0.7  # of the shorter sentence's words that another has: then the two say the same
 _tokens = lru_cache(20_000)(lambda text: tuple(tokens(text)))
@@ -288,9 +290,10 @@ def _lost(asked: Sequence[Term], found: Sequence[Candidate]) -> float:
 
 
 def select(
-    part: str, names: Sequence[str], proper: bool, findings: Iterable[Finding]
+    part: str, names: Sequence[str], proper: bool, findings: Sequence[Finding]
 ) -> tuple[Quote, ...]:
-    """The best sentences for a part, best first, at most `QUOTES`; none if nothing speaks to it."""
+    """The best sentences for a part, best first, at most `QUOTES`; none if nothing speaks to it. A sentence
+    that leads to a list (… in these steps:) is quoted with the items of it."""
     fitted = model()
     scored = []
     for one, values in considered(part, names, proper, findings):
@@ -300,7 +303,25 @@ def select(
             quote = Quote(one.evidence.id, one.passage.id, one.text, one.start, one.end, chance)
             scored.append((quote, frozenset(_tokens(one.text))))
     scored.sort(key=lambda item: -item[0].score)
-    return tuple(_diverse(scored, fitted.beside))
+    passages = {(e.id, p.id): p for f in findings for e in f.evidence for p in e.passages}
+    out: dict[tuple[str, str, int], Quote] = {}
+    for best in _diverse(scored, fitted.beside):
+        for quoted in (best, *_items(best, passages[best.evidence, best.passage].text)):
+            out.setdefault((quoted.evidence, quoted.passage, quoted.start), quoted)
+    return tuple(out.values())
+
+
+def _items(lead: Quote, text: str) -> Iterator[Quote]:
+    """The lines that follow a sentence which ends in a colon, up to an empty one."""
+    if not lead.text.endswith((":", "：")):
+        return
+    at = lead.end
+    for line in islice(re.finditer(r"[ \t]*\n[ \t]*(?=\S)([^\n]*\S)", text[at:]), ITEMS):
+        if line.start() != at - lead.end:
+            return
+        start, at = lead.end + line.start(1), lead.end + line.end(1)
+        told = flowing(text[start:at])
+        yield Quote(lead.evidence, lead.passage, told, start, at, lead.score)
 
 
 class _About:

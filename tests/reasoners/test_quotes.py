@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from research.library.index import Library
-from research.reasoners.quotes import LONGEST, QUOTES, Quote, looks, select
+from research.reasoners.quotes import ITEMS, LONGEST, QUOTES, Quote, looks, select
 from research.records import Evidence, Finding, Passage, Task
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -150,3 +150,17 @@ def test_a_question_whose_answer_may_look_like_anything_asks_for_no_look() -> No
 
 def test_a_name_alone_answers_nothing_that_was_asked_of_it(library: Library) -> None:
     assert chosen(library, "颐和园停车", finding("颐和园始建于清代。园内有一座石桥。")) == ()
+
+
+def test_a_sentence_that_leads_to_a_list_is_quoted_with_its_items(library: Library) -> None:
+    text = "颐和园的游览分为以下步骤：\n在东宫门检票。\n  沿长廊向西走。\n\n园内禁止吸烟。"
+    quotes = chosen(library, "游览分哪些步骤", finding(text))
+    assert texts(quotes) == ["颐和园的游览分为以下步骤：", "在东宫门检票。", "沿长廊向西走。"]
+    assert all(text[quote.start : quote.end] == quote.text for quote in quotes)
+    flat = finding("颐和园的游览分为以下步骤：先在东宫门检票。\n园内禁止吸烟。")
+    assert "园内禁止吸烟。" not in texts(chosen(library, "游览分哪些步骤", flat))
+
+
+def test_of_a_long_list_the_first_items_are_quoted(library: Library) -> None:
+    text = "颐和园的景点如下：\n" + "\n".join(f"第{n}处景点。" for n in range(30))
+    assert len(chosen(library, "有哪些景点", finding(text))) == 1 + ITEMS
