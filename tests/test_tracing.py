@@ -484,19 +484,19 @@ def test_a_collector_that_does_not_serve_delays_nothing_and_costs_one_line_of_th
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "5")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "60")
     caplog.set_level(logging.INFO)
     status = int(how) if how.isdigit() else 200
     with Collector(status, hangs=how == "hangs") as collector:
         runs = started(nowhere() if how == "nobody listens" else collector.base_url)
         begun = time.monotonic()
         assert [asked(runs).run.status for _ in range(3)] == ["done"] * 3
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < 30  # of the minute that it would be waited for
         if how == "401":
             until(lambda: caplog.records)
         begun = time.monotonic()
         runs.close()
-        assert time.monotonic() - begun < 2.6
+        assert time.monotonic() - begun < 30
     if how != "hangs":
         until(lambda: caplog.records)
     told = [record.getMessage() for record in caplog.records]
