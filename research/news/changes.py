@@ -1,24 +1,20 @@
 """What is new against an earlier set of stories: new ones, gone ones, figures that have changed.
 
-A story keeps its id over time: it is the same one if it shares an address with an earlier story, or if
-their headlines tell of one event at about one time. So neither a new headline nor a new piece makes a
+A story keeps its id over time: it is the same one if it shares an address with an earlier story, or if the
+pieces of both are of one story when they are put together. So neither a new headline nor a new piece makes a
 new story. Knows no clock and no storage.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from research.news.alike import likeness
 from research.news.figures import Figure, figures
-from research.news.headlines import Headline, parsed
-from research.news.stories import LASTS, Story, candidates
+from research.news.stories import Story, stories
 from research.records import Record
 from research.urls import url_identity
-
-HEADLINES = 5  # of each story that are compared
 
 
 class Changed(Record):
@@ -85,18 +81,19 @@ def _free(own: str, taken: set[str]) -> str:
 
 def matched(before: Sequence[Story], after: Sequence[Story]) -> dict[int, int]:
     """Places in the earlier list to places in the later one; each at most once, the surest first."""
-    scores: dict[tuple[int, int], float] = defaultdict(float)
+    scores: Counter[tuple[int, int]] = Counter()
     homes: dict[str, list[int]] = defaultdict(list)
     for at, story in enumerate(after):
         for key in _keys(story):
             homes[key].append(at)
     for at, story in enumerate(before):
         for key in _keys(story):
-            for home in homes[key]:
-                scores[at, home] += 2.0
-    for a, b in candidates([s.headline for s in before], [s.headline for s in after]):
-        if (a, b) not in scores and (score := _told_alike(before[a], after[b])):
-            scores[a, b] = score
+            scores.update((at, home) for home in homes[key])
+    told = [(at, item) for at, story in enumerate((*before, *after)) for item in story.items]
+    for joint in stories([item for _, item in told]):
+        owners = {told[at][0] for at in joint.indexes}
+        old, new = (sorted(o for o in owners if (o < len(before)) is earlier) for earlier in (True, False))  # fmt: skip
+        scores.update(dict.fromkeys(((a, b - len(before)) for a in old for b in new), 0))
     ranked = sorted(scores.items(), key=lambda e: (-e[1], before[e[0][0]].id, after[e[0][1]].id))
     pairs: dict[int, int] = {}
     used: set[int] = set()
@@ -109,28 +106,6 @@ def matched(before: Sequence[Story], after: Sequence[Story]) -> dict[int, int]:
 
 def _keys(story: Story) -> set[str]:
     return {key for item in story.items if (key := url_identity(item.url))}
-
-
-def _told_alike(old: Story, new: Story) -> float:
-    """How alike two stories are by their headlines; 0 if they are not one."""
-    if old.latest and new.earliest and (new.earliest.day - old.latest.day).days >= LASTS:
-        return 0.0
-    if old.earliest and new.latest and (old.earliest.day - new.latest.day).days >= LASTS:
-        return 0.0
-    best = likeness(parsed(old.headline), parsed(new.headline))
-    if best.same:
-        return best.score
-    if best.against:
-        return 0.0
-    likes = [likeness(a, b) for a in _heads(old) for b in _heads(new)]
-    if any(like.against for like in likes):
-        return 0.0
-    return max((like.score for like in likes if like.same), default=0.0)
-
-
-def _heads(story: Story) -> list[Headline]:
-    titles = sorted({(item.title[:300], item.outlet) for item in story.items if item.title})
-    return [parsed(title, outlet) for title, outlet in titles[:HEADLINES]]
 
 
 def _changed(old: Story, new: Story) -> Iterable[Changed]:

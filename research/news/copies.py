@@ -11,11 +11,11 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Sequence
+from functools import cache
 
 from research.hanzi import simplified
 from research.news.article import Article
-from research.news.headlines import parsed, stripped
-from research.news.words import AGENCIES
+from research.news.titles import agencies, key, stripped
 
 SHORTEST = 60  # characters of a text, below which it proves nothing
 SIZE = 6  # characters of a shingle
@@ -46,19 +46,21 @@ def near_copies(one: frozenset[int], other: frozenset[int]) -> bool:
     return least > 0 and len(one & other) >= CONTAINED * least
 
 
-_ANY = re.compile("|".join(pattern.pattern for _, pattern in AGENCIES))
+@cache
+def _any() -> re.Pattern[str]:
+    return re.compile("|".join(pattern.pattern for _, pattern in agencies()))
 
 
 def agency(item: Article) -> str:
     """The agency that a piece comes from: its outlet is one, or headline or text name one as origin."""
     outlet, title, text = map(simplified, (item.outlet, item.title, item.text))
-    if not any(_ANY.search(said) for said in (outlet, title, text)):
+    if not any(_any().search(said) for said in (outlet, title, text)):
         return ""
-    for name, pattern in AGENCIES:
+    for name, pattern in agencies():
         if pattern.search(outlet):
             return name
     tail = title[len(stripped(title)) :] if title else ""
-    for name, pattern in AGENCIES:
+    for name, pattern in agencies():
         if pattern.search(tail) or _credited(title, pattern):
             return name
         if _credited(text[:200], pattern) or _credited(text[200:][-120:], pattern):
@@ -90,7 +92,7 @@ def independent(items: Sequence[Article], outlets: Sequence[str]) -> int:
     for at, (item, outlet) in enumerate(zip(items, outlets, strict=True)):
         grams = shingles(item.text)
         marks = [("agency", agency(item)), ("outlet", simplified(outlet).lower())]
-        head = parsed(item.title[:300], item.outlet).plain
+        head = key(stripped(item.title[:300], item.outlet))
         if len(head) >= LONG_HEADLINE and not grams:
             marks.append(("headline", head))
         for mark in marks:

@@ -12,31 +12,32 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import combinations
+from typing import TypeVar
 
-from research.news.alike import Likeness, likeness
 from research.news.article import Article, host
 from research.news.copies import independent, near_copies, shingles
 from research.news.dates import Moment
-from research.news.headlines import Headline, parsed, presented, stripped
-from research.news.pieces import Piece, Pieces, piece
+from research.news.pieces import Piece, Pieces, kind, piece
+from research.news.titles import key, presented, stripped
 from research.records import Record, fingerprint
 from research.urls import canonical_url, url_identity
 
-LASTS = 7  # days between two pieces, from which equal headlines are another event of the kind
+LASTS = 7  # days between two pieces, from which they are of two events of the kind
 ENOUGH = 0.25  # the mean chance of the pairs of two groups, from which they are one story
-SURE = 0.9  # the chance of what the rules call one
+SURE = 0.9  # the chance of two pieces of which one is a copy
 LEAST = 0.02  # the chance that each pair of a story has
-SOFT = frozenset({"slot"})  # reasons that a third of a story's pairs may have against them
+BARE = 0.1  # the same for two pieces of one language of which one has no text
 CHECKED = 20  # headlines of each of two groups that are compared, at most
-BUCKET = 60  # headlines that share a feature and are all compared; of more, neighbours only
+BUCKET = 60  # pieces that share a word and are all compared; of more, neighbours only
 WINDOW = 12
-FEATURES = 14  # the rarest ones of a headline, by which it finds others
-FEW = 30  # headlines, below which rarity says nothing
+FEATURES = 14  # the rarest words of a piece, by which it finds others
+
+T = TypeVar("T")
 
 
 class Story(Record):
@@ -77,15 +78,15 @@ def _rank(story: Story) -> tuple[float, int, str, str]:
 class _Unit:
     """What is one beyond doubt: items of one address, or of one headline at one time."""
 
-    headline: Headline
+    shown: str
+    key: tuple[str, str]
     members: tuple[int, ...]
     days: tuple[int, ...]  # sorted ordinals
     text: str
-    key: str
 
     @cached_property
     def piece(self) -> Piece:
-        return piece(self.headline.shown, self.text)
+        return piece(self.shown, self.text)
 
     @cached_property
     def grams(self) -> frozenset[int]:
@@ -99,25 +100,25 @@ def _units(items: Sequence[Article]) -> list[_Unit]:
     by_title: dict[str, list[list[int]]] = defaultdict(list)
     alone: list[list[int]] = []
     for members in by_address.values():
-        head = _head(items, members).plain
+        head = key(_head(items, members))
         (by_title[head] if head else alone).append(members)
     units = [_unit(items, group) for group in alone]
     for same in by_title.values():
         units += [_unit(items, group) for group in _in_time(items, same)]
-    return sorted(units, key=lambda unit: (unit.headline.plain, unit.days, unit.key))
+    return sorted(units, key=lambda unit: (unit.key[0], unit.days, unit.key))
 
 
 def _address(item: Article) -> str:
     """The address of a piece; that of a whole site is none."""
-    key = url_identity(item.url)
-    return key if re.search(r"[^/:]/+[^/]|\?", key) else ""
+    own = url_identity(item.url)
+    return own if re.search(r"[^/:]/+[^/]|\?", own) else ""
 
 
-def _head(items: Sequence[Article], members: Iterable[int]) -> Headline:
+def _head(items: Sequence[Article], members: Iterable[int]) -> str:
     """The headline of some items of one address: the commonest, or how the text begins."""
     titles = Counter(_titled(items[at]) for at in members)
     title, outlet = min(titles, key=lambda t: (not t[0], -titles[t], -len(t[0]), t))
-    return parsed(title, outlet)
+    return stripped(title, outlet)
 
 
 def _titled(item: Article) -> tuple[str, str]:
@@ -151,91 +152,67 @@ def _days(items: Sequence[Article], members: Iterable[int]) -> list[int]:
 def _unit(items: Sequence[Article], members: list[int]) -> _Unit:
     text = max((items[at].text for at in members), key=lambda t: (len(t), t))
     keys = (f"{items[at].url}\x1f{items[at].outlet}\x1f{items[at].title}" for at in members)
+    shown = _head(items, members)
     return _Unit(
-        _head(items, members), tuple(sorted(members)), tuple(_days(items, members)), text[:4000], min(keys)
-    )  # fmt: skip
+        shown,
+        (key(shown), min(keys)),
+        tuple(sorted(members)),
+        tuple(_days(items, members)),
+        text[:4000],
+    )
 
 
-# Headlines into groups
+# Pieces into groups
 
 
 class _Groups:
-    """Complete linkage over the pairs that share rare features, the likest first."""
+    """Average linkage over the pairs that share rare words, the likest first."""
 
     def __init__(self, units: list[_Unit]) -> None:
         self._units = units
         self._pieces = Pieces([unit.piece for unit in units])
-        self._known: dict[tuple[int, int], Likeness] = {}
-        counts = Counter(text for unit in units for text in unit.headline.texts)
-        whole = math.log(len(units) + 1)
-        self._rare = {
-            text: min(1.0, max(0.35, 1.25 * math.log((len(units) + 1) / n) / whole))
-            for text, n in counts.items()
-        } if len(units) >= FEW else {}  # fmt: skip
+        self._known: dict[tuple[int, int], float] = {}
 
     def found(self) -> list[tuple[int, ...]]:
         """The groups, as places in the list of units."""
         group: dict[int, tuple[int, ...]] = {at: (at,) for at in range(len(self._units))}
-        for first, second in self._pairs():
+        for first, second in self._likest():
             one, other = group[first], group[second]
             if one is not other and self._fit(one, other):
                 joined = tuple(sorted(one + other))
                 group.update(dict.fromkeys(joined, joined))
         return sorted(set(group.values()))
 
-    def _pairs(self) -> list[tuple[int, int]]:
-        pairs = {*_candidates([unit.headline for unit in self._units]), *self._sharing()}
-        scored = [(self._alike(*pair), pair) for pair in pairs]
-        good = [(-like.score, pair) for like, pair in scored if like.score >= ENOUGH]
-        return [pair for _, pair in sorted(good) if self._alike(*pair).against in ("", *SOFT)]
+    def _likest(self) -> list[tuple[int, int]]:
+        scored = [(-self._chance(*pair), pair) for pair in self._sharing()]
+        return [pair for chance, pair in sorted(scored) if -chance >= ENOUGH]
 
-    def _sharing(self) -> Iterator[tuple[int, int]]:
-        """The pairs that have two of their rarest names, figures or words of both languages in common."""
-        index: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for at, own in enumerate(self._pieces.shared):
-            for token in sorted(own, key=lambda t: (-self._pieces.rarity(t), t))[:FEATURES]:
-                index[token].append(at)
-        shared = Counter(
-            pair
-            for bucket in index.values()
-            if len(bucket) <= BUCKET
-            for pair in combinations(bucket, 2)
-        )
-        return (pair for pair, n in shared.items() if n > 1)
+    def _sharing(self) -> list[tuple[int, int]]:
+        """The pairs worth comparing: they have two of their rarest words, names or figures in common."""
+        titles = _sharing([unit.piece.title for unit in self._units], self._pieces.rare)
+        return sorted({*titles, *_sharing(self._pieces.shared, self._pieces.rarity)})
 
-    def _alike(self, first: int, second: int) -> Likeness:
+    def _chance(self, first: int, second: int) -> float:
         pair = (first, second) if first < second else (second, first)
         if pair not in self._known:
             self._known[pair] = self._compared(*pair)
         return self._known[pair]
 
-    def _compared(self, first: int, second: int) -> Likeness:
-        """The chance that two units are one event. Where one has no text and both are in one language, the
-        rules for headlines may rule it out, or say that they are one."""
+    def _compared(self, first: int, second: int) -> float:
+        """The chance that two units are one event."""
         one, other = self._units[first], self._units[second]
         apart = _apart(one.days, other.days)
         if apart >= LASTS:
-            return Likeness(0.0, "days")
+            return 0.0
         days = float(apart) if one.days and other.days else None
         chance = self._pieces.chance(first, second, days)
         if one.grams and other.grams and near_copies(one.grams, other.grams):
-            return Likeness(max(chance, SURE))
-        if one.headline.chinese != other.headline.chinese or (one.text and other.text):
-            return Likeness(chance)
-        like = likeness(one.headline, other.headline, lambda text: self._rare.get(text, 1.0))
-        if like.against not in ("", *SOFT):
-            return like
-        return Likeness(max(chance, SURE)) if like.same else Likeness(chance, like.against)
+            return max(chance, SURE)
+        return 0.0 if chance < BARE and kind(one.piece, other.piece) == "titles" else chance
 
     def _fit(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-        likes = [self._alike(a, b) for a in one[:CHECKED] for b in other[:CHECKED]]
-        if any(like.against and like.against not in SOFT for like in likes):
-            return False
-        if sum(bool(like.against) for like in likes) * 3 > len(likes):
-            return False
-        if min(like.score for like in likes) < LEAST:
-            return False
-        return sum(like.score for like in likes) >= ENOUGH * len(likes)
+        chances = [self._chance(a, b) for a in one[:CHECKED] for b in other[:CHECKED]]
+        return min(chances) >= LEAST and sum(chances) >= ENOUGH * len(chances)
 
 
 def _apart(one: tuple[int, ...], other: tuple[int, ...]) -> int:
@@ -249,54 +226,25 @@ def _apart(one: tuple[int, ...], other: tuple[int, ...]) -> int:
     return min(gaps)
 
 
-def candidates(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
-    """The pairs of one headline of each list that are worth comparing, as places in the lists."""
-    heads = [parsed(title) for title in (*before, *after)]
-    order = sorted(range(len(heads)), key=lambda at: heads[at].plain)
-    pairs = [(order[i], order[j]) for i, j in _candidates([heads[at] for at in order])]
-    size = len(before)
-    crossing = [(min(pair), max(pair) - size) for pair in pairs]
-    return sorted({(a, b) for a, b in crossing if a < size and b >= 0})
-
-
-def _candidates(heads: list[Headline]) -> list[tuple[int, int]]:
-    """The pairs worth comparing: they share at least two of their rarest features, or all there are."""
-    features = [_features(head) for head in heads]
-    counts = Counter(feature for found in features for feature in found)
-    index: dict[str, list[int]] = defaultdict(list)
+def _sharing(
+    spelt: Sequence[Iterable[T]], rarity: Callable[[T], float]
+) -> Iterator[tuple[int, int]]:
+    """The pairs that have two of their rarest words in common, or one where there is but one."""
+    index: dict[T, list[int]] = defaultdict(list)
     sizes = []
-    for at, found in enumerate(features):
-        rarest = sorted(found, key=lambda f: (counts[f], f))[:FEATURES]
+    for at, own in enumerate(spelt):
+        rarest = sorted(own, key=lambda word: (-rarity(word), word))[:FEATURES]
         sizes.append(len(rarest))
-        for feature in rarest:
-            index[feature].append(at)
+        for word in rarest:
+            index[word].append(at)
     shared: Counter[tuple[int, int]] = Counter()
     for bucket in index.values():
         if len(bucket) <= BUCKET:
             shared.update(combinations(bucket, 2))
-        else:  # headlines are sorted: near-copies lie near each other
+        else:  # units are sorted by their headlines: near-copies lie near each other
             for i, first in enumerate(bucket):
                 shared.update((first, second) for second in bucket[i + 1 : i + 1 + WINDOW])
-    return sorted(pair for pair, n in shared.items() if _enough(n, sizes[pair[0]], sizes[pair[1]]))
-
-
-def _enough(shared: int, one: int, other: int) -> bool:
-    least = min(one, other)
-    return shared >= min(2, least) and shared * 4 >= least
-
-
-def _features(headline: Headline) -> set[str]:
-    """Words that tell something; of Chinese ones the pairs of characters too, for short forms."""
-    found = set()
-    for token in headline.tokens:
-        if token.weight < 0.4:
-            continue
-        found.add(token.text)
-        found |= token.concepts
-        if not token.text.isascii():
-            found |= {token.text[i : i + 2] for i in range(len(token.text) - 1)}
-    found |= {f"{q.unit} {q.value:g}" for q in headline.figures if q.value > 2}
-    return found or {headline.plain}
+    return (pair for pair, n in shared.items() if n >= min(2, sizes[pair[0]], sizes[pair[1]]))
 
 
 # A story of its units
@@ -367,21 +315,25 @@ def _when(item: Article) -> tuple[datetime, bool]:
 def _id(merged: Sequence[Article]) -> str:
     """Made of the earliest item, which later ones do not replace."""
     first = min(merged, key=lambda i: (_when(i), _address(i), i.title, i.outlet))
-    key = _address(first) or f"{parsed(first.title, first.outlet).plain}\x1f{first.outlet}"
-    return "s" + fingerprint(key, str(first.published or "") if not key.strip("\x1f") else "")
+    own = _address(first) or f"{key(stripped(first.title, first.outlet))}\x1f{first.outlet}"
+    return "s" + fingerprint(own, str(first.published or "") if not own.strip("\x1f") else "")
 
 
 def _representative(units: list[_Unit], items: Sequence[Article]) -> str:
     """The headline that is most like the others; of equals the earliest, then the first by letters."""
-    told = [unit for unit in units if unit.headline.shown][:CHECKED]
+    told = [unit for unit in units if unit.shown][:CHECKED]
     if not told:
         return ""
 
     def rank(unit: _Unit) -> tuple[float, int, str]:
-        near = sum(likeness(unit.headline, o.headline).score * len(o.members) for o in told)
-        return (-near, min(unit.days, default=10**9), unit.headline.plain)
+        near = sum(_alike(unit.piece.title, o.piece.title) * len(o.members) for o in told)
+        return (-near, min(unit.days, default=10**9), unit.key[0])
 
     best = min(told, key=rank)
     titles = [_titled(items[at]) for at in best.members]
-    own = [pair for pair in titles if parsed(*pair).plain == best.headline.plain]
-    return presented(*min(own)) if own else stripped(best.headline.shown)
+    own = [pair for pair in titles if key(stripped(*pair)) == best.key[0]]
+    return presented(*min(own)) if own else best.shown
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one & other else 0.0

@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from research.news.stories import stories
 Half = Literal["seen", "unseen"]
 ITEMS = Path(__file__).with_name("stories") / "items.jsonl"
 RESULTS = Path(__file__).with_name("stories.json")
+ROWS = ("program", "program, no dates", "program, titles", "tf-idf")
 FIGURES = ("pairs P", "pairs R", "B3 P", "B3 R", "B3 F")
 
 
@@ -167,17 +168,18 @@ def _row(file: Path, half: Half) -> dict[str, Any]:
     asked = items(file, half)
     truth = [i.story for i in asked]
     threshold, plain = tfidf(asked)
-    undated = [
-        Item(i.id, i.story, i.family, i.language, i.article.model_copy(update={"published": None}))
-        for i in asked
-    ]
+
+    def without(**update: object) -> list[Item]:
+        return [replace(i, article=i.article.model_copy(update=update)) for i in asked]
+
     return {
         "set": file.stem,
         "half": half,
         "n": len(asked),
         "stories": len(set(truth)),
         "program": _rounded(scores(truth, product(asked))),
-        "program, no dates": _rounded(scores(truth, product(undated))),
+        "program, no dates": _rounded(scores(truth, product(without(published=None)))),
+        "program, titles": _rounded(scores(truth, product(without(text="")))),
         "tf-idf": _rounded(plain),
         "threshold": threshold,
     }
@@ -191,7 +193,7 @@ def told(found: dict[str, Any]) -> Iterator[str]:
     head = f"{'set':<10}{'half':<8}{'n':>5}{'stories':>9}  {'':<18}"
     yield head + "".join(f"{name:>9}" for name in FIGURES)
     for one in found["sets"]:
-        for name in ("program", "program, no dates", "tf-idf"):
+        for name in ROWS:
             head = f"{one['set']:<10}{one['half']:<8}{one['n']:>5}{one['stories']:>9}"
             yield f"{head}  {name:<18}" + "".join(f"{one[name][f]:>9.3f}" for f in FIGURES)
 
