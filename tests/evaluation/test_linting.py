@@ -92,6 +92,7 @@ PLACEHOLDERS = [
     "https://example.com/a", "http://www.example.org", "https://a.example.net/x", "https://a.example/x", "https://a.test",
     "https://a.invalid/", "https://…", "https://.../a", "https://url", "https://xxx/", "https://www.xxx.com/a",
     "https://your-site.com/a", "https://[url]", "URL", "link", "INSERT_URL_HERE", "source_1", "…", "链接", "此处插入链接",
+    "https://a.org/{{slug}}", "https://a.org/{article_id}", "https://a.org/%7Bslug%7D", "https://insert-link-here.com",
 ]  # fmt: skip
 UNUSABLE = [
     "htps://a.org", "htttps://a.org", "hxxps://a.org", "ttps://a.org", "http:/a.org", "https//a.org", "https://a",
@@ -102,7 +103,7 @@ USABLE = [
     "https://link.springer.com/a", "https://url.spec.whatwg.org/", "https://www.linkedin.com/in/a", "https://source.android.com",
     "https://xxx.lanl.gov/abs/1", "https://domain.com/a", "https://examples.com/", "https://test.de/", "https://none.io",
     "https://ui.adsabs.harvard.edu/abs/2019ApJ...887...53F/abstract", "https://a.org/compare/v1...v2",
-    "https://a.org/#:~:text=a...", "https://a.org/?q=a...b", "sourcecode.html", "address-book", "doi:10.1000/182", "File:Foo.png",
+    "https://a.org/#:~:text=a...", "https://a.org/?q=a...b", "sourcecode.html", "address-book", "https://a.org/{8A1F03C2-77BE-4E7E-9A52-0D1B6F0C1A11}", "https://www.here.com/a", "https://your-life.org", "doi:10.1000/182", "File:Foo.png",
 ]  # fmt: skip
 
 
@@ -132,6 +133,18 @@ def test_a_number_behind_the_name_of_an_array_is_one_only_if_a_source_has_it(wor
     listed = "## Sources\n\n1. A, https://a.org/1\n2. B, https://a.org/2\n"
     assert defects(f"# T\n\nIt grew [1]. {word}[2] agrees.\n\n{listed}") == []
     assert defects(f"# T\n\nIt grew [1] [2]. {word}[9] agrees.\n\n{listed}") == []
+
+
+@pytest.mark.parametrize(
+    "said", ["Baker (2011) found the contrary.", "Baker et al. (2011) differ."]
+)
+def test_an_author_of_whom_something_is_told_needs_a_source(said: str) -> None:
+    listed = "## References\n\nAble, A. (2020). One. https://a.org/1\n\nCole, C. (2021). Two. https://a.org/2\n"
+    text = f"# T\n\nIt grew (Able, 2020; Cole, 2021). {{}}\n\n{listed}"
+    assert kinds(text.format(said)) == {"dangling"}
+    assert (
+        defects(text.format("The Great Recession (2009) ended it. Kyoto (2005) hosted it.")) == []
+    )
 
 
 SOUND = [

@@ -34,10 +34,19 @@ _FILLER = (
 )
 # Words that stand where an address should: (link), (INSERT_URL_HERE), https://[source url]/, https://…
 _STAND_IN = re.compile(rf"(?!\d)[\[<{{]?{_FILLER}(?:[-_ ]+{_FILLER})*[\]>}}]?", re.IGNORECASE)
+_FILLED_IN = re.compile(
+    rf"(?:www\.)?(?=[^.]*(?:insert|your|here|goes|placeholder|todo|tbd)){_FILLER}(?:-{_FILLER})+\.(?:com?|net|org|cn)",
+    re.IGNORECASE,
+)
 # Hosts that nobody has: the names that RFC 2606 and 6761 keep free, and what is written in their place.
 _NOBODYS = re.compile(
     r"(?:.+\.)?(?:example(?:\.(?:com?|net|org|ac|gov|edu))?\.[a-z]{2,6}|example|test|invalid|localhost)"
     r"|(?:www\.)?(?:(?:your|some)-?(?:site|domain|url|website|link|company)|xxx+)\.(?:com|net|org|cn)(?:\.[a-z]{2})?"
+)
+# Templates that nobody filled in: {{slug}}, {article_id}, ${host}, <id>; {8A1F-…} is an id.
+_TEMPLATE = re.compile(
+    r"(?:\{|%7B){2}|(?:\{|%7B|<)(?![\da-f-]{8,}(?:\}|%7D))[a-z][a-z_ -]{0,40}\d{0,2}(?:\}|%7D|>)",
+    re.IGNORECASE,
 )
 _WEB = re.compile(r"(?:https?:(?://)?|(?=www\.))([^/?#]*)", re.IGNORECASE)
 _WITHIN = ("#", "/", "./", "../", "^")
@@ -53,14 +62,15 @@ _REDIRECTS = re.compile(
 
 
 def trimmed(address: str) -> str:
-    """An address without the punctuation of the sentence that it stands in; https://... stays."""
+    """An address without the punctuation of the sentence that it stands in; the dots of /... stay."""
     bare = address
     while bare:
         unpaired = bare[-1] == ")" and bare.count(")") > bare.count("(")
         if not unpaired and bare[-1] not in ".,;:!?'*_~|":
             break
         bare = bare[:-1]
-    return address if bare.endswith("//") else bare
+    cut = bare.endswith("/") and address.startswith(("..", "…"), len(bare))
+    return address if bare.endswith("//") or cut else bare
 
 
 def identity(url: str) -> str:
@@ -81,6 +91,8 @@ def wrong_with(url: str) -> Wrong | None:
     web = _WEB.match(url)
     if FALSE_ID.fullmatch(url) or _STAND_IN.fullmatch(web[1] if web else url):
         return "placeholder"
+    if web and _TEMPLATE.search(url):
+        return "placeholder"
     if _UNOPENED.match(url):
         return "bad-address"
     return _wrong_on_the_web(_whole(url)) if web else None
@@ -98,7 +110,7 @@ def _wrong_on_the_web(url: str) -> Wrong | None:
         return "bad-address"
     if re.search(r"\s", place) or _CUT.search(place.partition("://")[2]) or _CUT.search(query):
         return "bad-address"
-    if _NOBODYS.fullmatch(host):
+    if _NOBODYS.fullmatch(host) or _FILLED_IN.fullmatch(host):
         return "placeholder"
     return "tracking" if _REDIRECTS.match(url) or _tracked(url) else None
 

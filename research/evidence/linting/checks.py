@@ -48,6 +48,13 @@ _SOURCED = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)|n\. ?d\.|无日期")
+# Authors before a year in brackets, and what is only said of authors behind it.
+_AUTHORS = re.compile(
+    r"(?<![\w.-])[A-Z][^\W\d_][\w’'-]*(?P<more> et al\.?|,? (?:and|&) [A-Z][^\W\d_][\w’'-]*)?$"
+)
+_REPORTS = re.compile(
+    r"\s+(?:find|found|argue|report|show|conclude|suggest|note|observe|estimate|claim|demonstrate|describe|propose|point)(?:s|ed|d)?\b"
+)
 _LATIN = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -313,14 +320,27 @@ class Checks:
             yield "no-list", strong[0].start, strong[0].id.replace("|", ", "), ""
         matched = {id(entry) for mark in marks for entry in self._written(mark)}
         hits = [mark for mark in strong if self._written(mark)]
-        if len(hits) < 2 or not dated:
+        if not hits or not dated or (len(hits) < 2 and len(matched) < len(listed)):
             return
-        for mark in strong:
-            if not self._written(mark) and not mark.id.startswith("\x00"):
+        for mark in marks:
+            if self._written(mark):
+                continue
+            if mark.id.startswith("\x00"):
+                if told := self._told(mark):
+                    yield "dangling", mark.start, told, ""
+            elif not mark.soft:
                 yield "dangling", mark.start, mark.id.replace("|", ", "), ""
         for entry in dated:
             if id(entry) not in matched and not self._is_linked(entry):
                 yield "unused", entry.start, _head(entry), ""
+
+    def _told(self, mark: Mark) -> str:
+        """Whom a year in brackets names as an author: "Smith et al. (2019)", "Smith (2019) found"."""
+        before, _, year = mark.id.rpartition("|")
+        names = _AUTHORS.search(before)
+        if names and (names["more"] or _REPORTS.match(self._reading.plain, mark.end)):
+            return f"{names[0]}, {year}"
+        return ""
 
     # The entries and their addresses
 
@@ -355,6 +375,12 @@ class Checks:
             for entry in listed:
                 if not self._is_linked(entry):
                     yield "unused", entry.start, _head(entry), ""
+        there = {identity(url) for entry in listed for url in entry.urls}
+        if used and used * 2 >= len(listed):
+            for mark in self.counted:
+                own = identity(mark.url) if mark.sort == "link" else ""
+                if own and own not in there:
+                    yield "unlisted", mark.start, mark.url, ""
 
     def _same_address(self, entries: Iterable[Entry], form: str) -> Iterator[Flawed]:
         seen: dict[str, Entry] = {}

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from typing import Literal
 
 from research.evidence.linting.addresses import ADDRESS, trimmed
@@ -16,33 +18,6 @@ from research.evidence.linting.reading import Line, Link, Reading
 
 Sort = Literal["number", "footnote", "label", "plain", "link"]
 
-_NAMES = frozenset(
-    """
-    sources|source|source list|list of sources|sources cited|sources consulted|sources used|cited sources
-    references|reference|reference list|list of references|references cited|cited references|bibliography
-    selected bibliography|works cited|cited works|works consulted|citations|citation list|literature
-    literature cited|endnotes|footnotes|sources and references|references and sources|sources and citations
-    references and notes|notes and references|sources and notes|notes and sources|web sources|key sources
-    primary sources|secondary sources|links and sources|reference links|source links|source index|list of links
-    source register|table of sources|sources and links|all sources|full references|source table
-    来源|来源列表|资料来源|信息来源|参考资料|参考文献|参考来源|参考链接|参考|引用|引用来源|引用列表|引用文献|引文|引文来源
-    参考书目|资料出处|出处|注释|脚注|尾注|参考网址|主要参考文献|主要参考资料|主要来源|参考与引用|来源与参考|来源链接
-    参考资料与来源|参考资料来源|引用资料|文献|文献来源|文献列表|资料来源列表|来源清单|资料清单|来源一览|参考文献列表|引用链接|新闻来源|注释与参考文献
-    注释和参考资料|参考资料列表|引用与来源|来源及参考|资料来源与链接|参考资料及来源
-    """.replace("\n", "|").split("|")
-) - {""}
-_NAMES = frozenset(name.strip() for name in _NAMES if name.strip())
-# Headings that may also stand over remarks, or over pages that nobody cites.
-_WEAK = frozenset(
-    {"notes", "note", "data sources", "数据来源", "links", "相关链接", "说明", "备注", "注"}
-)
-_FURTHER = frozenset(
-    """
-    further reading|external links|see also|related links|additional reading|further resources|recommended reading
-    延伸阅读|扩展阅读|推荐阅读|相关阅读|外部链接|拓展阅读|参见|更多资料
-    """.replace("\n", "|").split("|")
-)
-_FURTHER = frozenset(name.strip() for name in _FURTHER if name.strip())
 _DECORATION = re.compile(
     r"^(?:[\s*_#>:：.、·•|【】\[\]〔〕]|\d{1,2}(?:\.\d{1,2}){0,3}[.、)）]?\s|[一二三四五六七八九十]{1,3}[、.．]|[IVX]{1,5}\.\s|[A-Z]\.\s|附录?[:：])+"
 )
@@ -80,6 +55,8 @@ _ADDRESSED = re.compile(
     r"<?(?:[a-z][a-z0-9+.-]{1,20}:|www\.|/|#|\.{1,2}/)[^\s<>]*>?", re.IGNORECASE
 )
 _DEFINITION = re.compile(r"\s*(?:<[^<>\n]*>|\S+)(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*")
+# The end of an entry whose title stands before its address.
+_ADDRESS_LAST = re.compile(r"\w.*\s[\[<(]?https?://\S+\s*$")
 _BIBTEX = re.compile(
     r"^[ \t]*@(?!comment|string|preamble)[a-z]{2,20}[ \t]*\{[ \t]*([^\s,{}]{1,100})[ \t]*,",
     re.I | re.M,
@@ -328,7 +305,8 @@ class Lists:
                 continue
             entry = self._numbered(line) if line.kind in ("text", "item", "quote") else None
             boxed = entry is not None and entry.form in ("boxed", "caret", "super")
-            if entry and (boxed or (entry.form == "dotted" and entry.urls and ruled)):
+            dotted = entry is not None and entry.form == "dotted" and bool(entry.urls)
+            if entry and (boxed or (dotted and (ruled or _ADDRESS_LAST.search(entry.text)))):
                 runs[-1].append((line, entry))
             elif (
                 runs[-1]
@@ -354,6 +332,14 @@ class Lists:
                 self.taken.update(range(found.line, end + 1))
 
 
+@cache
+def _headings() -> dict[str, str]:
+    """The usual headings of lists, and what kind of list each announces (`data/source_lists.tsv`)."""
+    table = (resources.files("research") / "data" / "source_lists.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in table.splitlines() if line and line[0] != "#"]
+    return {heading: kind for kind, heading in rows}
+
+
 def named(words: str) -> str | None:
     """What kind of list a heading announces, if any."""
     words = re.sub(r"[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]", "", words)
@@ -366,12 +352,8 @@ def named(words: str) -> str | None:
         ),
     ):
         name = " ".join(part.replace("&", "and").lower().split()).strip(" *_:：")
-        if name in _NAMES:
-            return "name"
-        if name in _FURTHER:
-            return "further"
-        if name in _WEAK:
-            return "weak"
+        if name in (kinds := _headings()):
+            return kinds[name]
         if part is not words and name:
             break
     return None

@@ -17,6 +17,7 @@ from typing import Literal
 from research.evidence.linting.addresses import ADDRESS, FALSE_ID, trimmed
 from research.evidence.linting.lists import NAMES, Lists
 from research.evidence.linting.reading import Bracket, Link, Reading
+from research.text import HAN
 
 Sort = Literal["number", "footnote", "label", "key", "link", "author", "note"]
 Style = Literal[
@@ -95,12 +96,15 @@ _SPACED = re.compile(r"[ \t]{1,3}\((?:https?://|www\.)[^\s()]{1,2000}\)")
 _CARET = re.compile(r"\^\s*[\[(]?\s*(\d{1,3}(?:\s*[,，–-]\s*\d{1,3}){0,20})\s*[\])]?\s*\^")
 # Superscripts that have lost their height: "in 2021.4 By then", or the last cell of a row.
 _BARE = re.compile(
-    r"(?<=[^\W\d][.,;!?”\"’)])(\d{1,2}(?:,\d{1,2}){0,9})(?=\s|$)|(?<=\d{4}[.,;])(\d{1,2})(?=\s[A-Z])|(?<=[\s.。，,])\((\d{1,2}(?:[,–-] ?\d{1,2}){0,9})\)(?=[\s.,;。，；]|$)|\|[ \t]*(\d{1,2}(?:, ?\d{1,2}){0,9})[ \t]*\|?[ \t]*$",
+    r"(?<=[^\W\d][.,;!?”\"’)。，；！？）])(\d{1,2}(?:,\d{1,2}){0,9})(?=\s|$)|(?<=\d{4}[.,;])(\d{1,2})(?=\s[A-Z])|(?<=[\s.。，,])\((\d{1,2}(?:[,–-] ?\d{1,2}){0,9})\)(?=[\s.,;。，；]|$)|\|[ \t]*(\d{1,2}(?:, ?\d{1,2}){0,9})[ \t]*\|?[ \t]*$",
     re.MULTILINE,
 )
 _SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[⁻˒,，·.][⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}){0,20}")
+_UNIT_STOP = re.compile(r"[²³]\.(?=[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}(?:$|[,，]))")
 _SUPERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒·", "0123456789-,,")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
+# A circled number behind a word and before a stop; elsewhere it may count the items of a sentence.
+_BEHIND = re.compile(rf"[\w”’」』》)）%][{_CIRCLED}]+(?:[，。；！？、,.;!?]|\s*$)", re.MULTILINE)
 # What has an exponent: a unit, a symbol, a function, a number.
 _POWERED = re.compile(
     r"(?:^|[^A-Za-z])(?:[a-zA-Zµμ]m?|ft|in|yd|mi|ha|dam|CO|min|sec|sinh?|cosh?|tanh?|cot|log|exp)$"
@@ -266,9 +270,15 @@ class Marks:
         for pair in self._reading.brackets:
             if pair.start in links:
                 skip = max(skip, links[pair.start])
-            if pair.start < skip or self._listed(pair.start) or _within(tokens, pair.start):
+            if pair.start < skip or _within(tokens, pair.start):
+                continue
+            if self._listed(pair.start):
+                if self._half(pair):
+                    self.oddities.append(Oddity("broken-link", pair.start, pair.end))
                 continue
             marks, end = self._pair(pair, pairs)
+            if not marks and self._covered[-1:] == [(pair.start, end)]:
+                skip = max(skip, end)  # a broken link is no citation, nor what stands within it
             if marks:
                 self._covered.append((pair.start, end))
                 skip = max(skip, end)
@@ -394,7 +404,7 @@ class Marks:
         if pair.opener != "[" or not inside.strip() or (pair.start and text[pair.start - 1] == "!"):
             return False
         if text.startswith("(", end) and not self._reading.target(end):
-            return _HALF.match(text, end) is not None
+            return self._half(pair)
         spaced = _SPACED.match(text, end)
         if spaced and re.search(r"[^\W\d]", inside):
             return True
@@ -403,6 +413,11 @@ class Marks:
             and pair.start
             and text[pair.start - 1] in ")）"
         )
+
+    def _half(self, pair: Bracket) -> bool:
+        """Whether the address behind a bracket is never closed: [text](https://a.org."""
+        opened = pair.opener == "[" and _HALF.match(self._text, pair.end)
+        return bool(opened) and not self._reading.target(pair.end)
 
     # Superscripts, names and keys
 
@@ -424,6 +439,12 @@ class Marks:
                     at = match.span(match.lastindex or 0)
                     yield Mark("number", number, *at, "superscripts", soft=True)
         for match in _SUPER.finditer(self._text):
+            if unit := _UNIT_STOP.match(match[0]):
+                if self._ends_sentence(match.start(), match.end()):
+                    begin = match.start() + unit.end()
+                    for number in numbers_in(match[0][unit.end() :].translate(_SUPERS)):
+                        yield Mark("number", number, begin, match.end(), "superscripts", soft=True)
+                continue
             decimal = "." in match[0]
             blank = not self._text[max(0, match.start() - 12) : match.start()].strip()
             if self._listed(match.start()) or decimal or blank:
@@ -436,7 +457,16 @@ class Marks:
             for match in re.finditer(f"[{_CIRCLED}]", self._text):
                 if not self._listed(match.start()):
                     number = str(_CIRCLED.index(match[0]) + 1)
-                    yield Mark("number", number, *match.span(), "superscripts", soft=True)
+                    soft = not _BEHIND.match(self._text, max(0, match.start() - 1))
+                    yield Mark("number", number, *match.span(), "superscripts", soft=soft)
+
+    def _ends_sentence(self, power: int, end: int) -> bool:
+        """Whether a power is that of a unit and its stop that of a sentence: 393 m³.¹ The."""
+        unit = _POWERED.search(self._text[max(0, power - 12) : power])
+        return (
+            unit is not None
+            and re.match(rf"\s*$|\s+[A-Z{HAN}]", self._text[end : end + 3]) is not None
+        )
 
     def _is_exponent(self, number: str, start: int, end: int) -> bool:
         """Whether a superscript is a power, a charge or an isotope: m², (a+b)⁹, Ca²⁺, ¹³C."""

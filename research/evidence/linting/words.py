@@ -21,6 +21,7 @@ KINDS: dict[str, tuple[Severity, str, str]] = {
     "no-address": ("warning", "来源 {what} 没有网址或出处。", "Source {what} has no address."),
     "bad-address": ("error", "网址不可用：{what}", "This is no usable web address: {what}"),
     "mismatch": ("error", "编号 {what} 的链接与来源列表不一致：{other}", "The link of {what} is not the address that is listed: {other}"),
+    "unlisted": ("warning", "{what} 在正文中被引用，却不在来源列表里。", "{what} is cited and not in the list of sources."),
     "uncited": ("warning", "这一段含有数字，却没有任何引用。", "This paragraph gives figures and cites nothing."),
     "uncited-list": ("warning", "列出了来源，但正文没有任何引用。", "Sources are listed, but the text cites nothing."),
     "broken-link": ("error", "Markdown 链接写法有误。", "This Markdown link is broken."),
