@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = (
-    "altair", "docx", "folium", "google.genai", "langchain_core", "langgraph", "langsmith", "mcp",
-    "openai", "openpyxl", "pandas", "pypdf", "reportlab", "rjieba", "trafilatura",
+    "altair", "docx", "folium", "fontTools", "google.genai", "langchain_core", "langgraph", "langsmith",
+    "mcp", "openai", "openpyxl", "pandas", "pypdf", "rjieba", "trafilatura", "typst",
 )  # fmt: skip
 LOOK = f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
 

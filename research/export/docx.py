@@ -25,9 +25,9 @@ from lxml import etree
 
 from research.evidence.citations import CitedAnswer
 from research.evidence.markup import Node, encodable
+from research.export.columns import columns, wanted
 from research.export.document import Document, document, plain
 from research.export.markdown import utc
-from research.export.setting import columns
 from research.export.sketch import described, mapped, sketch_png
 from research.export.words import Say, speaker
 from research.records import Place, Report
@@ -443,13 +443,7 @@ _BESIDE = 280  # of a cell, left and right of its text
 
 def _widths(rows: Sequence[Sequence[Any]], across: int) -> list[int]:
     """The widths of columns by what is in them, in twentieths of a point."""
-    wants, least = [1.0] * across, [1.0] * across
-    for row in rows:
-        for at, cell in enumerate(row):
-            text = plain(cell["c"])
-            bold = 1.15 if cell["t"] == "th" else 1.0
-            wants[at] = max(wants[at], bold * _ems(text))
-            least[at] = max(least[at], *(bold * _ems(word) for word in text.split() or ("",)))
+    wants, least = wanted(rows, across)
     floor = _WIDTH / 100
     em = 200 if across <= 7 else 160
     low = [max(min(word * em, _WIDTH / max(across, 3)), floor) + _BESIDE for word in least]
@@ -458,12 +452,6 @@ def _widths(rows: Sequence[Sequence[Any]], across: int) -> list[int]:
         low = [part * _WIDTH / sum(low) for part in low]
         most = [max(want, small) for want, small in zip(most, low, strict=True)]
     return [int(width) for width in columns(most, low, _WIDTH)]
-
-
-def _ems(text: str) -> float:
-    """About how wide text is; a Han may stand alone, so that a word of Han is not long."""
-    han = len(_HAN.findall(text))
-    return (len(text) - han) * 0.56 + han
 
 
 # --- Lists

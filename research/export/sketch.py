@@ -2,7 +2,7 @@
 
 Degrees become distances with the cosine of the middle latitude, which is right within a city and fair
 within a country. Grid, scale bar and north arrow; a pin for each place, with its number; names where
-they cover nothing. The same shapes make an SVG and a PNG. Fetches nothing, and has no streets.
+they cover nothing. The PNG is the SVG, drawn. Fetches nothing, and has no streets.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from io import BytesIO
 from math import ceil, cos, floor, hypot, log10, radians, sin
 from typing import NamedTuple
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from research.evidence.citations import CitedAnswer
+from research.export.columns import ems
 from research.export.families import families
-from research.export.fonts import FOLDER, drawn, seen
+from research.export.fonts import PLAIN, seen
 from research.export.geo import located
 from research.export.markdown import PLACES, gathered
+from research.export.press import printed
 from research.export.words import speaker
 from research.records import Language, Place, Report
 
@@ -29,7 +31,6 @@ _ACROSS, _DOWN = WIDE - _LEFT - _RIGHT, HIGH - _TOP - _FOOT
 _DEGREE = 111_320.0  # metres of a degree of latitude
 _SMALLEST = 0.004  # degrees that the picture shows at least
 _NAME = 26.0  # letters of a name, a Han as two
-_SCALE = 2  # pixels of the PNG for a unit
 _PIN, _DOT = 11.0, 5.0
 _STEPS = (1, 2, 5)
 _MOVED = 60  # pins at most are moved apart, and
@@ -72,7 +73,7 @@ class _Words(NamedTuple):
 
     @property
     def width(self) -> float:
-        return sum(drawn(char, "plain").width for char in self.text) * self.size / 1000
+        return ems(self.text) * self.size
 
     @property
     def start(self) -> float:
@@ -126,16 +127,14 @@ def sketch_png(
     places: Sequence[Place], language: Language, *, numbers: Sequence[int] | None = None
 ) -> bytes:
     """The same picture as a PNG of 1440 by 860 pixels, b"" if no place lies on the globe."""
-    marks = list(_marks(places, language, numbers))
-    if not marks:
+    svg = sketch_svg(places, language, numbers=numbers)
+    if not svg:
         return b""
-    over = 2  # drawn larger, so that lines are smooth
-    size = (int(WIDE * _SCALE), int(HIGH * _SCALE))
-    painter = _Painter(_SCALE * over)
-    for mark in marks:
-        painter.paint(mark)
+    drawn = printed(
+        "sketch.typ", {"svg": svg, "wide": WIDE, "high": HIGH, "fonts": PLAIN}, kind="png"
+    )
     into = BytesIO()
-    image = painter.image.resize(size, Image.Resampling.BOX).quantize(96, dither=Image.Dither.NONE)
+    image = Image.open(BytesIO(drawn)).convert("RGB").quantize(96, dither=Image.Dither.NONE)
     image.save(into, "PNG", optimize=True)
     return into.getvalue()
 
@@ -347,53 +346,3 @@ def _svg(mark: _Mark) -> str:
 
 def _text(text: str) -> str:
     return escape(seen(text), quote=True)
-
-
-# --- As PNG
-
-
-class _Painter:
-    """Paints marks on a picture, `scale` pixels for a unit, with the fonts that ship."""
-
-    def __init__(self, scale: int) -> None:
-        self._scale = scale
-        self.image = Image.new("RGB", (int(WIDE * scale), int(HIGH * scale)), "#ffffff")
-        self._draw = ImageDraw.Draw(self.image)
-        self._fonts: dict[tuple[str, float], ImageFont.FreeTypeFont] = {}
-
-    def paint(self, mark: _Mark) -> None:
-        s = self._scale
-        if isinstance(mark, _Stroke):
-            ends = [mark.x * s, mark.y * s, mark.to_x * s, mark.to_y * s]
-            self._draw.line(ends, fill=mark.colour, width=max(1, round(mark.width * s)))
-        elif isinstance(mark, _Disc):
-            x, y, r = mark.x * s, mark.y * s, mark.radius * s
-            self._draw.ellipse([x - r, y - r, x + r, y + r], fill=mark.colour)
-        elif isinstance(mark, _Shape):
-            self._draw.polygon([(x * s, y * s) for x, y in mark.points], fill=mark.colour)
-        else:
-            self._write(mark)
-
-    def _write(self, words: _Words) -> None:
-        for halo in (True, False) if words.halo else (False,):
-            x = words.start
-            for char in words.text:
-                how = drawn(char, "plain")
-                self._draw.text(
-                    (x * self._scale, (words.y + words.size * 0.36) * self._scale),
-                    char,
-                    fill="#ffffff" if halo else words.colour,
-                    font=self._font(how.font, words.size),
-                    anchor="ls",
-                    stroke_width=round(1.5 * self._scale) if halo else 0,
-                )
-                x += how.width * words.size / 1000
-
-    def _font(self, name: str, size: float) -> ImageFont.FreeTypeFont:
-        key = (name, size)
-        if key not in self._fonts:
-            file = FOLDER / f"{name.rpartition('-')[2]}.ttf"
-            self._fonts[key] = ImageFont.truetype(
-                str(file), round(size * self._scale), layout_engine=ImageFont.Layout.BASIC
-            )
-        return self._fonts[key]

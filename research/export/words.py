@@ -27,10 +27,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "本文件中未列出该表格的另外 {count} 行。",
         "This file leaves out {count} more rows of this table.",
     ),
-    "boxed": (
-        "有 {count} 个字符在所附字体中没有字形，以方框表示；复制文字时得到的仍是原字符。",
-        "Characters drawn as a box, as the fonts have no glyph for them: {count}. "
-        "A copy of the text still holds them.",
+    "lost": (
+        "本机没有字体能写出以下文字，文中以其名称代替：{what}。HTML 文件里有原文。",
+        "No font of this machine can draw these letters, which are named in their place: {what}. "
+        "The HTML file has them.",
     ),
     "map": ("地点示意图", "Sketch map of the places"),
     "map of": ("地点示意图：{names}", "Sketch map of the places: {names}"),

@@ -5,8 +5,10 @@ fonts-noto-core, fonts-dejavu-core and unicode-data, and the file NotoEmoji_400R
 package @expo-google-fonts/noto-emoji, whose path is the one argument.
 
 The Han are those of the Table of General Standard Chinese Characters (8,105), of the IRG's
-International Ideographs Core (9,810), of GB 2312, and of level 1 of Big5 and of JIS X 0208. Outlines
-become quadratic, as TrueType wants them; what shapes or hints glyphs is left out.
+International Ideographs Core (9,810), of GB 2312, of level 1 of Big5 and of JIS X 0208, and all of
+the font beyond U+20000, which are mostly for names; the Hangul are those of KS X 1001. Outlines become
+quadratic, as TrueType wants them; hints are left out, and so is what shapes letters where a script
+does without.
 """
 
 from __future__ import annotations
@@ -33,6 +35,20 @@ SIGNS = ((0x2000, 0x2BFF), (0x2E00, 0x2E7F), (0xFFFC, 0xFFFE))
 EAST = ((0x2E80, 0x33FF), (0xFE10, 0xFE6F), (0xFF00, 0xFFEF), (0x1F100, 0x1F2FF))
 LETTERS = ((0x1D400, 0x1D7FF),)
 PICTURES = ((0x2000, 0x3300), (0x1F000, 0x1FAFF))
+RARE = ((0x20000, 0x3FFFF),)
+# Scripts whose letters take shapes, each in a font of its own: its block, with the marks that join.
+SHAPED = {
+    "arabic": (
+        (0x600, 0x6FF),
+        (0x750, 0x77F),
+        (0xFB50, 0xFDFF),
+        (0xFE70, 0xFEFC),
+        (0x200C, 0x200F),
+    ),
+    "hebrew": ((0x590, 0x5FF), (0xFB1D, 0xFB4F), (0x200C, 0x200F)),
+    "thai": ((0xE00, 0xE7F), (0x200C, 0x200D), (0x25CC, 0x25CC)),
+    "devanagari": ((0x900, 0x97F), (0xA8E0, 0xA8FF), (0x200C, 0x200D), (0x25CC, 0x25CC)),
+}
 
 
 def within(*ranges: tuple[int, int]) -> set[int]:
@@ -66,16 +82,24 @@ def han() -> set[int]:
     return tables | set(gb) | set(big5) | set(jis)
 
 
+def hangul() -> set[int]:
+    """The 2,350 syllables of KS X 1001."""
+    return set(decoded(((a, b) for a in range(0xB0, 0xC9) for b in range(0xA1, 0xFF)), "euc_kr"))
+
+
 def collected(file: str, family: str) -> TTFont:
     collection = TTCollection(SYSTEM / "opentype" / "noto" / file, lazy=True)
     return next(font for font in collection.fonts if font["name"].getDebugName(1) == family)
 
 
-def cut(font: TTFont, codes: set[int]) -> TTFont:
+def cut(font: TTFont, codes: set[int], *, shapes: bool = False) -> TTFont:
+    """The font with these characters alone, and with what `shapes` them."""
+    shaping = ["GSUB", "GPOS", "GDEF", "BASE"]
     options = Options(
-        layout_features=[], hinting=False, notdef_outline=True, glyph_names=False,
-        name_IDs=[0, 1, 2, 4, 5, 6, 13, 14], name_languages=[0x409], recalc_timestamp=False,
-        drop_tables=["GSUB", "GPOS", "GDEF", "BASE", "vhea", "vmtx", "VORG", "DSIG", "STAT", "MATH"],
+        layout_features=["*"] if shapes else [], hinting=False, notdef_outline=True,
+        glyph_names=False, name_IDs=[0, 1, 2, 4, 5, 6, 13, 14], name_languages=[0x409],
+        recalc_timestamp=False,
+        drop_tables=["vhea", "vmtx", "VORG", "DSIG", "STAT", "MATH", *([] if shapes else shaping)],
     )  # fmt: skip
     cutter = Subsetter(options)
     cutter.populate(unicodes=codes & set(font.getBestCmap()))
@@ -133,19 +157,27 @@ def main(emoji: str) -> None:
         save(quadratic(cut(western, {ord(char) for char in "“”‘’—…·"})), name)
     mono = collected("NotoSansCJK-Regular.ttc", "Noto Sans Mono CJK SC")
     save(quadratic(cut(mono, latin | within((0x2000, 0x22FF)))), "mono")
-    pictures = cut(TTFont(emoji), within(*PICTURES))
+    joined = within(*PICTURES, (0x30, 0x39), (0x200D, 0x200D), (0x20E3, 0x20E3), (0xE0020, 0xE007F))
+    pictures = cut(TTFont(emoji), joined | {ord("#"), ord("*"), 0xFE0F}, shapes=True)
     save(pictures, "emoji")
+    noto = SYSTEM / "truetype" / "noto"
+    for name, blocks in SHAPED.items():
+        file = noto / f"NotoSans{name.title()}-Regular.ttf"
+        save(cut(TTFont(file), within(*blocks), shapes=True), name)
     bold = collected("NotoSansCJK-Bold.ttc", "Noto Sans CJK SC")
     kana = within((0x3000, 0x30FF), (0xFF00, 0xFFEF))
     save(quadratic(cut(bold, latin | signs | kana | common())), "bold")
     regular = quadratic(
-        cut(collected("NotoSansCJK-Regular.ttc", "Noto Sans CJK SC"), latin | signs | east | han())
+        cut(
+            collected("NotoSansCJK-Regular.ttc", "Noto Sans CJK SC"),
+            latin | signs | east | han() | hangul() | within(*RARE),
+        )
     )
     save(regular, "regular")
     here = set(regular.getBestCmap()) | set(pictures.getBestCmap())
     dejavu = TTFont(SYSTEM / "truetype" / "dejavu" / "DejaVuSans.ttf")
     save(cut(dejavu, (latin | signs) - here), "symbols")
-    maths = TTFont(SYSTEM / "truetype" / "noto" / "NotoSansMath-Regular.ttf")
+    maths = TTFont(noto / "NotoSansMath-Regular.ttf")
     save(cut(maths, within(*LETTERS) | (signs - here - set(dejavu.getBestCmap()))), "maths")
 
 
