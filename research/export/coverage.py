@@ -154,7 +154,8 @@ def _conflict(conflict: Conflict, headline: str, numbers: Mapping[str, int], say
         number = numbers.get(figure.evidence)
         mark = " " + say("cite", number=number) if number else ""
         lines.append(f"{_figure(figure, say)}{mark} — “{escape(figure.clause)}”")
-    return "".join([escape(headline), *(f"\n  - {line}" for line in lines)])
+    what = escape(conflict.subject) + (say("aside", what=escape(headline)) if headline else "")
+    return "".join([what, *(f"\n  - {line}" for line in lines)])
 
 
 def _outlets(known: Coverage, say: Say) -> Iterator[str]:

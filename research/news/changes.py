@@ -8,10 +8,10 @@ new story. Knows no clock and no storage.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from research.news.figures import Figure, figures
+from research.news.figures import Figure, changed
 from research.news.stories import Story, stories
 from research.records import Record
 from research.urls import url_identity
@@ -57,7 +57,11 @@ def changes(
         past=tuple(past),
         kept=tuple((old.id, new.id) for old, new in both),
         grown=tuple(new for old, new in both if _keys(new) - _keys(old)),
-        figures=tuple(change for old, new in both for change in _changed(old, new)),
+        figures=tuple(
+            Changed(story=new.id, headline=new.headline, before=was, after=now)
+            for old, new in both
+            for was, now in changed(old, new)
+        ),
     )
 
 
@@ -106,22 +110,3 @@ def matched(before: Sequence[Story], after: Sequence[Story]) -> dict[int, int]:
 
 def _keys(story: Story) -> set[str]:
     return {key for item in story.items if (key := url_identity(item.url))}
-
-
-def _changed(old: Story, new: Story) -> Iterable[Changed]:
-    """Figures of things of which each set gives one value and the values differ."""
-    before, after = _values(figures(old)), _values(figures(new))
-    for key in sorted(before.keys() & after.keys()):
-        was, now = before[key], after[key]
-        values = {figure.value for figure in was}
-        latest = now[-1]
-        if latest.value not in values:
-            yield Changed(story=new.id, headline=new.headline, before=was[-1], after=latest)
-
-
-def _values(found: Iterable[Figure]) -> dict[tuple[str, str], list[Figure]]:
-    """Figures by what they count; the items of a story stand by their dates, so the last is newest."""
-    out: dict[tuple[str, str], list[Figure]] = defaultdict(list)
-    for figure in found:
-        out[figure.unit, figure.subject].append(figure)
-    return out

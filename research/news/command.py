@@ -111,8 +111,7 @@ def _told(story: Story) -> dict[str, Any]:
                 "unit": conflict.unit,
                 "subject": conflict.subject,
                 "figures": [
-                    {"outlet": figure.outlet, "figure": figure.spelling}
-                    for figure in conflict.figures
+                    {"outlet": figure.outlet, "figure": figure.text} for figure in conflict.figures
                 ],
             }
             for conflict in conflicts(story)

@@ -30,7 +30,6 @@ from research.records import (
 )
 
 MOST = 400  # stories that are kept
-CLAUSE = 200  # characters around a figure
 
 
 def cover(evidence: Iterable[Evidence], as_of: datetime) -> Coverage | None:
@@ -73,7 +72,7 @@ def read_ahead(evidence: Evidence) -> None:
     item = _item(evidence)
     for group in stories([item]):
         sentiment(group.headline)
-    figures.read(item.title, item.text[: figures.READ])
+    figures.prepare(item)
 
 
 def rated(coverage: Coverage, tones: Tones) -> Coverage:
@@ -178,8 +177,8 @@ def _conflicts(group: Group) -> list[Conflict]:
 
 def _figure(group: Group, figure: figures.Figure) -> Figure:
     return Figure(
-        text=figure.spelling,
-        clause=figure.clause[:CLAUSE],
+        text=figure.text,
+        clause=figure.clause,
         outlet=figure.outlet,
         evidence=group.items[figure.item].refs[0],
     )

@@ -49,7 +49,7 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
             Story(id="s2", headline=words, evidence=("nowhere",)),
         ),
         outlets=(Outlet(name=words, items=2, stories=1, first=DAY), Outlet(name="", items=1, stories=1)),
-        conflicts=(Conflict(story="s1", subject="die", unit="", figures=(before, after)),),
+        conflicts=(Conflict(story="s1", subject="ships waiting", unit="", figures=(before, after)),),
         days=((DAY, 2),),
         undated=1,
         author=words,
@@ -92,6 +92,7 @@ def test_the_news_of_a_report_read_like_this() -> None:
     assert "(1 independent of 2) | negative | [1] [3] |" in timeline
     assert "| no date | Bridge falls | — | neutral (rough) | — |" in timeline
     conflicts = section(text, "Where outlets differ")
+    assert "\n- ships waiting (Bridge falls)\n" in conflicts
     assert "Bridge falls (Bridge falls) [1] — “Bridge falls”" in conflicts
     assert "| unknown | 1 | 1 | no date |" in section(text, "Outlets")
     assert "no evidence" in section(text, "What the search service wrote itself")

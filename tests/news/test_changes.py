@@ -21,7 +21,7 @@ def test_new_gone_and_changed_are_told_apart() -> None:
     assert [story.headline for story in found.gone] == [MUSEUM.title]
     assert [story.headline for story in found.grown] == [LATER.title]
     (change,) = found.figures
-    assert (change.before.value, change.after.value) == (12, 15)
+    assert (change.before.text, change.after.text) == ("12人", "15人")
 
 
 def test_what_lies_before_the_period_is_past_and_not_gone() -> None:

@@ -2,7 +2,8 @@
 
 They are if they are of one kind, their sentences have enough words in common, and nothing sets them apart: another time, another name, a word of
 `data/qualifiers.tsv` on one side alone. It knows no meaning: what is told in other words is another thing.
-What each part is worth was measured and stands in `tests/yardsticks/README.md`.
+Of pieces of news that are known to tell of one event a word near both figures is enough. What each part is worth was measured
+and stands in `tests/yardsticks/README.md`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 from importlib import resources
 
@@ -26,10 +28,10 @@ FEWEST = (
 )
 NAMED = 0.5  # more of the names of one sentence than this share stand in the other
 TITLED = 0.6  # of the words of one title that stand in the other, where no name is in common
+SUBJECT = 0.6  # of the words behind two subjects in Chinese that are the same, from which the subjects are two things
 PERIODIC = frozenset(
     {"daily", "monthly", "yearly"}
 )  # qualifiers of what is another figure each year
-AROUND = 10  # content tokens before and behind a figure among which a qualifier is its own
 LONGEST = 1_000  # characters of a sentence that is read
 FRAMES = frozenset(
     {"date", "ordinal", "edition", "line"}
@@ -106,7 +108,8 @@ class Mention:
         """The words, or Han characters, of the sentence with the bare numbers that stand right behind."""
         found: dict[str, set[float]] = {}
         for m in self.others:
-            if not m.kind and (match := _BEFORE.search(self.line.text, 0, m.start)):
+            match = _BEFORE.search(self.line.text, 0, m.start) if not m.kind else None
+            if match and match[1] not in STOP:
                 found.setdefault(match[1], set()).add(m.low)
         return found
 
@@ -119,32 +122,38 @@ class Mention:
     def qualifiers(self) -> frozenset[str]:
         """What narrows the figure: qualifiers near it, on its side of other figures of its kind."""
         text, m = self.line.text, self.measure
-        rivals = [other for other in self.others if other.family == m.family]
-        start = max((other.end for other in rivals if other.end <= m.start), default=0)
-        end = min((other.start for other in rivals if other.start >= m.end), default=len(text))
-        if rivals and (comma := _COMMA.search(text, m.end, end)):
-            end = comma.start()
-        places = [at for _, at in self.line.content]
-        before = [at for at in places if at < m.start][-AROUND:]
-        after = [at for at in places if at >= m.end][AROUND:]
-        return qualified(text[max([start, *before[:1]]) : min([end, *after[:1]])])
+        start, end = self.clause
+        for other in self.others:
+            if other.family == m.family:
+                start = max(start, other.end) if other.end <= m.start else start
+                end = min(end, other.start) if other.start >= m.end else end
+        return qualified(text[start:end])
+
+    @cached_property
+    def clause(self) -> tuple[int, int]:
+        """The places between which no comma stands and the figure does."""
+        text, m = self.line.text, self.measure
+        start = max((comma.end() for comma in _COMMA.finditer(text, 0, m.start)), default=0)
+        comma = _COMMA.search(text, m.end)
+        return start, comma.start() if comma else len(text)
 
 
 @cache
-def _qualifiers() -> dict[str, re.Pattern[str]]:
+def _qualifiers() -> dict[str, tuple[str, re.Pattern[str]]]:
+    """Qualifiers with their groups."""
     rows = {}
     table = (resources.files("research") / "data" / "qualifiers.tsv").read_text(encoding="utf-8")
     for line in table.splitlines():
         if not line.startswith("#"):
-            name, chinese, english = line.split("\t")
-            rows[name] = re.compile(rf"{chinese}|\b(?:{english})\b")
+            name, group, chinese, english = line.split("\t")
+            rows[name] = group, re.compile(rf"{chinese}|\b(?:{english})\b")
     return rows
 
 
 @lru_cache(20_000)
 def qualified(text: str) -> frozenset[str]:
     """The qualifiers of a folded text."""
-    return frozenset(name for name, form in _qualifiers().items() if form.search(text))
+    return frozenset(name for name, (_, form) in _qualifiers().items() if form.search(text))
 
 
 @lru_cache(4_000)
@@ -191,7 +200,7 @@ def _counted(line: Line, measure: Measure) -> str:
     if measure.kind:
         return measure.unit if measure.kind == "count" else ""
     before = _BEFORE.search(line.text, 0, measure.start)
-    if before and line.shown[before.start(1)].isupper():  # a part of a name
+    if before and before[1] not in STOP and line.shown[before.start(1)].isupper():  # part of a name
         return ""
     match = _NEXT.match(line.text, measure.end)
     return match[1] if match else ""
@@ -218,6 +227,60 @@ def alike(one: Mention, other: Mention, titles: Sequence[frozenset[str]] = ()) -
     )
 
 
+def alike_in_story(one: Mention, other: Mention, texts: tuple[str, str]) -> bool:
+    """Whether two mentions of one kind are of one thing, where two pieces tell of one event; `texts` are
+    the folded texts of the pieces."""
+    return (
+        not one.measure.dated
+        and not _exclusive(one.qualifiers, other.qualifiers)
+        and not _timed(one, other)
+        and _same_names(one.line, other.line)
+        and not _other_subject(one, other, texts)
+    )
+
+
+def _exclusive(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two sets of qualifiers have two different ones of a group, or one that sets apart alone."""
+    groups: dict[str, tuple[set[str], set[str]]] = {}
+    for side, names in enumerate((one, other)):
+        for name in names:
+            groups.setdefault(_qualifiers()[name][0].rstrip("!"), (set(), set()))[side].add(name)
+    alone = any(_qualifiers()[name][0].endswith("!") for name in one ^ other)
+    return alone or any(a and b and not a & b for a, b in groups.values())
+
+
+def _timed(one: Mention, other: Mention) -> bool:
+    """Whether other days, editions or lines stand with two figures, or a date in the clause of one alone."""
+    if any(_rivals(kind, one, other) for kind in FRAMES | TIMES):
+        return True
+    dated = [
+        any(m.dated and start <= m.start < end for m in mention.others)
+        for mention, (start, end) in ((one, one.clause), (other, other.clause))
+    ]
+    return dated[0] != dated[1]
+
+
+def _other_subject(one: Mention, other: Mention, texts: tuple[str, str]) -> bool:
+    """Whether two clauses in Chinese are the same but for how they begin, and neither beginning has a pair
+    of characters in the other's text: two companies in one form of words."""
+    said = [m.line.text[m.clause[0] : m.measure.start] for m in (one, other)]
+    if not all(map(has_han, said)):
+        return False
+    blocks = SequenceMatcher(None, said[0], said[1], autojunk=False).get_matching_blocks()
+    same = [block for block in blocks if block.size > 1]
+    if not same:
+        return False
+    heads = said[0][: same[0].a].strip(), said[1][: same[0].b].strip()
+    least = max(len(text) - len(head) for text, head in zip(said, heads, strict=True))
+    if min(map(len, heads)) < 2 or sum(block.size for block in same) < SUBJECT * least:
+        return False
+    return not any(
+        head[i : i + 2] in text
+        for head, text in zip(heads, texts[::-1], strict=True)
+        for i in range(len(head) - 1)
+    )
+
+
 def _shared(one: Line, other: Line) -> float:
     """The share of the words of either sentence that the other has: the mean of both."""
     common = len(one.tokens & other.tokens)
@@ -232,20 +295,24 @@ def _framed(one: Mention, other: Mention) -> bool:
     """Whether other figures of the two sentences say that they are of two things: another time or
     number of an event, another number behind a name, a date or such a number on one side only, and
     for a date any other figure."""
-    for kind in {m.kind for m in one.others} & {m.kind for m in other.others}:
-        if kind in FRAMES or one.measure.dated:
-            pairs = [
-                (a, b)
-                for a in _of(kind, one.others)
-                for b in _of(kind, other.others)
-                if (_parts_in_common(a, b) if a.dated else kind in FRAMES or a.unit == b.unit)
-            ]
-            if pairs and not any(agree(a, b) for a, b in pairs):
-                return True
+    kinds = {m.kind for m in one.others} if one.measure.dated else FRAMES
+    if any(_rivals(kind, one, other) for kind in kinds):
+        return True
     if _numbered(one, other) or _numbered(other, one):
         return True
     dated = [any(m.dated for m in mention.others) for mention in (one, other)]
     return dated[0] != dated[1] and not _vouched(one, other)
+
+
+def _rivals(kind: str, one: Mention, other: Mention) -> bool:
+    """Whether both sentences have other figures of a kind, of which none agree."""
+    pairs = [
+        (a, b)
+        for a in _of(kind, one.others)
+        for b in _of(kind, other.others)
+        if (_parts_in_common(a, b) if a.dated else kind in FRAMES | TIMES or a.unit == b.unit)
+    ]
+    return bool(pairs) and not any(agree(a, b) for a, b in pairs)
 
 
 def _parts_in_common(one: Measure, other: Measure) -> bool:
