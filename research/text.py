@@ -252,10 +252,7 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
     A line break ends a sentence unless it is one that a layout made; within a line pysbd decides.
     """
     spans: list[tuple[int, int]] = []
-    flowing = list(text)
-    for at in wraps(text):
-        flowing[at] = " "
-    text = "".join(flowing)
+    text = levelled(text)
     for line in re.finditer(r"[^\n]+", text):
         spans += _split(text, line.start(), line.end())
     return tuple(_closed(text, spans))
@@ -390,6 +387,16 @@ def wraps(text: str) -> tuple[int, ...]:
             found += (at + place for place in _wraps(lines))
         at += sum(map(len, lines)) + len(lines)
     return tuple(found)
+
+
+def levelled(text: str) -> str:
+    """A text with a space for each line break that stands inside a sentence; offsets stay."""
+    if "\n" not in text:
+        return text
+    flowing = list(text)
+    for at in wraps(text):
+        flowing[at] = " "
+    return "".join(flowing)
 
 
 def _wraps(block: Sequence[str]) -> Iterator[int]:

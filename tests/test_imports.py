@@ -81,7 +81,7 @@ def allowed(module: str, wanted: str) -> bool:
     if module in NEUTRAL:
         return wanted in ("records", "segment", "hanzi")
     if top == "language":
-        return target == "language" or wanted in ("records", "text", "hanzi")
+        return target == "language" or wanted in ("records", "text", "hanzi", "segment")
     if wanted in NEUTRAL | PURE or target == "language":
         return True
     if target == "wire" and (top in WIRED or top == "sources"):

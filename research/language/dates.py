@@ -12,7 +12,7 @@ from dataclasses import replace
 from research.language.measure import Measure, Parts
 from research.language.numbers import RANKS, SPOKEN, integer, number
 from research.language.reading import Reading
-from research.language.units import ENGLISH, either
+from research.language.units import ENGLISH, begins_word, behind, either
 
 MONTHS = {
     name: at
@@ -72,10 +72,10 @@ _EN_DAYS = re.compile(
 _NO_COUNT = "at|in|on|the|and|to|for|was|were|when|with|by|as|is|had|has|from|of|after|before|but|or|election|season|budget|final|games|olympics|summit"  # fmt: skip
 _EN_YEAR = re.compile(
     rf"(?<![\d.,$¥€£#:/a-z-])(?P<y>{_YEAR}|\d{{1,4}}(?=\s?b\.?c))(?P<bc>\s?(?:b\.c\.(?:e\.)?|bce?\b))?(?:\s?[-–]\s?(?P<to>(?:1[0-9]|20)\d\d|\d\d))?"
-    rf"(?![\d:%]|[.,]\d|[a-z]|\s?[°%]|\s(?!(?:{_NO_COUNT})\b)[a-z]|\s?[万亿千百元米公平里个人名家座吨年多余件亩台辆次位只项])"
+    rf"(?![\d:%]|[.,]\d|[a-z]|\s?[°%]|\s(?!(?:{_NO_COUNT})\b)[a-z]|\s?[万亿千百年多余])"
     r"|\b(?:in|since|by|until|from|of|for|during|before|after|to|and|between|through|year)\s(?:ad\s)?"
     r"(?P<y2>(?<=ad\s)\d{3}|\d{1,3}(?=\sbce?\b)|1[0-9]\d\d|20\d\d)(?P<bc2>\s(?:bce|bc)\b)?"
-    rf"(?!\d|,\d|\.\d|\s?[%°$]|\s?(?:million|billion|thousand|[万亿千百元米公平里个人名家座吨])|\s{ENGLISH})(?=\s[a-z]|\W|$)"
+    rf"(?!\d|,\d|\.\d|\s?[%°$]|\s?(?:million|billion|thousand|[万亿千百])|\s{ENGLISH})(?=\s[a-z]|\W|$)"
 )
 _IN = re.compile(r"\b(in|since|by|until|from|to|of|last|this|early|late|mid|and|through|between)[ -]$")  # fmt: skip
 _OTHER_MONTH = re.compile(rf"\b(?:{either(name for name in MONTHS if len(name) > 3 and name not in ('march', 'sept'))})\b")  # fmt: skip
@@ -139,6 +139,8 @@ def dated(r: Reading) -> None:
         if said or year or _surely(match):
             r.keep(*match.span(), _date(match, year, str(MONTHS[match["m"]]), said))
     for match in _EN_YEAR.finditer(r.text):
+        if _counts(r.text, match.end()):
+            continue
         r.keep(match.start("y" if match["y"] else "y2"), match.end(), *_years(match))
 
 
@@ -173,6 +175,13 @@ def _either(match: re.Match[str]) -> Measure | None:
         return None
     swapped = days[1] if len(days) > 1 and days[0] != days[1] else None
     return Measure("date", 0, 0, *match.span(), parts=days[0], swapped=swapped)
+
+
+def _counts(text: str, end: int) -> bool:
+    """Whether what looks like a year has a Chinese unit: 2000点, 1800户; not 2022届, 2024款, 2023部署."""
+    said, after = behind(text, end)
+    han = "\u4e00" <= said[:1] <= "\u9fff" and said not in ("届", "级", "款", "期", "年")
+    return han and not begins_word(text, after, said)
 
 
 def _years(match: re.Match[str]) -> Iterator[Measure]:

@@ -201,8 +201,12 @@ def _values_agree(claim: Measure, found: Measure) -> bool:
             return True
     step = claim.coarse if claim.bound == "about" else claim.step
     known = found.coarse if found.bound == "about" else found.step
-    if found.unit == "part":  # a third is known exactly, and 33 % is its rounding
+    if (
+        found.unit == "part"
+    ):  # a third is known exactly, 33 % is its rounding, 66 % is two thirds cut off
         known = 0.0
+        if 0 < other - one < step <= 1 and claim.unit == "%":
+            return True
     if step <= known or gap > COARSEST * size:
         return False
     return gap < step / 2 or (one > other and _close(gap, step / 2))

@@ -61,7 +61,7 @@ _TOKEN = re.compile(
 )
 _POINT_AFTER, _POINT_BEFORE = re.compile(r"\.\d"), re.compile(r"[a-z\d]\.$")
 _POWER = re.compile(
-    r"(?<!0)e([+-]?[12]?\d)(?![a-z\d])|\s?[x×]\s?10(?:\^(-?\d{1,2})|(⁻?[⁰¹²³⁴-⁹]{1,2}))"
+    r"(?<!0)e([+-]?[0-2]?\d)(?![a-z\d])|\s?[x×]\s?10(?:\^(-?\d{1,2})|(⁻?[⁰¹²³⁴-⁹]{1,2}))"
 )
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _LONG_SCALES = [word for word in SCALES if word.isascii() and len(word) > 3]
@@ -313,8 +313,8 @@ _UNDER = rf"(?:(?:{_SMALL_SAID}|an?)[\s-]hundred\b(?:\s(?:and\s)?{_SMALL_SAID}(?
 _LARGE = either(["hundred", *(w for w in _LONG_SCALES if not w.endswith("s"))])
 _HALVES = rf"\sand\s(?:{'|'.join(_AND)})"
 _HEAD = (
-    rf"(?:{_UNDER}(?:{_HALVES})?|half\san?|(?:(?:an?|one)\squarter|three\squarters)\sof\san?"
-    r"|(?:a\s)?few|several|an?)"
+    rf"(?:{_UNDER}(?:{_HALVES})?|half[\s-]an?|(?:an?\s)?half|(?:(?:an?|one)\s)?quarter(?:\sof\san?)?|three[\s-]quarters\sof\san?"
+    r"|(?:a\s)?few|a\scouple(?:\sof)?|several|an?)"
 )
 _SCALED_BY = rf"(?:[\s-](?:{_LARGE})\b)+"
 _GROUP = re.compile(rf"(?P<head>{_HEAD})(?P<scales>{_SCALED_BY})")
@@ -378,8 +378,12 @@ def _head(said: str) -> _Pair:
     """What stands before a scale, or by itself: three hundred and five, two and a half, several."""
     if "few" in said or "several" in said:
         return 2.0, 10.0
+    if "couple" in said:
+        return 2.0, 3.0
     whole, _, decimals = said.partition(" point ")
-    whole, _, half = whole.rpartition(" and ") if whole.endswith(tuple(_AND)) else (whole, "", "")
+    whole, _, half = (
+        whole.rpartition(" and ") if re.search(_HALVES + "$", whole) else (whole, "", "")
+    )
     value = 0.0
     for word in re.findall("[a-z]+", whole):
         value = (value or 1.0) * 100 if word == "hundred" else value + SPOKEN.get(word, 0)

@@ -19,11 +19,11 @@ from research.language.measure import Measure, agrees, compatible, dates_agree, 
 from research.language.numbers import Numeral, number, numerals
 from research.language.reading import Reading, bounded
 from research.language.shares import grown, ranked, ranked_in_words, shared
-from research.language.units import UNITS, Unit, behind, sign
+from research.language.units import UNITS, Unit, begins_word, behind, sign
 
 __all__ = ["Measure", "agrees", "bounded", "compatible", "dates_agree", "dates_clash", "derived", "measures", "plain"]  # fmt: skip
 
-_MORE = re.compile(r"多|余|几|来|\+|[\s-]?plus\b")
+_MORE = re.compile(r"多|余|好几|几|来|\+|[\s-]?plus\b|[\s-]odd\b")
 _HALF_BEFORE = re.compile(r"个半(?=小时|钟头|月|世纪|星期|季度)")
 _HALF_BEHIND = re.compile(r"半(?![年月天日小个径数价票夜])")
 _DECIMALS = re.compile(r"([1-9]\d?|[一二三四五六七八九]{1,2})(?![\d.一二三四五六七八九十百千万亿点年月日号个块元米])")  # fmt: skip
@@ -39,7 +39,10 @@ _IN_NAME = re.compile(r"[a-z@_]$|[a-z]-$")  # before a number: c919, covid-19
 _NAMED = re.compile(r"-[a-z]*\d")  # behind one: 737-800
 _BELOW_ZERO = re.compile(r"(?:零下|负|\bminus\s|(?<!\w)-)\s?(?:摄氏|华氏)?$|(?<![\w%°])[–—]$")
 _PER_HOUR = re.compile(r"时速.{0,3}$|每小时.{0,2}$")
-_FEET = re.compile(r"(?<![\d.])(\d)\s?['′]\s?(\d{1,2})\s?(?:[\"″]|'')")
+_FEET = re.compile(
+    r"(?<![\d.])(\d)(?:\s?['′]\s?(\d|1[01])(?:\s?(?:[\"″”]|'')|(?!['′\d])(?=\s(?:tall|high|in height)\b))"
+    r"|\s?(?:ft|feet|foot)\.?\s?(\d|1[01])\s?in\b)"
+)
 _NOT_BEFORE = tuple("第初星其之万统唯周每某")  # 第三, 星期三, 其一: no number of what follows
 # A unit behind which 一 and 半 count; behind others they are words: 一家, 一场.
 _SURE = frozenset(["倍", "成", "小时", "个小时", "公里", "米", "岁", "周岁", "个月", "公顷", "吨", "亩", "分钟", "天", "年", "级", "世纪", "元", "人次", "届", "个百分点", "平方米", "平方公里", "千米", "英里"])  # fmt: skip
@@ -68,7 +71,7 @@ class _Sized:
 def _figures(r: Reading) -> None:
     """Reads the numbers with their units; the two ends of a range are one figure."""
     for match in _FEET.finditer(r.text):
-        value = (int(match[1]) * 12 + int(match[2])) * 0.0254
+        value = (int(match[1]) * 12 + int(match[2] or match[3])) * 0.0254
         r.keep(*match.span(), Measure("length", value, value, *match.span(), 0.0254, 0.0254, unit="joint", factor=0.0254))  # fmt: skip
     found = [_sized(r, numeral) for numeral in numerals(r.text) if r.free(numeral.start, numeral.end)]  # fmt: skip
     sized = [one for one in found if one]
@@ -94,6 +97,8 @@ def _sized(r: Reading, numeral: Numeral) -> _Sized | None:
     spelling, after = behind(text, half.end() if half else end)
     hyphen = text[end : end + 1] == "-"
     found = UNITS[spelling] if spelling and _fits(numeral, spelling, hyphen) else ()
+    if found and numeral.style == "digits" and found[0].kind in ("count", "ratio"):
+        found = () if begins_word(text, after, spelling) else found
     if found:
         end = after
         half = half or _HALF_BEHIND.match(text, end)
@@ -139,7 +144,8 @@ def _certain(text: str, sized: _Sized) -> bool:
             set(said) & set("十百千")
         )
         told = numeral.low == numeral.high or set(said) & set("百千万亿")
-        return bool(told) and (before in _NEAR if scales_only else great or (alone and long))
+        near = before in _NEAR or sized.more in ("多", "余")  # 百余
+        return bool(told) and (near if scales_only else great or (alone and long))
     if following and following in _NO_UNIT.get(sized.spelling, ""):
         return False
     if sized.spelling == "角":
@@ -150,7 +156,9 @@ def _certain(text: str, sized: _Sized) -> bool:
         return sized.half or (sized.spelling in _SURE and sized.spelling not in ("天", "年", "级", "人", "元"))  # fmt: skip
     if said == "十" and sized.spelling == "分":
         return False  # very
-    return said not in ("零", "〇") and (not set(said) <= set("百千") or before in _NEAR)
+    return said not in ("零", "〇") and (
+        not set(said) <= set("百千") or before in _NEAR or bool(sized.more)
+    )
 
 
 def _measure(r: Reading, sized: _Sized) -> Measure:
@@ -291,7 +299,11 @@ def _smaller(measure: Measure, last: Measure) -> float:
     if measure.kind == "count" and last.kind == "duration":
         return 60.0 if measure.unit == "分" and last.factor == 3600 and measure.low < 60 else 0.0
     if measure.kind == "" and last.unit == "foot":
-        return 0.0254 if measure.low < 12 and measure.end - measure.start < 3 else 0.0
+        return (
+            0.0254
+            if measure.low < 12 and (measure.end - measure.start < 3 or measure.spoken)
+            else 0.0
+        )
     if measure.kind != last.kind or not (last.kind in ("duration", *_JOINED) or last.family == "money"):  # fmt: skip
         return 0.0
     return 1.0 if last.factor > measure.factor and measure.low < last.factor else 0.0

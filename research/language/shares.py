@@ -7,7 +7,7 @@ import re
 from research.language.measure import Measure
 from research.language.numbers import PARTS, RANKS, SPOKEN, number
 from research.language.reading import Reading
-from research.language.units import ENGLISH, UNITS, either
+from research.language.units import ENGLISH, SCALES, UNITS, either
 
 _GROWTH = {"doubled": 2, "doubling": 2, "double": 2, "tripled": 3, "tripling": 3, "triple": 3, "quadrupled": 4, "twice": 2, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10}  # fmt: skip
 _NUMERAL = "一二两三四五六七八九十百千万零"
@@ -18,14 +18,15 @@ _SHARE_ZH = re.compile(
 _TENTHS = re.compile(rf"(?P<whole>\d+(?:\.\d+)?|[一二两三四五六七八九十])成(?P<more>半|[一二三四五六七八九](?![{_NUMERAL}]))?(?!功|立|员|本|为|交|都|果|长|人|分|绩|熟|语|年|就|千)")  # fmt: skip
 _DISCOUNT = re.compile(
     r"(?:对|(?P<said>(?<!\d)\d{1,2}(?:\.\d)?|(?<![一二三四五六七八九])[一二三四五六七八九]{2}"
-    r"|(?<=[打享至到售按])[一二三四五六七八九]))折(?![叠扣率线合磨腾射返])"
+    r"|(?<![一波两])[一二三四五六七八九]))折(?![叠扣率线合磨腾射返页屏画伞扇弯])"
 )
 _WHO = "个家所人位名辆座件只条户份场"
 _EVERY = re.compile(rf"每(?P<of>[{_NUMERAL}\d]+)[{_WHO}][^。；]{{0,12}}?有(?:近|约|大约)?(?P<one>[{_NUMERAL}\d]+)[{_WHO}]")  # fmt: skip
 _OF = r"below|above|less|more|fewer|lower|higher|smaller|larger|down|up|was|were|stood|had|have|has|are|is"  # fmt: skip
 _PART = rf"(?P<part>{either(word for word in PARTS if word != 'fourth')})s?"
+_SCALED = [word for word in SCALES if word.isascii() and len(word) > 4]  # a quarter of a million
 _SHARE_EN = re.compile(
-    rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?{_PART}\b(?=\s(?:of|the|{_OF}|all|as|its|their)\b|$|[,.;])"
+    rf"\b(?:(?P<top>an?|one|two|three|four|five|seven|\d)[\s-])?{_PART}\b(?!\sof\san?\s(?:{either(_SCALED)})\b)(?=\s(?:of|the|{_OF}|all|as|its|their)\b|$|[,.;])"
     r"|(?<=by\s)(?P<by>half)\b(?!\san?\b)"
     rf"|\b(?P<one>{either(SPOKEN)}|\d+)\s(?:in|out\sof)\s(?:every\s)?(?P<of>{either(SPOKEN)}|\d+)\b"
     rf"|\bone\s[a-z]+\sin\s(?:every\s)?(?P<each>{either(SPOKEN)}|\d{{1,3}})\b(?=[.,;]|\s(?:was|were|is|are|has|had|to)\b)"

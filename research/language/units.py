@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
 from research.language.folding import plain
+from research.segment import cut
 
 
 class Unit(NamedTuple):
@@ -66,6 +68,7 @@ def either(words: Iterable[str]) -> str:
 
 ENGLISH = rf"(?:{either(_LETTERED)})(?![a-z0-9²³])"
 _LONGEST = max(len(word) for word in UNITS if not word.isascii())
+_HAN_WORD = re.compile("[\u4e00-\u9fff]{2,8}")
 _WORDS = re.compile(r"[a-zµμø][a-zµμøł0-9²³./]*(?:[ -][a-z]+){0,3}")
 _GOES_ON = re.compile("[a-z0-9²³]")
 _SIGN = re.compile(
@@ -90,6 +93,21 @@ def behind(text: str, at: int) -> tuple[str, int]:
         if (said := text[start : start + size]) in UNITS:
             return said, start + size
     return "", at
+
+
+def begins_word(text: str, end: int, spelling: str) -> bool:
+    """Whether a Chinese unit that ends at `end` is only the beginning of a word: 部署, 处理器."""
+    if spelling == "个" or not "\u4e00" <= spelling[:1] <= "\u9fff":
+        return False
+    following = _HAN_WORD.match(text, end - len(spelling))
+    word = _first(following[0]) if following else ""
+    begun = word[: len(spelling) + 1]
+    return len(word) > len(spelling) and word not in UNITS and _first(begun) == begun
+
+
+@lru_cache(4_096)
+def _first(text: str) -> str:
+    return cut(text, False)[0]
 
 
 def sign(text: str, end: int) -> tuple[int, tuple[Unit, ...]]:

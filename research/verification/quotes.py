@@ -10,7 +10,11 @@ import re
 from functools import lru_cache
 
 from research.language.quantities import plain
+from research.text import HAN, levelled
 
+# Characters of Chinese text: between them, and beside one, a space or the end of a line says nothing.
+_WIDE = re.compile(f"[{HAN}\u3000-\u303f\uff00-\uffef“”‘’]")
+_BREAK = r"[ \t]*\n?[ \t]*"
 LONGEST = 1_000  # characters of a claim that is looked for
 _STOPS = "。.．!！;；… "
 _BEGINS = r"(?:^|(?<=[。！？!?；;\n])|(?<=[.!?]\s))[\s“‘\"'「『]*"
@@ -21,7 +25,7 @@ _ENDS = r"[”’\"'」』]*\s*(?:[。！!；;\n]|[.．](?!\d)|$)"
 @lru_cache(4_096)
 def _folded(text: str) -> tuple[str, str]:
     """A text as it is compared, and the same without spaces."""
-    folded = plain(text)
+    folded = plain(levelled(text))
     return folded, "".join(folded.split())
 
 
@@ -30,7 +34,15 @@ def _words(claim: str, passage: str) -> str:
     bare = _folded(claim)[0].strip().strip(_STOPS)
     if not 2 <= len(bare) <= LONGEST or "".join(bare.split()) not in _folded(passage)[1]:
         return ""  # most are not there, and a pattern costs much to make
-    return r"\s*".join(map(re.escape, bare.split()))
+    return r"\s*".join(map(_pattern, bare.split()))
+
+
+def _pattern(word: str) -> str:
+    wide = [_WIDE.match(char) is not None for char in word]
+    beside = zip(word[1:], wide, wide[1:], strict=False)
+    return re.escape(word[0]) + "".join(
+        (_BREAK if one or other else "") + re.escape(char) for char, one, other in beside
+    )
 
 
 def stands_in(claim: str, passage: str) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from research.language.quantities import Measure, measures, plain
-from research.text import HAN, STOP, has_han, stem
+from research.text import HAN, STOP, has_han, levelled, stem
 
 LONGEST = 60_000  # characters of a passage that are read
 MOST_FIGURES = 60  # of a sentence
@@ -82,7 +82,7 @@ class Text:
 def read(text: str, whole: bool = False) -> Text:
     """A text, of which no more than `LONGEST` characters; as one sentence if `whole`, which a claim is."""
     text = text[:LONGEST]
-    folded = plain(text)
+    folded = plain(levelled(text))
     matches = [*_TOKEN.finditer(folded)]
     tokens = tuple(_token(match[0]) for match in matches)
     starts = tuple(match.start() for match in matches)

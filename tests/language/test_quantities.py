@@ -185,6 +185,9 @@ def test_figures_beside_each_other_are_no_range(
         ("up to 100 people", "most"),
         ("100人左右", "about"),
         ("100-plus people", "some"),
+        ("百余人", "some"),
+        ("三十好几人", "some"),
+        ("30-odd people", "some"),
         ("100 people", ""),
     ],
 )
@@ -202,6 +205,36 @@ def test_what_is_part_of_a_name_is_no_figure(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "骁龙845处理器",
+        "天玑9300处理器的手机",
+        "运20部署到位",
+        "双11成交额",
+        "75球季",
+        "15首次亮相",
+        "2部分",
+    ],
+)
+def test_a_word_that_begins_like_a_unit_is_none(text: str) -> None:
+    assert [figure.unit for figure in measures(text)] == [""]
+
+
+@pytest.mark.parametrize(
+    "text", ["845处遗址", "845处", "20部电影", "12个省", "4座位于北京", "50台风扇", "11成以上"]
+)
+def test_a_unit_is_one_before_any_other_word(text: str) -> None:
+    assert only(text).unit
+
+
+@pytest.mark.parametrize(
+    "text", ["2022届毕业生", "2024款车型", "2023台北", "2021首次", "2008北京奥运会", "2019人均"]
+)
+def test_a_year_may_stand_before_a_chinese_word(text: str) -> None:
+    assert only(text).parts == (int(text[:4]), None, None)
+
+
+@pytest.mark.parametrize(
     ("claim", "found"),
     [
         ("33 %", "a third of voters"),
@@ -211,6 +244,15 @@ def test_what_is_part_of_a_name_is_no_figure(text: str) -> None:
         ("15%", "一成半"),
         ("八五折", "15%"),
         ("85%", "八五折"),
+        ("打了七折", "70%"),
+        ("66 %", "two-thirds of them"),
+        ("a quarter of a million people", "250,000 people"),
+        ("5’11”", "180 cm"),
+        ("5'11 tall", "180 cm"),
+        ("6ft 2in", "188 cm"),
+        ("six foot two", "188 cm"),
+        ("2000点", "两千点"),
+        ("1800户", "1.8 thousand homes"),
         ("12 million", "1200万"),
         ("12亿元", "12.3亿元"),
         ("62 miles", "100公里"),
@@ -248,6 +290,8 @@ def test_a_figure_bears_out_another_in_other_words(claim: str, found: str) -> No
         ("500港元", "500元"),
         ("5 percent", "5 percentage points"),
         ("31 %", "a third of voters"),
+        ("65 %", "two-thirds of them"),
+        ("打了七折", "75%"),
         ("five million", "500,000"),
         ("half a million", "a million people"),
         ("一成半", "10%"),
