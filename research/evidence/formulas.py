@@ -1,4 +1,5 @@
-"""Formulas in TeX within Markdown: $…$, $$…$$, \\(…\\) and \\[…\\], told from amounts of money.
+"""Formulas in TeX within Markdown: $…$, $$…$$, \\(…\\), \\[…\\] and bare environments such as align,
+told from amounts of money.
 
 A formula is kept as it was written, so that whoever draws it (KaTeX, MathJax, pandoc, GitHub) can.
 What could act in a page beyond drawing one (a link, a tag, a citation, a macro that loads or defines)
@@ -24,7 +25,13 @@ _FOUND = re.compile(
     rf"|(?<![\\$A-Za-z0-9])\$(?=[^\s$])(?P<single>{_INNER}{{1,{_LONGEST}}}?)(?<!\s)\$(?![\d$])"
     rf"|(?<!\\)\\\[(?P<square>{_INNER}{{1,{_LONGEST}}}?)\\\]"
     rf"|(?<!\\)\\\((?P<round>{_INNER}{{1,{_LONGEST}}}?)\\\)"
+    rf"|(?<!\\)\\begin\{{(?P<name>equation|align|gather|multline)(?P<star>\*?)\}}"
+    rf"(?P<bare>{_INNER}{{1,{_LONGEST}}}?)\\end\{{(?P=name)(?P=star)\}}"
 )
+_WITHIN = {
+    "align": "aligned",
+    "gather": "gathered",
+}  # of an environment that stands between dollars
 # What makes a stretch of text TeX beyond doubt: a command, a spacing, an index or a power.
 _TEX = re.compile(r"\\(?:[A-Za-z]+|[,;:!{}|\\> ])|[_^]\s?[{A-Za-z0-9\\*+('-]")
 _COMMAND = re.compile(
@@ -147,11 +154,12 @@ def _formula(match: re.Match[str]) -> Formula | None:
     text = re.sub(rf"\n{indent}", "\n", _ENTITY.sub(lambda m: html.unescape(m[0]), match[kind]))
     text = _TAG.sub("< ", _COMMENT.sub("", text)).replace("\u00a0", " ").replace("\0", "\ufffd")
     text = text.strip()
-    if not _is_formula(
-        text, firm=kind in ("double", "square"), dollars=kind in ("double", "single")
-    ):
+    display = kind in ("double", "square", "bare")
+    if not _is_formula(text, firm=display, dollars=kind in ("double", "single", "bare")):
         return None
-    return Formula(text, kind in ("double", "square"), match[0])
+    if kind == "bare" and (name := _WITHIN.get(match["name"])):
+        text = f"\\begin{{{name}}}{text}\\end{{{name}}}"
+    return Formula(text, display, match[0])
 
 
 def _is_formula(text: str, *, firm: bool, dollars: bool) -> bool:

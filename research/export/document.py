@@ -24,6 +24,7 @@ from research.evidence.formulas import Formula, Formulas
 from research.evidence.markup import TAGS, Node, by_fences
 from research.evidence.support import Support
 from research.export.markdown import language_of, report_markdown
+from research.export.maths import readable
 from research.export.words import speaker
 from research.records import Language, Report
 from research.urls import canonical_url
@@ -72,7 +73,7 @@ def grown(markdown: str, last: int = 0) -> list[Node]:
 
 
 def plain(nodes: Iterable[Node]) -> str:
-    """The text of nodes, citations as [n]."""
+    """The text of nodes, citations as [n], formulas in a line."""
     return "".join(_words(nodes))
 
 
@@ -84,6 +85,8 @@ def _words(nodes: Iterable[Node]) -> Iterator[str]:
             yield f"[{node['number']}]"
         elif node["t"] == "br":
             yield "\n"
+        elif node["t"] == "math":
+            yield readable(node["c"][0])
         else:
             yield from _words(node.get("c", ()))
 

@@ -28,6 +28,7 @@ from research.evidence.markup import Node, encodable
 from research.export.columns import columns, wanted
 from research.export.document import Document, document, plain
 from research.export.markdown import utc
+from research.export.omml import formula
 from research.export.sketch import described, mapped, sketch_png
 from research.export.words import Say, speaker
 from research.records import Place, Report
@@ -189,12 +190,19 @@ class _Writer:
         the list that they are in."""
         for inline, group in groupby(nodes, key=_is_inline):
             if inline:
-                self._put(_paragraph(style, self._runs(list(group)), *map(_copy, looks)))
+                self._paragraphs(list(group), style, looks)
                 continue
             for node in group:
                 self._block(node, style, looks, depth)
                 if top and _is(node, "h") and _level(node) == 1 and self._is_places(node):
                     self._picture()
+
+    def _paragraphs(self, nodes: Sequence[Node], style: str, looks: tuple[Any, ...]) -> None:
+        """A paragraph, in parts around the formulas that stand in a line of their own."""
+        for alone, group in groupby(nodes, key=_is_displayed):
+            for part in ([node] for node in group) if alone else [list(group)]:
+                if alone or any(not isinstance(node, str) or node.strip() for node in part):
+                    self._put(_paragraph(style, self._runs(part), *map(_copy, looks)))
 
     def _put(self, element: Any) -> None:
         """Two tables that touch would be one."""
@@ -218,7 +226,7 @@ class _Writer:
             line = _el("pBdr", _el("bottom", val="single", sz=4, space=1, color="D0D7DE"))
             self._put(_paragraph("Normal", [], line))
         elif kind == "p":
-            self._put(_paragraph(style, self._runs(content), *map(_copy, looks)))
+            self._paragraphs(content, style, looks)
         else:
             self._blocks(content, style, looks, depth)
 
@@ -337,6 +345,8 @@ class _Writer:
                 yield _el("r", _el("br"))
             elif node["t"] == "cite":
                 yield self._cite(int(node["number"]), raised)
+            elif node["t"] == "math":
+                yield self._formula(node, looks)
             elif node["t"] == "a" and (key := self._link(str(node["href"]))):
                 inner = [_el("rStyle", val="Hyperlink"), *_besides(looks, "rStyle")]
                 link = _el("hyperlink", *self._inline(node["c"], inner, raised), history=1)
@@ -346,6 +356,12 @@ class _Writer:
                 mark = _MARKS.get(node["t"])
                 inner = _ordered([*looks, *(mark() if mark else ())])
                 yield from self._inline(node.get("c", ()), inner, raised)
+
+    def _formula(self, node: Any, looks: list[Any]) -> Any:
+        """A formula that Word can edit, else its source."""
+        tex = str(node["c"][0])
+        made = formula(tex, display=bool(node.get("display")))
+        return _run(tex, *map(_copy, _ordered([*looks, _mono()]))) if made is None else made
 
     def _cite(self, number: int, raised: bool) -> Any:
         run = _run(f"[{number}]", _el("rStyle", val="Citation" if raised else "Hyperlink"))
@@ -382,7 +398,6 @@ _MARKS = {
     "em": lambda: [_el("i")],
     "s": lambda: [_el("strike")],
     "code": lambda: [_mono()],
-    "math": lambda: [_mono()],
 }
 _ORDER = {qn(f"w:{tag}"): at for at, tag in enumerate(("rStyle", "rFonts", "b", "i", "strike"))}
 _JUSTIFIED = {"right": "right", "center": "center"}
@@ -403,6 +418,10 @@ def _besides(looks: Iterable[Any], tag: str) -> list[Any]:
 
 def _is(node: Any, kind: str) -> bool:
     return isinstance(node, dict) and node["t"] == kind
+
+
+def _is_displayed(node: Node) -> bool:
+    return isinstance(node, dict) and bool(node.get("display"))
 
 
 def _is_inline(node: Node) -> bool:

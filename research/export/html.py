@@ -21,6 +21,7 @@ from research.evidence.support import Sentence, Support, support
 from research.export.document import Document, document, plain
 from research.export.families import families
 from research.export.geo import NOT_XML
+from research.export.maths import mathml
 from research.export.words import speaker
 from research.records import Evidence, Language, Passage, Report
 from research.text import language
@@ -52,8 +53,8 @@ sup { line-height: 0; white-space: nowrap; } sup a { text-decoration: none; padd
 blockquote { margin: .8em 0; padding: .1em 1em; border-left: 3px solid var(--line); color: var(--soft); }
 pre { background: var(--tint); padding: .8em 1em; overflow-x: auto; }
 code { background: var(--tint); font-family: ui-monospace, Consolas, "Noto Sans Mono CJK SC", monospace; }
-.math { font-family: ui-monospace, Consolas, monospace; font-size: .92em; }
-.math.display { display: block; margin: 1em 0; overflow-x: auto; white-space: pre-wrap; }
+math { font-size: 1.08em; } math[display="block"] { margin: 1em 0; overflow-x: auto; }
+code.math.display { display: block; margin: 1em 0; overflow-x: auto; white-space: pre-wrap; }
 .wide { overflow-x: auto; margin: 1em 0; }
 table { border-collapse: collapse; font-size: .92em; overflow-wrap: normal; }
 th, td { border: 1px solid var(--line); padding: .35em .6em; text-align: left; vertical-align: top; }
@@ -189,11 +190,13 @@ class _Page:
         return f"<pre><code>{_text(plain(node['c']))}</code></pre>"
 
     def _math(self, node: dict[str, Any]) -> str:
-        """TeX as pandoc marks it, which MathJax and KaTeX find; without them it reads as it is."""
-        tex = _text(node["c"][0])
-        if node["display"]:
-            return f'<span class="math display">\\[{tex}\\]</span>'
-        return f'<span class="math inline">\\({tex}\\)</span>'
+        """A formula as MathML, which browsers draw; one that cannot be read shows its source."""
+        tex, display = node["c"][0], bool(node["display"])
+        drawn = mathml(tex, display=display)
+        if drawn:
+            return drawn
+        way = "display" if display else "inline"
+        return f'<code class="math {way}">{_text(tex)}</code>'
 
     def _hr(self, _: dict[str, Any]) -> str:
         return "<hr>"

@@ -40,9 +40,20 @@ def escape(text: str) -> str:
 
 def quoted(text: str) -> str:
     """As `escape`, but formulas in TeX stay formulas."""
+    return next(quoted_lines(" ".join(undirected(text).split())), "")
+
+
+def quoted_lines(text: str) -> Iterator[str]:
+    """Each line of a text that is not empty, as `quoted`; a formula may go over several."""
     found = formulas.Formulas()
+    hidden = found.hidden(undirected(text))
+    lines = (" ".join(line.split()) for line in BREAKS.split(hidden))
+    return (_quoted(line, found) for line in lines if line)
+
+
+def _quoted(line: str, found: formulas.Formulas) -> str:
     out = ""
-    for part in found.parts(found.hidden(" ".join(undirected(text).split()))):
+    for part in found.parts(line):
         if isinstance(part, str):
             piece, opens = inactive(part), False
         else:

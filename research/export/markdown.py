@@ -22,7 +22,7 @@ from research.evidence.registry import Registry, gather
 from research.evidence.support import ACCURACY, Counts, Sentence, Stretch, Support, drawn, support
 from research.export import coverage
 from research.export.conflicts import conflicts
-from research.export.inline import BREAKS, bullets, escape, inactive, joined, link, quoted
+from research.export.inline import bullets, escape, inactive, joined, link, quoted, quoted_lines
 from research.export.prose import markdown
 from research.export.tables import tables
 from research.export.words import WORDS, Say, speaker
@@ -96,12 +96,12 @@ def language_of(report: Report, cited: CitedAnswer | None) -> Language:
 
 def _title(question: str) -> str:
     line = " ".join(question.split())
-    return escape(line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…")
+    return quoted(line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…")
 
 
 def _lines(text: str) -> Iterator[str]:
     """Each line of outside text as a paragraph of its own."""
-    return (escape(line) for line in BREAKS.split(text) if line.strip())
+    return quoted_lines(text)
 
 
 # --- The answer
@@ -113,8 +113,8 @@ def answer_markdown(cited: CitedAnswer) -> str:
 
 
 def _answer(report: Report, cited: CitedAnswer, behind: Support | None, say: Say) -> Iterator[str]:
-    title = escape(cited.answer.title)
-    if title and title != escape(report.run.question):
+    title = quoted(cited.answer.title)
+    if title and title != quoted(report.run.question):
         yield f"**{title}**"
     found = support(cited) if behind is None else behind
     yield from _supported(found.counts, cited.answer.language, say)
@@ -166,12 +166,12 @@ def _doubt(sentence: Sentence, spans: Sequence[NumberedSpan], say: Say) -> str:
 
 def _headings(spans: list[NumberedSpan], _: dict[int, CitedSource], say: Say) -> Iterator[str]:
     for item in spans:
-        yield f"### {escape(item.span.text)}{_marks(item, say)}"
+        yield f"### {quoted(item.span.text)}{_marks(item, say)}"
 
 
 def _notices(spans: list[NumberedSpan], _: dict[int, CitedSource], say: Say) -> Iterator[str]:
     for item in spans:
-        yield f"> {escape(item.span.text)}{_marks(item, say)}"
+        yield f"> {quoted(item.span.text)}{_marks(item, say)}"
 
 
 def _points(spans: list[NumberedSpan], sources: dict[int, CitedSource], say: Say) -> Iterator[str]:
@@ -218,7 +218,7 @@ def quoted_passage(item: NumberedSpan, evidence: Evidence) -> Passage | None:
 
 def _missing(item: NumberedSpan, say: Say) -> str:
     """What the writer says of a part without evidence: not found, or not looked up."""
-    text = escape(item.span.text) or say("not found") + say("stop")
+    text = quoted(item.span.text) or say("not found") + say("stop")
     return text + _marks(item, say)
 
 

@@ -25,6 +25,7 @@ from research.export.columns import bands, columns, wanted
 from research.export.document import Document, document, plain
 from research.export.fonts import EMOJI, MONO, PLAIN, WESTERN, drawable, seen
 from research.export.markdown import utc
+from research.export.maths import listed, parsed, readable
 from research.export.press import printed
 from research.export.sketch import described, mapped, sketch_svg
 from research.export.words import Say, speaker
@@ -46,6 +47,8 @@ _EMOJI = (
 )
 # A word without a place where a line could end; scripts that join their letters are left whole.
 _LONG = r"[!-~\u00a1-\u058f\u1e00-\u1fff]{%d,}"
+# What is drawn aslant at once, for no font has italics: a word of a script that does not join, a Han.
+_LEANING = r"(?P<lean>[0-9A-Za-z\u00aa-\u052f\u1e00-\u1fff]{1,24}|[\u3400-\u9fff\uac00-\ud7a3])"
 _PARTING = re.compile(r"(?<=[/?&=._\-%#+,;:@~|])(?=[^/?&=._\-%#+,;:@~|])")
 _SHARED = "“”‘’—…·"  # marks of Chinese and of Latin, which are not as wide in both
 _NEUTRAL = " “”‘’—…·0123456789()[]"
@@ -117,13 +120,19 @@ class _Setter:
         out: list[Any] = []
         for inline, group in groupby(nodes, key=_is_inline):
             if inline:
-                out.append(self._paragraph(list(group)))
+                out += self._paragraphs(list(group))
             else:
                 out += (made for node in group for made in self._block(node, depth))
         return out
 
-    def _paragraph(self, nodes: Sequence[Node]) -> dict[str, Any]:
-        return {"t": "p", "c": self._inline(nodes), **_directed(nodes)}
+    def _paragraphs(self, nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
+        """A paragraph, in parts around the formulas that stand in a line of their own."""
+        for alone, group in groupby(nodes, key=_is_displayed):
+            part = list(group)
+            if alone:
+                yield from (self._formula(node) for node in part)
+            elif any(not isinstance(node, str) or node.strip() for node in part):
+                yield {"t": "p", "c": self._inline(part), **_directed(part)}
 
     def _block(self, node: Any, depth: int) -> Iterator[dict[str, Any]]:
         kind, content = node["t"], node.get("c", [])
@@ -144,7 +153,7 @@ class _Setter:
         elif kind == "hr":
             yield {"t": "hr"}
         elif kind == "p":
-            yield self._paragraph(content)
+            yield from self._paragraphs(content)
         else:
             yield from self._blocks(content, depth)
 
@@ -209,7 +218,7 @@ class _Setter:
     # --- Within a paragraph
 
     def _inline(
-        self, nodes: Iterable[Node], *, raised: bool = True, longest: int = 31
+        self, nodes: Iterable[Node], *, raised: bool = True, longest: int = 31, leans: bool = False
     ) -> list[Any]:
         """Inline nodes. A citation stands close to what it is for."""
         listed = list(nodes)
@@ -217,34 +226,48 @@ class _Setter:
         for at, node in enumerate(listed):
             after = listed[at + 1] if at + 1 < len(listed) else None
             if isinstance(node, str):
-                out += self._text(node.rstrip(" ") if _is(after, "cite") else node, longest)
+                text = node.rstrip(" ") if _is(after, "cite") else node
+                out += self._text(text, longest, leans=leans)
             elif node["t"] == "cite":
                 out.append(self._cite(int(node["number"]), raised=raised))
             elif node["t"] == "br":
                 out.append({"t": "br"})
             elif node["t"] == "math":
-                out.append({"t": "code", "c": self._text(plain(node["c"]), longest)})
+                out.append(self._formula({**node, "display": False}, longest))
             else:
-                inner = self._inline(node.get("c", ()), raised=raised, longest=longest)
-                kind = node["t"] if node["t"] in ("strong", "em", "s", "code", "a") else "span"
+                kind = node["t"] if node["t"] in ("strong", "s", "code", "a") else "span"
+                slant = leans or node["t"] == "em"
+                inner = self._inline(node.get("c", ()), raised=raised, longest=longest, leans=slant)
                 href = _address(str(node["href"])) if kind == "a" else ""
                 out.append(
                     {"t": "span" if kind == "a" and not href else kind, "href": href, "c": inner}
                 )
         return out
 
+    def _formula(self, node: Any, longest: int = 31) -> dict[str, Any]:
+        tex, display = str(node["c"][0]), bool(node.get("display"))
+        found = parsed(tex, display=display)
+        if not found or not all(map(drawable, readable(tex))):
+            return {"t": "code", "c": self._text(tex, longest)}
+        return {"t": "math", "display": display, "c": listed(found), "words": readable(tex)}
+
     def _cite(self, number: int, *, raised: bool) -> dict[str, Any]:
         start = int(self._sources.get("start", 1)) if self._sources else 0
         leads = bool(self._sources) and start <= number < start + len(self._sources["c"])
         return {"t": "cite", "number": number, "leads": leads, "raised": raised}
 
-    def _text(self, text: str, longest: int = 31, *, keep: bool = False) -> list[Any]:
-        """Text in pieces: what needs another font, what may be parted, and what cannot be drawn."""
+    def _text(
+        self, text: str, longest: int = 31, *, keep: bool = False, leans: bool = False
+    ) -> list[Any]:
+        """Text in pieces: what needs another font, what may be parted, what `leans`, and what cannot be
+        drawn."""
         text = seen(text)
         if not keep:
             text = re.sub(" {2,}", " ", text)
         lost = "".join(char for char in sorted(set(text)) if not drawable(char))
         odd = [f"(?P<emoji>{_EMOJI})", f"(?P<mark>[{_SHARED}]+)", f"(?P<long>{_LONG % longest})"]
+        if leans:
+            odd[2:] = [_LEANING]
         if lost:
             odd.insert(0, f"(?P<lost>[{re.escape(lost)}]+)")
         out: list[Any] = []
@@ -263,6 +286,8 @@ class _Setter:
             return [{"t": "lost", "c": [f"[{name}]"]} for name in self._names(words)]
         if kind == "emoji":
             return [{"t": "emoji", "c": [words]}]
+        if kind == "lean":
+            return [{"t": "lean", "c": [words]}]
         if kind == "long":
             return list(_parted(words))
         if _is_western(text, match.start(), match.end()) == self._western:
@@ -328,6 +353,10 @@ def _address(url: str) -> str:
 
 def _is(node: Any, kind: str) -> bool:
     return isinstance(node, dict) and node["t"] == kind
+
+
+def _is_displayed(node: Node) -> bool:
+    return isinstance(node, dict) and bool(node.get("display"))
 
 
 def _is_inline(node: Node) -> bool:

@@ -21,6 +21,8 @@ from research.export.docx import cleaned, drawn_docx, report_docx
 from tests.export.test_markdown import HOSTILE, URL, report
 from tests.export.test_pdf import CHINESE, MADE, PLACES, cite, li, p, row
 
+OMML = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+
 
 def opened(data: bytes) -> Any:
     return docx.Document(BytesIO(data))
@@ -43,7 +45,7 @@ def read(file: Any) -> str:
     for paragraph in paragraphs:
         begun = begun or paragraph.find(f".//{qn('w:pageBreakBefore')}") is not None
         if begun:
-            found += [text.text or "" for text in paragraph.iter(qn("w:t"))]
+            found += [text.text or "" for text in paragraph.iter(qn("w:t"), f"{{{OMML}}}t")]
     return folded("".join(found))
 
 

@@ -12,6 +12,7 @@ from lxml import html
 from research.export.document import document, plain
 from research.export.geo import NOT_XML
 from research.export.html import report_html, text_fragment
+from research.export.maths import readable
 from research.records import Language, Report
 from research.urls import canonical_url
 from tests.export.test_markdown import HOSTILE, LINKS, PALACE, TEXT, named, numbered, report
@@ -27,13 +28,14 @@ BARRED = {
     "form",
     "input",
     "svg",
-    "math",
     "img",
 }
 TAGS = {
     "main", "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "em", "strong", "s", "code", "pre", "a",
     "sup", "div", "table", "thead", "tbody", "tr", "th", "td", "hr", "br", "details", "summary", "mark", "span",
 }  # fmt: skip
+
+MATHS = {"math", "semantics", "annotation", "mrow", "mi"}
 
 
 def page(written: Report, **more: Any) -> Any:
@@ -49,8 +51,9 @@ def said(root: Any) -> str:
     (main,) = root.iter("main")
     for node in main.find_class("more"):
         node.drop_tree()
-    for node in main.find_class("math"):
-        node.text = node.text[2:-2]  # the marks around a formula
+    for node in list(main.iter("math")):
+        node.text = readable(node.findtext(".//annotation"))
+        node.remove(node[0])
     return squeezed(main.text_content())
 
 
@@ -59,9 +62,12 @@ def test_the_page_says_what_the_tree_says_and_nothing_acts(words: str) -> None:
     written = report(words)
     root = page(written)
     assert BARRED & {node.tag for node in root.iter()} == set()
-    assert {node.tag for node in root.find(".//main").iter()} <= TAGS | {"nav", "b"}
+    tags = {node.tag for node in root.find(".//main").iter()}
+    assert tags <= TAGS | {"nav", "b"} | (MATHS if "$" in words else set())
     names = {name for node in root.find("body").iter() for name in node.attrib}
-    assert names <= {"id", "href", "rel", "class", "style", "start", "aria-label", "lang"}
+    assert names <= {
+        "id", "href", "rel", "class", "style", "start", "aria-label", "lang", "encoding", "display"
+    }  # fmt: skip
     outside = {a.get("href") for a in root.iter("a") if not a.get("href").startswith("#")}
     assert {canonical_url(href) for href in outside} == LINKS
     assert said(root) == squeezed(plain(document(written, numbered(written)).nodes))
