@@ -293,7 +293,7 @@ async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
         """One search; sections that want the same at the same time share it."""
         known = context.under_way.get(task.key)
         if known is None:
-            known = asyncio.create_task(_found(task, runtime))
+            known = asyncio.create_task(_found(_spoken(task, chapter["question"]), runtime))
             context.under_way[task.key] = known
             finding = await known
             beside.append(asyncio.create_task(read_ahead(finding)))
@@ -335,6 +335,11 @@ def _search_node() -> Callable[..., Any]:
         return {"findings": [await _found(task, runtime)]}
 
     return search
+
+
+def _spoken(task: Task, question: Question) -> Task:
+    """The task with the language in which its search is told of."""
+    return task.model_copy(update={"language": question.language})
 
 
 async def _found(task: Task, runtime: Run) -> Finding:
@@ -384,7 +389,8 @@ def build(
             chapters = [Chapter(question=question, plan=plan, part=p.id) for p in plan.parts]
             return [Send("section", chapter) for chapter in chapters]
         tasks = [task for task in state["pending"] if task.source in nodes]
-        return [Send(nodes[task.source], task) for task in tasks] or "finalize_answer"
+        spoken = (_spoken(task, state["question"]) for task in tasks)
+        return [Send(nodes[task.source], task) for task in spoken] or "finalize_answer"
 
     async def planned(state: State) -> list[Send] | str:
         return await fan_out(state) if state.get("approved", True) else "approval"

@@ -255,7 +255,8 @@ class Task(Record):
     """One query for one source. `subject` lists names, one of which every hit has to mention.
 
     `tool` is a way of searching that the source has, "" its usual one; `start` and `end` are the
-    first and the last day that such a way is limited to.
+    first and the last day that such a way is limited to. `language` is that of the report: what is said
+    of the search is said in it, or, where it is not known, in the language of the query.
     """
 
     id: str
@@ -268,6 +269,7 @@ class Task(Record):
     tool: str = ""
     start: date | None = None
     end: date | None = None
+    language: Language | None = None
 
     @property
     def key(self) -> str:

@@ -264,6 +264,29 @@ def test_without_a_source_of_news_it_says_what_is_missing_and_looks_in_the_libra
     assert found.stdout.startswith("# 西湖\n")
 
 
+def test_without_keys_a_report_has_each_heading_once_and_its_notes_in_the_language_of_its_question(
+    env: dict[str, str],
+) -> None:
+    keyless = {k: v for k, v in env.items() if not k.startswith(("TAVILY", "QUERY_ENGINE"))}
+    two, english = "故宫博物院与八达岭长城最新消息", "Badaling 怎么了"
+    with FakeFeeds() as site:
+        snow = item(
+            "八达岭长城因大雪关闭", "https://a.example/1", text="八达岭长城因大雪关闭南段。"
+        )
+        hours = item("故宫博物院调整开放时间", "https://a.example/2", text="故宫博物院周一闭馆。")
+        site.feeds = {"/rss": Given(rss(snow, hours))}
+        keyless["NEWS_FEEDS"] = f"{site.base_url}/rss"
+        parts, told = (done(keyless, "news", topic).stdout for topic in (two, english))
+    headings = [line.lstrip("# ") for line in parts.splitlines() if line.startswith("### ")]
+    assert len(headings) == len(set(headings))
+    assert [one for one in headings if "故宫" in one or "长城" in one] == [
+        "故宫博物院：八达岭最新消息",
+        "长城：八达岭最新消息",
+    ]
+    assert "“Badaling” — 新闻（新闻订阅源）" in told
+    assert "自选的 1 个订阅源" in told and "可改用中文再查" in told and "your own" not in told
+
+
 @pytest.mark.parametrize(
     ("topic", "title", "told", "foreign"),
     [

@@ -368,6 +368,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "source.news": ("新闻", "news"),
     "source.places": ("地点", "places"),
     "source.database": ("数据库", "database"),
+    "source.feeds": ("新闻订阅源", "news feeds"),
+    "source.gdelt": ("GDELT 全球新闻库", "GDELT"),
     "source.gemini": ("Gemini 搜索", "Gemini search"),
     "source.tavily": ("Tavily", "Tavily"),
     "source.searxng": ("SearXNG", "SearXNG"),

@@ -110,10 +110,10 @@ class Feeds:
             for article in articles
             if request.tool.pictures
         ]
-        notes = [noted("feeds", query, count=len(feeds))]
+        notes = [noted("feeds", count=len(feeds))]
         tongue = language(query)
         if foreign := sum(language(i.article.title) != tongue for f in feeds for i in f.items):
-            notes.append(noted("another language", query, count=foreign))
+            notes.append(noted("in English" if tongue == "zh" else "in Chinese", count=foreign))
         return News(
             articles=tuple(articles),
             pictures=tuple(pictures),

@@ -135,7 +135,7 @@ class GDELT:
             articles=tuple(kept),
             pictures=tuple(pictures),
             asked="" if parameters["query"] == query else parameters["query"],
-            notes=tuple(noted(key, query) for key in keys),
+            notes=tuple(noted(key) for key in keys),
         )
 
     async def close(self) -> None:

@@ -1,16 +1,24 @@
-"""What is said of a search for news, in the language of what was searched for."""
+"""What is said of a search for news, in the language of who asked."""
 
 from __future__ import annotations
 
-from research.text import language
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from research.records import Language
 
 _NOTES = {
     "feeds": (
         "来自自选的 {count} 个订阅源，其中只有最近的报道",
         "from {count} of your own feeds, which hold the latest only",
     ),
-    "another language": (
+    "in English": (
         "订阅源中还有 {count} 篇英文报道，中文检索词一般匹配不到，可改用英文再查",
+        "your feeds also hold pieces in English ({count}), which Chinese words hardly match: "
+        "ask in English as well",
+    ),
+    "in Chinese": (
+        "订阅源中还有 {count} 篇中文报道，英文检索词一般匹配不到，可改用中文再查",
         "your feeds also hold pieces in Chinese ({count}), which English words hardly match: "
         "ask in Chinese as well",
     ),
@@ -44,14 +52,36 @@ _NOTES = {
         "outside the days asked for: {count} of {all}",
     ),
     "undated": ("{all} 篇中有 {count} 篇日期不明", "without a date: {count} of {all}"),
+    "no tool": (
+        "没有名为 {tool} 的检索方式，已改用 {basic}",
+        "there is no tool {tool}: {basic} was used instead",
+    ),
+    "no days": (
+        "{tool} 需要起止日期，已改用 {basic}",
+        "{tool} needs a first and a last day: {basic} was used instead",
+    ),
+    "days to come": (
+        "{tool} 的起始日期 {start} 尚未到来，已改用 {basic}",
+        "{tool} was to search from {start}, which is still to come: {basic} was used instead",
+    ),
 }
 
 
-def noted(key: str, query: str, **values: object) -> str:
-    """A note on a search for a query."""
-    return _NOTES[key][language(query) == "en"].format(**values)
+@dataclass(frozen=True)
+class Note:
+    """A note by its name, with what it tells of."""
+
+    name: str
+    values: tuple[tuple[str, object], ...] = ()
+
+    def said(self, tongue: Language) -> str:
+        return _NOTES[self.name][tongue == "en"].format(**dict(self.values))
 
 
-def joined(notes: list[str], query: str) -> str:
+def noted(name: str, **values: object) -> Note:
+    return Note(name, tuple(values.items()))
+
+
+def joined(notes: Iterable[Note], tongue: Language) -> str:
     """Several notes as one text."""
-    return ("；" if language(query) == "zh" else "; ").join(notes)
+    return ("；" if tongue == "zh" else "; ").join(note.said(tongue) for note in notes)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from research.news.article import Article
+from research.news.notes import Note
 from research.news.tools import Request
 from research.records import Failure, Picture, Readiness, Say
 from research.trouble import Trouble
@@ -31,7 +32,7 @@ class News:
     pictures: tuple[Picture, ...] = ()
     lead: str = ""
     asked: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     failures: tuple[Failure, ...] = ()
 
 

@@ -54,9 +54,9 @@ class TavilyNews:
         window = request.window(now)
         found = rows(answer.get("results"))
         articles = [article.judged(window) for row in found if (article := _article(row, now))]
-        notes = [] if asked == query else [noted("shortened", query, count=len(asked))]
+        notes = [] if asked == query else [noted("shortened", count=len(asked))]
         if lost := len(found) - len(articles):
-            notes.append(noted("no address", query, count=lost, all=len(found)))
+            notes.append(noted("no address", count=lost, all=len(found)))
         return News(
             articles=tuple(articles),
             pictures=tuple(_pictures(answer.get("images"))),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from research.news.notes import noted
+from research.news.notes import Note, noted
 from research.news.windows import Window, days
 
 BASIC = "basic_search_news"
@@ -82,36 +82,36 @@ class Choice:
     """The request that a choice comes to, what was put right, and why it is another tool, if it is."""
 
     request: Request
-    notes: tuple[str, ...] = ()
-    fault: str = ""
+    notes: tuple[Note, ...] = ()
+    fault: Note | None = None
 
 
-def chosen(tool: str, start: date | None, end: date | None, today: date, query: str = "") -> Choice:
+def chosen(tool: str, start: date | None, end: date | None, today: date) -> Choice:
     """The request that is meant by a tool's name and two days; "" is the basic tool.
 
     Days in the wrong order are swapped, and the last one is today at the latest. What makes no
-    request falls back to the basic tool, and says why. Notes are in the language of the query.
+    request falls back to the basic tool, and says why.
     """
     name = tool.strip()
     found = TOOLS.get(name or BASIC)
     if found is None:
-        return _basic(f"there is no tool {name[:60]!r}")
+        return _basic("no tool", tool=repr(name[:60]))
     if not found.dated:
-        idle = noted("no dates", query, tool=found.name)
+        idle = noted("no dates", tool=found.name)
         return Choice(Request(found), (idle,) if start or end else ())
     if start is None or end is None:
-        return _basic(f"{found.name} needs a first and a last day")
-    notes: list[str] = []
+        return _basic("no days", tool=found.name)
+    notes: list[Note] = []
     if start > end:
         start, end = end, start
-        notes.append(noted("swapped", query, start=start, end=end))
+        notes.append(noted("swapped", start=start, end=end))
     if start > today:
-        return _basic(f"{found.name} was to search from {start}, which is still to come")
+        return _basic("days to come", tool=found.name, start=start)
     if end > today:
-        notes.append(noted("to come", query, end=end, today=today))
+        notes.append(noted("to come", end=end, today=today))
         end = today
     return Choice(Request(found, start, end), tuple(notes))
 
 
-def _basic(fault: str) -> Choice:
-    return Choice(Request(), fault=f"{fault}: {BASIC} was used instead")
+def _basic(fault: str, **values: object) -> Choice:
+    return Choice(Request(), fault=noted(fault, **values, basic=BASIC))

@@ -21,12 +21,14 @@ from research.records import (
     Evidence,
     EvidenceKind,
     Finding,
+    Language,
     Passage,
     Readiness,
     Say,
     Task,
     fingerprint,
 )
+from research.text import language
 from research.trouble import Trouble
 from research.urls import canonical_url
 from research.wire.relay import first, lost
@@ -71,13 +73,13 @@ class NewsSource:
         live = self.providers
         if not live:
             raise Trouble("no key", f"news needs one of {self.ready().detail}", hint="key")
-        choice = chosen(task.tool, task.start, task.end, started.date(), task.query)
+        choice = chosen(task.tool, task.start, task.end, started.date())
         with counted(self._deadline * PUNCTUAL) as clock:
             answered, failures = await first(
                 live, task.query, lambda p: p.search(task.query, choice.request, say), clock
             )
         if choice.fault:
-            trouble = Trouble("malformed", choice.fault)
+            trouble = Trouble("malformed", choice.fault.said(_tongue(task)))
             failures.append(trouble.failure("search", self.name, task.query))
         if answered is None:
             return lost(task, started, failures)
@@ -104,14 +106,14 @@ class NewsSource:
         undated = tuple(item.id for item in evidence if item.published is None)
         notes = [*choice.notes, *news.notes]
         if outside:
-            notes.append(noted("outside", task.query, count=len(outside), all=len(evidence)))
+            notes.append(noted("outside", count=len(outside), all=len(evidence)))
         if undated:
-            notes.append(noted("undated", task.query, count=len(undated), all=len(evidence)))
+            notes.append(noted("undated", count=len(undated), all=len(evidence)))
         return Finding(
             task=task,
             evidence=evidence,
             reason=None if evidence else "empty",
-            message=joined(notes, task.query),
+            message=joined(notes, _tongue(task)),
             started=started,
             provider=provider.name,
             asked=(news.asked,) if news.asked else (),
@@ -121,6 +123,10 @@ class NewsSource:
             undated=undated,
             failures=news.failures,
         )
+
+
+def _tongue(task: Task) -> Language:
+    return task.language or language(task.query)
 
 
 def _evidence(article: Article, retrieved: datetime) -> Evidence | None:

@@ -29,7 +29,7 @@ from research.records import (
     fingerprint,
 )
 from research.stages.budget import Ended, Meter
-from research.stages.update import Earlier
+from research.stages.update import HEADING, Earlier
 
 _UNWRITTEN: dict[str, dict[Language, str]] = {
     "failed": {
@@ -188,12 +188,15 @@ def bound(
     findings: Sequence[Finding] = (),
 ) -> Draft:
     """A report: what stands before its sections, and the sections in the order of the outline. One
-    without a text says what came of its searches."""
+    without a text says what came of its searches. A section that is alone and has headings of its own
+    stands under the report's title."""
     known = {section.part: section for section in sections}
     spans = [span.model_copy(update={"part": ""}) for span in head.spans]
     for part in plan.parts:
         section = known.get(part.id, Section(part=part.id))
-        spans.append(Span(kind="text", text=f"\n\n## {heading(part.subject)}\n\n", part=part.id))
+        if len(plan.parts) > 1 or not any(span.kind == "heading" for span in section.spans):
+            title = f"{HEADING}{heading(part.subject)}\n\n"
+            spans.append(Span(kind="text", text=title, part=part.id))
         why = _UNWRITTEN[_fate([f for f in findings if f.task.part == part.id])][tongue]
         body = section.spans or (Span(kind="missing", text=why),)
         spans += [span.model_copy(update={"part": part.id}) for span in body]

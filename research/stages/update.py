@@ -29,6 +29,7 @@ WINDOWS = {  # of the tools that look back from today
     "search_news_last_week": timedelta(days=7),
 }
 BY_DATE = "search_news_by_date"
+HEADING = "\n\n## "  # before the title of a section
 
 
 class Earlier:
@@ -48,7 +49,8 @@ class Earlier:
     def section(self, part: str) -> Section:
         """A section as it was written, without its heading."""
         spans = [span for span in self._spans if span.part == part]
-        return Section(part=part, spans=tuple(spans[1:]), author=self._author)
+        headed = bool(spans) and spans[0].kind == "text" and spans[0].text.startswith(HEADING)
+        return Section(part=part, spans=tuple(spans[headed:]), author=self._author)
 
     @property
     def preface(self) -> Draft:

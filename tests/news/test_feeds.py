@@ -8,6 +8,7 @@ import pytest
 
 from research.news.courier import Courier
 from research.news.feeds import Feeds
+from research.news.notes import joined
 from research.news.tools import TOOLS, Request
 from research.records import silent
 from research.trouble import Trouble
@@ -339,17 +340,20 @@ async def test_a_list_that_cannot_be_read_is_named(read, tmp_path, content):
     assert str(tmp_path) not in trouble.message
 
 
-async def test_notes_are_in_the_language_of_the_query_and_tell_of_pieces_in_another(site, read):
+async def test_notes_tell_of_pieces_in_another_language_than_the_query(site, read):
     other = item("Cloud seeding begins", "https://news.example/en", date=ago(hours=1))
     site.feeds["/rss"] = Given(rss(CUT, other))
-    assert (await look(read("/rss"), "央行 降准")).notes == (
-        "来自自选的 1 个订阅源，其中只有最近的报道",
-        "订阅源中还有 1 篇英文报道，中文检索词一般匹配不到，可改用英文再查",
+    chinese = (await look(read("/rss"), "央行 降准")).notes
+    assert joined(chinese, "zh") == (
+        "来自自选的 1 个订阅源，其中只有最近的报道；订阅源中还有 1 篇英文报道，中文检索词一般匹配不到，可改用英文再查"
     )
-    assert (await look(read("/rss"), "cloud seeding")).notes == (
-        "from 1 of your own feeds, which hold the latest only",
-        "your feeds also hold pieces in Chinese (1), which English words hardly match: ask in Chinese as well",
+    assert "pieces in English (1), which Chinese words hardly match" in joined(chinese, "en")
+    english = (await look(read("/rss"), "cloud seeding")).notes
+    assert joined(english, "en") == (
+        "from 1 of your own feeds, which hold the latest only; your feeds also hold pieces in Chinese (1), "
+        "which English words hardly match: ask in Chinese as well"
     )
+    assert "还有 1 篇中文报道，英文检索词一般匹配不到" in joined(english, "zh")
 
 
 # Fetching
@@ -520,7 +524,7 @@ async def test_each_tool_is_a_filter_of_the_items(site, read, tool, found):
     site.feeds["/rss"] = Given(rss(*spread()))
     news = await look(read("/rss"), "央行降准", REQUESTS[tool])
     assert names(news) == found
-    assert "自选的 1 个订阅源" in news.notes[0]
+    assert "自选的 1 个订阅源" in joined(news.notes, "zh")
 
 
 async def test_pictures_come_from_media_and_enclosures_with_their_page(site, read):

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from research.news.notes import joined
 from research.news.tavily import TavilyNews
 from research.news.tools import TOOLS, Request
 from research.records import Picture, silent
@@ -162,7 +163,7 @@ async def test_any_field_may_be_missing(tavily, server):
         ("https://a.example/1", "", "", None),
         ("https://b.example/2", "", "", None),
     ]
-    assert news.notes == ("without a usable address: 3 of 5 results",)
+    assert joined(news.notes, "en") == "without a usable address: 3 of 5 results"
 
 
 async def test_a_huge_field_is_cut(tavily, server):
@@ -186,7 +187,7 @@ async def test_a_long_query_is_cut_at_a_word_and_what_was_sent_is_kept(tavily, s
     assert len(body["query"]) <= 400
     assert set(body["query"].split()) == {"lantern"}
     assert news.asked == body["query"]
-    assert f"{len(news.asked)} characters" in news.notes[0]
+    assert f"{len(news.asked)} characters" in joined(news.notes, "en")
 
 
 async def test_an_ordinary_query_is_sent_as_it_is(tavily):

@@ -2,6 +2,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from research.news.notes import joined
 from research.news.tools import BASIC, TOOLS, Request, chosen
 from research.records import Task, fingerprint
 
@@ -25,7 +26,7 @@ def test_there_are_six_tools_and_each_looks_for_news():
 @pytest.mark.parametrize("name", [name for name in TOOLS if name != BY_DATE])
 def test_a_tool_that_is_named_is_the_one_that_is_used(name):
     choice = chosen(f" {name} ", None, None, TODAY)
-    assert (choice.request, choice.notes, choice.fault) == (Request(TOOLS[name]), (), "")
+    assert (choice.request, choice.notes, choice.fault) == (Request(TOOLS[name]), (), None)
 
 
 def test_no_name_is_the_basic_tool():
@@ -50,19 +51,19 @@ def test_two_days_arrive_as_they_are():
         "start_date": "2026-11-01",
         "end_date": "2026-11-03",
     }
-    assert (choice.notes, choice.fault) == ((), "")
+    assert (choice.notes, choice.fault) == ((), None)
 
 
 def test_days_in_the_wrong_order_are_swapped_and_that_is_said():
     choice = chosen(BY_DATE, date(2026, 11, 3), date(2026, 11, 1), TODAY)
     assert (choice.request.start, choice.request.end) == (date(2026, 11, 1), date(2026, 11, 3))
-    assert "2026-11-01 to 2026-11-03" in choice.notes[0]
+    assert "2026-11-01 to 2026-11-03" in joined(choice.notes, "en")
 
 
 def test_a_last_day_that_is_still_to_come_is_today_and_that_is_said():
     choice = chosen(BY_DATE, date(2026, 11, 20), date(2026, 12, 24), TODAY)
     assert (choice.request.start, choice.request.end) == (date(2026, 11, 20), TODAY)
-    assert "2026-12-24 is still to come" in choice.notes[0]
+    assert "2026-12-24 is still to come" in joined(choice.notes, "en")
 
 
 @pytest.mark.parametrize(
@@ -78,18 +79,21 @@ def test_a_last_day_that_is_still_to_come_is_today_and_that_is_said():
 def test_what_makes_no_request_falls_back_to_the_basic_tool_and_says_why(tool, start, end, said):
     choice = chosen(tool, start, end, TODAY)
     assert choice.request == Request(TOOLS[BASIC])
-    assert said in choice.fault
-    assert choice.fault.endswith(f"{BASIC} was used instead")
+    assert choice.fault
+    assert said in choice.fault.said("en")
+    assert choice.fault.said("en").endswith(f"{BASIC} was used instead")
+    assert choice.fault.said("zh").endswith(f"，已改用 {BASIC}")
 
 
 def test_days_that_a_tool_does_not_take_are_left_out_and_that_is_said():
     choice = chosen("search_news_last_week", date(2026, 11, 1), None, TODAY)
     assert choice.request == Request(TOOLS["search_news_last_week"])
-    assert "takes no dates" in choice.notes[0]
+    assert "takes no dates" in joined(choice.notes, "en")
 
 
 def test_a_wrong_name_is_repeated_no_longer_than_it_has_to_be():
-    assert len(chosen("x" * 10_000, None, None, TODAY).fault) < 200
+    fault = chosen("x" * 10_000, None, None, TODAY).fault
+    assert fault and len(fault.said("en")) < 200
 
 
 def test_each_tool_has_its_own_window():

@@ -242,6 +242,13 @@ async def test_one_broken_feed_is_named_beside_what_the_others_bring(tavily, sit
     assert (failure.source, failure.query.partition("/")[2]) == ("feeds", "gone")
 
 
+async def test_what_is_said_is_in_the_language_of_the_report_and_else_in_that_of_the_query(news):
+    chinese = await news("gdelt").search(task("reserve ratio", language="zh"), silent)
+    english = await news("gdelt").search(task("reserve ratio"), silent)
+    assert "GDELT 只提供标题和收录时间" in chinese.message
+    assert "GDELT tells titles and when it saw them" in english.message
+
+
 # What the model chose
 
 
@@ -260,7 +267,7 @@ async def test_one_broken_feed_is_named_beside_what_the_others_bring(tavily, sit
 async def test_a_choice_that_makes_no_request_is_a_failure_that_is_named(
     news, tavily, way, body, said
 ):
-    finding = await news("tavily").search(task(**way), silent)
+    finding = await news("tavily").search(task(language="en", **way), silent)
     assert body.items() <= tavily.bodies[0].items()
     assert len(finding.evidence) == 7
     (failure,) = finding.failures
