@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from research.news.article import Article
 from research.news.notes import noted
 from research.news.parsing import PROVIDER, Feed, Item, listed, parsed
+from research.news.pieces import piece, told_across
 from research.news.provider import News
 from research.news.tools import Request
 from research.records import Failure, Picture, Readiness, Say
@@ -34,6 +35,7 @@ MOST = 500  # feeds in all
 FRESH = 300.0  # seconds in which a feed is not asked again
 LIST_SIZE = 5_000_000  # bytes of a list of feeds on this machine
 MATCH = 0.3  # of what a query tells, an article has to share at least
+ACROSS = 0.5  # the same of names and news words that both languages have, in the other language
 IN_TEXT = 0.6  # what a word counts that is in the text and not in the title
 
 
@@ -233,12 +235,15 @@ def _read(path: str) -> tuple[str, ...]:
 def found(feeds: Iterable[Feed], query: str, request: Request, now: datetime) -> list[Article]:
     """The articles that speak to a query, best first: those of the time asked for, then those of
     which nobody knows the date. A query that tells nothing finds the latest."""
-    weights = telling(query)
+    weights, asked, tongue = telling(query), piece(query), language(query)
     window = request.window(now)
     ranked: dict[str, tuple[tuple[bool, float, float], Article]] = {}
     for item in (item for feed in feeds for item in feed.items):
         article = item.article
         score = _score(item, weights)
+        if score < MATCH and language(article.title) != tongue:
+            across = told_across(asked, piece(article.title, article.text))
+            score = across * IN_TEXT if across >= ACROSS else score
         misses = window is not None and window.misses(article.moment)
         if score < MATCH or misses or (request.tool.pictures and not article.image):
             continue

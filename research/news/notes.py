@@ -13,14 +13,14 @@ _NOTES = {
         "from {count} of your own feeds, which hold the latest only",
     ),
     "in English": (
-        "订阅源中还有 {count} 篇英文报道，中文检索词一般匹配不到，可改用英文再查",
-        "your feeds also hold pieces in English ({count}), which Chinese words hardly match: "
-        "ask in English as well",
+        "订阅源中还有 {count} 篇英文报道，中文检索词只按两种语言共有的名称和新闻用语匹配，可改用英文再查",
+        "your feeds also hold pieces in English ({count}), which Chinese words match by names "
+        "and news words that both languages have: ask in English as well",
     ),
     "in Chinese": (
-        "订阅源中还有 {count} 篇中文报道，英文检索词一般匹配不到，可改用中文再查",
-        "your feeds also hold pieces in Chinese ({count}), which English words hardly match: "
-        "ask in Chinese as well",
+        "订阅源中还有 {count} 篇中文报道，英文检索词只按两种语言共有的名称和新闻用语匹配，可改用中文再查",
+        "your feeds also hold pieces in Chinese ({count}), which English words match by names "
+        "and news words that both languages have: ask in Chinese as well",
     ),
     "seen": (
         "GDELT 只提供标题和收录时间，不提供发布时间",

@@ -222,6 +222,14 @@ def _spelt(name: str) -> str:
     return re.sub(r"(.)\1+", r"\1", name.translate(_CONSONANTS))
 
 
+def told_across(query: Piece, other: Piece) -> float:
+    """Of the names and news words of a query that both languages have, the share that a piece in the other
+    language has; 0 where it has but one."""
+    mine, theirs = Pieces([query, other]).shared
+    asked = {token for token in mine if token[0] in ("name", "word", "latin")}
+    return len(asked & theirs) / len(asked) if len(asked & theirs) > 1 else 0.0
+
+
 def kind(one: Piece, other: Piece) -> str:
     """Which weights two pieces are compared by."""
     if one.chinese != other.chinese:

@@ -345,15 +345,16 @@ async def test_notes_tell_of_pieces_in_another_language_than_the_query(site, rea
     site.feeds["/rss"] = Given(rss(CUT, other))
     chinese = (await look(read("/rss"), "央行 降准")).notes
     assert joined(chinese, "zh") == (
-        "来自自选的 1 个订阅源，其中只有最近的报道；订阅源中还有 1 篇英文报道，中文检索词一般匹配不到，可改用英文再查"
+        "来自自选的 1 个订阅源，其中只有最近的报道；订阅源中还有 1 篇英文报道，中文检索词只按两种语言共有的名称和新闻用语匹配，"
+        "可改用英文再查"
     )
-    assert "pieces in English (1), which Chinese words hardly match" in joined(chinese, "en")
+    assert "pieces in English (1), which Chinese words match by names" in joined(chinese, "en")
     english = (await look(read("/rss"), "cloud seeding")).notes
     assert joined(english, "en") == (
         "from 1 of your own feeds, which hold the latest only; your feeds also hold pieces in Chinese (1), "
-        "which English words hardly match: ask in Chinese as well"
+        "which English words match by names and news words that both languages have: ask in Chinese as well"
     )
-    assert "还有 1 篇中文报道，英文检索词一般匹配不到" in joined(english, "zh")
+    assert "还有 1 篇中文报道，英文检索词只按" in joined(english, "zh")
 
 
 # Fetching
@@ -565,6 +566,21 @@ async def test_an_english_query_finds_other_forms_of_its_words(site, read):
         rss(item("Banks cutting ratios"), item("Football", "https://x.example/"))
     )
     assert len((await look(read("/rss"), "bank ratio cuts")).articles) == 1
+
+
+@pytest.mark.parametrize("query", ["英国央行 降息", "Bank of England rate cut"])
+async def test_a_piece_in_the_other_language_is_found_by_names_and_news_words(site, read, query):
+    site.feeds["/rss"] = Given(
+        rss(
+            item("英国央行宣布降息", "https://x.example/zh"),
+            item("Bank of England cuts interest rates", "https://x.example/en"),
+            item("日本央行维持利率", "https://x.example/japan"),
+            item("England name squad for winter tour", "https://x.example/squad"),
+        )
+    )
+    found = names(await look(read("/rss"), query))
+    assert {"zh", "en"} <= set(found)
+    assert "squad" not in found
 
 
 async def test_a_query_that_tells_nothing_finds_the_latest(site, read):

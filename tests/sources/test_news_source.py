@@ -14,7 +14,17 @@ from research.news.tools import TOOLS
 from research.records import Finding, Picture, Readiness, Task, silent
 from research.sources.news import NewsSource
 from research.trouble import Trouble
-from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item, rows, rss, seen
+from tests.servers.news import (
+    FakeFeeds,
+    FakeGDELT,
+    FakeTavilyNews,
+    Given,
+    dumps,
+    item,
+    rows,
+    rss,
+    seen,
+)
 
 KEY = "tvly-news-0123456789"
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -95,16 +105,43 @@ async def test_an_unknown_date_stays_unknown_and_is_counted(news, tavily):
     assert finding.message == "7 篇中有 2 篇日期不明"
 
 
-async def test_a_date_after_its_retrieval_is_unknown_and_a_relative_one_counts_from_it(
-    news, tavily
+@pytest.mark.parametrize("way", ["tavily", "rss", "atom", "json", "gdelt"])
+async def test_by_every_provider_a_date_after_its_retrieval_is_unknown_and_a_relative_one_counts_from_it(
+    news, tavily, site, gdelt, way
 ):
-    told = ("2031-01-01", "3 hours ago", "昨天")
-    listed = zip(rows(3, NOW), told, strict=True)
-    tavily.results = [row | {"published_date": text} for row, text in listed]
-    late, relative, yesterday = (await news("tavily").search(task(), silent)).evidence
+    told = ("2031-01-01", "3 hours ago", "昨天", "2026-11-19T08:00:00Z")
+    titles = [f"央行降准 {n}" for n in range(len(told))]
+    links = [f"https://paper.example/{n}" for n in range(len(told))]
+    every = list(zip(titles, links, told, strict=True))
+    tavily.results = [
+        {"title": a, "url": b, "content": a, "published_date": c} for a, b, c in every
+    ]
+    gdelt.results = [seen(n, title=a, url=b, seendate=c) for n, (a, b, c) in enumerate(every)]
+    entries = "".join(
+        f"<entry><title>{a}</title><link href='{b}'/><published>{c}</published></entry>"
+        for a, b, c in every
+    )
+    site.feeds["/rss"] = {
+        "atom": Given(f"<feed xmlns='http://www.w3.org/2005/Atom'>{entries}</feed>".encode()),
+        "json": Given(
+            dumps({
+                "version": "https://jsonfeed.org/version/1.1", "title": "A",
+                "items": [{"id": b, "title": a, "url": b, "date_published": c} for a, b, c in every],
+            }),
+            type="application/feed+json",
+        ),
+    }.get(way, Given(rss(*(item(a, b, date=c) for a, b, c in every))))  # fmt: skip
+    provider = way if way in ("tavily", "gdelt") else "feeds"
+    found = {e.title: e for e in (await news(provider).search(task(), silent)).evidence}
+    late, relative, yesterday, plain = (found[title] for title in titles)
+    assert all(one.retrieved == NOW for one in found.values())
     assert (late.published, late.moment) == (None, None)
+    if way == "gdelt":  # which tells when it came by, and that is no date of publication
+        assert {one.published for one in found.values()} == {None}
+        return
     assert relative.moment == NOW - timedelta(hours=3)
     assert (yesterday.published, yesterday.moment) == (date(2026, 11, 20), None)
+    assert plain.moment == datetime(2026, 11, 19, 8, tzinfo=UTC)
 
 
 async def test_what_lies_outside_the_days_asked_for_is_evidence_and_marked(news, tavily):
