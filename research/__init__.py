@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from research.export.rows import table as rows_table
     from research.export.sketch import mapped as mapped_places
     from research.export.sketch import sketch_svg
+    from research.export.words import Citations
     from research.library.documents import LIMITS as FILE_LIMITS
     from research.library.documents import SUFFIXES
     from research.library.index import Hit, Library
@@ -146,6 +147,7 @@ __all__ = [
     "Change",
     "Check",
     "Choice",
+    "Citations",
     "CitedAnswer",
     "CitedSource",
     "ComparedRun",
@@ -296,6 +298,7 @@ _HOMES = {
     "SUPPORT_ACCURACY": "evidence.support",
     "Added": "library.prepare",
     "Choice": "runs.choices",
+    "Citations": "export.words",
     "CitedAnswer": "evidence.citations",
     "CitedSource": "evidence.citations",
     "Entry": "library.listing",

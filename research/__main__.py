@@ -28,6 +28,7 @@ from rich.text import Text
 from research import (
     REPORT_FORMATS,
     SUFFIXES,
+    Citations,
     CitedAnswer,
     DatabaseAnswer,
     Estimate,
@@ -227,6 +228,12 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         help=f"write to FILE; its suffix is the format: {' '.join(OUTPUTS)}",
+    )
+    writing.add_argument(
+        "--citations",
+        choices=("numbers", "links", "footnotes"),
+        help="how Markdown cites: [1]; links to the list of sources (as a file does); or footnotes, "
+        "which Obsidian follows as well",
     )
     saving = argparse.ArgumentParser(add_help=False)
     saving.add_argument(
@@ -635,9 +642,14 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
         _put("".join(f"{line}\n" for line in tasks))
         raise Quit(STOPPED, f"The plan waits for approval. Approve it with: {PROG} resume {run.id}")
     if args.output:
-        _save(args.output, _format(args), report, answer)
+        _save(args.output, _format(args), report, answer, args.citations or "links")
     else:
-        _put(_json(report_json(report, answer)) if args.json else report_markdown(report, answer))
+        cites: Citations = args.citations or "numbers"
+        _put(
+            _json(report_json(report, answer))
+            if args.json
+            else report_markdown(report, answer, citations=cites)
+        )
     if answer and (counted := _counted(answer)):
         _Screen().line(counted)
     if run.status == "failed" or answer is None:
@@ -684,10 +696,17 @@ def _format(args: argparse.Namespace) -> str:
     return "json" if args.json else _ending(args.output)
 
 
-def _save(path: Path, ending: str, report: Report, answer: CitedAnswer | None) -> None:
+def _save(
+    path: Path, ending: str, report: Report, answer: CitedAnswer | None, citations: Citations
+) -> None:
     """Writes a report to a file; if that cannot be, prints it as Markdown."""
     try:
-        data = _archive(report, answer) if ending == "zip" else report_as(report, answer, ending)
+        if ending == "md":
+            data = report_markdown(report, answer, citations=citations).encode()
+        else:
+            data = (
+                _archive(report, answer) if ending == "zip" else report_as(report, answer, ending)
+            )
         path.write_bytes(_json(data.decode()).encode() if ending == "json" else data)
     except OSError as error:
         _put(report_markdown(report, answer))

@@ -164,6 +164,25 @@ def test_the_report_can_go_to_a_file_whose_suffix_chooses_the_format(
 
 
 @pytest.mark.parametrize(
+    ("args", "mark"),
+    [
+        ((), r"[\[1\]](#s1)"),
+        (("--citations", "footnotes"), "[^1]"),
+        (("--citations", "numbers"), " [1]"),
+    ],
+)
+def test_markdown_cites_as_it_is_asked_to(
+    folder: Path, tmp_path: Path, args: Sequence[str], mark: str
+) -> None:
+    done = terminal(folder, ENGLISH, *args, "-o", str(tmp_path / "a.md"))
+    assert done.returncode == ANSWERED
+    assert mark in (tmp_path / "a.md").read_text(encoding="utf-8")
+    if args:
+        printed = terminal(folder, ENGLISH, *args)
+        assert mark in printed.stdout and "(#s1)" not in printed.stdout
+
+
+@pytest.mark.parametrize(
     ("name", "start"),
     [
         ("a.html", b"<!DOCTYPE html>"),

@@ -75,7 +75,11 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
 def formats(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
     """What can be made of a run, in the order in which it is offered."""
     yield Format("md", "first", t("download.markdown"), ".md", "text/markdown",
-                 ":material/download:", lambda: report_markdown(report, cited))  # fmt: skip
+                 ":material/download:",
+                 lambda: report_markdown(report, cited, citations="links"))  # fmt: skip
+    yield Format("notes", "report", t("download.notes"), ".footnotes.md", "text/markdown",
+                 ":material/superscript:",
+                 lambda: report_markdown(report, cited, citations="footnotes"))  # fmt: skip
     for kind, group, ending, mime, icon in (
         ("pdf", "first", "pdf", "application/pdf", ":material/picture_as_pdf:"),
         ("docx", "first", "docx", _DOCX, ":material/description:"),

@@ -35,7 +35,7 @@ def _html(report: Report, cited: CitedAnswer | None) -> bytes:
 
 # The report itself.
 REPORTS: dict[str, Writer] = {
-    "md": lambda report, cited: report_markdown(report, cited).encode(),
+    "md": lambda report, cited: report_markdown(report, cited, citations="links").encode(),
     "html": _html,
     "pdf": report_pdf,
     "docx": report_docx,

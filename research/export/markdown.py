@@ -25,7 +25,7 @@ from research.export.conflicts import conflicts
 from research.export.inline import bullets, escape, inactive, joined, link, quoted, quoted_lines
 from research.export.prose import markdown
 from research.export.tables import tables
-from research.export.words import WORDS, Say, speaker
+from research.export.words import WORDS, Citations, Say, speaker
 from research.records import (
     Centre,
     Evidence,
@@ -57,18 +57,19 @@ def report_markdown(
     report: Report,
     cited: CitedAnswer | None,
     *,
-    footnotes: bool = False,
+    citations: Citations = "numbers",
     behind: Support | None = None,
 ) -> str:
     """The whole report as Markdown, in the language of the answer, else of the question.
 
     `cited` is the report's answer with its numbers, or None if the run ended without an
-    answer: then the report says so and lists the plan and what was found. With `footnotes` a
-    citation is [^1] and its source a footnote, as GitHub and Obsidian know them. `behind` is what
-    stands behind the answer's sentences, where that is known already.
+    answer: then the report says so and lists the plan and what was found. `citations` are numbers; or
+    links to the entries of the list of sources, which GitHub, pandoc and editors follow; or footnotes,
+    as these and Obsidian know them. `behind` is what stands behind the answer's sentences, where that
+    is known already.
     """
     tongue, registry = language_of(report, cited), gathered(report)
-    say = speaker(tongue, footnotes=footnotes)
+    say = speaker(tongue, citations)
     blocks = [
         f"# {_title(report.run.question) or say('untitled')}",
         f"## {say('question')}",
@@ -78,7 +79,7 @@ def report_markdown(
         *(_answer(report, cited, behind, say) if cited else _no_answer(report, say)),
         *conflicts(disagreements(report, cited), registry, say),
         *coverage.coverage(report, registry, cited, say),
-        *(_sources(cited, say, footnotes=footnotes) if cited else ()),
+        *(_sources(cited, say, citations) if cited else ()),
         *_places(report, cited, say),
         *tables(report, say, tongue),
         *_review(cited, say),
@@ -254,18 +255,20 @@ def _no_answer(report: Report, say: Say) -> Iterator[str]:
 # --- What stands behind it
 
 
-def _sources(cited: CitedAnswer, say: Say, *, footnotes: bool) -> Iterator[str]:
-    if not footnotes or not cited.sources:  # who draws footnotes has a heading for them
+def _sources(cited: CitedAnswer, say: Say, citations: Citations) -> Iterator[str]:
+    if citations != "footnotes" or not cited.sources:  # who draws footnotes has a heading for them
         yield f"## {say('sources')}"
-    lines = [line for s in cited.sources for line in _cited_source(s, say, footnotes=footnotes)]
+    lines = [line for s in cited.sources for line in _cited_source(s, say, citations)]
     yield "\n".join(lines) or say("nothing cited")
 
 
-def _cited_source(source: CitedSource, say: Say, *, footnotes: bool) -> Iterator[str]:
+def _cited_source(source: CitedSource, say: Say, citations: Citations) -> Iterator[str]:
     """A numbered source. The words of a search model follow: its page need not have them."""
-    number = f"[^{source.number}]: " if footnotes else f"{source.number}. "
-    indent = 4 if footnotes else len(number)
-    yield number + _source(source.evidence, say)
+    notes = citations == "footnotes"
+    number = f"[^{source.number}]: " if notes else f"{source.number}. "
+    indent = 4 if notes else len(number)
+    goal = f'<a id="s{source.number}"></a>' if citations == "links" else ""
+    yield number + goal + _source(source.evidence, say)
     for passage in source.evidence.passages:
         if passage.origin == "grounding":
             yield f"{' ' * indent}- “{escape(passage.text)}” — {say('grounding')}"

@@ -6,10 +6,13 @@ Knows words only: what is said where is the business of the format that says it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from research.records import Language
 
 Say = Callable[..., str]
+# How Markdown cites: [1]; a link to the list of sources; or [^1], whose note is the source.
+Citations = Literal["numbers", "links", "footnotes"]
 
 # Key: (Chinese, English). Pairs, so that no word can lack one of its languages.
 WORDS: dict[str, tuple[str, str]] = {
@@ -38,7 +41,8 @@ WORDS: dict[str, tuple[str, str]] = {
     # the answer
     "page": ("第 {page} 页", "p. {page}"),
     "cite": ("[{number}]", "[{number}]"),
-    "footnote": ("[^{number}]", "[^{number}]"),
+    "cite.links": (r"[\[{number}\]](#s{number})", r"[\[{number}\]](#s{number})"),
+    "cite.footnotes": ("[^{number}]", "[^{number}]"),
     "no source": ("（无来源）", "(no source)"),
     "unclear": ("（依据不明）", "(support unclear)"),
     "unsupported": ("（所引段落不支持）", "(not supported by what is cited)"),
@@ -384,15 +388,13 @@ WORDS: dict[str, tuple[str, str]] = {
 }
 
 
-def speaker(language: Language, *, footnotes: bool = False) -> Say:
-    """A function that gives a fixed text by its key, with its blanks filled in.
-
-    With `footnotes` a citation is the mark of one.
-    """
+def speaker(language: Language, citations: Citations = "numbers") -> Say:
+    """A function that gives a fixed text by its key, with its blanks filled in, and citations so."""
     column = 0 if language == "zh" else 1
 
     def say(key: str, **blanks: object) -> str:
-        text = WORDS["footnote" if footnotes and key == "cite" else key][column]
+        own = f"cite.{citations}" if key == "cite" and citations != "numbers" else key
+        text = WORDS[own][column]
         return text.format(**blanks) if blanks else text
 
     return say

@@ -235,7 +235,7 @@ class Exports:
         marked = cited(report) if report.answer else None
         name = f"runs/{run.created.astimezone(UTC):%Y-%m-%d}-{n:05}"
         yield f"{name}.json", _bytes(report_json(report, marked))
-        yield f"{name}.md", _bytes(report_markdown(report, marked))
+        yield f"{name}.md", _bytes(report_markdown(report, marked, citations="links"))
 
     def _personal(self, owner: str) -> dict[str, Any]:
         """What somebody has set and named, without any key."""

@@ -71,7 +71,7 @@ class Files:
             return None
         from research.export.markdown import report_markdown
 
-        text = report_markdown(report, cited(report))
+        text = report_markdown(report, cited(report), citations="links")
         made = report.answer.made
         path = claimed(folder, f"deep_search_report_{safe(run.question)}_{stamp(made)}", "md")
         try:

@@ -239,7 +239,7 @@ def test_citations_can_be_footnotes() -> None:
         grounding="It says 60 yuan.",
     )  # fmt: skip
     cited = numbered(report)
-    written = report_markdown(report, cited, footnotes=True)
+    written = report_markdown(report, cited, citations="footnotes")
     assert "The palace opened in 1925. [^1] A ticket is 60 yuan. [^1]" in written
     assert "## Sources" not in written
     tokens = NOTES.parse(written)
@@ -268,7 +268,7 @@ def test_every_citation_of_many_sources_is_a_footnote_that_is_there() -> None:
     answer = report.answer and report.answer.model_copy(update={"spans": spans})
     finding = report.findings[0].model_copy(update={"evidence": pages})
     report = report.model_copy(update={"findings": (finding,), "answer": answer})
-    tokens = NOTES.parse(report_markdown(report, numbered(report), footnotes=True))
+    tokens = NOTES.parse(report_markdown(report, numbered(report), citations="footnotes"))
     opened = [t for t in tokens if t.type == "footnote_open"]
     assert [int(t.meta["label"]) for t in opened] == list(range(1, 13))
 
@@ -276,7 +276,7 @@ def test_every_citation_of_many_sources_is_a_footnote_that_is_there() -> None:
 def test_a_report_that_cites_nothing_says_so_with_footnotes_too() -> None:
     report = made(Span(kind="text", text="Hello."))
     assert "The answer cites no source." in report_markdown(
-        report, numbered(report), footnotes=True
+        report, numbered(report), citations="footnotes"
     )
 
 

@@ -8,6 +8,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "download.pdf": ("下载 PDF", "Download PDF"),
     "download.docx": ("下载 Word", "Download Word"),
     "download.more": ("更多格式", "More formats"),
+    "download.notes": ("Markdown（脚注，适合 Obsidian）", "Markdown with footnotes (Obsidian)"),
     "download.page": ("网页（HTML）", "Web page (HTML)"),
     "download.json": ("数据（JSON）", "Data (JSON)"),
     "download.csl": ("引文（CSL-JSON）", "References (CSL-JSON)"),
