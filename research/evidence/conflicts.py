@@ -6,25 +6,19 @@ news of a report have within a story are told with that story and not here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
 from research.evidence.citations import CitedAnswer
 from research.evidence.registry import Registry, gather
-from research.language.quantities import plain
+from research.language.copies import near_copies, shingles
 from research.records import Disagreement, Evidence, GivenFigure, Report
 from research.verification.mentions import PERIODIC, alike
 from research.verification.rivals import READ, Given, Origin, differing, given, subject
 
 EACH = 60  # figures of a source
 LISTED = 60
-COPIED = 0.75  # of the shorter text's shingles are in the longer one: a copy
-SHINGLE = 6  # characters
-SHORTEST = 30  # shingles of a text, below which only the same text is a copy
-
-_MARKS = re.compile(r"[\W_]+")
 
 
 def conflicts(report: Report, cited: CitedAnswer | None) -> tuple[Disagreement, ...]:
@@ -104,13 +98,12 @@ def _figures(group: Sequence[Given], numbers: dict[str, int]) -> tuple[GivenFigu
 
 
 def _copied(one: Given, other: Given) -> bool:
-    """Whether two passages are one text on two sites (containment of shingles, Broder 1997)."""
-    mine, its = _grams(one.text), _grams(other.text)
-    least = min(len(mine), len(its))
-    return mine == its if least < SHORTEST else len(mine & its) >= COPIED * least
+    """Whether two passages are one text on two sites."""
+    if one.folded == other.folded:
+        return True
+    return near_copies(_grams(one.text), _grams(other.text))
 
 
 @lru_cache(1_000)
-def _grams(text: str) -> frozenset[str]:
-    letters = _MARKS.sub("", plain(text[:READ]))
-    return frozenset(letters[i : i + SHINGLE] for i in range(max(1, len(letters) - SHINGLE + 1)))
+def _grams(text: str) -> frozenset[int]:
+    return shingles(text[:READ])

@@ -8,42 +8,20 @@ same word for word.
 from __future__ import annotations
 
 import re
-import unicodedata
-import zlib
 from collections.abc import Sequence
 from functools import cache
 
 from research.hanzi import simplified
+from research.language.copies import near_copies, shingles
 from research.news.article import Article
 from research.news.titles import agencies, key, stripped
 
-SHORTEST = 60  # characters of a text, below which it proves nothing
-SIZE = 6  # characters of a shingle
-CONTAINED = 0.75  # of the shorter text's shingles are in the longer one: a copy
 READ = 2_000  # characters
 LONG_HEADLINE = 10  # characters, from which equal headlines are copied rather than coincident
 COMPARED = 60  # origins whose texts an item is compared with, at most
 
 _BEFORE = re.compile(r"(?:据|来源|转自|综合|援引|[(（【\[—–-]|\bby|\bsource|\bvia|\baccording to|\bfrom)[\s:：]*$", re.I)  # fmt: skip
 _AFTER = re.compile(r"^\s*(?:[\u4e00-\u9fff]{0,6}(?:\d{1,2}月)?\d{0,2}日?(?:电|讯)|记者|报道|消息|[)）】\]]|\breport(?:s|ed)|\s[-—–]\s)", re.I)  # fmt: skip
-
-
-def shingles(text: str) -> frozenset[int]:
-    """The stretches of characters of a text as numbers; none of a text that is too short."""
-    folded = simplified(unicodedata.normalize("NFKC", text[:READ]))
-    letters = re.sub(r"[\W_]+", "", folded.lower())
-    if len(letters) < SHORTEST:
-        return frozenset()
-    return frozenset(
-        zlib.crc32(letters[i : i + SIZE].encode("utf-8", "surrogatepass"))
-        for i in range(len(letters) - SIZE + 1)
-    )
-
-
-def near_copies(one: frozenset[int], other: frozenset[int]) -> bool:
-    """Whether most of the shorter text is in the longer one (containment of shingles, Broder 1997)."""
-    least = min(len(one), len(other))
-    return least > 0 and len(one & other) >= CONTAINED * least
 
 
 @cache
@@ -90,7 +68,7 @@ def independent(items: Sequence[Article], outlets: Sequence[str]) -> int:
     firsts: dict[tuple[str, str], int] = {}
     texts: list[tuple[int, frozenset[int]]] = []
     for at, (item, outlet) in enumerate(zip(items, outlets, strict=True)):
-        grams = shingles(item.text)
+        grams = shingles(item.text[:READ])
         marks = [("agency", agency(item)), ("outlet", simplified(outlet).lower())]
         head = key(stripped(item.title[:300], item.outlet))
         if len(head) >= LONG_HEADLINE and not grams:

@@ -6,17 +6,17 @@ ship with the program. Knows no clock and no model.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 
 from research.news import figures
 from research.news.article import Article
 from research.news.changes import changes
-from research.news.sentiment import sentiment
+from research.news.sentiment import tone
 from research.news.stories import Story as Group
-from research.news.stories import stories
-from research.news.timeline import timeline
+from research.news.stories import outlet_of, stories
 from research.records import (
     Change,
     Conflict,
@@ -30,6 +30,7 @@ from research.records import (
 )
 
 MOST = 400  # stories that are kept
+STALE = timedelta(days=7)  # without a piece, after which a story is old
 
 
 def cover(evidence: Iterable[Evidence], as_of: datetime) -> Coverage | None:
@@ -39,39 +40,55 @@ def cover(evidence: Iterable[Evidence], as_of: datetime) -> Coverage | None:
         return None
     items = [_item(one) for one in told]
     groups = stories(items)[:MOST]
-    table = timeline(groups, as_of=as_of)
-    rows = {row.story: row for row in table.rows}
-    listed = []
-    for group in groups:
-        row = rows[group.id]
-        listed.append(
-            Story(
-                id=group.id,
-                headline=group.headline,
-                evidence=_refs(group),
-                outlets=group.outlets,
-                independent=group.independent,
-                day=row.day,
-                latest=row.latest,
-                stale=row.stale,
-                tone=sentiment(group.headline).tone,
-            )
-        )
+    days = Counter(m.day for group in groups for item in group.items if (m := item.moment))
     return Coverage(
         as_of=as_of.date(),
-        stories=tuple(listed),
-        outlets=tuple(Outlet(**outlet.model_dump()) for outlet in table.outlets),
+        stories=tuple(_story(group, as_of.date()) for group in groups),
+        outlets=tuple(_outlets(groups)),
         conflicts=tuple(c for group in groups for c in _conflicts(group)),
-        days=table.days,
-        undated=table.undated,
+        days=tuple(sorted(days.items())),
+        undated=sum(item.moment is None for group in groups for item in group.items),
     )
+
+
+def _story(group: Group, upon: date) -> Story:
+    latest = group.latest.day if group.latest else None
+    return Story(
+        id=group.id,
+        headline=group.headline,
+        evidence=_refs(group),
+        outlets=group.outlets,
+        independent=group.independent,
+        day=group.earliest.day if group.earliest else None,
+        latest=latest,
+        stale=bool(latest and upon - latest > STALE),
+        tone=tone(group.headline),
+    )
+
+
+def _outlets(groups: Sequence[Group]) -> list[Outlet]:
+    """The outlets, those with most pieces first; the unknown one last."""
+    told: dict[str, list[tuple[str, date | None]]] = defaultdict(list)
+    for group in groups:
+        for item in group.items:
+            told[outlet_of(item)].append((group.id, item.moment.day if item.moment else None))
+    made = [
+        Outlet(
+            name=name,
+            items=len(pieces),
+            stories=len({story for story, _ in pieces}),
+            first=min((day for _, day in pieces if day), default=None),
+        )
+        for name, pieces in told.items()
+    ]
+    return sorted(made, key=lambda o: (not o.name, -o.items, o.name))
 
 
 def read_ahead(evidence: Evidence) -> None:
     """Reads the headline and the figures of a piece of news, so that `cover` finds them read."""
     item = _item(evidence)
     for group in stories([item]):
-        sentiment(group.headline)
+        tone(group.headline)
     figures.prepare(item)
 
 

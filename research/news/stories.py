@@ -19,8 +19,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import TypeVar
 
+from research.language.copies import near_copies, shingles
 from research.news.article import Article, host
-from research.news.copies import independent, near_copies, shingles
+from research.news.copies import READ, independent
 from research.news.dates import Moment
 from research.news.pieces import Piece, Pieces, kind, piece
 from research.news.titles import key, presented, stripped
@@ -90,7 +91,7 @@ class _Unit:
 
     @cached_property
     def grams(self) -> frozenset[int]:
-        return shingles(self.text)
+        return shingles(self.text[:READ])
 
 
 def _units(items: Sequence[Article]) -> list[_Unit]:
