@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from research.evidence.linting import Flaw, Lint, lint_markdown
     from research.evidence.markup import tree as answer_tree
     from research.evidence.onward import onward
+    from research.evidence.sarif import evaluations_sarif
     from research.evidence.support import ACCURACY as SUPPORT_ACCURACY
     from research.evidence.support import Sentence, Support, support
     from research.evidence.support import drawn as answer_stretches
@@ -241,6 +242,7 @@ __all__ = [
     "edited_plan",
     "english_region",
     "evaluate_report",
+    "evaluations_sarif",
     "file_name",
     "geojson",
     "kml",
@@ -351,6 +353,7 @@ _HOMES = {
     "drafted": "evidence.drafts",
     "edited_plan": "stages.plan",
     "evaluate_report": "evidence.evaluating",
+    "evaluations_sarif": "evidence.sarif",
     "file_name": "export.markdown",
     "geojson": "export.geo",
     "kml": "export.geo",

@@ -48,6 +48,7 @@ from research import (
     ask_database,
     cited,
     evaluate_report,
+    evaluations_sarif,
     query_database,
     report_as,
     report_json,
@@ -100,7 +101,8 @@ commands:
   check                      ask every model and every web search for something small
   db QUESTION                ask the database of scenic areas, or that of DATABASE_URL; --sql
                              "SELECT …" runs a statement of your own, read-only
-  evaluate FILE ...          check the citations of any Markdown report, or of a JSON report of ours
+  evaluate FILE ...          check the citations of any Markdown report, or of a JSON report of
+                             ours; --json or --sarif for programs
   stories FILE.json          group items of news into stories: a JSON list of objects with title,
                              outlet, published, text, url
   COMMAND --help             the options of a command
@@ -320,6 +322,9 @@ def _parser() -> argparse.ArgumentParser:
         "Checks the citations of reports in Markdown, whoever wrote them; of a JSON report of ours "
         "each sentence is compared with the passages that it cites.",
         [as_json, shared],
+    )
+    judged.add_argument(
+        "--sarif", action="store_true", help="SARIF 2.1.0, for code hosts and editors"
     )
     judged.add_argument("--lang", choices=("zh", "en"), help="language of the findings")
     judged.add_argument("files", nargs="+", type=Path, metavar="FILE", help="at most 10 MB each")
@@ -973,6 +978,8 @@ def _evaluate(args: argparse.Namespace) -> int:
     spoken = args.lang or _spoken()
     found: list[tuple[str, Evaluation]] = []
     unread = []
+    if args.json and args.sarif:
+        raise Quit(UNUSABLE, "evaluate writes --json or --sarif, not both.")
     for path in args.files:
         try:
             found.append((str(path), evaluate_report(_report_text(path), spoken)))
@@ -983,6 +990,9 @@ def _evaluate(args: argparse.Namespace) -> int:
     if args.json:
         rows = [{"file": name, **_as_data(one)} for name, one in found]
         _put(_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
+    elif args.sarif:
+        log = evaluations_sarif(found, unread, spoken)
+        _put(_json(json.dumps(log, ensure_ascii=False, indent=2)) + "\n")
     elif found:
         _draw(found, 0 if spoken == "zh" else 1)
     for complaint in unread:

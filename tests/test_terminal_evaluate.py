@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from research import UnreadableReport, evaluate_report, report_json
 from research.__main__ import main
 from research.evidence.citations import cited
+from research.evidence.linting.words import KINDS
 from research.evidence.registry import evidence_id
 from research.records import (
     Answer,
@@ -156,3 +161,106 @@ def test_json_of_ours_that_was_changed_by_hand_is_not_believed(
     assert main(["evaluate", written(tmp_path, "a.json", json.dumps(data))]) == 2
     assert "blocks" in capsys.readouterr().err
     assert evaluate_report('{"schema": "sightline-report/5"').statuses is None
+
+
+def _sarif(capsys: pytest.CaptureFixture[str], *files: str, code: int) -> dict[str, Any]:
+    assert main(["evaluate", "--lang", "en", "--sarif", *files]) == code
+    told = capsys.readouterr().out
+    assert not set(told) & set("\x1b\u202e")
+    log: dict[str, Any] = json.loads(told)
+    return log
+
+
+def test_the_findings_are_told_as_sarif(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "茶 #1.md", WRONG + "2. Other\x1b[31m\u202e, https://b.org/2\n")
+    log = _sarif(capsys, "茶 #1.md", written(tmp_path, "a.md", SOUND), code=1)
+    assert (log["version"], log["$schema"].rpartition("/")[2]) == ("2.1.0", "sarif-2.1.0.json")
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == list(KINDS)
+    dangling, unused = [r for r in run["results"] if r["level"] != "note"]
+    assert (dangling["ruleId"], dangling["level"]) == ("dangling", "error")
+    assert (unused["ruleId"], unused["level"]) == ("unused", "warning")
+    assert dangling["message"]["text"].startswith("[7] is cited")
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "%E8%8C%B6%20%231.md"
+    region = dangling["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 3, "snippet": {"text": "Sales grew by 4 % [1][7]."}}
+    assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
+
+
+def test_in_sarif_a_finding_keeps_its_mark_where_lines_are_added_above(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marks = []
+    for text in (WRONG, WRONG.replace("# Tea\n", "# Tea\n\nIt is drunk hot [1].\n")):
+        (result,) = _sarif(capsys, written(tmp_path, "b.md", text), code=1)["runs"][0]["results"]
+        marks.append(result["partialFingerprints"])
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].startswith(
+            "file:///"
+        )
+    assert marks[0] == marks[1]
+
+
+def test_sarif_says_which_files_could_not_be_read_and_a_finding_of_the_whole_file_has_no_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = json.loads(exported())
+    data["blocks"][0]["citations"][0]["number"] = 3
+    wrong = written(tmp_path, "a.json", json.dumps(data))
+    (run,) = _sarif(capsys, wrong, str(tmp_path / "none.md"), code=2)["runs"]
+    assert {result["ruleId"] for result in run["results"]} == {"inconsistent"}
+    assert "region" not in run["results"][0]["locations"][0]["physicalLocation"]
+    (done,) = run["invocations"]
+    assert done["executionSuccessful"] is False
+    assert "none.md cannot be read" in done["toolExecutionNotifications"][0]["message"]["text"]
+    assert main(["evaluate", "--json", "--sarif", wrong]) == 2
+    assert "not both" in capsys.readouterr().err
+
+
+def test_another_repository_checks_its_reports_with_what_the_hook_installs(tmp_path: Path) -> None:
+    hook = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    entry = re.search(r"^  entry: (.+)$", hook, re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert entry is not None and "language: python" in hook
+    name = re.search(r"^- id: (.+)$", hook, re.MULTILINE)
+    told = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- hook -->")[2]
+    assert name is not None and f"{{id: {name[1]}," in told
+    command, *options = entry[1].split()
+    module, _, function = project["project"]["scripts"][command].partition(":")
+    source, built, elsewhere = (tmp_path / name for name in ("source", "built", "elsewhere"))
+    elsewhere.mkdir()
+    bare = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "research", source / "research", ignore=bare)
+    for name in ("pyproject.toml", "requirements.txt"):
+        shutil.copy(ROOT / name, source)
+    made = subprocess.run(
+        [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", "build_py", "--build-lib", str(built)],
+        cwd=source, capture_output=True, encoding="utf-8", timeout=300, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    files = {
+        path.relative_to(source) for path in (source / "research").rglob("*") if path.is_file()
+    }
+    assert {path.relative_to(built) for path in built.rglob("*") if path.is_file()} == files
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        start = f"import sys; from {module} import {function}; sys.exit({function}())"
+        return subprocess.run(
+            [sys.executable, "-P", "-c", start, *options, name],
+            cwd=elsewhere,
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(built)},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+
+    assert run(written(elsewhere, "a.md", SOUND)).returncode == 0
+    found = run(written(elsewhere, "b.md", WRONG))
+    assert found.returncode == 1 and "dangling" in found.stdout
