@@ -525,13 +525,17 @@ _NESTED = 5  # false numbers within false numbers that are taken out
 _TOP = 3  # the level of an answer's highest heading: those above are the page's and the report's
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
+_LANGUAGE = re.compile(
+    r"[A-Za-z][A-Za-z0-9+#.-]{0,19}(?![^\s{,:])"
+)  # such as python, c++, objective-c
 _NUMBER = re.compile(rf"[\[［【]\s*{_COUNT}(?:\s*[-–—,;，、]\s*{_COUNT})*\s*[\]］】]")
 
 
 def tree(spans: Sequence[NumberedSpan]) -> list[Node]:
     """A run of text spans as blocks, for pages to draw with a fixed set of tags.
 
-    Blocks are p, h (with `level`), ul, ol (with `start`), li, table, tr, th, td (with `align`), pre,
+    Blocks are p, h (with `level`), ul, ol (with `start`), li, table, tr, th, td (with `align`), pre (with
+    `language` if it names one),
     blockquote and hr; within them are em, strong, s, code, math (TeX; `display` if it stands by
     itself), br and strings. Each has its content in `c`. Where the citations of a span stand, or the mark that it has none, is a `cite` with the
     place of the span in `spans`; each is there exactly once.
@@ -609,7 +613,7 @@ class _Tree:
                 if end > row:
                     stack[-1].extend(self._lost(end))
             elif token.type == "fence":
-                stack[-1].append({"t": "pre", "c": [_PRIVATE.sub("", token.content)]})
+                stack[-1].append(_code(token))
                 stack[-1].extend(self._rest(self._until(token.content)))
             elif token.type == "hr":
                 stack[-1].append({"t": "hr", "c": []})
@@ -648,6 +652,13 @@ class _Tree:
                     yield {"t": "br", "c": []}
                 if words:
                     yield _characters(words)
+
+
+def _code(token: Token) -> Node:
+    """A block of code, with its language if it names one."""
+    node: dict[str, Any] = {"t": "pre", "c": [_PRIVATE.sub("", token.content)]}
+    found = _LANGUAGE.match(token.info.strip())
+    return {**node, "language": found[0].lower()} if found else node
 
 
 def _with_placeholders(spans: Sequence[NumberedSpan]) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
+from unicodedata import bidirectional
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -31,6 +32,7 @@ from research.urls import canonical_url
 
 _TAGS = {**TAGS, "link_open": "a"}
 _DOLLAR = re.compile(r"(?<!\\)\$")
+_TASK = re.compile(r"^\[([ x])\] ")  # ours: brackets from outside are escaped
 _CITE = re.compile(r"\[([0-9]{1,6})\]")
 
 
@@ -75,6 +77,15 @@ def grown(markdown: str, last: int = 0) -> list[Node]:
 def plain(nodes: Iterable[Node]) -> str:
     """The text of nodes, citations as [n], formulas in a line."""
     return "".join(_words(nodes))
+
+
+def leftward(nodes: Iterable[Node]) -> bool:
+    """Whether text runs from right to left: its first letter tells."""
+    for char in plain(nodes):
+        way = bidirectional(char)
+        if way in ("R", "AL", "L"):
+            return way != "L"
+    return False
 
 
 def _words(nodes: Iterable[Node]) -> Iterator[str]:
@@ -125,7 +136,8 @@ class _Grower:
             elif token.type == "inline":
                 stack[-1].extend(self._inline(token.children or []))
             elif token.type == "fence":
-                stack[-1].append({"t": "pre", "language": token.info, "c": [token.content]})
+                language = token.info.strip()
+                stack[-1].append({"t": "pre", "language": language, "c": [token.content]})
             elif token.type == "hr":
                 stack[-1].append({"t": "hr"})
         return root
@@ -161,6 +173,7 @@ class _Grower:
                 yield from self._cites(part)
 
     def _cites(self, text: str) -> Iterator[Node]:
+        text = _TASK.sub(lambda found: "☐ " if found[1] == " " else "☑ ", text)
         at = 0
         for match in _CITE.finditer(text):
             if 0 < int(match[1]) <= self._last:

@@ -26,7 +26,7 @@ from lxml import etree
 from research.evidence.citations import CitedAnswer
 from research.evidence.markup import Node, encodable
 from research.export.columns import columns, wanted
-from research.export.document import Document, document, plain
+from research.export.document import Document, document, leftward, plain
 from research.export.markdown import utc
 from research.export.omml import formula
 from research.export.sketch import described, mapped, sketch_png
@@ -37,10 +37,15 @@ from research.text import language
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LETTER = re.compile("[A-Za-z]")
 _HAN = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+# Words that run from right to left, with what stands between them.
+_LEFTWARD = re.compile(
+    "((?:[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[\\s\\d.,:;!?'\"-]+(?=[\u0590-\u08ff]))?)+)"
+)
 _BLOCKS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
 _WIDTH = 9_412  # twentieths of a point between the margins of A4
 _INK, _FAINT, _LINK = RGBColor(0x1F, 0x23, 0x28), RGBColor(0x65, 0x6D, 0x76), "1A56A0"
 _LATIN, _EAST, _MONO = "Calibri", "Microsoft YaHei", "Consolas"
+_OTHER = "Arial"  # Arabic, Hebrew; Word finds fonts for other scripts itself
 _DEEPEST = 8  # level of a list: Word has nine
 _STEP = 360  # twentieths of a point that a level is set in
 _BULLETS = "•◦"
@@ -202,7 +207,7 @@ class _Writer:
         for alone, group in groupby(nodes, key=_is_displayed):
             for part in ([node] for node in group) if alone else [list(group)]:
                 if alone or any(not isinstance(node, str) or node.strip() for node in part):
-                    self._put(_paragraph(style, self._runs(part), *map(_copy, looks)))
+                    self._put(_paragraph(style, self._runs(part), *_way(part), *map(_copy, looks)))
 
     def _put(self, element: Any) -> None:
         """Two tables that touch would be one."""
@@ -233,7 +238,7 @@ class _Writer:
     def _heading(self, node: Any) -> None:
         level = min(max(_level(node), 1), 4)
         runs = self._marked(_anchor(str(node["id"])), self._runs(node["c"]))
-        self._put(_paragraph(f"Heading{level}", runs))
+        self._put(_paragraph(f"Heading{level}", runs, *_way(node["c"])))
 
     def _is_places(self, node: Any) -> bool:
         return plain(node["c"]) == self._say("places")
@@ -263,7 +268,7 @@ class _Writer:
             runs: Iterable[Any] = self._runs(inline)
             if sources:
                 runs = self._marked(f"source_{number}", list(runs))
-            self._put(_paragraph(style, runs, _copy(mark)))
+            self._put(_paragraph(style, runs, _copy(mark), *_way(inline)))
             self._blocks(content[len(first) :], "ListContinue", (inset,), depth)
 
     def _table(self, node: Any) -> None:
@@ -299,7 +304,7 @@ class _Writer:
         for cell, width in zip(cells, wide, strict=True):
             shade = [_el("shd", val="clear", color="auto", fill="F4F6F8")] if head else []
             align = _JUSTIFIED.get(str(cell.get("align", "")))
-            looks = [_el("jc", val=align)] if align else []
+            looks = [*_way(cell["c"]), *([_el("jc", val=align)] if align else [])]
             style = "SmallCell" if small else "Cell"
             alone = all(_is(item, "cite") for item in cell["c"])
             runs = self._runs(cell["c"], bold=head, raised=not alone)
@@ -339,8 +344,10 @@ class _Writer:
             after = nodes[at + 1] if at + 1 < len(nodes) else None
             if isinstance(node, str):
                 text = node.rstrip(" ") if _is(after, "cite") else node
-                if text:
-                    yield _run(text, *map(_copy, looks))
+                for part in _LEFTWARD.split(text):
+                    if part:
+                        way = [_el("rtl")] if _LEFTWARD.fullmatch(part) else []
+                        yield _run(part, *map(_copy, looks), *way)
             elif node["t"] == "br":
                 yield _el("r", _el("br"))
             elif node["t"] == "cite":
@@ -418,6 +425,11 @@ def _besides(looks: Iterable[Any], tag: str) -> list[Any]:
 
 def _is(node: Any, kind: str) -> bool:
     return isinstance(node, dict) and node["t"] == kind
+
+
+def _way(nodes: Iterable[Node]) -> list[Any]:
+    """The mark of a paragraph that runs from right to left."""
+    return [_el("bidi")] if leftward(nodes) else []
 
 
 def _is_displayed(node: Node) -> bool:
@@ -552,7 +564,7 @@ def _styles(file: Any, chinese: bool) -> None:
         for kind, name in (
             ("ascii", _LATIN),
             ("hAnsi", _LATIN),
-            ("cs", _LATIN),
+            ("cs", _OTHER),
             ("eastAsia", _EAST),
         ):
             fonts.set(qn(f"w:{kind}"), name)
@@ -617,7 +629,7 @@ def _style(
     style.font.name = _LATIN
     fonts = style.element.rPr.rFonts
     fonts.attrib.clear()
-    for kind, font in (("ascii", _LATIN), ("hAnsi", _LATIN), ("eastAsia", _EAST), ("cs", _LATIN)):
+    for kind, font in (("ascii", _LATIN), ("hAnsi", _LATIN), ("eastAsia", _EAST), ("cs", _OTHER)):
         fonts.set(qn(f"w:{kind}"), font)
     paragraph = style.paragraph_format
     paragraph.space_after, paragraph.space_before = Pt(after), Pt(before)

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from research.evidence.citations import CitedAnswer, CitedSource
 from research.evidence.markup import Node, encodable
 from research.evidence.support import Sentence, Support, support
-from research.export.document import Document, document, plain
+from research.export.document import Document, document, leftward, plain
 from research.export.families import families
 from research.export.geo import NOT_XML
 from research.export.maths import mathml
@@ -31,7 +31,7 @@ _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'"
 )
-_PLAIN = {"ul", "li", "em", "strong", "s", "code"}
+_PLAIN = {"ul", "em", "strong", "s", "code"}
 _CODES: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 _ALIGNED = {"left", "center", "right"}
 _WHOLE = 80  # characters of a stretch that a link to a text names as a whole
@@ -57,7 +57,7 @@ math { font-size: 1.08em; } math[display="block"] { margin: 1em 0; overflow-x: a
 code.math.display { display: block; margin: 1em 0; overflow-x: auto; white-space: pre-wrap; }
 .wide { overflow-x: auto; margin: 1em 0; }
 table { border-collapse: collapse; font-size: .92em; overflow-wrap: normal; }
-th, td { border: 1px solid var(--line); padding: .35em .6em; text-align: left; vertical-align: top; }
+th, td { border: 1px solid var(--line); padding: .35em .6em; text-align: start; vertical-align: top; }
 th { background: var(--tint); }
 nav { background: var(--tint); padding: .6em 1.2em; font-size: .92em; }
 nav ul { list-style: none; margin: .4em 0; padding: 0; } nav .l3 { padding-left: 1.4em; }
@@ -146,7 +146,11 @@ class _Page:
         return f' lang="{_CODES[told]}"' if foreign else ""
 
     def _p(self, node: dict[str, Any]) -> str:
-        return f"<p{self._foreign(plain(node['c']))}>{self._all(node['c'])}</p>"
+        looks = self._foreign(plain(node["c"])) + _directed(node["c"])
+        return f"<p{looks}>{self._all(node['c'])}</p>"
+
+    def _li(self, node: dict[str, Any]) -> str:
+        return f"<li{_directed(node['c'])}>{self._all(node['c'])}</li>"
 
     def _blockquote(self, node: dict[str, Any]) -> str:
         inner = self._all(node["c"])
@@ -156,6 +160,7 @@ class _Page:
         name = f"h{min(node['level'], 6)}"
         below = self._sketch() if plain(node["c"]) == self._say("places") else ""
         here = f' id="{node["id"]}"' if "id" in node else ""
+        here += _directed(node["c"])
         return f"<{name}{here}>{self._all(node['c'])}</{name}>{below}"
 
     def _ol(self, node: dict[str, Any]) -> str:
@@ -184,10 +189,13 @@ class _Page:
     def _cell(self, name: str, node: dict[str, Any]) -> str:
         align = node.get("align", "")
         style = f' style="text-align:{align}"' if align in _ALIGNED else ""
+        style += _directed(node["c"])
         return f"<{name}{style}>{self._all(node['c'])}</{name}>"
 
     def _pre(self, node: dict[str, Any]) -> str:
-        return f"<pre><code>{_text(plain(node['c']))}</code></pre>"
+        named = node.get("language", "")
+        language = f' class="language-{_text(named)}"' if named else ""
+        return f"<pre><code{language}>{_text(plain(node['c']))}</code></pre>"
 
     def _math(self, node: dict[str, Any]) -> str:
         """A formula as MathML, which browsers draw; one that cannot be read shows its source."""
@@ -316,6 +324,10 @@ def _pieces(text: str, spots: Sequence[tuple[int, int]]) -> Iterator[str]:
         yield f"{_text(text[at:start])}<mark>{_text(text[start:end])}</mark>"
         at = end
     yield _text(text[at:])
+
+
+def _directed(nodes: Iterable[Node]) -> str:
+    return ' dir="rtl"' if leftward(nodes) else ""
 
 
 def _link(address: str, inner: str, more: str = "") -> str:

@@ -184,7 +184,15 @@ def _points(spans: list[NumberedSpan], sources: dict[int, CitedSource], say: Say
 
 
 def _texts(stretch: Stretch, say: Say, doubts: Mapping[int, str]) -> Iterator[str]:
-    if text := markdown(stretch.spans, lambda item: _marks(item, say), stretch.nodes, doubts):
+    text = markdown(
+        stretch.spans,
+        lambda item: _marks(item, say),
+        stretch.nodes,
+        doubts,
+        none=" " + say("no source"),
+        rowless=lambda count: say("no source rows", count=count),
+    )
+    if text:
         yield text
 
 

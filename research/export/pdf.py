@@ -9,7 +9,6 @@ and the same report gives the same bytes. Reads and fetches nothing but fonts.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -22,7 +21,7 @@ from fontTools.unicodedata import script
 from research.evidence.citations import CitedAnswer
 from research.evidence.markup import Node
 from research.export.columns import bands, columns, wanted
-from research.export.document import Document, document, plain
+from research.export.document import Document, document, leftward, plain
 from research.export.fonts import EMOJI, MONO, PLAIN, WESTERN, drawable, seen
 from research.export.markdown import utc
 from research.export.maths import listed, parsed, readable
@@ -335,14 +334,7 @@ def _wide(char: str) -> bool:
 
 
 def _directed(nodes: Iterable[Node]) -> dict[str, bool]:
-    """Whether text runs from right to left: its first letter tells."""
-    for char in plain(nodes):
-        way = unicodedata.bidirectional(char)
-        if way in ("R", "AL"):
-            return {"rtl": True}
-        if way == "L":
-            break
-    return {}
+    return {"rtl": True} if leftward(nodes) else {}
 
 
 def _address(url: str) -> str:

@@ -14,6 +14,8 @@ from research.export.inline import at_start, backslashed, inactive
 
 _WRAPS = {"em": "*", "strong": "**", "s": "~~"}
 _BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "table", "pre", "blockquote", "hr"})
+_SEVERAL = 3  # rows
+_TASK = re.compile(r"\[([ xX])\]\s+")
 _CLOSE = "，。；、！？）”’,.;!?"  # what needs no space behind a citation; "(" and ":" would make it a link
 _TAIL = 80  # characters of a line that say what its next piece touches
 _RULERS = {"left": ":---", "center": ":---:", "right": "---:"}
@@ -24,6 +26,8 @@ def markdown(
     marks: Callable[[NumberedSpan], str],
     nodes: Sequence[Node] | None = None,
     doubts: Mapping[int, str] | None = None,
+    none: str = "",
+    rowless: Callable[[int], str] = str,
 ) -> str:
     """A run of text spans as Markdown that renders as `tree` reads it.
 
@@ -32,9 +36,10 @@ def markdown(
     Lists have bullets of their own, "*", so that none runs on into a list of the report.
 
     `nodes` is the tree if it has marks behind sentences, and `doubts` gives for each the words that
-    stand there, as Markdown; they too begin with a space.
+    stand there, as Markdown; they too begin with a space. `none` is those of a sentence without a source,
+    and `rowless` says of a number of rows that none of them has one.
     """
-    writer = _Writer(spans, marks, doubts or {})
+    writer = _Writer(spans, marks, doubts or {}, none, rowless)
     return "\n\n".join(writer.blocks(tree(spans) if nodes is None else nodes))
 
 
@@ -44,8 +49,11 @@ class _Writer:
         spans: Sequence[NumberedSpan],
         marks: Callable[[NumberedSpan], str],
         doubts: Mapping[int, str],
+        none: str,
+        rowless: Callable[[int], str],
     ) -> None:
         self._spans, self._marks, self._doubts = spans, marks, doubts
+        self._none, self._rowless = none, rowless
 
     def blocks(self, nodes: Sequence[Node], *, in_item: bool = False) -> list[str]:
         """The blocks of a container; strings and the like between them are paragraphs."""
@@ -71,9 +79,9 @@ class _Writer:
             title = re.sub(r"(?<= )#+$", backslashed, self._flow(content).strip())
             return [f"{'#' * node['level']} {at_start(title)}"] if title else []
         if kind == "pre":
-            return [fenced(str(content[0]))]
+            return [fenced(str(content[0]), node.get("language", ""))]
         if kind == "table":
-            return [self._table(content)]
+            return self._table(content)
         if kind == "blockquote":
             lines = "\n\n".join(self.blocks(content)).split("\n")
             return ["\n".join(f"> {line}".rstrip() for line in lines)]
@@ -94,16 +102,35 @@ class _Writer:
         return ("\n" if dense and not spaced else "\n\n").join(items)
 
     def _item(self, node: dict[str, Any], marker: str) -> str:
-        blocks = self.blocks(node["c"], in_item=True)
+        content, box = _boxed(node["c"])
+        blocks = self.blocks(content, in_item=True)
+        if box and blocks:
+            blocks[0] = f"[{box}] {blocks[0]}"
         # A list may follow its paragraph at once unless it is one that cannot interrupt it.
         follows = len(blocks) == 2 and re.match(r"(?:[*+]|1[.)]) \S", blocks[1])
-        dense = follows and _is_inline(node["c"][0])
+        dense = follows and _is_inline(content[0])
         lines = ("\n" if dense else "\n\n").join(blocks).split("\n")
         indent = " " * (len(marker) + 1)
         rest = [f"{indent}{line}" if line else "" for line in lines[1:]]
         return "\n".join([f"{marker} {lines[0]}".rstrip(), *rest])
 
-    def _table(self, rows: Sequence[dict[str, Any]]) -> str:
+    def _table(self, rows: Sequence[dict[str, Any]]) -> list[str]:
+        """A table. That no row of several has a source is said once, below it."""
+        below = [mark for row in rows if (mark := self._unsourced(row))]
+        if len(below) >= _SEVERAL and len(below) == len(rows) - 1:
+            rows = [_unmarked(row) for row in rows]
+            return [self._rows(rows), self._rowless(len(below))]
+        return [self._rows(rows)]
+
+    def _unsourced(self, row: dict[str, Any]) -> bool:
+        """Whether a row is marked as one without a source."""
+        marks = [node for cell in row["c"] for node in cell["c"] if _tag(node) in ("mark", "cite")]
+        return bool(marks) and all(
+            _tag(node) == "mark" and self._doubts.get(node["sentence"]) == self._none
+            for node in marks
+        )
+
+    def _rows(self, rows: Sequence[dict[str, Any]]) -> str:
         cells = [[self._flow(cell["c"], cell=True).strip() for cell in row["c"]] for row in rows]
         rulers = [_RULERS.get(cell.get("align", ""), "---") for cell in rows[0]["c"]]
         lines = (" | ".join(row) for row in [cells[0], rulers, *cells[1:]])
@@ -157,6 +184,23 @@ class _Writer:
         return " " * before + _WRAPS[kind] + words + _WRAPS[kind] + " " * after
 
 
+def _boxed(nodes: Sequence[Node]) -> tuple[Sequence[Node], str]:
+    """The content of an item of a list without its box, and what is in that: " ", "x", or no box."""
+    first = nodes[0] if nodes else ""
+    if isinstance(first, dict) and first["t"] == "p":
+        inner, box = _boxed(first["c"])
+        return [{**first, "c": inner}, *nodes[1:]], box
+    found = _TASK.match(first) if isinstance(first, str) else None
+    if isinstance(first, str) and found and (found.end() < len(first) or len(nodes) > 1):
+        return [first[found.end() :], *nodes[1:]], found[1].lower()
+    return nodes, ""
+
+
+def _unmarked(row: dict[str, Any]) -> dict[str, Any]:
+    cells = [{**c, "c": [node for node in c["c"] if _tag(node) != "mark"]} for c in row["c"]]
+    return {**row, "c": cells}
+
+
 def _tag(node: Node) -> str:
     return node["t"] if isinstance(node, dict) else ""
 
@@ -198,6 +242,6 @@ def _code(content: str, *, cell: bool) -> str:
 
 
 def fenced(content: str, language: str = "") -> str:
-    """Text as a block of code that it cannot end; `language` is a word of ours."""
+    """Text as a block of code that it cannot end; `language` is one word of letters and signs."""
     ticks = "`" * max(3, max(map(len, re.findall("`+", content)), default=0) + 1)
     return f"{ticks}{language}\n{undirected(encodable(content)).rstrip()}\n{ticks}"

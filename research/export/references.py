@@ -1,8 +1,9 @@
 """The cited sources for programs that manage references: CSL-JSON, BibTeX, RIS, and as a table.
 
 CSL-JSON is that of citeproc (https://docs.citationstyles.org), BibTeX has the entry types of biblatex,
-RIS its lines that end in CR LF. Nobody knows authors here: the publisher takes their place where a
-format has no other. Texts are one line each. Knows cited sources; writes no file.
+RIS its lines that end in CR LF. Nobody knows authors here, so none is named. What published a page or
+an article is the site or the paper that it stands in. Texts are one line each. Knows cited sources;
+writes no file.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _TYPES: Mapping[EvidenceKind, tuple[str, str, str]] = {
     "place": ("webpage", "online", "ELEC"),
     "database": ("dataset", "dataset", "DATA"),
 }
+_CONTAINED = ("web", "news")  # kinds of evidence that stand in something larger
 COLUMNS = (
     "number", "kind", "title", "publisher", "url", "published", "retrieved", "language", "sample", "times",
 )  # fmt: skip
@@ -117,12 +119,11 @@ def _note(evidence: Evidence) -> str:
 def _csl(source: CitedSource) -> dict[str, Any]:
     evidence = source.evidence
     publisher = _publisher(evidence)
-    home = "container-title" if evidence.kind in ("web", "news") else "publisher"
+    home = "container-title" if evidence.kind in _CONTAINED else "publisher"
     item = {
         "id": f"s{source.number}",
         "type": _TYPES[evidence.kind][0],
         "title": _title(evidence),
-        "author": [{"literal": publisher}] if publisher else [],
         home: publisher,
         "issued": _parts(evidence.published),
         "accessed": _parts(_accessed(evidence)),
@@ -142,12 +143,11 @@ def _parts(day: date | None) -> dict[str, Any] | None:
 
 def _entry(source: CitedSource) -> str:
     evidence = source.evidence
-    publisher = _tex(_publisher(evidence))
+    publisher = _publisher(evidence)
     url = canonical_url(evidence.url)
     fields = {
         "title": f"{{{_tex(_title(evidence))}}}",  # the second braces keep capital letters
-        "author": f"{{{publisher}}}" if publisher else "",  # … and a name whole
-        "organization": publisher,
+        "organization": f"{{{_tex(publisher)}}}" if publisher else "",  # … and a name whole
         "date": evidence.published.isoformat() if evidence.published else "",
         "url": url,  # verbatim in biblatex
         "urldate": _accessed(evidence).isoformat() if url else "",
@@ -172,8 +172,7 @@ def _record(source: CitedSource) -> Iterator[str]:
     fields = (
         ("ID", f"s{source.number}"),
         ("TI", _title(evidence)),
-        ("T2", _publisher(evidence) if evidence.kind == "news" else ""),
-        ("PB", _publisher(evidence)),
+        ("T2" if evidence.kind in _CONTAINED else "PB", _publisher(evidence)),
         ("PY", f"{published:%Y}".zfill(4) if published else ""),
         ("DA", published.isoformat().replace("-", "/") if published else ""),
         ("Y2", _accessed(evidence).isoformat().replace("-", "/")),

@@ -44,6 +44,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "cite.links": (r"[\[{number}\]](#s{number})", r"[\[{number}\]](#s{number})"),
     "cite.footnotes": ("[^{number}]", "[^{number}]"),
     "no source": ("（无来源）", "(no source)"),
+    "no source rows": (
+        "（表中 {count} 行均无来源）",
+        "(none of the {count} rows of this table has a source)",
+    ),
     "unclear": ("（依据不明）", "(support unclear)"),
     "unsupported": ("（所引段落不支持）", "(not supported by what is cited)"),
     "differs": ("（数字与来源不符）", "(figure differs from the source)"),

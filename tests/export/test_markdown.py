@@ -577,7 +577,7 @@ WRITTEN = """\
 
 > said
 
-```
+```py
 price[1] = 60
 ```
 

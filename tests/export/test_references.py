@@ -10,9 +10,11 @@ from typing import Any
 
 import bibtexparser
 import pytest
+import RISparser
 import rispy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pybtex.database import parse_string
 
 from research.evidence.citations import CitedSource
 from research.export.references import bibtex, csl_json, ris, sources_csv
@@ -68,12 +70,15 @@ def test_whatever_a_title_is_bibtex_reads_back(items: list[tuple[str, str, Evide
     ]
     read = entries(bibtex(sources, ["Made by } a model @x{ 5%", "line"]))
     assert [entry.key for entry in read] == [f"s{n}" for n in range(1, len(items) + 1)]
+    others = parse_string(bibtex(sources), "bibtex").entries
+    assert [*others] == [entry.key for entry in read]
     for entry, source, (title, publisher, _) in zip(read, sources, items, strict=True):
         fields = {field.key: field.value for field in entry.fields}
         shown = untex(fields["title"].removeprefix("{").removesuffix("}"))
         assert shown == (flat(title) or canonical_url(source.evidence.url))
-        named = untex(fields["author"].removeprefix("{").removesuffix("}"))
+        named = untex(fields["organization"].removeprefix("{").removesuffix("}"))
         assert named == (flat(publisher) or "example.org")
+        assert "author" not in fields and "editor" not in fields
         assert fields["url"] == canonical_url(source.evidence.url)
         assert fields["urldate"] == "2025-03-01"
 
@@ -89,9 +94,14 @@ def test_whatever_a_title_is_ris_reads_back(items: list[tuple[str, str, Evidence
     assert len(re.findall("\r\n", text)) == len(text.split("\n")) - 1
     read = rispy.loads(text.replace("\r\n", "\n"))
     assert [item["id"] for item in read] == [f"s{n}" for n in range(1, len(items) + 1)]
-    for item, source, (title, publisher, _) in zip(read, sources, items, strict=True):
+    others = list(RISparser.read(text.replace("\r\n", "\n").split("\n")))
+    assert [item["id"] for item in others] == [item["id"] for item in read]
+    assert [item["url"] for item in others] == [item["urls"][0] for item in read]
+    for item, source, (title, publisher, kind) in zip(read, sources, items, strict=True):
         assert item["title"].strip() == flat(title) or not flat(title)
-        assert item["publisher"].strip() == (flat(publisher) or "example.org")
+        name, other = ("secondary_title", "publisher")[:: 1 if kind in ("web", "news") else -1]
+        assert item[name].strip() == (flat(publisher) or "example.org")
+        assert other not in item and not any("author" in field for field in item)
         assert item["urls"] == [canonical_url(source.evidence.url)]
 
 
@@ -102,10 +112,12 @@ def test_whatever_a_title_is_csl_reads_back(items: list[tuple[str, str, Evidence
         for n, (title, publisher, kind) in enumerate(items, 1)
     ]
     read = json.loads(csl_json(sources))
-    for item, source, (title, publisher, _) in zip(read, sources, items, strict=True):
+    for item, source, (title, publisher, kind) in zip(read, sources, items, strict=True):
         assert item["id"] == f"s{source.number}"
         assert item["title"] == (flat(title) or canonical_url(source.evidence.url))
-        assert item["author"] == [{"literal": flat(publisher) or "example.org"}]
+        name, other = ("container-title", "publisher")[:: 1 if kind in ("web", "news") else -1]
+        assert item[name] == (flat(publisher) or "example.org")
+        assert other not in item and "author" not in item
         assert item["accessed"] == {"date-parts": [[2025, 3, 1]]}
 
 
