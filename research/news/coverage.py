@@ -7,19 +7,18 @@ ship with the program. Knows no clock and no model.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 
 from research.news import figures
 from research.news.article import Article
-from research.news.changes import changes
+from research.news.changes import matched
 from research.news.sentiment import tone
 from research.news.stories import Story as Group
 from research.news.stories import outlet_of, stories
 from research.records import (
     Change,
-    Conflict,
     Coverage,
     Evidence,
     Figure,
@@ -45,7 +44,7 @@ def cover(evidence: Iterable[Evidence], as_of: datetime) -> Coverage | None:
         as_of=as_of.date(),
         stories=tuple(_story(group, as_of.date()) for group in groups),
         outlets=tuple(_outlets(groups)),
-        conflicts=tuple(c for group in groups for c in _conflicts(group)),
+        conflicts=tuple(c for group in groups for c in figures.conflicts(group)),
         days=tuple(sorted(days.items())),
         undated=sum(item.moment is None for group in groups for item in group.items),
     )
@@ -116,43 +115,41 @@ def compared(
     What was found `now` is compared. A story is new only if a piece of it is not `known`, and gone
     only if a piece of it was `expected` to be found again.
     """
-    old = _groups(before.evidence)
-    new = _groups(now)
-    found = changes(old, new)
+    old, new = _groups(before.evidence), _groups(now)
+    kept = sorted(matched(old, new).items(), key=lambda pair: pair[1])
     homes = {ref: story.id for story in coverage.stories for ref in story.evidence}
-    told: list[Change] = []
-    for group in found.new:
-        if unknown := [ref for ref in _refs(group) if ref not in known]:
-            told.append(_change("new", group, unknown, homes))
-    for change in found.figures:
-        story = next(group for group in new if group.id == change.story)
-        past = next(group for group in old if (group.id, story.id) in found.kept)
-        told.append(
-            Change(
-                kind="figure",
-                story=homes.get(_refs(story)[0], story.id),
-                headline=change.headline,
-                before=_figure(past, change.before),
-                after=_figure(story, change.after),
-            )
+
+    def told(
+        kind: Literal["new", "grown", "gone", "figure"],
+        group: Group,
+        refs: Sequence[str],
+        **figures: Figure,
+    ) -> Change:
+        story = homes.get((*refs, *_refs(group))[0], group.id)
+        return Change(
+            kind=kind, story=story, headline=group.headline, evidence=tuple(refs), **figures
         )
-    for group in found.grown:
-        if unknown := [ref for ref in _refs(group) if ref not in known]:
-            told.append(_change("grown", group, unknown, homes))
-    for group in found.gone:
-        if expected.intersection(_refs(group)):
-            told.append(_change("gone", group, _refs(group), homes))
-    return coverage.model_copy(update={"compared": before.run.id, "changes": tuple(told)})
 
+    def unknown(group: Group) -> list[str]:
+        return [ref for ref in _refs(group) if ref not in known]
 
-def _change(
-    kind: Literal["new", "grown", "gone"],
-    group: Group,
-    refs: Sequence[str],
-    homes: Mapping[str, str],
-) -> Change:
-    story = homes.get(refs[0], group.id)
-    return Change(kind=kind, story=story, headline=group.headline, evidence=tuple(refs))
+    found = {b for _, b in kept}
+    still = {a for a, _ in kept}
+    changes = [
+        *(told("new", g, unknown(g)) for b, g in enumerate(new) if b not in found and unknown(g)),
+        *(
+            told("figure", new[b], (), before=was, after=now_)
+            for a, b in kept
+            for was, now_ in figures.changed(old[a], new[b])
+        ),
+        *(told("grown", new[b], unknown(new[b])) for _, b in kept if unknown(new[b])),
+        *(
+            told("gone", group, _refs(group))
+            for a, group in enumerate(old)
+            if a not in still and expected.intersection(_refs(group))
+        ),
+    ]
+    return coverage.model_copy(update={"compared": before.run.id, "changes": tuple(changes)})
 
 
 def _groups(evidence: Iterable[Evidence]) -> tuple[Group, ...]:
@@ -178,24 +175,3 @@ def _midnight(day: date) -> datetime:
 
 def _refs(group: Group) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ref for item in group.items for ref in item.refs))
-
-
-def _conflicts(group: Group) -> list[Conflict]:
-    return [
-        Conflict(
-            story=group.id,
-            subject=found.subject,
-            unit=found.unit,
-            figures=tuple(_figure(group, figure) for figure in found.figures),
-        )
-        for found in figures.conflicts(group)
-    ]
-
-
-def _figure(group: Group, figure: figures.Figure) -> Figure:
-    return Figure(
-        text=figure.text,
-        clause=figure.clause,
-        outlet=figure.outlet,
-        evidence=group.items[figure.item].refs[0],
-    )

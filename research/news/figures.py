@@ -10,29 +10,11 @@ from collections.abc import Iterator
 
 from research.news.article import Article
 from research.news.stories import Story, outlet_of
-from research.records import Record
+from research.records import Conflict, Figure
 from research.verification.mentions import alike_in_story, mentions
 from research.verification.rivals import NEAREST, Given, Origin, differing, given, subject
 
 READ = 1_500  # characters of an item's text
-
-
-class Figure(Record):
-    """A figure as one item gives it."""
-
-    text: str
-    clause: str
-    item: int  # its place in the story's items
-    outlet: str = ""
-
-
-class Conflict(Record):
-    """Figures for one thing that cannot all be true, by value; each with the item that gives it."""
-
-    story: str
-    subject: str
-    unit: str
-    figures: tuple[Figure, ...]
 
 
 def conflicts(story: Story) -> tuple[Conflict, ...]:
@@ -91,6 +73,8 @@ def _by_value(one: Given) -> tuple[tuple[float, ...], tuple[str | int, ...]]:
 
 
 def _figure(one: Given, story: Story) -> Figure:
-    at = int(one.order[1])
-    outlet = outlet_of(story.items[at])
-    return Figure(text=one.mention.text, clause=one.clause, item=at, outlet=outlet)
+    item = story.items[int(one.order[1])]
+    refs = (*item.refs, "")
+    return Figure(
+        text=one.mention.text, clause=one.clause, outlet=outlet_of(item), evidence=refs[0]
+    )
