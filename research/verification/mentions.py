@@ -232,11 +232,19 @@ def alike_in_story(one: Mention, other: Mention, texts: tuple[str, str]) -> bool
     the folded texts of the pieces."""
     return (
         not one.measure.dated
+        and not _across(one, other)
         and not _exclusive(one.qualifiers, other.qualifiers)
         and not _timed(one, other)
         and _same_names(one.line, other.line)
         and not _other_subject(one, other, texts)
     )
+
+
+def _across(one: Mention, other: Mention) -> bool:
+    """Whether one sentence is in Chinese and one is not, and they do not both tell of the dead or of the hurt."""
+    if has_han(one.line.text) == has_han(other.line.text):
+        return False
+    return not any(_qualifiers()[q][0] == "harm" for q in one.qualifiers & other.qualifiers)
 
 
 def _exclusive(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -59,6 +59,10 @@ def test_two_figures_of_one_thing_are_a_conflict(
         ("Firm pays A$5 million", "Firm pays 5 million Australian dollars"),
         ("12", "15"),
         ("Board rejects offer of 4.5%", "New offer is 6%"),
+        (
+            "远航物流三季度营收同比增长12.5%",
+            "Pelham Steel said quarterly sales grew 3% on the year",
+        ),
         ("远航物流三季度营收同比增长12.5%", "云杉软件三季度营收同比增长7.8%"),
         ("Dunmore Foods said sales rose 8%", "Pelham Steel said sales rose 3%"),
         ("Strike grounds 310 flights on Monday", "Strike grounds 180 flights on Tuesday"),
