@@ -23,7 +23,7 @@ from research.language.units import UNITS, Unit, begins_word, behind, sign
 
 __all__ = ["Measure", "agrees", "bounded", "compatible", "dates_agree", "dates_clash", "derived", "measures", "plain"]  # fmt: skip
 
-_MORE = re.compile(r"多|余|好几|几|来|\+|[\s-]?plus\b|[\s-]odd\b")
+_MORE = re.compile(r"多|余|好几|几|来|\+|[\s-]?plus\b|-odd\b")
 _HALF_BEFORE = re.compile(r"个半(?=小时|钟头|月|世纪|星期|季度)")
 _HALF_BEHIND = re.compile(r"半(?![年月天日小个径数价票夜])")
 _DECIMALS = re.compile(r"([1-9]\d?|[一二三四五六七八九]{1,2})(?![\d.一二三四五六七八九十百千万亿点年月日号个块元米])")  # fmt: skip

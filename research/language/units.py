@@ -100,14 +100,15 @@ def begins_word(text: str, end: int, spelling: str) -> bool:
     if spelling == "个" or not "\u4e00" <= spelling[:1] <= "\u9fff":
         return False
     following = _HAN_WORD.match(text, end - len(spelling))
-    word = _first(following[0]) if following else ""
-    begun = word[: len(spelling) + 1]
-    return len(word) > len(spelling) and word not in UNITS and _first(begun) == begun
+    word = _word(following[0]) if following else ""
+    return len(word) > len(spelling) and word not in UNITS
 
 
 @lru_cache(4_096)
-def _first(text: str) -> str:
-    return cut(text, False)[0]
+def _word(text: str) -> str:
+    """The word that a text begins with behind a number; "" if its beginning belongs to the number."""
+    some, *words = cut(f"几{text}", False)
+    return words[0] if some == "几" and words else ""
 
 
 def sign(text: str, end: int) -> tuple[int, tuple[Unit, ...]]:

@@ -147,6 +147,12 @@ def test_an_author_of_whom_something_is_told_needs_a_source(said: str) -> None:
     )
 
 
+def test_a_link_of_a_second_list_is_listed() -> None:
+    text = "# T\n\nIt grew ([A](https://a.org/1)) and fell ([B](https://b.org/2)).\n\n## References\n\n- [A](https://a.org/1)\n\n{}"
+    assert kinds(text.format("## Sources\n\n1. [B](https://b.org/2)\n")) == set()
+    assert kinds(text.format("")) == {"unlisted"}
+
+
 SOUND = [
     "The array a[0] and rows[12] hold it [1].",
     "- [ ] to do\n- [x] done [1]",

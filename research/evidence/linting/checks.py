@@ -375,7 +375,7 @@ class Checks:
             for entry in listed:
                 if not self._is_linked(entry):
                     yield "unused", entry.start, _head(entry), ""
-        there = {identity(url) for entry in listed for url in entry.urls}
+        there = {identity(url) for entry in self.entries for url in entry.urls}
         if used and used * 2 >= len(listed):
             for mark in self.counted:
                 own = identity(mark.url) if mark.sort == "link" else ""
