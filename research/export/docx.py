@@ -2,7 +2,8 @@
 
 The body is put together as XML, in time that grows with its length: python-docx finds a cell anew
 each time. What XML cannot hold is left out. The same report gives the same bytes. The table of
-contents is a field whose entries are there already, so that Word asks nothing when it opens the file.
+contents is a field whose entries are there already, each with a field of its own for its page, so that
+Word asks nothing when it opens the file.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from research.export.columns import columns, wanted
 from research.export.document import Document, document, leftward, plain
 from research.export.markdown import utc
 from research.export.omml import formula
+from research.export.paging import Pages
 from research.export.sketch import described, mapped, sketch_png
 from research.export.words import Say, speaker
 from research.records import Place, Report
@@ -140,6 +142,7 @@ class _Writer:
         self._file: Any = docx.Document()
         self._body: list[Any] = []
         self._links: dict[str, str] = {}
+        self._numbers: dict[str, Any] = {}  # the runs of the contents that tell pages
         self._bookmarks = 0
         self._lists = _Lists()
         self._sources = _sources(told.nodes)
@@ -158,6 +161,7 @@ class _Writer:
         self._blocks(nodes, top=True)
         if len(self._body) > front and self._body[front].tag == qn("w:p"):
             self._body[front].find(qn("w:pPr")).insert(1, _el("pageBreakBefore"))
+        self._paged()
         body = self._file.element.body
         for old in list(body)[:-1]:
             body.remove(old)
@@ -175,10 +179,22 @@ class _Writer:
         opening = [_field("begin"), _code(' TOC \\o "1-2" \\h \\z \\u '), _field("separate")]
         for at, node in enumerate(headings):
             title = " ".join(plain(item for item in node["c"] if not _is(item, "cite")).split())
-            entry = _el("hyperlink", _run(title or "—"), anchor=_anchor(node["id"]), history=1)
+            name = _anchor(node["id"])
+            page = [
+                _el("r", _el("tab")), _field("begin"), _code(f" PAGEREF {name} \\h "),
+                _field("separate"), _run("1"), _field("end"),
+            ]  # fmt: skip
+            self._numbers[name] = page[4]
+            entry = _el("hyperlink", _run(title or "—"), *page, anchor=name, history=1)
             runs = [*(opening if at == 0 else []), entry]
             self._body.append(_paragraph(f"toc{_level(node)}", runs))
         self._body[-1].append(_field("end"))
+
+    def _paged(self) -> None:
+        """Writes into the contents on which page each heading is, about."""
+        found = Pages(self._file).of(self._body)
+        for name, run in self._numbers.items():
+            run.find(qn("w:t")).text = str(found[name])
 
     # --- Blocks
 
@@ -591,6 +607,10 @@ def _styles(file: Any, chinese: bool) -> None:
     _style(file, "Contents Title", 12.5, after=6, before=12, bold=True)
     _style(file, "toc 1", 10.5, after=2, before=4, bold=True)
     _style(file, "toc 2", 9.5, after=1, left=14, faint=True)
+    for level in (1, 2):
+        _early(
+            styles[f"toc {level}"], _el("tabs", _el("tab", val="right", leader="dot", pos=_WIDTH))
+        )
     _style(file, "Code", 9, after=8, before=4, line=1.15)
     _shaded(styles["Code"])
     _style(file, "Cell", 9, line=1.2)

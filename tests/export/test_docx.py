@@ -19,7 +19,7 @@ from research.evidence.markup import Node
 from research.export.document import Document, document, plain
 from research.export.docx import cleaned, drawn_docx, report_docx
 from tests.export.test_markdown import HOSTILE, URL, report
-from tests.export.test_pdf import CHINESE, MADE, PLACES, cite, li, p, row
+from tests.export.test_pdf import CHINESE, MADE, PLACES, cite, h, li, p, row
 
 OMML = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 
@@ -129,7 +129,7 @@ def test_the_contents_are_a_field_with_a_result_so_that_word_asks_nothing() -> N
     assert b"updateFields" not in found["word/settings.xml"]
     file = opened(CHINESE_DOCX)
     entries = [text for name, text in styles(file) if name.lower().startswith("toc ")]
-    assert entries == ["回答", "来源", "地点"]
+    assert entries == ["回答\t2", "来源\t2", "地点\t3"]
     kinds = [mark.get(qn("w:fldCharType")) for mark in file.element.body.iter(qn("w:fldChar"))]
     assert kinds == ["begin", "separate", "end"]
 
@@ -231,3 +231,46 @@ def test_lists_may_be_deeper_than_word_counts() -> None:
     levels = [int(mark.get(qn("w:val"))) for mark in file.element.body.iter(qn("w:ilvl"))]
     assert max(levels) == 8
     assert "deepest" in read(file)
+
+
+def contents(file: Any) -> list[tuple[str, str, int]]:
+    """The entries of the contents: title, the bookmark that its page is asked of, and the page."""
+    found = []
+    for paragraph in file.paragraphs:
+        if paragraph.style.name.startswith("toc"):
+            words = [text.text for text in paragraph._p.iter(qn("w:t"))]
+            codes = [code.text for code in paragraph._p.iter(qn("w:instrText"))]
+            (asked,) = (code.split()[1] for code in codes if "PAGEREF" in code)
+            found.append(("".join(words[:-1]), asked, int(words[-1])))
+    return found
+
+
+def test_the_contents_tell_pages_that_word_can_count_again() -> None:
+    nodes: list[Any] = []
+    for number in range(1, 41):
+        nodes.append(h(2 if number % 4 == 1 else 3, number, f"Part {number}"))
+        nodes += [p(f"A line {number}.") for _ in range(9)]
+    file = opened(drawn_docx(Document("T", "en", nodes), made=MADE))
+    told = contents(file)
+    assert [title for title, _, _ in told] == [f"Part {number}" for number in range(1, 41)]
+    marks = {mark.get(qn("w:name")) for mark in file.element.body.iter(qn("w:bookmarkStart"))}
+    assert {asked for _, asked, _ in told} <= marks
+    pages = [page for _, _, page in told]
+    assert pages == sorted(pages)
+    # Nine lines of 10.5 points at 1.3 and 6 points behind each, and a heading: three to four a page.
+    assert pages[0] in (2, 3) and 9 <= pages[-1] - pages[0] <= 13
+    fields = [f.get(qn("w:fldCharType")) for f in file.element.body.iter(qn("w:fldChar"))]
+    assert fields.count("begin") == fields.count("separate") == fields.count("end") == 41
+
+
+def test_pages_are_counted_with_tables_pictures_and_long_paragraphs() -> None:
+    def last(*before: Any) -> int:
+        nodes = [h(2, 1, "First"), *before, h(2, 2, "Last")]
+        return contents(opened(drawn_docx(Document("T", "zh", nodes), made=MADE)))[-1][2]
+
+    rows: Any = {"t": "table", "c": [row("td", f"第{n}行", "说明") for n in range(200)]}
+    assert last() == 2
+    assert 3 <= last(p("长段落，" * 700)) <= 6  # 2,800 characters, 44 a line, 33 lines a page
+    assert 6 <= last(rows) <= 9
+    code: Any = {"t": "pre", "c": ["x = 1\n" * 150]}
+    assert 4 <= last(code) <= 6
