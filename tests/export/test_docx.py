@@ -131,7 +131,7 @@ def test_the_contents_are_a_field_with_a_result_so_that_word_asks_nothing() -> N
     entries = [text for name, text in styles(file) if name.lower().startswith("toc ")]
     assert entries == ["回答\t2", "来源\t2", "地点\t3"]
     kinds = [mark.get(qn("w:fldCharType")) for mark in file.element.body.iter(qn("w:fldChar"))]
-    assert kinds == ["begin", "separate", "end"]
+    assert kinds == ["begin", "separate", *["begin", "separate", "end"] * 3, "end"]
 
 
 def test_tables_repeat_their_head_and_keep_their_cells() -> None:
