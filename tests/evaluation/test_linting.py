@@ -147,6 +147,16 @@ def test_an_author_of_whom_something_is_told_needs_a_source(said: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "entry", ["[A](https://a.org/{0})", "A, https://a.org/{0}", "A - <https://a.org/{0}>"]
+)
+def test_numbered_addresses_at_the_end_are_a_list_without_a_heading(entry: str) -> None:
+    listed = "".join(f"{n}. {entry.format(n)}\n" for n in (1, 2))
+    assert defects(f"# T\n\nIt grew [1] and fell [2].\n\n{listed}") == []
+    assert kinds(f"# T\n\nIt grew [1] and fell [2][7].\n\n{listed}") == {"dangling"}
+    assert defects(f"# T\n\nIt grew. To go on, read:\n\n{listed}") == []
+
+
 def test_a_link_of_a_second_list_is_listed() -> None:
     text = "# T\n\nIt grew ([A](https://a.org/1)) and fell ([B](https://b.org/2)).\n\n## References\n\n- [A](https://a.org/1)\n\n{}"
     assert kinds(text.format("## Sources\n\n1. [B](https://b.org/2)\n")) == set()

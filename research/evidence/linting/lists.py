@@ -55,8 +55,9 @@ _ADDRESSED = re.compile(
     r"<?(?:[a-z][a-z0-9+.-]{1,20}:|www\.|/|#|\.{1,2}/)[^\s<>]*>?", re.IGNORECASE
 )
 _DEFINITION = re.compile(r"\s*(?:<[^<>\n]*>|\S+)(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*")
-# The end of an entry whose title stands before its address.
-_ADDRESS_LAST = re.compile(r"\w.*\s[\[<(]?https?://\S+\s*$")
+# The end of an entry whose title stands before its address, and numbers that may mean such entries.
+_ADDRESS_LAST = re.compile(r"\w.*(?:\s[\[<(]?|\]\()https?://\S+\s*$")
+_CITES = re.compile(r"[\[［【]\^?\d{1,3}[\]］】]|<sup\b|[¹²³]")
 _BIBTEX = re.compile(
     r"^[ \t]*@(?!comment|string|preamble)[a-z]{2,20}[ \t]*\{[ \t]*([^\s,{}]{1,100})[ \t]*,",
     re.I | re.M,
@@ -300,13 +301,16 @@ class Lists:
     def _headless(self) -> None:
         runs: list[list[tuple[Line, Entry]]] = [[]]
         ruled = False
+        cites = _CITES.search(self._reading.raw) is not None
         for line in self._reading.lines:
             if line.kind in ("blank", "code") or line.number in self.taken:
                 continue
             entry = self._numbered(line) if line.kind in ("text", "item", "quote") else None
             boxed = entry is not None and entry.form in ("boxed", "caret", "super")
             dotted = entry is not None and entry.form == "dotted" and bool(entry.urls)
-            if entry and (boxed or (dotted and (ruled or _ADDRESS_LAST.search(entry.text)))):
+            if entry and (
+                boxed or (dotted and (ruled or (cites and _ADDRESS_LAST.search(entry.text))))
+            ):
                 runs[-1].append((line, entry))
             elif (
                 runs[-1]
