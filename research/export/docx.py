@@ -645,6 +645,10 @@ def _style(
         style.base_style = styles["Normal"]
     style = styles[name]
     style.font.size, style.font.bold = Pt(size), bold
+    look = style.element.get_or_add_rPr()
+    for old in look.findall(qn("w:szCs")):
+        look.remove(old)
+    look.find(qn("w:sz")).addnext(_el("szCs", val=int(2 * size)))  # of Arabic, Hebrew, Thai
     style.font.color.rgb = _FAINT if faint else _INK
     style.font.name = _LATIN
     fonts = style.element.rPr.rFonts

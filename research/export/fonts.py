@@ -8,9 +8,9 @@ the fonts of the machine are asked. Knows characters; sets nothing.
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache
 from pathlib import Path
+from unicodedata import normalize
 
 import typst
 from fontTools.ttLib import TTFont, TTLibError
@@ -23,6 +23,7 @@ PLAIN = (
     "Noto Sans CJK SC", EMOJI, "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Thai",
     "Noto Sans Devanagari", "DejaVu Sans", "Noto Sans Math",
 )  # fmt: skip
+LETTERS = "DejaVu Sans"  # accented letters that the first has not
 MONO = "Noto Sans Mono CJK SC"
 _BLANK = re.compile("last ?resort|adobe ?blank|tofu", re.IGNORECASE)  # fonts of boxes
 # Controls, and what turns the direction of other text; joiners and variants shape what they stand by.
@@ -38,7 +39,7 @@ _SPACES = re.compile("[\t\n\v\f\r\x1c-\x1f\x85\u1680\u2028\u2029]")
 def seen(text: str) -> str:
     """Text as it is drawn: composed, with plain spaces, without controls."""
     text = _UNSEEN.sub("", _SPACES.sub(" ", text))
-    return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
+    return normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
 
 
 @cache
@@ -52,6 +53,17 @@ def drawable(char: str) -> bool:
     if ord(char) in _shipped() or char.isspace() or _SHAPING.match(char):
         return True
     return ord(char) in _others()
+
+
+def alone(char: str) -> bool:
+    """Whether the first font has only the parts of a character, as of an accented letter, which it would
+    put together badly."""
+    return ord(char) not in _first() and normalize("NFD", char) != char and drawable(char)
+
+
+@cache
+def _first() -> frozenset[int]:
+    return _characters(str(FOLDER / "regular.ttf"), 0)
 
 
 @cache

@@ -49,7 +49,7 @@ class Pages:
         found: dict[str, int] = {}
         page, used = 1, 0.0
         for element in body:
-            heights = [*self._heights(element)]
+            *heights, after = self._heights(element)
             if element.find(f"{qn('w:pPr')}/{qn('w:pageBreakBefore')}") is not None:
                 page, used = page + 1, 0.0
             whole = sum(heights)
@@ -62,12 +62,14 @@ class Pages:
                 if used + height > _HIGH:
                     page, used = page + 1, 0.0
                 used += height
+            used = min(used + after, _HIGH)  # a page ends without the space behind what ends it
         return found
 
     def _heights(self, element: Any) -> Iterator[float]:
-        """What of an element is not parted, from above: its rows, or its lines."""
+        """What of an element is not parted, from above: its rows, or its lines; last, the space behind."""
         if element.tag == qn("w:tbl"):
             yield from (self._row(row) for row in element.iter(qn("w:tr")))
+            yield 0.0
             return
         lines, each, look = self._lines(element, _WIDE)
         extent = next(element.iter(qn("wp:extent")), None)

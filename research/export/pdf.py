@@ -22,7 +22,7 @@ from research.evidence.citations import CitedAnswer
 from research.evidence.markup import Node
 from research.export.columns import bands, columns, wanted
 from research.export.document import Document, document, leftward, plain
-from research.export.fonts import EMOJI, MONO, PLAIN, WESTERN, drawable, seen
+from research.export.fonts import EMOJI, LETTERS, MONO, PLAIN, WESTERN, alone, drawable, seen
 from research.export.markdown import utc
 from research.export.maths import listed, parsed, readable
 from research.export.press import printed
@@ -99,7 +99,7 @@ class _Setter:
             "contents": self._say("contents"),
             "fonts": {
                 "plain": marks, "mono": (MONO, *marks), "emoji": (EMOJI, *marks),
-                "marks": (PLAIN[0],) if self._western else (WESTERN,),
+                "letters": (LETTERS, *marks), "marks": (PLAIN[0],) if self._western else (WESTERN,),
             },
             "heads": self._heads,
             "nodes": [*body, *self._note()],
@@ -126,9 +126,9 @@ class _Setter:
 
     def _paragraphs(self, nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
         """A paragraph, in parts around the formulas that stand in a line of their own."""
-        for alone, group in groupby(nodes, key=_is_displayed):
+        for displayed, group in groupby(nodes, key=_is_displayed):
             part = list(group)
-            if alone:
+            if displayed:
                 yield from (self._formula(node) for node in part)
             elif any(not isinstance(node, str) or node.strip() for node in part):
                 yield {"t": "p", "c": self._inline(part), **_directed(part)}
@@ -267,6 +267,9 @@ class _Setter:
         odd = [f"(?P<emoji>{_EMOJI})", f"(?P<mark>[{_SHARED}]+)", f"(?P<long>{_LONG % longest})"]
         if leans:
             odd[2:] = [_LEANING]
+        if apart := "".join(char for char in sorted(set(text)) if alone(char)):
+            letters = re.escape(apart)
+            odd.insert(0, rf"(?P<letters>[\w{letters}]*[{letters}][\w{letters}]*)")
         if lost:
             odd.insert(0, f"(?P<lost>[{re.escape(lost)}]+)")
         out: list[Any] = []
@@ -283,8 +286,8 @@ class _Setter:
         words = match[0]
         if kind == "lost":
             return [{"t": "lost", "c": [f"[{name}]"]} for name in self._names(words)]
-        if kind == "emoji":
-            return [{"t": "emoji", "c": [words]}]
+        if kind in ("emoji", "letters"):
+            return [{"t": kind, "c": [words]}]
         if kind == "lean":
             return [{"t": "lean", "c": [words]}]
         if kind == "long":

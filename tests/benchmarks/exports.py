@@ -2,7 +2,8 @@
 
 The report is made up: thirty sections of twenty sentences, each cited, in Chinese and English in
 turn, and a table in each; a passage of 600 characters stands behind each source. Each format is
-written from nothing, as a click on its button would, but for sentences that are judged already.
+written from nothing, as a click on its button would, but for sentences that are judged already. So are
+the three formats for people of a report that is hard to set (tests/export/hard.py).
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ from research.records import (
     Task,
 )
 from tests.benchmarks.figures import Figure
+from tests.export.hard import hard
 
 SECTIONS, SENTENCES, SOURCES = 30, 20, 300
 PAGE, FORMAT, SLOW = 1.0, 5.0, 10.0  # seconds
+HARD = {"md": 1.0, "pdf": 3.0, "docx": 1.5}  # of the report that is hard to set
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 _ENGLISH = "In {year} the harbour of district {n} handled {figure} tonnes of freight, {part} per cent more than a year before."
 _CHINESE = (
@@ -111,3 +114,12 @@ def figures() -> Iterator[Figure]:
         seconds = _seconds(lambda write=write: write(written, numbered))  # type: ignore[misc]
         yield Figure(ending, seconds, "s", limit, note=f"{len(write(written, numbered)):,} bytes")
     yield Figure("zip", _seconds(lambda: report_zip(written, numbered)), "s", 2 * SLOW)
+    difficult = hard()
+    marked = cited(difficult)
+    assert isinstance(marked, CitedAnswer)
+    for ending, limit in HARD.items():
+        write = FORMATS[ending]
+        write(difficult, marked)  # loads the fonts, which is done once
+        seconds = _seconds(lambda write=write: write(difficult, marked))  # type: ignore[misc]
+        note = f"{len(marked.sources)} sources, formulas, eight scripts"
+        yield Figure(f"{ending}, hard to set", seconds, "s", limit, note=note)

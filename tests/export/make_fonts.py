@@ -31,6 +31,7 @@ UNIHAN = Path("/usr/share/unicode")
 ERROR = 1.0  # how far a curve may stray: thousandths of the type size
 
 LATIN = ((0x20, 0x58F), (0x1D00, 0x1DBF), (0x1E00, 0x1FFF))
+GREEK = (0x370, 0x3FF)  # whole words of it, for Noto Sans CJK has no accents
 SIGNS = ((0x2000, 0x2BFF), (0x2E00, 0x2E7F), (0xFFFC, 0xFFFE))
 EAST = ((0x2E80, 0x33FF), (0xFE10, 0xFE6F), (0xFF00, 0xFFEF), (0x1F100, 0x1F2FF))
 LETTERS = ((0x1D400, 0x1D7FF),)
@@ -176,7 +177,7 @@ def main(emoji: str) -> None:
     save(regular, "regular")
     here = set(regular.getBestCmap()) | set(pictures.getBestCmap())
     dejavu = TTFont(SYSTEM / "truetype" / "dejavu" / "DejaVuSans.ttf")
-    save(cut(dejavu, (latin | signs) - here), "symbols")
+    save(cut(dejavu, ((latin | signs) - here) | within(GREEK)), "symbols")
     maths = TTFont(noto / "NotoSansMath-Regular.ttf")
     save(cut(maths, within(*LETTERS) | (signs - here - set(dejavu.getBestCmap()))), "maths")
 
