@@ -352,7 +352,7 @@ class _Writer:
     def _runs(
         self, nodes: Sequence[Node], *marks: Any, bold: bool = False, raised: bool = True
     ) -> list[Any]:
-        looks = [*marks, *([_el("b")] if bold else [])]
+        looks = [*marks, *([_el("b"), _el("bCs")] if bold else [])]
         return list(self._inline(nodes, looks, raised))
 
     def _inline(self, nodes: Sequence[Node], looks: list[Any], raised: bool) -> Iterator[Any]:
@@ -417,12 +417,15 @@ def _mono() -> Any:
 
 
 _MARKS = {
-    "strong": lambda: [_el("b")],
-    "em": lambda: [_el("i")],
+    "strong": lambda: [_el("b"), _el("bCs")],
+    "em": lambda: [_el("i"), _el("iCs")],
     "s": lambda: [_el("strike")],
     "code": lambda: [_mono()],
 }
-_ORDER = {qn(f"w:{tag}"): at for at, tag in enumerate(("rStyle", "rFonts", "b", "i", "strike"))}
+_ORDER = {
+    qn(f"w:{tag}"): at
+    for at, tag in enumerate(("rStyle", "rFonts", "b", "bCs", "i", "iCs", "strike"))
+}
 _JUSTIFIED = {"right": "right", "center": "center"}
 _RULE = "C4CCD4"
 _SIDES = ("top", "left", "bottom", "right", "insideH", "insideV")

@@ -74,12 +74,15 @@ def _shipped() -> frozenset[int]:
 @cache
 def _others() -> frozenset[int]:
     """What the fonts of the machine can draw; they are read when a report asks for more than ships."""
-    found = [
-        _characters(font.path, font.index)
-        for font in shelf().fonts()
+    found: set[int] = set()
+    files = {
+        font.path: font.index
+        for font in reversed(shelf().fonts())
         if font.path and not _BLANK.search(font.family) and Path(font.path).parent != FOLDER
-    ]
-    return frozenset().union(*found)
+    }
+    for path, index in files.items():  # the first font of a file: others of it draw the same
+        found |= _characters(path, index)
+    return frozenset(found)
 
 
 def _characters(path: str, index: int) -> frozenset[int]:

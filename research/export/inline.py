@@ -79,11 +79,22 @@ def backslashed(match: re.Match[str]) -> str:
     return "".join("\\" + char for char in match[0])
 
 
-def link(text: str, url: str) -> str:
-    """A Markdown link, or only the text if the address is not http(s)."""
+def link(text: str, url: str, *, maths: bool = False) -> str:
+    """A Markdown link, or only the text if the address is not http(s). With `maths` formulas in the text
+    stay formulas; not so in the cell of a table."""
     address = canonical_url(url)
-    label = escape(text) or escape(address)
+    label = (_label(text) if maths else escape(text)) or escape(address)
     return f"[{label}]({_destination(address)})" if address else label
+
+
+def _label(text: str) -> str:
+    """Text of a link; formulas stay formulas but for those with a bracket, which could end it."""
+    found = formulas.Formulas()
+    hidden = found.hidden(undirected(text))
+    bracketed = any(
+        "[" in f.source or "]" in f.source for f in found.parts(hidden) if not isinstance(f, str)
+    )
+    return escape(text) if bracketed else quoted(text)
 
 
 def _destination(address: str) -> str:

@@ -290,7 +290,7 @@ def _source(evidence: Evidence, say: Say) -> str:
     """One source: its title, linked if it has an address, and what is known of it."""
     facts = _of_map(evidence, say) if evidence.kind == "place" else _of_source(evidence, say)
     known = say("comma").join(fact for fact in facts if fact)
-    return f"{link(_name(evidence, say), evidence.url)} — {known}"
+    return f"{link(_name(evidence, say), evidence.url, maths=True)} — {known}"
 
 
 def _of_map(evidence: Evidence, say: Say) -> Iterator[str]:

@@ -48,6 +48,10 @@ _EMOJI = (
 _LONG = r"[!-~\u00a1-\u058f\u1e00-\u1fff]{%d,}"
 # What is drawn aslant at once, for no font has italics: a word of a script that does not join, a Han.
 _LEANING = r"(?P<lean>[0-9A-Za-z\u00aa-\u052f\u1e00-\u1fff]{1,24}|[\u3400-\u9fff\uac00-\ud7a3])"
+_HEAPED = re.compile(  # more marks on a letter than can be told apart take minutes
+    "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{12})"
+    "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+"
+)
 _PARTING = re.compile(r"(?<=[/?&=._\-%#+,;:@~|])(?=[^/?&=._\-%#+,;:@~|])")
 _SHARED = "“”‘’—…·"  # marks of Chinese and of Latin, which are not as wide in both
 _NEUTRAL = " “”‘’—…·0123456789()[]"
@@ -260,7 +264,7 @@ class _Setter:
     ) -> list[Any]:
         """Text in pieces: what needs another font, what may be parted, what `leans`, and what cannot be
         drawn."""
-        text = seen(text)
+        text = _HEAPED.sub(r"\1", seen(text))
         if not keep:
             text = re.sub(" {2,}", " ", text)
         lost = "".join(char for char in sorted(set(text)) if not drawable(char))
@@ -317,10 +321,11 @@ def _parted(word: str) -> Iterator[Any]:
         if len(part) <= 24:
             yield part
             continue
-        for place, char in enumerate(part):
+        step = 1 if len(part) <= 500 else 10
+        for place in range(0, len(part), step):
             if place:
                 yield {"t": "part"}
-            yield char
+            yield part[place : place + step]
 
 
 def _is_western(text: str, start: int, end: int) -> bool:

@@ -15,6 +15,7 @@ from research.evidence.formulas import Formula, Formulas
 from research.export.document import Document
 from research.export.docx import drawn_docx, report_docx
 from research.export.html import report_html
+from research.export.inline import link
 from research.export.markdown import report_markdown
 from research.export.maths import Element, mathml, parsed
 from research.export.pdf import drawn_pdf, report_pdf
@@ -22,6 +23,7 @@ from research.records import Report, Span
 from tests.export.test_markdown import (
     BARRED,
     HOSTILE,
+    MARKDOWN,
     NOW,
     TEX,
     everything,
@@ -181,6 +183,20 @@ def test_formulas_of_the_question_the_title_and_headings_are_formulas() -> None:
     outline = PdfReader(BytesIO(report_pdf(made, numbered(made)))).outline
     assert "On x₁ y" in str(outline)
     assert "Onx1y" in re.sub(r"\s", "", word(made))
+
+
+@pytest.mark.parametrize("reader", [MARKDOWN, TEX])
+def test_the_title_of_a_source_may_have_formulas(reader: Any) -> None:
+    told = [
+        ("On $x_1$ and $5", r"[On $x_1$ and \$5](https://example.org/a)"),
+        ("On $[0,1)$", r"[On \$\[0,1)\$](https://example.org/a)"),
+        ("$x_1](https://evil.example)$", ""),
+    ]
+    for title, line in told:
+        written = link(title, "https://example.org/a", maths=True)
+        assert not line or written == line
+        hrefs = [t.attrs["href"] for t in everything(written, reader) if t.type == "link_open"]
+        assert hrefs == ["https://example.org/a"]
 
 
 @pytest.mark.parametrize("name", ["equation", "align", "gather*", "multline"])

@@ -348,6 +348,47 @@ def test_text_from_outside_is_text(words: str) -> None:
     assert actions <= {"/URI"}
 
 
+MARKUP = (
+    '#panic("x")', "#sys.inputs", "$x^2$", "\\u{41} \\ \\#", "@label and <label>", "*bold* _em_", "// comment", "/* a */",
+    "= Heading", "+ list", "`raw`", "a~b -- c --- d ...", "\"It's\" 'so'", "[content] #[x]", "#let x = 1; #x", "https://a.b/c",
+    '"); #read("/etc/passwd")', "#import \"@preview/x:1.0.0\"", "fi ffi -> =>",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", MARKUP)
+def test_what_is_code_to_the_typesetter_is_text(words: str) -> None:
+    nodes: list[Any] = [
+        p("x", words, "x"), {"t": "pre", "c": [words]}, p({"t": "em", "c": [words]}, {"t": "code", "c": [words]}),
+        {"t": "table", "c": [row("td", words)]}, {"t": "blockquote", "c": [p(words)]}, p("END"),
+    ]  # fmt: skip
+    data = drawn_pdf(Document(words, "en", nodes), made=MADE, author=words)
+    said = body(data, words).partition("END")[0]
+    assert said.replace("\u2060", "") == folded(f"x{words}x") + folded(words) * 5
+    assert PdfReader(BytesIO(data)).metadata.title == " ".join(words.split())
+
+
+def test_heaps_of_marks_and_endless_words_are_set() -> None:
+    nodes: list[Node] = [p("e" + "\u0301" * 5_000), p("a" * 20_000), p("END")]
+    said = body(drawn_pdf(Document("T", "en", nodes), made=MADE), "T")
+    assert said.count("a") == 20_000 and said.count("\u0301") < 200
+
+
+def test_a_panic_of_the_typesetter_is_an_error_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        pass
+
+    class Broken:
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def compile_with_warnings(self, **_: object) -> None:
+            raise PanicException
+
+    monkeypatch.setattr("research.export.press.typst.Compiler", Broken)
+    with pytest.raises(RuntimeError):
+        drawn_pdf(CHINESE, made=MADE)
+
+
 def test_a_run_without_an_answer_is_a_report_too() -> None:
     told = report("Some words")
     said = "".join(page.extract_text() for page in PdfReader(BytesIO(report_pdf(told, None))).pages)

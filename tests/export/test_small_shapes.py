@@ -142,6 +142,8 @@ def test_what_runs_from_right_to_left_says_so() -> None:
         if r._r.find(f".//{qn('w:rtl')}") is not None
     ]
     assert "שלום עולם" in turned and "بيت كبير" in turned
+    (white,) = (r for p in file.paragraphs for r in p.runs if r.text == "הלבן")
+    assert white.font.bold and white.font.cs_bold and white.font.rtl
 
 
 PICTURES = "Families 👩‍👩‍👧, flags 🇩🇪 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f, skin 👍🏽, keys 1️⃣, hearts ❤️‍🔥."
