@@ -61,6 +61,18 @@ def alone(char: str) -> bool:
     return ord(char) not in _first() and normalize("NFD", char) != char and drawable(char)
 
 
+def thin(char: str) -> bool:
+    """Whether a character of the East is in no bold font, so that it needs a stroke to look like one."""
+    if not char >= "\u2e80" or not char.isalpha() or ord(char) in _heavy():
+        return False
+    return ord(char) in _first() and ord(char) not in _others(600)
+
+
+@cache
+def _heavy() -> frozenset[int]:
+    return _characters(str(FOLDER / "bold.ttf"), 0)
+
+
 @cache
 def _first() -> frozenset[int]:
     return _characters(str(FOLDER / "regular.ttf"), 0)
@@ -72,13 +84,15 @@ def _shipped() -> frozenset[int]:
 
 
 @cache
-def _others() -> frozenset[int]:
-    """What the fonts of the machine can draw; they are read when a report asks for more than ships."""
+def _others(weight: int = 0) -> frozenset[int]:
+    """What the fonts of the machine can draw that are at least so heavy; they are read when a report asks
+    for more than ships."""
     found: set[int] = set()
     files = {
         font.path: font.index
         for font in reversed(shelf().fonts())
-        if font.path and not _BLANK.search(font.family) and Path(font.path).parent != FOLDER
+        if font.path and font.weight >= weight and Path(font.path).parent != FOLDER
+        if not _BLANK.search(font.family)
     }
     for path, index in files.items():  # the first font of a file: others of it draw the same
         found |= _characters(path, index)

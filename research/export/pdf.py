@@ -22,7 +22,7 @@ from research.evidence.citations import CitedAnswer
 from research.evidence.markup import Node
 from research.export.columns import bands, columns, wanted
 from research.export.document import Document, document, leftward, plain
-from research.export.fonts import EMOJI, LETTERS, MONO, PLAIN, WESTERN, alone, drawable, seen
+from research.export.fonts import EMOJI, LETTERS, MONO, PLAIN, WESTERN, alone, drawable, seen, thin
 from research.export.markdown import utc
 from research.export.maths import listed, parsed, readable
 from research.export.press import printed
@@ -97,7 +97,7 @@ class _Setter:
         return {
             "language": self._told.language,
             "title": title,
-            "named": self._text(title),
+            "named": self._text(title, bold=True),
             "author": seen(author).strip() or "Sightline",
             "byline": f"Sightline · {made:%Y-%m-%d %H:%M} UTC",
             "contents": self._say("contents"),
@@ -163,7 +163,7 @@ class _Setter:
     def _heading(self, node: Any) -> dict[str, Any]:
         """Its name is that of the contents and of the outline, without its citations."""
         key = f"h{len(self._heads)}"
-        self._heads[key] = self._inline(node["c"])
+        self._heads[key] = self._inline(node["c"], bold=True)
         name = seen(plain(item for item in node["c"] if not _is(item, "cite"))).strip()
         level = min(max(int(node["level"]) - 1, 1), 5)
         return {"t": "h", "level": level, "id": key, "name": name or self._say("untitled")}
@@ -214,14 +214,21 @@ class _Setter:
 
     def _cell(self, cell: Any) -> dict[str, Any]:
         raised = any(not _is(node, "cite") for node in cell["c"] if node != " ")
-        content = self._inline(cell["c"], raised=raised, longest=12)
+        head = cell["t"] == "th"
+        content = self._inline(cell["c"], raised=raised, longest=12, bold=head)
         made = {"align": str(cell.get("align", "left")), **_directed(cell["c"])}
-        return {**made, "c": [{"t": "strong", "c": content}] if cell["t"] == "th" else content}
+        return {**made, "c": [{"t": "strong", "c": content}] if head else content}
 
     # --- Within a paragraph
 
     def _inline(
-        self, nodes: Iterable[Node], *, raised: bool = True, longest: int = 31, leans: bool = False
+        self,
+        nodes: Iterable[Node],
+        *,
+        raised: bool = True,
+        longest: int = 31,
+        leans: bool = False,
+        bold: bool = False,
     ) -> list[Any]:
         """Inline nodes. A citation stands close to what it is for."""
         listed = list(nodes)
@@ -230,7 +237,7 @@ class _Setter:
             after = listed[at + 1] if at + 1 < len(listed) else None
             if isinstance(node, str):
                 text = node.rstrip(" ") if _is(after, "cite") else node
-                out += self._text(text, longest, leans=leans)
+                out += self._text(text, longest, leans=leans, bold=bold)
             elif node["t"] == "cite":
                 out.append(self._cite(int(node["number"]), raised=raised))
             elif node["t"] == "br":
@@ -239,8 +246,13 @@ class _Setter:
                 out.append(self._formula({**node, "display": False}, longest))
             else:
                 kind = node["t"] if node["t"] in ("strong", "s", "code", "a") else "span"
-                slant = leans or node["t"] == "em"
-                inner = self._inline(node.get("c", ()), raised=raised, longest=longest, leans=slant)
+                inner = self._inline(
+                    node.get("c", ()),
+                    raised=raised,
+                    longest=longest,
+                    leans=leans or node["t"] == "em",
+                    bold=bold or node["t"] == "strong",
+                )
                 href = _address(str(node["href"])) if kind == "a" else ""
                 out.append(
                     {"t": "span" if kind == "a" and not href else kind, "href": href, "c": inner}
@@ -260,10 +272,16 @@ class _Setter:
         return {"t": "cite", "number": number, "leads": leads, "raised": raised}
 
     def _text(
-        self, text: str, longest: int = 31, *, keep: bool = False, leans: bool = False
+        self,
+        text: str,
+        longest: int = 31,
+        *,
+        keep: bool = False,
+        leans: bool = False,
+        bold: bool = False,
     ) -> list[Any]:
-        """Text in pieces: what needs another font, what may be parted, what `leans`, and what cannot be
-        drawn."""
+        """Text in pieces: what needs another font, what may be parted, what `leans`, what is `bold` for
+        want of a font by a stroke alone, and what cannot be drawn."""
         text = _HEAPED.sub(r"\1", seen(text))
         if not keep:
             text = re.sub(" {2,}", " ", text)
@@ -274,6 +292,8 @@ class _Setter:
         if apart := "".join(char for char in sorted(set(text)) if alone(char)):
             letters = re.escape(apart)
             odd.insert(0, rf"(?P<letters>[\w{letters}]*[{letters}][\w{letters}]*)")
+        if bold and (faint := "".join(char for char in sorted(set(text)) if thin(char))):
+            odd.insert(0, f"(?P<thin>[{re.escape(faint)}]+)")
         if lost:
             odd.insert(0, f"(?P<lost>[{re.escape(lost)}]+)")
         out: list[Any] = []
@@ -290,7 +310,7 @@ class _Setter:
         words = match[0]
         if kind == "lost":
             return [{"t": "lost", "c": [f"[{name}]"]} for name in self._names(words)]
-        if kind in ("emoji", "letters"):
+        if kind in ("emoji", "letters", "thin"):
             return [{"t": kind, "c": [words]}]
         if kind == "lean":
             return [{"t": "lean", "c": [words]}]

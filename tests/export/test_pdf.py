@@ -276,7 +276,7 @@ def test_letters_of_other_scripts_take_their_shapes(words: str, font: str, count
 def test_no_font_of_the_machine_is_needed_for_these(
     language: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("research.export.fonts._others", frozenset)
+    monkeypatch.setattr("research.export.fonts._others", lambda weight=0: frozenset())
     words = "𠮷野家 한국어 العربية עברית ไทย हिन्दी Ελληνικά Русский 👩‍👩‍👧"
     said = body(drawn_pdf(Document("T", language, [p(words)]), made=MADE), "T")
     assert "[" not in said and "𠮷野家한국어" in said
@@ -288,7 +288,7 @@ def test_no_font_of_the_machine_is_needed_for_these(
 def test_what_no_font_can_draw_is_named(
     language: Any, named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("research.export.fonts._others", frozenset)
+    monkeypatch.setattr("research.export.fonts._others", lambda weight=0: frozenset())
     nodes: list[Node] = [p("ភាសា, \U0002b740。"), p("END")]
     said = body(drawn_pdf(Document("T", language, nodes), made=MADE), "T")
     shown, _, note = said.partition("END")
@@ -353,6 +353,26 @@ MARKUP = (
     "= Heading", "+ list", "`raw`", "a~b -- c --- d ...", "\"It's\" 'so'", "[content] #[x]", "#let x = 1; #x", "https://a.b/c",
     '"); #read("/etc/passwd")', "#import \"@preview/x:1.0.0\"", "fi ffi -> =>",
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["strong", "h", "th"])
+def test_what_no_bold_font_has_is_drawn_with_a_stroke(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("research.export.fonts._others", lambda weight=0: frozenset())
+    for words, strokes in (("中文", 0), ("中璟文", 1), ("鑫鑫", 1)):
+        assert all(map(drawable, words))
+        node: Any = {"t": where, "c": [words], "level": 2, "id": "section-1"}
+        if where == "th":
+            node = {"t": "table", "c": [{"t": "tr", "c": [node]}, row("td", "璟")]}
+        elif where == "strong":
+            node = p(node, "璟")
+        data = drawn_pdf(Document("T", "zh", [node]), made=MADE)
+        page = PdfReader(BytesIO(data)).pages[-1]
+        drawn = ContentStream(page.get_contents(), page.pdf).operations
+        modes = [operands[0] for operands, operator in drawn if operator == b"Tr"]
+        assert len([mode for mode in modes if mode]) == strokes
+        assert words in folded(page.extract_text())
 
 
 @pytest.mark.parametrize("words", MARKUP)
