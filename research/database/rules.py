@@ -496,13 +496,14 @@ def _most(asked: Asked) -> bool:
     """The groups with the most or the fewest areas, and so many of them."""
     for column, (zh, en) in _KINDS.items():
         found = (
-            asked.take(rf"(?<![a-z])(top|bottom)\s+({_N_EN})\s+{en}(?:\s+(?:by|with|in)\s+(?:the\s+)?(?:most\s+)?(?:5A\s+)?(?:number|count|numbers)?)?(?![a-z])")
+            asked.take(rf"(?<![a-z])rank(?:ing of)?\s+()()(?:the\s+|all\s+|chinese\s+)*{en}\s+by\s+(?:their\s+|the\s+)?(?:number|count)(?:\s+of)?(?![a-z])")
+            or asked.take(rf"(?<![a-z])(top|bottom)\s+({_N_EN})\s+{en}(?:\s+(?:by|with|in)\s+(?:the\s+)?(?:most\s+)?(?:5A\s+)?(?:number|count|numbers)?)?(?![a-z])")
             or asked.take(rf"(?:which\s+|the\s+)?()({_N_EN})?\s*{en}\s+(?:that\s+)?(?:has|have|had|with)\s+(?:the\s+)?(most|fewest|least)(?:\s+number of)?(?![a-z]|\s+expensive)")
         )  # fmt: skip
         if named := asked.take(rf"(最[多少])的?\s*前?\s*({_NUMBER})\s*(?:个|名)?\s*{zh}"):
             word, asked.limit = named[1], int(_value(named[2]))
         elif found:
-            word = next(text for text in found.groups() if text and text.lower() in _MOST)
+            word = next((text for text in found.groups() if text and text.lower() in _MOST), "most")
             asked.limit = int(_value(found[2])) if found[2] else 0
         else:
             which = rf"哪(?:一)?(?:个|座)?{zh}|(?<!每个)(?<!各){zh}(?:是)?哪(?:一|里|些)?个?|(?<=最多的){zh}|(?<=最少的){zh}"
@@ -604,7 +605,7 @@ def _sorted(asked: Asked) -> None:
             r"cheapest first": ("t.ticket_cny", ""),
             r"(?:most expensive|dearest) first": ("t.ticket_cny", " DESC"),
             r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:ticket )?price": ("t.ticket_cny", ""),
-            r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:year|rating year|year of rating)": ("s.year_rated", ""),
+            r"(?:sorted|ordered|in order) (?:by|of) (?:the )?(?:year (?:they|it) (?:got|received|were given|was given) (?:their|its|the) rating|year|rating year|year of rating)": ("s.year_rated", ""),
         }  # fmt: skip
         for pattern, (by, way) in english_ways.items():
             column = by
@@ -654,7 +655,7 @@ def _intents(asked: Asked) -> None:
         asked.take(r"数量|多少")
     nouns = r"areas|sights|sites|attractions|spots|places|ones"
     if (
-        asked.take(r"(?:都|具体)?(?:有|是)?哪些|有些?什么|什么(?=\s*(?:5A|景|免费))|列出来?|列举|列一下|名单|清单|列表|给(?:我)?个?")
+        asked.take(r"(?:都|具体)?(?:有|是)?(?:哪些|谁)|有些?什么|什么(?=\s*(?:5A|景|免费))|列出来?|列举|列一下|名单|清单|列表|给(?:我)?个?")
         or asked.take(r"(?<![a-z])(?:list(?: all)?|show(?: me)?|give me|find|name)(?![a-z])(?!\s+(?:of|contain|one))")
         or asked.take(rf"(?<![a-z])(?:which|what)(?=[^?]*(?<![a-z])(?:{nouns})(?![a-z]))")
     ):  # fmt: skip
@@ -704,7 +705,7 @@ def _columns(asked: Asked) -> None:
 
 _NOISE_ZH = re.compile(
     r"国家5A级?|全国|国内|中国|我国|5A级?(?![a-z])|五A级?|AAAAA级?|旅游区|旅游景区|风景名胜区|风景区|名胜|景区|景点|旅游|"
-    r"请问|请|到底|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|只看|想知道|我|想|知道|"
+    r"请问|请|到底|把|将|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|只看|想知道|我|想|知道|"
     r"评定|评为|评上|被|的|地|得|了|吗|么|呢|啊|呀|吧|有|在|是|为|个|家|处|座|里|内|境内|中|所有|全部|一共|总共|共|"
     r"统计|汇总|分布|都|和|与|及|以及|、|,|，|:|：|;|；|"
     r"其|它们?|这些?|那些?|情况|信息"

@@ -263,7 +263,7 @@ class Digest:
         other: Language = "en" if question.language == "zh" else "zh"
         languages: list[tuple[Language, str]] = [(question.language, "synonyms")]
         if other in self._corpus.languages():
-            languages.append((other, "other language"))
+            languages.insert(0, (other, "other language"))
         for language, why in languages:
             forms = _forms(_bare(part), language)
             if forms:

@@ -28,7 +28,7 @@ _QUOTED = re.compile(r"[“「『《]([^”」』》]{2,40})[”」』》]|\"([^
 _LATIN_NAME = re.compile(
     r"\b[A-Z][\w’'.-]*(?:\s+(?:of\s+the|of|the|de|at)(?=\s+[A-Z])|\s+[A-Z0-9][\w’'.-]*)*"
 )
-_LATIN_IN_HAN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*(?:\s+[A-Z][A-Za-z0-9.+#-]*)*")
+_LATIN_IN_HAN = re.compile(r"[A-Za-zÀ-ž][A-Za-zÀ-ž0-9.+#-]*(?:\s+[A-ZÀ-Þ][A-Za-zÀ-ž0-9.+#-]*)*")
 _NOT_NAMES = frozenset(
     [
         "i",
@@ -228,7 +228,7 @@ def _equals(question: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[
 
 _WITH = "(?:、|和|与|跟|及)"
 _NEXT = re.compile(
-    rf"{_WITH}([{HAN}A-Za-z0-9]{{2,10}}?)(?=在|的|哪|谁|各|分别|有|是|比|差|相|先|{_WITH}|[，。？?！：:]|$)"
+    rf"{_WITH}([{HAN}A-Za-zÀ-ž0-9]{{2,10}}?)(?=在|的|哪|谁|各|分别|有|是|比|差|相|先|{_WITH}|[，。？?！：:]|$)"
 )
 _BEFORE = re.compile(rf"(?:^|[，。：、])([{HAN}]{{2,10}}){_WITH}$")
 
@@ -297,7 +297,7 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
         return [
             (m.start(), m.end(), m.group())
             for m in _LATIN_IN_HAN.finditer(question)
-            if re.search(r"[A-Z0-9]", m.group()) and m.group().lower() not in STOP
+            if re.search(r"[A-ZÀ-Þ0-9]", m.group()) and m.group().lower() not in STOP
         ]
     found = []
     for match in _LATIN_NAME.finditer(question):
@@ -327,7 +327,7 @@ def _chinese_names(question: str) -> list[tuple[int, int, str]]:
             continue
         at = start + len(word)
         least = 3 if tag == "nr" else 2  # short words tagged as persons are mostly something else
-        named = tag in ("nr", "ns", "nt", "nz", "nrt", "nrfg") and len(word) >= least
+        named = tag in ("nr", "ns", "nt") and len(word) >= least
         if named and word in known and has_han(word) and not _NOT_IN_NAMES.search(word):
             found.append((start, at, question[start:at]))
     return found

@@ -25,6 +25,9 @@ from research.text import flowing, has_han, sentences, tokens
 from research.verification.reading import read
 
 QUOTES = 3
+LISTED = 8  # where a question asks for several things
+SPREAD = 0.4  # of the weight of a passage's rank that then counts: they stand in many documents
+FURTHER = 0.3  # the share of the best chance that each further one then has
 LONGEST = 400  # characters
 SINGLE = 0.7  # what one Han character weighs beside a pair of them
 NAME = 2.0  # what the name weighs beside a word
@@ -118,6 +121,17 @@ def looks(question: str) -> re.Pattern[str] | None:
     """How a sentence looks that answers a question; None if that cannot be told."""
     asked = simplified(question).lower()
     return next((has for ask, has in _kinds() if ask.search(asked)), None)
+
+
+_LISTS = re.compile(
+    r"哪些|哪几|都有[谁啥什]|有什么|列出|列举|\b(?:list|name) (?:the|all|every)\b|\bwhat are\b"
+    r"|\bwhich (?:of (?:the|these) )?(?:[a-z]+ ){0,2}?[a-z]+s\b"
+)
+
+
+def lists(text: str) -> bool:
+    """Whether a question asks for several things (哪些, which sights)."""
+    return _LISTS.search(simplified(text).lower()) is not None
 
 
 def asks(text: str) -> bool:
@@ -292,11 +306,16 @@ def _lost(asked: Sequence[Term], found: Sequence[Candidate]) -> float:
 def select(
     part: str, names: Sequence[str], proper: bool, findings: Sequence[Finding]
 ) -> tuple[Quote, ...]:
-    """The best sentences for a part, best first, at most `QUOTES`; none if nothing speaks to it. A sentence
-    that leads to a list (… in these steps:) is quoted with the items of it."""
+    """The best sentences for a part, best first, at most `QUOTES`, or `LISTED` where it asks for several
+    things; none if nothing speaks to it. A sentence that leads to a list (… in these steps:) is quoted with
+    the items of it."""
     fitted = model()
+    most, beside, rank = QUOTES, fitted.beside, 1.0
+    if lists(part):
+        most, beside, rank = LISTED, FURTHER, SPREAD
     scored = []
     for one, values in considered(part, names, proper, findings):
+        values = values | {"rank": values["rank"] * rank}
         odds = fitted.bias + sum(weight * values[n] for n, weight in fitted.weights.items())
         chance = 1 / (1 + math.exp(-odds))
         if chance >= fitted.quoted and values["said"]:
@@ -305,7 +324,7 @@ def select(
     scored.sort(key=lambda item: -item[0].score)
     passages = {(e.id, p.id): p for f in findings for e in f.evidence for p in e.passages}
     out: dict[tuple[str, str, int], Quote] = {}
-    for best in _diverse(scored, fitted.beside):
+    for best in _diverse(scored, beside, most):
         for quoted in (best, *_items(best, passages[best.evidence, best.passage].text)):
             out.setdefault((quoted.evidence, quoted.passage, quoted.start), quoted)
     return tuple(out.values())
@@ -342,11 +361,13 @@ class _About:
         return self._known[key]
 
 
-def _diverse(ranked: Sequence[tuple[Quote, frozenset[str]]], beside: float) -> Iterator[Quote]:
+def _diverse(
+    ranked: Sequence[tuple[Quote, frozenset[str]]], beside: float, most: int
+) -> Iterator[Quote]:
     """The best first; each further one must be near the best and say something else."""
     picked: list[frozenset[str]] = []
     for quote, present in ranked:
-        if len(picked) == QUOTES or quote.score < beside * ranked[0][0].score:
+        if len(picked) == most or quote.score < beside * ranked[0][0].score:
             return
         if all(_overlap(present, other) < DOUBLE for other in picked):
             picked.append(present)
