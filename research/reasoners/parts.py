@@ -18,6 +18,7 @@ from research.reasoners.quotes import asks
 from research.text import HAN, STOP, has_han, idle, telling, tokens
 
 _MARK = "\ue000"  # stands for a subject while clauses are split; private use, removed from input
+_SET_OFF = re.compile(rf"(?:\b(?:of|between|in|at|for|the)\s+)*{_MARK}(?:[’']s)?", re.I)
 _SPLIT = re.compile(
     r"[，。？！；、,;?!\n]+|\.(?=\s|$)|：|:(?=\s)"
     r"|\b(?:as well as|and|or|plus|versus|vs\.?)\b|(?<=\s)&(?=\s)",
@@ -212,9 +213,25 @@ def _names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
                 spans += more_beside
             more = [s for s in more if not any(_together(question, s, k) for k in spans)]
         spans += [s for s in more if all(s[1] <= a or s[0] >= b for a, b, _ in spans)]
-    if len(spans) > 1:  # a capital at the beginning tells nothing
+    plain = not has_han(question) and not compares(question)
+    if len(spans) > 1 and plain:  # a capital at the beginning tells nothing
         spans = [s for s in spans if s[0] or s[2] in known or not s[2].isalpha() or has_han(s[2])]
-    return _foremost(question, _joined(question, sorted(spans)), corpus)
+    spans = _joined(question, sorted(spans))
+    if compares(question):
+        spans = sorted(spans + _equals(question, spans))
+        return spans if len(spans) > 1 else _compared(question) or spans
+    return _foremost(question, spans, corpus)
+
+
+def compares(question: str) -> bool:
+    """Whether a question sets things beside each other (比较, 区别, versus, taller than)."""
+    return _COMPARES.search(simplified(question)) is not None
+
+
+def _compared(question: str) -> list[tuple[int, int, str]]:
+    """The two things that a Chinese question compares, be they known or not (甲和乙有什么区别)."""
+    found = _TWO.search(question)
+    return [(*found.span(n), found[n]) for n in (1, 2)] if found else []
 
 
 def _equals(question: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -226,11 +243,32 @@ def _equals(question: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[
     ]
 
 
-_WITH = "(?:、|和|与|跟|及)"
-_NEXT = re.compile(
-    rf"{_WITH}([{HAN}A-Za-zÀ-ž0-9]{{2,10}}?)(?=在|的|哪|谁|各|分别|有|是|比|差|相|先|{_WITH}|[，。？?！：:]|$)"
+_WITH = "(?:、|和|与|跟|同|及)"
+_COMPARES = re.compile(
+    r"比较|对比|相比|比起|区别|差别|不同|异同|分别|各自|比.{0,12}?[更高低大小长短多少早晚贵重好远近]|哪[个座家种本](?:更|最|比较)?"
+    r"|\bcompar|\bversus\b|\bvs\b|\bdiffer|\bthan\b",
+    re.I,
 )
-_BEFORE = re.compile(rf"(?:^|[，。：、])([{HAN}]{{2,10}}){_WITH}$")
+_COMPARING = re.compile(
+    r"(?:请|帮我|我想)?(?:比较|对比)(?:一下)?(?:之间)?|相比(?:较|之下)?|比起来?|分别"
+    r"|(?:之间)?(?:的|有)?(?:什么|何|哪些)?(?:区别|差别|不同|异同)(?:之处|点)?"
+    r"|\b(?:please\s+)?compared?(?:\s+(?:to|with))?(?:\s+each other)?\b|\bversus\b|\bvs\b\.?"
+    r"|\b(?:what(?:'s|’s| is| are)\s+)?(?:the\s+)?(?:main\s+)?differences?(?:\s+between)?\b",
+    re.I,
+)
+_TWO = re.compile(
+    rf"([{HAN}A-Za-z0-9]{{2,12}}?){_WITH}([{HAN}A-Za-z0-9]{{2,12}}?)"
+    r"(?=(?:相)?比|有(?:什么|何|哪些)(?:区别|差别|不同)|(?:之间)?的(?:区别|差别|不同|异同)|分别|各自|[，,]?\s*哪|[，,]?\s*谁)"
+)
+_BETWEEN = (
+    r"(?:\s|[、，,;；]|和|与|跟|同|及|以及|还有|或者?|还是|比(?!较)|\band\b|\bor\b|\bas well as\b|\bplus\b|\bversus\b|\bvs\b\.?"
+    r"|\bwith\b|\bto\b|\bthan\b|\bcompared\b|\bthe\b|&)"
+)
+_TOGETHER = re.compile(rf"{_MARK}(?:{_BETWEEN}+{_MARK})+")
+_NEXT = re.compile(
+    rf"\s*{_WITH}\s*([{HAN}A-Za-zÀ-ž0-9]{{2,10}}?)(?=在|的|哪|谁|各|分别|有|是|比|差|相|先|{_WITH}|[，。？?！：:]|$)"
+)
+_BEFORE = re.compile(rf"(?:^|[，。：、])([{HAN}A-Za-zÀ-ž0-9]{{2,10}}?)\s*{_WITH}\s*$")
 
 
 def _coordinate(
@@ -407,33 +445,54 @@ def _clean(clause: str) -> str:
 
 
 def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
+    masked, groups = _masked(question, [*names])
+    comparing = compares(question) and len(names) > 1
+    if comparing:
+        masked = _COMPARING.sub(" ", masked)
+    pieces: list[Piece] = []
+    waiting: list[str] = []
+    for clause in _whole(masked, _clauses(masked)):
+        count = clause.count(_MARK)
+        own, groups = [name for group in groups[:count] for name in group], groups[count:]
+        rest = _SET_OFF.sub(" ", clause)
+        if not _tells(rest) and not (comparing and asks(rest)):
+            waiting += own
+        elif pieces and not own and not waiting and matches(rest) and _trails(rest):
+            joint = "，" if has_han(rest) else " "
+            pieces[-1].text += f"{joint}{_clean(rest)}"
+        else:
+            named = len(own) == 1 and not waiting and not comparing
+            text = clause.replace(_MARK, own[0]) if named else rest
+            bare = _clean(_unmarked(rest))
+            pieces.append(Piece(_clean(_unmarked(text)), waiting + own, bare))
+            waiting = []
+    if comparing:
+        every = [name for _, _, name in names]
+        pieces = [Piece(piece.bare, every, piece.bare) for piece in pieces]
+        waiting = waiting if pieces else every
+    return _shared(pieces, waiting)
+
+
+def _masked(
+    question: str, names: list[tuple[int, int, str]]
+) -> tuple[str, list[list[str]]]:
+    """The question with a mark for each name, or for several that stand side by side; and those names."""
     masked, at = "", 0
     for start, end, _ in names:
         masked += question[at:start] + _MARK
         at = end
     masked += question[at:]
     queue = [name for _, _, name in names]
-    pieces: list[Piece] = []
-    waiting: list[str] = []
-    lead = ""
-    clauses = _whole(masked, _clauses(masked))
-    for at, clause in enumerate(clauses):
-        count = clause.count(_MARK)
-        own, queue = queue[:count], queue[count:]
-        rest = f"{lead}{clause.replace(_MARK, ' ')}"
-        shared = own and _MARK in "".join(clauses[at + 1 : at + 2]) and _only_asks(rest)
-        if not _tells(rest) or shared:  # When were A | and B put on the list
-            lead = _unmarked(rest) + " " if shared else ""
-            waiting += own
-        elif pieces and not own and not waiting and matches(rest) and _trails(rest):
-            joint = "，" if has_han(rest) else " "
-            pieces[-1].text += f"{joint}{_clean(rest)}"
-        else:
-            text = clause.replace(_MARK, own[0]) if own and not waiting and count == 1 else rest
-            bare = _clean(_unmarked(rest))
-            pieces.append(Piece(_clean(_unmarked(text)), waiting + own, bare))
-            waiting, lead = [], ""
-    return _shared(pieces, waiting)
+    groups: list[list[str]] = []
+    at = 0
+    out = ""
+    for found in re.finditer(f"{_TOGETHER.pattern}|{_MARK}", masked, re.I):
+        count = found[0].count(_MARK)
+        groups.append(queue[:count])
+        queue = queue[count:]
+        out += masked[at : found.start()] + _MARK
+        at = found.end()
+    return out + masked[at:], groups
 
 
 def _unmarked(text: str) -> str:
