@@ -1,12 +1,13 @@
 """An answer's tree cut into sentences, and marks put where a sentence ends.
 
-Knows the tree and where sentences end; judges none of them. A row of a table is one sentence, and so
-is an item of a list without a full stop. Headings, code and formulas that stand by themselves say
+Knows the tree and where sentences end; judges none of them. A row of a table is one sentence,
+unless its cells are quotations, and so is an item of a list without a full stop. Headings, code and formulas that stand by themselves say
 nothing that could be checked.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 from research.evidence.markup import Node
 from research.text import sentences
 
+_QUOTE = re.compile(r"“[^“”]+”")
+_QUOTES = re.compile(rf"(?:\s*{_QUOTE.pattern})+\s*")
 _INLINE = frozenset({"em", "strong", "s", "a"})
 _SILENT = frozenset({"pre", "hr", "h"})
 _LISTS = frozenset({"ul", "ol", "li", "blockquote", "table"})
@@ -77,14 +80,21 @@ class _Walk:
         return {**node, "c": self.blocks(node["c"])}
 
     def _row(self, cells: Sequence[Any]) -> list[Node]:
-        """A row below the head is one sentence, whose mark stands in its last cell."""
-        flat = [_flat(cell["c"]) for cell in cells]
-        said = " · ".join(text for text, _ in flat if text)
-        if not said or all(cell["t"] == "th" for cell in cells):
-            return list(cells)
-        places = tuple(dict.fromkeys(place for _, found in flat for _, place in found))
-        mark = self._counted(Piece(said, places))
+        """A row below the head is one sentence, whose mark stands in its last cell; but cells that are
+        quotations have their own, and what stands beside these claims nothing without a citation."""
         out: list[Node] = [dict(cell) for cell in cells]
+        if all(cell["t"] == "th" for cell in cells):
+            return out
+        flat = [_flat(cell["c"]) for cell in cells]
+        quotes = [at for at, (text, found) in enumerate(flat) if found and _QUOTES.fullmatch(text)]
+        for at in quotes:
+            out[at] = {**cells[at], "c": self._sentences(cells[at]["c"], _QUOTE)}
+            flat[at] = ("", [])
+        said = " · ".join(text for text, _ in flat if text)
+        places = tuple(dict.fromkeys(place for _, found in flat for _, place in found))
+        if not said or (quotes and not places):
+            return out
+        mark = self._counted(Piece(said, places))
         if mark:
             last = next(at for at in reversed(range(len(flat))) if flat[at][0] or flat[at][1])
             out[last] = {**cells[last], "c": [*cells[last]["c"], *mark]}
@@ -96,11 +106,12 @@ class _Walk:
         self._found(piece)
         return [{"t": "mark", "sentence": self._first + at}] if at in self._wanted else []
 
-    def _sentences(self, nodes: Sequence[Node]) -> list[Node]:
+    def _sentences(self, nodes: Sequence[Node], cut: re.Pattern[str] | None = None) -> list[Node]:
         text, places = _flat(nodes)
         if not text.strip() and not places:
             return list(nodes)
-        spans = [*sentences(text)] or [(0, len(text))]
+        parts = [match.span() for match in cut.finditer(text)] if cut else [*sentences(text)]
+        spans = parts or [(0, len(text))]
         groups = _shared(spans, places)
         due: list[tuple[int, Node]] = []
         for (start, end), cites in zip(spans, groups, strict=True):

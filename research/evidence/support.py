@@ -35,6 +35,7 @@ from research.verification.judge import MARGIN, Accuracy, judge, margin, model
 ACCURACY: dict[Language, Accuracy] = {"zh": model("zh").accuracy, "en": model("en").accuracy}
 
 _STOPS = "。.！!；;…"
+_MARKS = '“”「」"'
 _SHORTEST = 6  # characters of a sentence that is called a quote
 _QUOTATION = re.compile(r"“([^“”]{1,400})”|「([^「」]{1,400})」|\"([^\"]{1,400})\"")
 _QUOTED, _QUOTED_HAN = 24, 10  # characters of a quotation; shorter ones may be mere terms
@@ -258,7 +259,7 @@ def _judged(at: int, one: Said, spans: Sequence[NumberedSpan], known: _Known) ->
 
 def _whole(text: str, passage: str) -> tuple[int, int] | None:
     """Where the passage says this and no more; a part of a longer sentence may mean something else."""
-    wanted = fold(text).rstrip(_STOPS)
+    wanted = fold(text).strip(_MARKS).rstrip(_STOPS)
     if len(wanted) < _SHORTEST or not verbatim(wanted, passage):
         return None
     spans = sentences(passage)

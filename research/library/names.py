@@ -25,9 +25,13 @@ _ALSO = re.compile(
     r"([A-Z][\w'’-]*(?:\s+(?:of|the|and)(?=\s+[A-Z])|\s+[A-Z][\w'’-]*)*)"
     f"|(?:又称|又名|亦称|也称|俗称|简称|也叫|昵称|别称|被称|称)(?:它|其|之)?(?:为|作|是)?[“「]?([{HAN}]{{2,10}})"
 )
+_CALLED = re.compile(
+    r"^.*(?:又称|又名|亦称|也称|俗称|简称|也叫|昵称|别称|被称|称)(?:它|其|之)?(?:为|作|是)?"
+)
 _KIND = re.compile(
     r"(?:博物院|博物馆|国家公园|公园|度假区|风景名胜区|风景区|景区|乐园|大学|遗址|纪念馆|研究基地)$"
 )
+_AREA = re.compile(r"\s+(?:scenic|tourist) (?:area|spot|site)$", re.I)
 _LONG = 2_000  # characters
 _LEADING = re.compile(r"^(?:the|a|an)\s+", re.I)
 
@@ -90,6 +94,7 @@ def aliases_of(title: str, text: str) -> list[tuple[str, str]]:
             inside = match.group(1).strip()
             if name and _other_script(name, inside):
                 put(name, _LEADING.sub("", inside))
+                put(name, _LEADING.sub("", _AREA.sub("", inside)))
                 named.append((match.end(), name))
         for match in _ALSO.finditer(simplified(line)):
             subject = _subject(line[: match.start()], titles, named)
@@ -123,7 +128,7 @@ def _name_before(left: str, titles: list[str]) -> str:
     if latin := _LATIN_NAME.search(left):
         return _LEADING.sub("", latin.group())
     if han := _HAN_RUN.search(left):
-        return _noun_tail(han.group())
+        return _noun_tail(_CALLED.sub("", han.group()))
     return ""
 
 

@@ -19,6 +19,8 @@ from research.reasoners.parts import keywords, read
 from research.reasoners.places import kinds, wanted
 from research.reasoners.quotes import Quote, select
 from research.records import (
+    LIBRARY,
+    LOCAL,
     Cite,
     Draft,
     Finding,
@@ -41,6 +43,8 @@ Reads = Callable[[str], Awaitable[bool]]
 MAP = "places"  # the source that is asked for places, and for nothing else
 DATABASE = "database"  # the source that is asked whole questions
 PLACES = 10  # in the answer; a map shows all
+CELL = 2  # quotes in a cell of a comparison
+_ACTIVE = re.compile(r"[^\w\s，。；：！？、“”‘’（）《》.,;:'\"()%+=/-]|_")  # in Markdown
 ATTEMPTS = 2  # new tasks a part and round
 _TITLE = 60  # characters of the title of a section
 FORMS = 8  # synonyms a query
@@ -59,6 +63,10 @@ _GREETINGS = frozenset(
 _MISSING: dict[Language, str] = {
     "zh": "所查资料中未找到。",
     "en": "Not found in the sources searched.",
+}
+_NOTHING_ON = {
+    "zh": "关于“{name}”，所查资料中什么也没有找到。",
+    "en": "Nothing was found on “{name}” in the sources searched.",
 }
 _UNSEARCHED: dict[Language, str] = {
     "zh": "没有搜索过这一部分，这不表示资料中没有。",
@@ -143,9 +151,10 @@ class Digest:
                 number = f"1.{len(tasks) + 1}"
                 tasks.append(Task(id=number, source=DATABASE, query=query, part=part))
             notes = () if asked else (_NO_TABLES[question.language],)
-        for group in _groups(parts, options.queries):
-            for source in options.sources:
-                if source not in (MAP, DATABASE):
+        for source in options.sources:
+            if source not in (MAP, DATABASE):
+                most = options.queries * (LOCAL if source == LIBRARY else 1)
+                for group in _groups(parts, most):
                     tasks.append(self._task(question, group, source, len(tasks) + 1))
         return Plan(question=rewritten, parts=tuple(parts), tasks=tuple(tasks), notes=notes)
 
@@ -354,8 +363,8 @@ class Digest:
         return Tones()
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
-        spans: list[Span] = []
-        for part in plan.parts:
+        spans = self._compared(question, plan, findings)
+        for part in plan.parts if not spans else ():
             spans.append(Span(kind="heading", text=_label(part, plan), part=part.id))
             spans += self._written(question, part, findings)
         quoted = {cite.evidence for span in spans for cite in span.cites}
@@ -364,6 +373,35 @@ class Digest:
             words = _SAMPLE_PLACES if kind else _SAMPLE
             spans.insert(0, Span(kind="notice", text=words[question.language]))
         return Draft(spans=tuple(spans), author=_AUTHOR[question.language])
+
+    def _compared(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> list[Span]:
+        """A table of subjects by what is asked of each, a quote in every cell or that there is none;
+        nothing where the question is not about several things alike, or where more than quotes was found.
+        """
+        rows = _alike(plan.parts)
+        cells = {part.id: list(self._written(question, part, findings)) for part in plan.parts}
+        told = [span for found in cells.values() for span in found]
+        texts = {
+            p.id for f in findings for e in f.evidence if e.kind != "place" for p in e.passages
+        }
+        plain = all(cite.passage in texts for span in told for cite in span.cites)
+        if not rows or not plain or not any(span.cites for span in told):
+            return []
+        heads = "".join(f" {_cell(part.text)} |" for part in rows[0])
+        out = [Span(kind="text", text=f"| |{heads}\n|---|{'---|' * len(rows[0])}")]
+        for row in rows:
+            out.append(Span(kind="text", text=f"\n| **{_cell(row[0].subject)}**"))
+            for part in row:
+                out.append(Span(kind="text", text=" |"))
+                for span in cells[part.id][:CELL]:
+                    text = f"“{_cell(span.text)}”" if span.cites else _cell(span.text)
+                    out.append(Span(kind="text", text=f" {text}", cites=span.cites))
+            out.append(Span(kind="text", text=" |"))
+        for row in rows:
+            if not any(span.cites for part in row for span in cells[part.id]):
+                words = _NOTHING_ON[question.language].format(name=row[0].subject)
+                out.append(Span(kind="missing", text=words, part=row[0].id))
+        return out
 
     def _written(
         self, question: Question, part: Part, findings: Sequence[Finding]
@@ -406,6 +444,21 @@ class Digest:
         names = self._names(part.subject, question)
         text = "" if part.text in _GENERAL.values() else part.text
         return text, names or (part.subject,), bool(names)
+
+
+def _alike(parts: Sequence[Part]) -> list[list[Part]]:
+    """The parts of each subject, if there are several subjects of which the same is asked."""
+    rows = [
+        [part for part in parts if part.subject == name]
+        for name in dict.fromkeys(p.subject for p in parts)
+    ]
+    same = len({tuple(part.text for part in row) for row in rows}) == 1
+    return rows if len(rows) > 1 and same else []
+
+
+def _cell(text: str) -> str:
+    """Text as it stands in a cell of a Markdown table: nothing in it acts."""
+    return _ACTIVE.sub(lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
 def _on_a_map(question: Question, parts: Sequence[Part], options: Options) -> Iterator[Task]:

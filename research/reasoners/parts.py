@@ -473,9 +473,7 @@ def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
     return _shared(pieces, waiting)
 
 
-def _masked(
-    question: str, names: list[tuple[int, int, str]]
-) -> tuple[str, list[list[str]]]:
+def _masked(question: str, names: list[tuple[int, int, str]]) -> tuple[str, list[list[str]]]:
     """The question with a mark for each name, or for several that stand side by side; and those names."""
     masked, at = "", 0
     for start, end, _ in names:

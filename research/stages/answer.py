@@ -48,7 +48,9 @@ _WISHED: dict[Language, re.Pattern[str]] = {
     "en": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}英[文语]|英[文语]版|{_INTO.format('english')}", re.I),
     "zh": re.compile(rf"(?:用|以|成|为|译|写).{{0,8}}(?:中文|汉语|简体|繁体)|中文版|{_INTO.format('chinese|mandarin')}", re.I),
 }  # fmt: skip
-_NO_PROSE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`|https?://\S+", re.M | re.S)
+_NO_PROSE = re.compile(
+    r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`|“[^”]*”|「[^」]*」|https?://\S+", re.M | re.S
+)
 SHOWN = 5  # search suggestions: Google's terms want at most so many beside one answer
 
 

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from research.reasoners import Reasoner
-from research.records import Draft, Options, Part, Plan, Question, Report, Say, Task
+from research.records import LIBRARY, LOCAL, Draft, Options, Part, Plan, Question, Report, Say, Task
 from research.stages.question import understand
 
 PARTICULAR = ("places", "database")  # sources that are asked what they can tell, and nothing else
@@ -252,14 +252,15 @@ def _once(tasks: Iterable[Task]) -> list[Task]:
 
 
 def within(tasks: Sequence[Task], options: Options, known: Iterable[str]) -> tuple[Task, ...]:
-    """Tasks for chosen sources only, none that ran already, at most `queries` a source."""
+    """Tasks for chosen sources only, none that ran already, at most `queries` a source; of what is on
+    this machine and costs nothing, `LOCAL` times as many."""
     seen = set(known)
     count: dict[str, int] = {}
     kept: list[Task] = []
     for task in tasks:
         if task.source not in options.sources or task.key in seen:
             continue
-        if count.get(task.source, 0) >= options.queries:
+        if count.get(task.source, 0) >= options.queries * (LOCAL if task.source == LIBRARY else 1):
             continue
         seen.add(task.key)
         count[task.source] = count.get(task.source, 0) + 1

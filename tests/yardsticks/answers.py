@@ -179,13 +179,19 @@ def _answered(there: Desk, one: Labelled) -> dict[str, Any]:
 
 
 def quotes(report: Report) -> list[str]:
-    """What an answer quotes from the library."""
+    """What an answer quotes from the library, in sections or in the cells of a table."""
     assert report.answer
-    own = {item.id for item in report.evidence if item.kind == "library"}
+    own = {
+        (item.id, passage.id): passage.text
+        for item in report.evidence
+        if item.kind == "library"
+        for passage in item.passages
+    }
     return [
-        cells(span.text)
+        cells(" ".join(own[cite.evidence, cite.passage][cite.start : cite.end].split()))
         for span in report.answer.spans
-        if span.kind == "quote" and any(cite.evidence in own for cite in span.cites)
+        for cite in span.cites[:1]
+        if (cite.evidence, cite.passage) in own
     ]
 
 
