@@ -64,10 +64,6 @@ _MISSING: dict[Language, str] = {
     "zh": "所查资料中未找到。",
     "en": "Not found in the sources searched.",
 }
-_NOTHING_ON = {
-    "zh": "关于“{name}”，所查资料中什么也没有找到。",
-    "en": "Nothing was found on “{name}” in the sources searched.",
-}
 _UNSEARCHED: dict[Language, str] = {
     "zh": "没有搜索过这一部分，这不表示资料中没有。",
     "en": "Nothing was searched for this, which says nothing about the sources.",
@@ -397,10 +393,11 @@ class Digest:
                     text = f"“{_cell(span.text)}”" if span.cites else _cell(span.text)
                     out.append(Span(kind="text", text=f" {text}", cites=span.cites))
             out.append(Span(kind="text", text=" |"))
-        for row in rows:
-            if not any(span.cites for part in row for span in cells[part.id]):
-                words = _NOTHING_ON[question.language].format(name=row[0].subject)
-                out.append(Span(kind="missing", text=words, part=row[0].id))
+        colon = "：" if question.language == "zh" else ": "
+        for first, *rest in rows:
+            if not any(span.cites for part in (first, *rest) for span in cells[part.id]):
+                why = cells[first.id][0]
+                out.append(why.model_copy(update={"text": f"{first.subject}{colon}{why.text}"}))
         return out
 
     def _written(

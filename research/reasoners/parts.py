@@ -243,6 +243,7 @@ def _equals(question: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[
     ]
 
 
+_LEADS = "(?:请问|请|帮我|我想|想)?(?:比较|对比)?(?:一下)?"
 _WITH = "(?:、|和|与|跟|同|及)"
 _COMPARES = re.compile(
     r"比较|对比|相比|比起|区别|差别|不同|异同|分别|各自|比.{0,12}?[更高低大小长短多少早晚贵重好远近]|哪[个座家种本](?:更|最|比较)?"
@@ -257,7 +258,7 @@ _COMPARING = re.compile(
     re.I,
 )
 _TWO = re.compile(
-    rf"([{HAN}A-Za-z0-9]{{2,12}}?){_WITH}([{HAN}A-Za-z0-9]{{2,12}}?)"
+    rf"{_LEADS}([{HAN}A-Za-z0-9]{{2,12}}?){_WITH}([{HAN}A-Za-z0-9]{{2,12}}?)"
     r"(?=(?:相)?比|有(?:什么|何|哪些)(?:区别|差别|不同)|(?:之间)?的(?:区别|差别|不同|异同)|分别|各自|[，,]?\s*哪|[，,]?\s*谁)"
 )
 _BETWEEN = (
@@ -268,7 +269,7 @@ _TOGETHER = re.compile(rf"{_MARK}(?:{_BETWEEN}+{_MARK})+")
 _NEXT = re.compile(
     rf"\s*{_WITH}\s*([{HAN}A-Za-zÀ-ž0-9]{{2,10}}?)(?=在|的|哪|谁|各|分别|有|是|比|差|相|先|{_WITH}|[，。？?！：:]|$)"
 )
-_BEFORE = re.compile(rf"(?:^|[，。：、])([{HAN}A-Za-zÀ-ž0-9]{{2,10}}?)\s*{_WITH}\s*$")
+_BEFORE = re.compile(rf"(?:^|[，。：、]){_LEADS}([{HAN}A-Za-zÀ-ž0-9]{{2,10}}?)\s*{_WITH}\s*$")
 
 
 def _coordinate(
