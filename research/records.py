@@ -172,6 +172,7 @@ class Evidence(Record):
     title: str
     publisher: str = ""
     url: str = ""
+    also: str = ""  # an address where more is to be read; the words are not from there
     locator: str = ""
     language: str = ""
     retrieved: datetime

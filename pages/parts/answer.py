@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.parts import fragments, guide, layout
 from pages.parts import support as standing
-from pages.parts.safe import plain
+from pages.parts.safe import plain, web
 from pages.parts.words import CODES, WORDS, day, lang, local_time, t
 from research import (
     CitedAnswer,
@@ -92,7 +92,6 @@ def _draw(report: Report, cited: CitedAnswer, found: Support | None) -> None:
         "suggestions": cited.answer.suggestions[:SUGGESTIONS],
         "words": {
             "open": _unfilled("answer.open"),
-            "visit": t("answer.visit"),
             "sample": t("answer.sample"),
             "unsourced": t("answer.unsourced"),
             "passage": t("answer.passage"),
@@ -239,8 +238,9 @@ def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, A
         "more": [_shown(*other, kind, known.rows) for other in others],
         "code": _statement(evidence),
         "facts": f"{_dated(evidence)} · {t('answer.retrieved')} {local_time(evidence.retrieved)}",
-        "url": fragments.address(evidence, passage, start, end),
-        "host": host(evidence),
+        "url": fragments.address(evidence, passage, start, end) or web(evidence.also),
+        "host": urlsplit(evidence.also).hostname if web(evidence.also) else host(evidence),
+        "visit": t("answer.also" if evidence.also else "answer.visit"),
         "expires": t("answer.expires") if evidence.expires else "",
         "sample": evidence.sample,
     }

@@ -319,13 +319,36 @@ def finished(run: Run) -> None:
     else:
         outcome(report, numbered)
         rows.draw(report)
-    toolbar(run, report, numbered)
+    if found_nothing(report, numbered):
+        helping()
+    else:
+        toolbar(run, report, numbered)
     coverage.draw(report, numbered)
-    if numbered is not None:
+    if numbered is not None and not found_nothing(report, numbered):
         layout.section(t("sources.title"))
         sources.draw(report, numbered)
     if run.status == "done":
         follow_up(run, further(report, numbered))
+
+
+def found_nothing(report: Report, numbered: CitedAnswer | None) -> bool:
+    """Whether an answer says of all that was asked that nothing was found: there is nothing to take away."""
+    if numbered is None or numbered.sources or not report.findings:
+        return False
+    kinds = {span.kind for span in numbered.answer.spans}
+    return "missing" in kinds and "text" not in kinds and not report.findings[-1].rows
+
+
+def helping() -> None:
+    """What can be done where nothing was found."""
+    with st.container(border=True, key="helping"):
+        st.markdown(t("nothing.help"))
+        with st.container(horizontal=True):
+            for page, words, icon in (
+                ("library.py", "nothing.library", ":material/upload_file:"),
+                ("settings.py", "nothing.settings", ":material/tune:"),
+            ):
+                st.page_link(PAGES / page, label=t(words), icon=icon)
 
 
 def toolbar(run: Run, report: Report, numbered: CitedAnswer | None) -> None:

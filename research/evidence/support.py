@@ -34,6 +34,7 @@ from research.verification.judge import MARGIN, Accuracy, judge, margin, model
 # On labels that others made.
 ACCURACY: dict[Language, Accuracy] = {"zh": model("zh").accuracy, "en": model("en").accuracy}
 
+_ENTRIES = ("place", "database")
 _STOPS = "。.！!；;…"
 _MARKS = '“”「」"'
 _SHORTEST = 6  # characters of a sentence that is called a quote
@@ -230,7 +231,8 @@ def behind(sentence: Sentence, cited: CitedAnswer) -> list[Behind]:
 
 
 def _judged(at: int, one: Said, spans: Sequence[NumberedSpan], known: _Known) -> Sentence | None:
-    """The sentence with its status; none if it claims nothing."""
+    """The sentence with its status; none if it claims nothing, or is the entry of a map or a row of a
+    database, which this program has put into words."""
     own = [spans[place] for place in one.spans]
     numbers = tuple(dict.fromkeys(number for item in own for number in item.numbers))
     unsourced = any(item.unsourced for item in own)
@@ -241,6 +243,8 @@ def _judged(at: int, one: Said, spans: Sequence[NumberedSpan], known: _Known) ->
             return Sentence(**base, status="none")
         places = ((item, place_of(one.text, item.text)) for item in behind)
         nearest, where = next(((item, at) for item, at in places if at), (behind[0], (0, 0)))
+        if nearest.evidence.kind in _ENTRIES:
+            return None
         return Sentence(**base, status="quoted", **nearest.place(*where))
     if not behind:
         claims = unsourced or is_claim(one.text)

@@ -99,7 +99,7 @@ from research.urls import canonical_url
 
 SCHEMA = "sightline-report/7"
 _EVIDENCE = (
-    "id", "kind", "title", "publisher", "url", "locator", "published", "moment", "retrieved", "sample",
+    "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample",
     "expires", "place", "passages",
 )  # fmt: skip
 _FINDING = {

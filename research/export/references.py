@@ -109,6 +109,7 @@ def _note(evidence: Evidence) -> str:
         f"{place.lat:z.6f}, {place.lng:z.6f} (WGS-84)" if place and known else "",
         _line(place.address) if place else "",
         _line(evidence.locator) if evidence.kind == "database" else "",
+        f"see also {canonical_url(evidence.also)}" if canonical_url(evidence.also) else "",
     ]
     return "; ".join(fact for fact in facts if fact)
 

@@ -88,6 +88,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "sample": ("示例数据", "sample data"),
     "poi": ("POI {service}", "POI {service}"),
     "looked up": ("检索于 {date}", "looked up {date}"),
+    "see also": ("另见 {link}", "see also {link}"),
     "expires": ("链接约 30 天后失效", "the link expires after about 30 days"),
     "grounding": ("搜索模型的概述，非原文", "the search model's wording, not the page's"),
     # what a file for people adds

@@ -364,6 +364,11 @@ class Library:
             for row in rows
         ]  # fmt: skip
 
+    def closest(self, question: str) -> list[str]:
+        """The titles of the documents, at most three, whose passages match a question best."""
+        hits = self.search(question, limit=20)
+        return list(dict.fromkeys(hit.title or hit.name for hit in hits))[:3]
+
     def _match(self, query: str, subject: Sequence[str]) -> str:
         subject = [name for name in subject if name.strip()]
         names = [_all(significant(tokens(name)) or characters(name)) for name in subject]

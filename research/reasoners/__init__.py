@@ -39,6 +39,9 @@ class Corpus(Protocol):
     def aliases(self, name: str) -> list[str]:
         """Other names of the same thing, in any language."""
 
+    def closest(self, question: str) -> list[str]:
+        """The titles of the few documents that have most to do with a question, best first."""
+
     def languages(self) -> frozenset[str]:
         """The languages that the documents are in."""
 

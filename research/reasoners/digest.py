@@ -7,6 +7,7 @@ order to find more: other names of the same thing are tried, and the other langu
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice, zip_longest
@@ -43,6 +44,7 @@ Reads = Callable[[str], Awaitable[bool]]
 MAP = "places"  # the source that is asked for places, and for nothing else
 DATABASE = "database"  # the source that is asked whole questions
 PLACES = 10  # in the answer; a map shows all
+TRIED = 6  # queries that are named where nothing was found
 CELL = 2  # quotes in a cell of a comparison
 _ACTIVE = re.compile(r"[^\w\s，。；：！？、“”‘’（）《》.,;:'\"()%+=/-]|_")  # in Markdown
 ATTEMPTS = 2  # new tasks a part and round
@@ -63,6 +65,10 @@ _GREETINGS = frozenset(
 _MISSING: dict[Language, str] = {
     "zh": "所查资料中未找到。",
     "en": "Not found in the sources searched.",
+}
+_TRIED: dict[str, dict[Language, str]] = {
+    "looked for": {"zh": "查找过：", "en": "Looked for: "},
+    "closest": {"zh": "资料库里最接近的文档：", "en": "Closest documents in the library: "},
 }
 _UNSEARCHED: dict[Language, str] = {
     "zh": "没有搜索过这一部分，这不表示资料中没有。",
@@ -292,7 +298,23 @@ class Digest:
         options: Options,
         say: Say,
     ) -> Draft:
-        return self.stand_in(question, plan, findings)
+        draft = self.stand_in(question, plan, findings)
+        if findings and all(span.kind in ("heading", "missing") for span in draft.spans):
+            told = await asyncio.to_thread(self._nothing, question, findings)
+            return draft.model_copy(update={"spans": (*draft.spans, *told)})
+        return draft
+
+    def _nothing(self, question: Question, findings: Sequence[Finding]) -> list[Span]:
+        """What is said where nothing at all was found: what was looked for, and what comes closest."""
+        language = question.language
+        tried = dict.fromkeys(f.task.query for f in findings if f.reason in (None, "empty"))
+        lines = [("looked for", [*tried][:TRIED]), ("closest", self._corpus.closest(question.text))]
+        mark, comma = ("“{}”", "、") if language == "zh" else ("“{}”", ", ")
+        return [
+            Span(kind="notice", text=_TRIED[key][language] + comma.join(map(mark.format, told)))
+            for key, told in lines
+            if told
+        ]
 
     async def outline(self, question: Question, options: Options, say: Say) -> Plan:
         """One section, with the parts of the question: rules know no better order."""

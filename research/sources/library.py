@@ -73,7 +73,8 @@ class LibrarySource:
 def _evidence(hits: list[Hit], retrieved: datetime) -> tuple[Evidence, ...]:
     found: dict[str, Evidence] = {}
     for hit in hits:
-        key = evidence_id(KIND, hit.url, hit.name)
+        url = "" if hit.sample else hit.url  # a sample was written for this program
+        key = evidence_id(KIND, url, hit.name)
         passage = Passage(
             id=fingerprint(hit.name, str(hit.start), hit.text),
             text=hit.text,
@@ -89,7 +90,8 @@ def _evidence(hits: list[Hit], retrieved: datetime) -> tuple[Evidence, ...]:
                 id=key,
                 kind=KIND,
                 title=hit.title,
-                url=hit.url,
+                url=url,
+                also=hit.url if hit.sample else "",
                 locator=hit.name,
                 language=hit.language,
                 retrieved=retrieved,

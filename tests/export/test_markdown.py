@@ -764,7 +764,7 @@ FIELDS = [
     "suggestions", "answer", "blocks", "support", "sources", "evidence", "coverage", "review", "conflicts", "plan", "rounds", "failures", "usage",
 ]  # fmt: skip
 EVIDENCE = [
-    "id", "kind", "title", "publisher", "url", "locator", "published", "moment", "retrieved", "sample",
+    "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample",
     "expires", "place", "passages",
 ]  # fmt: skip
 

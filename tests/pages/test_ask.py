@@ -116,7 +116,9 @@ def test_an_example_fills_the_box_and_has_an_answer(visit: Visit, lang: str, num
     visitor.press(f"example_{number}")
     assert visitor.question == example
     assert runs.list() == []
-    assert visitor.press("start").wait().blocks("quote")
+    visitor.press("start").wait()
+    tables = [block for block in visitor.blocks("text") if block["node"]["t"] == "table"]
+    assert visitor.blocks("quote") or tables
 
 
 def test_the_effort_chosen_holds_for_the_run_and_for_the_next_question(visit: Visit) -> None:
@@ -536,7 +538,6 @@ def test_a_question_in_chinese_has_an_answer_in_chinese_on_an_english_page(visit
     visitor = visit().ask(ZH).wait()
     assert visitor.answer is not None
     assert visitor.answer["lang"] == "zh-CN"
-    assert visitor.answer["words"]["visit"] == english("answer.visit")
     assert any("闭馆" in quote["text"] for quote in visitor.blocks("quote"))
 
 
@@ -727,7 +728,6 @@ def test_the_language_switch_changes_the_page(visit: Visit) -> None:
     visitor.look()
     assert WORDS["sources.title"][0] in visitor.words
     assert visitor.answer is not None
-    assert visitor.answer["words"]["visit"] == WORDS["answer.visit"][0]
     visitor.at.button_group(key="lang").set_value("en")
     assert WORDS["sources.title"][1] in visitor.look().words
 

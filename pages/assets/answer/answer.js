@@ -120,7 +120,7 @@ const passage = (cite, view, id) => {
   box.append(make("div", "sl-facts", cite.facts));
   if (cite.url) {
     const where = make("div", "sl-facts");
-    where.append(link(cite.url, `${words.visit} ↗ ${cite.host}`));
+    where.append(link(cite.url, `${cite.visit} ↗ ${cite.host}`));
     if (cite.expires) where.append(` · ${cite.expires}`);
     box.append(where);
   }

@@ -11,6 +11,14 @@ WORDS: dict[str, tuple[str, str]] = {
     "answer.drawer": ("依据", "Evidence"),
     "answer.close": ("关闭", "Close"),
     "answer.open": ("打开第 {n} 条引文的原文", "Open the passage behind citation {n}"),
+    "nothing.help": (
+        "没有找到。可以换一种说法或写出全名再问；把有关文档加入资料库；或在设置里打开网络来源、设置模型。",
+        "Nothing was found. Ask in other words or by the full name, add documents on the subject, or turn on "
+        "web sources or a model in Settings.",
+    ),
+    "nothing.library": ("添加文档", "Add documents"),
+    "nothing.settings": ("打开设置", "Open Settings"),
+    "answer.also": ("另见", "See also"),
     "answer.visit": ("打开来源页面", "Open the source page"),
     "answer.page": ("第 {n} 页", "page {n}"),
     "answer.sample": ("示例资料", "sample"),
