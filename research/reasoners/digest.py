@@ -47,7 +47,7 @@ PLACES = 10  # in the answer; a map shows all
 TRIED = 6  # queries that are named where nothing was found
 CELL = 2  # quotes in a cell of a comparison
 _ACTIVE = re.compile(r"[^\w\s，。；：！？、“”‘’（）《》.,;:'\"()%+=/-]|_")  # in Markdown
-ATTEMPTS = 2  # new tasks a part and round
+ATTEMPTS = 4  # new tasks a part and round
 _TITLE = 60  # characters of the title of a section
 FORMS = 8  # synonyms a query
 

@@ -1,8 +1,8 @@
 """Makes a follow-up question stand alone, by rules: 门票呢 after a question on 故宫 means 故宫门票.
 
 A follow-up that names a subject of its own asks the earlier question of it (那西湖呢), or is left as it
-is. One without a name takes the earlier question's, where a pronoun stands or at its front. "The second
-one" is the second name of the earlier question; what an answer listed, rules do not count, but ask back.
+is. One without a name takes the earlier question's, where a pronoun stands or at its front. "Which of
+them" are all its names, if it has several, and "the second one" is the second name of the earlier question; what an answer listed, rules do not count, but ask back.
 """
 
 from __future__ import annotations
@@ -41,6 +41,12 @@ _EN_PRONOUN = re.compile(
     r"|(?<!is )(?<!are )(?<!was )(?<!were )(?<!from )\bthere\b(?! (?:is|are|was|were)\b)",
     re.I,
 )
+# What points at several things that were named or listed: 其中, which of them.
+_SEVERAL = re.compile(
+    r"(?:它们|他们|这些|那些)(?:当中|之中|中|里面|里)|其中|(?:这|那|上述|以上)(?:几|些)[个家座处间所条项种](?:当中|之中|中|里)?"
+    r"|(?<=\bof )(?:them|these|those)\b",
+    re.I,
+)
 _COUNTED = "家个座处间所条项种本篇位款部只"
 _ZH_RANKED = re.compile(
     rf"(?:(?<!倒数)第(?P<rank>[一二两三四五六七八九十\d]{{1,3}})|(?P<first>前)(?=一)|(?P<last>最后|后)(?=[一那])"
@@ -66,6 +72,11 @@ def standalone(question: Question, corpus: Corpus) -> str:
     if ranked := _ranked(text):
         name = "" if _named(text, corpus) else _chosen(ranked, names)
         return f"{text[: ranked.start()]}{name}{text[ranked.end() :]}" if name else question.text
+    if several := _SEVERAL.search(simplified(text)):
+        joined = ("和" if has_han(text) else " and ").join(names)
+        if len(names) < 2 or _named(text, corpus):
+            return question.text
+        return f"{text[: several.start()]}{joined}{text[several.end() :]}"
     rewrite = _chinese if has_han(text) else _english
     return rewrite(text, names[0], earlier, corpus)
 
@@ -77,7 +88,8 @@ def unresolved(question: Question, corpus: Corpus) -> str:
     if not question.before.turns or len(text) > LONGEST or _named(text, corpus):
         return ""
     pronoun = _ZH_PRONOUN if has_han(text) else _EN_PRONOUN
-    found = _ranked(text) or pronoun.search(simplified(text))
+    plain = simplified(text)
+    found = _ranked(text) or _SEVERAL.search(plain) or pronoun.search(plain)
     return text[found.start() : found.end()] if found else ""
 
 

@@ -26,6 +26,8 @@ def asked(text: str, *earlier: str) -> Question:
         ("第二個幾點關門？", "西湖和頤和園的門票", "頤和園幾點關門？"),
         ("最后一个在哪里？", "西湖和颐和园的门票", "颐和园在哪里？"),
         ("When does the second one open?", "Kenya and the Summer Palace", "When does Summer Palace open?"),
+        ("其中哪个更便宜？", "西湖和颐和园的门票", "西湖和颐和园哪个更便宜？"),
+        ("Which of them is larger?", "Kenya and the Summer Palace", "Which of Kenya and Summer Palace is larger?"),
         ("What does the latter export?", "The Summer Palace and Kenya", "What does Kenya export?"),
     ],
 )  # fmt: skip
@@ -48,6 +50,9 @@ def test_a_place_in_a_list_is_a_name_of_the_earlier_question(
         ("前两家哪个便宜", "西湖和颐和园的门票", "前两家"),
         ("它几点关门？", "附近有什么好吃的", "它"),
         ("那里怎么去？", "附近有什么好吃的", "那里"),
+        ("其中哪些是室内的？", "颐和园附近有什么", "其中"),
+        ("Which of them are indoors?", "What is near the Summer Palace?", "them"),
+        ("How many of those are free?", "What is near the Summer Palace?", "those"),
         ("How much is the second one?", "Tickets of the Summer Palace", "the second one"),
         ("And when does the latter close?", "Tickets of the Summer Palace", "the latter"),
         ("When does it close?", "somewhere nice to eat", "it"),
