@@ -127,7 +127,8 @@ class Kit:
     def usual(self) -> Options:
         """The limits of a run that brings none: it looks wherever there is something to be found.
 
-        The sample documents are left out where there is anything better.
+        The sample documents are left out where there is anything better. The database is among them
+        without a model, whose rules ask it only what its tables can tell.
         """
         chosen = tuple(filter(None, self.settings.usual_sources.split(",")))
         if chosen:
@@ -135,7 +136,8 @@ class Kit:
         own = self._has_documents()
         web = self.web.ready().state == "live"
         places = self.places.ready().state != "missing"
-        there = {"web": web, "places": places, "library": own or not web}
+        tables = self.models is None and self.sources["database"].ready().state != "missing"
+        there = {"web": web, "places": places, "database": tables, "library": own or not web}
         names = [name for name, is_there in there.items() if is_there]
         return self.settings.options.model_copy(update={"sources": tuple(names)})
 

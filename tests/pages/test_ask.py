@@ -83,7 +83,7 @@ def test_a_refused_question_can_be_corrected(visit: Visit) -> None:
     assert visitor.ask(EN).wait().blocks("quote")
 
 
-USUAL = ("places", "library")  # without a key
+USUAL = ("places", "database", "library")  # without a key
 
 # Questions with marks in them
 

@@ -309,7 +309,8 @@ def test_the_sample_is_left_out_as_soon_as_it_is_turned_off(visit: Visit) -> Non
     visitor.go("ask").ask("What does a ticket to the Palace Museum cost?").wait()
     assert visitor.blocks("quote") == []
     assert visitor.blocks("missing")
-    assert english("sources.none") in visitor.words
+    assert english("nothing.library") in visitor.words
+    assert english("download.markdown") not in visitor.words
 
 
 def test_the_sample_comes_back_when_it_is_turned_on(visit: Visit) -> None:

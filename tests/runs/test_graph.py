@@ -127,9 +127,9 @@ def test_each_round_searches_as_many_queries_as_the_limit_says(queries: int, ben
 
 
 def test_the_limits_hold_for_each_source_of_a_round(bench: Bench) -> None:
-    sources = [ScriptedSource(name) for name in ("web", "library")]
+    sources = [ScriptedSource(name) for name in ("web", "news")]
     runs = bench.open(ScriptedReasoner([f"q{n}" for n in range(12)]), sources)
-    ask(runs, queries=4, sources=("web", "library"))
+    ask(runs, queries=4, sources=("web", "news"))
     assert [len(source.calls) for source in sources] == [4, 4]
 
 
