@@ -797,8 +797,11 @@ def _told_queued(event: Event) -> Lines:
 
 
 def _told_tool(event: Event) -> Lines:
-    said = " ".join(str(value) for value in event.data["arguments"].values())
-    return [(f"  {event.data['tool']} {_cut(plain(said))}", "dim")]
+    data = event.data
+    if "arguments" not in data:  # a step of the database
+        return [(f"  {data['name']} {_cut(plain(data['sql'] or data['text']))}", "dim")]
+    said = " ".join(str(value) for value in data["arguments"].values())
+    return [(f"  {data['tool']} {_cut(plain(said))}", "dim")]
 
 
 def _told_status(event: Event) -> Lines:

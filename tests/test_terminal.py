@@ -117,6 +117,27 @@ def test_the_report_goes_to_standard_output_and_the_progress_to_standard_error(
     assert "\x1b" not in done.stdout + done.stderr
 
 
+def test_what_the_tables_know_is_asked_of_them_and_nothing_beside_it_is_quoted(folder: Path) -> None:
+    question = "Which province has the most 5A scenic areas?"
+    done = terminal(folder, question)
+    assert done.returncode == 0
+    assert "Jiangsu 26" in done.stdout
+    assert "SELECT" in done.stderr  # the steps of the database are told
+    _, report = asked(folder, question)
+    assert {source["kind"] for source in report["sources"]} == {"database"}
+    assert report["support"]["sentences"] == []  # rows in words of the program's are no quotes
+
+
+def test_a_note_of_the_sample_is_its_own_source_and_names_a_site_to_see_also(folder: Path) -> None:
+    _, report = asked(folder, "黄山最佳季节")
+    (source,) = report["sources"]
+    assert (source["url"], source["also"]) == ("", "https://whc.unesco.org/zh/list/547")
+    told = terminal(folder, "黄山最佳季节").stdout
+    assert "1. 黄山 — 文档" in told
+    assert "另见 [https://whc.unesco.org/zh/list/547]" in told
+    assert "黄山四季皆可游览" in told
+
+
 def test_the_reflection_names_the_gap_and_the_next_queries(folder: Path) -> None:
     done = terminal(folder, "Summer Palace helicopter licence")
     assert "reflection:" in done.stderr

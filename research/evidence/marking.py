@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from research.evidence.markup import Node
 from research.text import sentences
 
-_QUOTE = re.compile(r"“[^“”]+”")
-_QUOTES = re.compile(rf"(?:\s*{_QUOTE.pattern})+\s*")
+_QUOTES = re.compile(r"(?:[^“”]+[.。])?(?:\s*“[^“”]+”)+\s*")  # behind a sentence or not
+_APART = re.compile(r"“[^“”]+”|[^\s“”][^“”]*")
 _INLINE = frozenset({"em", "strong", "s", "a"})
 _SILENT = frozenset({"pre", "hr", "h"})
 _LISTS = frozenset({"ul", "ol", "li", "blockquote", "table"})
@@ -88,7 +88,7 @@ class _Walk:
         flat = [_flat(cell["c"]) for cell in cells]
         quotes = [at for at, (text, found) in enumerate(flat) if found and _QUOTES.fullmatch(text)]
         for at in quotes:
-            out[at] = {**cells[at], "c": self._sentences(cells[at]["c"], _QUOTE)}
+            out[at] = {**cells[at], "c": self._sentences(cells[at]["c"], _APART)}
             flat[at] = ("", [])
         said = " · ".join(text for text, _ in flat if text)
         places = tuple(dict.fromkeys(place for _, found in flat for _, place in found))

@@ -231,9 +231,11 @@ def behind(sentence: Sentence, cited: CitedAnswer) -> list[Behind]:
 
 
 def _judged(at: int, one: Said, spans: Sequence[NumberedSpan], known: _Known) -> Sentence | None:
-    """The sentence with its status; none if it claims nothing, or is the entry of a map or a row of a
-    database, which this program has put into words."""
+    """The sentence with its status; none if it claims nothing, or is what this program has put into
+    words, such as an entry of a map or a row of a database."""
     own = [spans[place] for place in one.spans]
+    if own and all(item.span.made for item in own):
+        return None
     numbers = tuple(dict.fromkeys(number for item in own for number in item.numbers))
     unsourced = any(item.unsourced for item in own)
     behind = list(_behind(own, known))

@@ -170,7 +170,8 @@ class Digest:
             return whole
         if await self._reads(question.text):
             return whole
-        return {part.text: part.id for part in parts if await self._reads(part.text)}
+        asked = {_whole(part): part.id for part in parts}
+        return {query: part for query, part in asked.items() if await self._reads(query)}
 
     def _known(self, question: Question, parts: Sequence[Part]) -> bool:
         """Whether what earlier answers cite speaks to every part."""
@@ -411,9 +412,10 @@ class Digest:
             out.append(Span(kind="text", text=f"\n| **{_cell(row[0].subject)}**"))
             for part in row:
                 out.append(Span(kind="text", text=" |"))
-                for span in cells[part.id][:CELL]:
-                    text = f"“{_cell(span.text)}”" if span.cites else _cell(span.text)
-                    out.append(Span(kind="text", text=f" {text}", cites=span.cites))
+                for span in _shown(cells[part.id]):
+                    quote = span.kind == "quote"
+                    text = f" “{_cell(span.text)}”" if quote else f" {_cell(span.text)}"
+                    out.append(span.model_copy(update={"kind": "text", "text": text, "part": ""}))
             out.append(Span(kind="text", text=" |"))
         colon = "：" if question.language == "zh" else ": "
         for first, *rest in rows:
@@ -428,7 +430,8 @@ class Digest:
         """What there is on a part: places, quotes, what has to be asked back, or that there is none."""
         yield from (rows := list(_told(part, findings)))
         yield from (places := list(_listed(part, findings)))
-        quotes = self._quotes(question, part, findings)
+        told = rows and not self._names(part.subject, question.text)  # the tables count and rank
+        quotes = () if told else self._quotes(question, part, findings)
         yield from (_span(quote, part) for quote in quotes)
         back = [f.message for f in findings if f.task.part == part.id and _asks_back(f)]
         for text in dict.fromkeys(back):
@@ -473,6 +476,12 @@ def _alike(parts: Sequence[Part]) -> list[list[Part]]:
     ]
     same = len({tuple(part.text for part in row) for row in rows}) == 1
     return rows if len(rows) > 1 and same else []
+
+
+def _shown(spans: Sequence[Span]) -> Sequence[Span]:
+    """What a cell has of a part: what the tables tell in a sentence, and quotes."""
+    told = [span for span in spans if span.made and span.kind == "text"][:1]
+    return told + [span for span in spans if not (told and span.made)][: CELL - len(told)]
 
 
 def _cell(text: str) -> str:
@@ -556,12 +565,12 @@ def _told(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
     """What a database says of a part: how much it found, and the first rows of it."""
     for finding in _of(DATABASE, part, findings):
         for span in finding.summary:
-            yield span.model_copy(update={"part": part.id})
+            yield span.model_copy(update={"part": part.id, "made": bool(span.cites)})
         statement, *spots = finding.evidence
         own = [(statement, p) for p in statement.passages if p.heading.startswith("row ")]
         for item, passage in [*((i, i.passages[0]) for i in spots), *own][:PLACES]:
             cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
-            yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id)
+            yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id, made=True)
 
 
 def _failed(part: Part, findings: Sequence[Finding]) -> bool:
@@ -580,6 +589,15 @@ def _bare(part: Part) -> str:
     if not part.subject:
         return part.text
     return re.sub(rf"{re.escape(part.subject)}(?:’s|'s)?", " ", part.text, flags=re.I)
+
+
+def _whole(part: Part) -> str:
+    """What a part asks, with its subject."""
+    if part.subject.casefold() in part.text.casefold():
+        return part.text
+    if has_han(part.subject + part.text):
+        return f"{part.subject}{part.text}"
+    return f"{part.text} of {part.subject}"
 
 
 def _asked(part: Part) -> list[str]:

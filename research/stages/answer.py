@@ -134,7 +134,7 @@ def _widened(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
 def _unlike(question: Question, draft: Draft) -> Iterator[Span]:
     """What is said of an answer in another language than its question, unless that was asked for.
     Quotes are in the language of their sources."""
-    prose = "".join(span.text for span in draft.spans if span.kind == "text")
+    prose = "".join(span.text for span in draft.spans if span.kind == "text" and not span.made)
     tongue = dominant(_NO_PROSE.sub(" ", prose))
     if not tongue or tongue == question.language:
         return

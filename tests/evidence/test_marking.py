@@ -108,3 +108,14 @@ def test_marks_change_nothing_else_and_each_sentence_can_bear_one(
     assert sorted(marks(found)) == list(range(first, first + count))
     assert without_marks(found) == without_marks(nodes)
     assert pieces(found) == pieces(nodes)
+
+
+def test_a_row_is_a_sentence_but_quotations_in_its_cells_are_their_own() -> None:
+    rows = "| | Fee | Season |\n|---|---|---|\n| **A** | “It is 5 yuan.” [ab00] “Free on Mondays.” [ab10] | none |\n"
+    assert pieces(grown(rows)) == [
+        Piece("“It is 5 yuan.”", (0,)),
+        Piece("“Free on Mondays.”", (1,)),
+    ]
+    rows = "| | Fee |\n|---|---|\n| A | It costs 5. [ab00] “It is 5 yuan.” [ab10] |\n| B | 5 of “x” yuan [ab20] |\n"
+    told = [piece.text for piece in pieces(grown(rows))]
+    assert told == ["It costs 5.", "“It is 5 yuan.”", "B · 5 of “x” yuan"]
