@@ -305,7 +305,7 @@ class Span(Record):
     cites: tuple[Cite, ...] = ()
     part: str = ""
     unsourced: bool = False  # it claims a source that does not exist
-    made: bool = False  # by rules, of the rows or places that it cites: nothing that could be misread
+    made: bool = False  # by rules, of the rows or places that it cites
 
 
 class Lack(Record):

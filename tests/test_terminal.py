@@ -59,12 +59,13 @@ def asked(folder: Path, *args: str) -> tuple[int, dict]:
 
 
 def quotes(report: dict) -> list[tuple[str, str]]:
-    """Each quote with the title of its first source."""
-    titles = {source["number"]: source["title"] for source in report["sources"]}
+    """Each quote of a document with the title of its first source."""
+    own = [source for source in report["sources"] if source["kind"] == "library"]
+    titles = {source["number"]: source["title"] for source in own}
     return [
         (block["text"], titles[block["citations"][0]["number"]])
         for block in report["blocks"]
-        if block["kind"] == "quote"
+        if block["kind"] == "quote" and block["citations"][0]["number"] in titles
     ]
 
 
@@ -117,7 +118,9 @@ def test_the_report_goes_to_standard_output_and_the_progress_to_standard_error(
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_what_the_tables_know_is_asked_of_them_and_nothing_beside_it_is_quoted(folder: Path) -> None:
+def test_what_the_tables_know_is_asked_of_them_and_nothing_beside_it_is_quoted(
+    folder: Path,
+) -> None:
     question = "Which province has the most 5A scenic areas?"
     done = terminal(folder, question)
     assert done.returncode == 0
@@ -129,10 +132,10 @@ def test_what_the_tables_know_is_asked_of_them_and_nothing_beside_it_is_quoted(f
 
 
 def test_a_note_of_the_sample_is_its_own_source_and_names_a_site_to_see_also(folder: Path) -> None:
-    _, report = asked(folder, "黄山最佳季节")
+    _, report = asked(folder, "黄山最佳季节", "--sources", "library")
     (source,) = report["sources"]
     assert (source["url"], source["also"]) == ("", "https://whc.unesco.org/zh/list/547")
-    told = terminal(folder, "黄山最佳季节").stdout
+    told = terminal(folder, "黄山最佳季节", "--sources", "library").stdout
     assert "1. 黄山 — 文档" in told
     assert "另见 [https://whc.unesco.org/zh/list/547]" in told
     assert "黄山四季皆可游览" in told
@@ -242,7 +245,7 @@ def test_the_limits_can_be_set(folder: Path) -> None:
     limits = ("--max-searches", "9", "--max-tokens", "1e5", "--max-cost", "0.5", "--max-seconds", "60")  # fmt: skip
     _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1", *limits)
     assert report["run"]["options"] == {
-        "queries": 1, "sections": 0, "reflections": 2, "loops": 1, "sources": ["places", "library"], "model": "",
+        "queries": 1, "sections": 0, "reflections": 2, "loops": 1, "sources": ["places", "database", "library"], "model": "",
         "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "updates": "",
     }  # fmt: skip
 
@@ -354,7 +357,7 @@ def test_searches_that_fail_end_with_1_and_are_not_called_nothing_found(tmp_path
     terminal(tmp_path, "library", "list")
     with closing(sqlite3.connect(tmp_path / "library.db")) as db:
         db.execute("alter table document rename column published to gone")
-    done = terminal(tmp_path, CHINESE)
+    done = terminal(tmp_path, CHINESE, "--sources", "library")
     assert done.returncode == FAILED
     assert "failed" in done.stderr
     assert "搜索失败" in done.stdout
@@ -547,9 +550,10 @@ def test_the_plan_names_each_query_with_its_source_and_searches_nothing(tmp_path
     assert "西湖" in done.stdout and "颐和园" in done.stdout
     assert done.stdout.count("[library]") == 2
     plan = json.loads(terminal(tmp_path, "plan", "西湖和颐和园的门票", "--json").stdout)
-    assert [task["source"] for task in plan["tasks"]] == ["library", "library"]
-    assert "estimate: 3 searches, " in done.stdout
-    assert (plan["estimate"]["searches"], plan["estimate"]["tokens"]) == (3, 0)
+    sources = [task["source"] for task in plan["tasks"]]
+    assert sources == ["database", "library", "library"]
+    assert "estimate: 5 searches, " in done.stdout
+    assert (plan["estimate"]["searches"], plan["estimate"]["tokens"]) == (5, 0)
     assert run_ids(tmp_path) == []
 
 

@@ -38,6 +38,7 @@ from research.records import (
     Tones,
     normalised,
 )
+from research.storage import StoreError
 from research.text import has_han
 
 Reads = Callable[[str], Awaitable[bool]]
@@ -309,7 +310,11 @@ class Digest:
         """What is said where nothing at all was found: what was looked for, and what comes closest."""
         language = question.language
         tried = dict.fromkeys(f.task.query for f in findings if f.reason in (None, "empty"))
-        lines = [("looked for", [*tried][:TRIED]), ("closest", self._corpus.closest(question.text))]
+        try:
+            closest = self._corpus.closest(question.text)
+        except StoreError:  # the search has said why
+            closest = []
+        lines = [("looked for", [*tried][:TRIED]), ("closest", closest)]
         mark, comma = ("“{}”", "、") if language == "zh" else ("“{}”", ", ")
         return [
             Span(kind="notice", text=_TRIED[key][language] + comma.join(map(mark.format, told)))

@@ -97,7 +97,24 @@ async def test_every_part_has_a_heading_and_then_quotes_or_the_word_that_none_wa
         heading, *rest = digested.kinds(part.id)
         assert heading == "heading"
         assert rest == ["missing"] or (rest and set(rest) == {"quote"})
-    assert {span.kind for span in digested.spans} <= {"heading", "quote", "missing"}
+    noticed = {"notice"} if not digested.quotes() else set()
+    assert {span.kind for span in digested.spans} <= {"heading", "quote", "missing"} | noticed
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("肯尼亚的门票", ["查找过：“肯尼亚 门票”", "资料库里最接近的文档：“杭州西湖”、“颐和园”"]),
+        ("wine production of Andorra", ["Looked for: “Andorra wine production”", "library: “Windows Wine”"]),
+    ],
+)  # fmt: skip
+async def test_where_nothing_is_found_it_is_told_what_was_looked_for_and_what_comes_closest(
+    question: str, told: list[str], library: Library
+) -> None:
+    digested = await digest(library, question)
+    notices = [span.text for span in digested.spans if span.kind == "notice"]
+    assert len(notices) == 2
+    assert all(words in notice for words, notice in zip(told, notices, strict=True))
 
 
 # What is found
@@ -382,7 +399,7 @@ async def test_the_sample_is_named_where_it_is_quoted(question: str, tmp_path: P
         assert with_sample.spans[0].kind == "notice"
         own.use_sample(False)
         without = await digest(own, question)
-        assert "notice" not in [span.kind for span in without.spans]
+        assert not [s for s in without.spans if "sample" in s.text or "示例" in s.text]
         assert without.quotes() == []
     finally:
         own.close()

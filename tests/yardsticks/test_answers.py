@@ -152,11 +152,12 @@ def test_a_subject_is_treated_if_it_is_cited_on_or_said_to_be_missing() -> None:
 
 
 def test_quotes_are_those_from_the_library() -> None:
-    quote = Span(kind="quote", text="The tower is high.", cites=CITE)
+    whole = (Cite(evidence="e1", passage="1", end=28),)
+    part = (Cite(evidence="e1", passage="1", start=4, end=9),)
+    quote = Span(kind="quote", text="The tower is 71 metres high.", cites=whole)
     row = Span(kind="quote", text="tower: 71", cites=(Cite(evidence="e2", passage="1"),))
-    assert quotes(answered(quote, row, Span(kind="text", text="It is high.", cites=CITE))) == [
-        quote.text
-    ]
+    cell = Span(kind="text", text=" “tower”", cites=part)
+    assert quotes(answered(quote, row, cell)) == [quote.text, "tower"]
 
 
 def test_the_baseline_ranks_the_sentence_with_the_rarer_words_first() -> None:
