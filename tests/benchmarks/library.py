@@ -19,6 +19,8 @@ from pathlib import Path
 from research.library.documents import read
 from research.library.index import Library
 from research.library.prepare import sample_files
+from research.runs import Desk
+from research.settings import load
 from research.text import STOP, has_han, sentences, tokens, words
 from tests.benchmarks.figures import Figure, percentile
 
@@ -28,6 +30,8 @@ PASSAGES = 100_000
 QUESTIONS = 200
 BUILD_TARGET = 10.0  # seconds for DOCUMENTS * SECTIONS sections
 QUERY_TARGET = 60.0  # milliseconds
+ANSWERS = 40
+ANSWER_TARGET = 1.0  # second
 SEED = 20261121
 
 _SYLLABLES = ("ba", "chen", "dan", "fu", "gao", "hai", "jin", "kun", "lan", "ning", "qing", "tai")
@@ -153,9 +157,38 @@ def figures() -> Iterator[Figure]:
         while passages < PASSAGES:
             passages += sum(o.passages for o in library.add(islice(more, DOCUMENTS // 10)))
         yield from _query_figures(library, passages)
+        titles = [entry.title for entry in library.entries()]
         library.close()
+        yield from _answer_figures(Path(folder), titles)
         gc.unfreeze()
         yield Figure(f"size on disk, {passages:,} passages", path.stat().st_size / 1e6, "MB")
+
+
+def _answer_figures(folder: Path, titles: Sequence[str]) -> Iterator[Figure]:
+    """Whole answers without a model, from the start of a run to its end."""
+    rng = random.Random(SEED)
+    desk = Desk(load({}, data_dir=folder))
+    times = []
+    try:
+        for title in rng.sample(titles, ANSWERS):
+            wanted = "的门票和交通" if has_han(title) else ": tickets and transport"
+            started = time.perf_counter()
+            run = desk.runs.start(f"{title}{wanted}")
+            for _ in desk.runs.follow(run.id):
+                pass
+            times.append(time.perf_counter() - started)
+    finally:
+        desk.close()
+    for share in (0.5, 0.95):
+        target = ANSWER_TARGET if share == 0.95 else None
+        note = f"{ANSWERS} questions of two parts, {len(titles):,} documents"
+        yield Figure(
+            f"answer without a model, p{share * 100:.0f}",
+            percentile(times, share),
+            "s",
+            target,
+            note=note,
+        )
 
 
 def _query_figures(library: Library, passages: int) -> Iterator[Figure]:
