@@ -721,7 +721,7 @@ def test_who_is_set_to_search_the_web_is_asked_and_nobody_else(
     research: Callable[..., tuple[Desk, Report]],
 ) -> None:
     desk, report = research(WEB_SEARCH=web_search)
-    assert desk.usual().sources == ("web", "places")
+    assert desk.usual().sources == ("web", "places", "database")
     finding = one(report)
     assert (finding.provider, finding.reason, finding.failures) == (provider, None, ())
     assert asked(services) == {provider}
@@ -746,7 +746,7 @@ def test_with_the_search_of_the_web_off_nobody_is_asked_and_the_library_is_usual
     services: dict[str, Service], research: Callable[..., tuple[Desk, Report]]
 ) -> None:
     desk, report = research(WEB_SEARCH="off")
-    assert desk.usual().sources == ("places", "library")
+    assert desk.usual().sources == ("places", "database", "library")
     assert one(report).task.source == "library"
     explicit = Options(queries=1, loops=1, sources=("web",))
     _, report = research(explicit, WEB_SEARCH="off")

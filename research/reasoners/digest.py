@@ -45,6 +45,12 @@ Reads = Callable[[str], Awaitable[bool]]
 MAP = "places"  # the source that is asked for places, and for nothing else
 DATABASE = "database"  # the source that is asked whole questions
 PLACES = 10  # in the answer; a map shows all
+# What asks for whatever there is on a thing: 最新消息, the latest news on.
+_ANY_NEWS = re.compile(
+    r"(?:最新|近期|最近|的|有什么|有哪些)*(?:消息|新闻|动态|进展|情况)?"
+    r"|(?:what(?:'s| is) )?(?:the )?(?:latest|recent|new)?\s*(?:news|updates|developments)?(?: (?:on|about|of|from))?",
+    re.I,
+)
 TRIED = 6  # queries that are named where nothing was found
 CELL = 2  # quotes in a cell of a comparison
 _ACTIVE = re.compile(r"[^\w\s，。；：！？、“”‘’（）《》.,;:'\"()%+=/-]|_")  # in Markdown
@@ -138,7 +144,8 @@ class Digest:
         for piece in reading.pieces:
             for subject in piece.subjects or [""]:
                 text = piece.bare if len(piece.subjects) > 1 else piece.text
-                text = text or _GENERAL[question.language]
+                if _ANY_NEWS.fullmatch(text):
+                    text = _GENERAL[question.language]
                 if all((p.subject, p.text) != (subject, text) for p in parts):
                     parts.append(Part(id=f"p{len(parts) + 1}", subject=subject, text=text))
         rewritten = question.text if question.text != typed else ""

@@ -105,6 +105,12 @@ def test_the_plan_of_a_question_with_marks_shows_it_as_it_is(visit: Visit, quest
     assert len(visitor.table("query")) > 0
 
 
+@pytest.fixture
+def documents(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but documents is asked."""
+    monkeypatch.setenv("SIGHTLINE_SOURCES", "library")
+
+
 # Examples, effort
 
 
@@ -151,10 +157,10 @@ def test_the_sources_are_those_where_there_is_something_unless_they_are_chosen(
     if own:
         list(runs.desk().library.add([("a.md", b"# Tower\n\nThe tower is open all day.")]))
     expected = {
-        (False, False): ["places", "library"],  # the samples
-        (False, True): ["places", "library"],
-        (True, False): ["web", "places"],
-        (True, True): ["web", "places", "library"],
+        (False, False): ["places", "database", "library"],  # the samples
+        (False, True): ["places", "database", "library"],
+        (True, False): ["web", "places", "database"],
+        (True, True): ["web", "places", "database", "library"],
     }[web, own]
     visitor = visit()
     assert runs.desk().usual().sources == tuple(expected)
@@ -406,6 +412,7 @@ def test_what_a_run_will_use_is_told_beside_its_effort(visit: Visit, server: Fak
     assert "Estimate:" not in visitor.look().words
 
 
+@pytest.mark.usefixtures("documents")
 def test_each_limit_of_a_run_has_a_meter_while_it_runs_and_after(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -427,6 +434,7 @@ def test_each_limit_of_a_run_has_a_meter_while_it_runs_and_after(
 # The plan first
 
 
+@pytest.mark.usefixtures("documents")
 def test_the_plan_can_be_seen_before_anything_is_searched(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first")
     table = visitor.table("query")
@@ -456,6 +464,7 @@ def test_a_plan_can_be_left_for_a_new_question(visit: Visit) -> None:
     assert runs.list() == []
 
 
+@pytest.mark.usefixtures("documents")
 def test_a_plan_is_still_there_after_a_look_at_another_page(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first").go("library").go("ask")
     assert len(visitor.table("query")) == 2
@@ -476,6 +485,7 @@ def test_the_plan_of_a_model_shows_its_queries_and_starts(visit: Visit, server: 
 # Approval
 
 
+@pytest.mark.usefixtures("documents")
 def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(visit: Visit) -> None:
     visitor = visit()
     visitor.at.toggle(key="approve").set_value(True)
@@ -499,6 +509,7 @@ def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(vi
 # The answer
 
 
+@pytest.mark.usefixtures("documents")
 def test_an_answer_has_a_passage_behind_every_quote(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
     quotes = visitor.blocks("quote")
@@ -508,8 +519,10 @@ def test_an_answer_has_a_passage_behind_every_quote(visit: Visit) -> None:
         for cite in quote["cites"]:
             assert cite["quote"] == quote["text"]
             assert urlsplit(cite["url"]).hostname == cite["host"]
+            assert cite["visit"] == english("answer.also")  # a note of the sample is its own source
 
 
+@pytest.mark.usefixtures("documents")
 def test_the_sources_are_numbered_from_one_and_each_is_cited(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
     cited = [cite["n"] for block in visitor.blocks("quote") for cite in block["cites"]]
@@ -519,6 +532,7 @@ def test_the_sources_are_numbered_from_one_and_each_is_cited(visit: Visit) -> No
     assert [cited.count(number) for number in table["number"]] == list(table["times"])
 
 
+@pytest.mark.usefixtures("documents")
 def test_an_answer_can_be_taken_away_as_markdown_and_as_json(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
     labels = [button.label for button in visitor.at.get("download_button")]
@@ -526,6 +540,7 @@ def test_an_answer_can_be_taken_away_as_markdown_and_as_json(visit: Visit) -> No
     assert english("download.json") in labels
 
 
+@pytest.mark.usefixtures("documents")
 def test_an_answer_from_the_sample_library_says_so(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
     (notice,) = visitor.blocks("notice")
@@ -541,6 +556,7 @@ def test_a_question_in_chinese_has_an_answer_in_chinese_on_an_english_page(visit
     assert any("闭馆" in quote["text"] for quote in visitor.blocks("quote"))
 
 
+@pytest.mark.usefixtures("documents")
 def test_the_steps_of_a_finished_run_stay_on_the_page(visit: Visit) -> None:
     words = visit().ask(EN).wait().words
     assert "Plan: 2 parts, 2 queries" in words

@@ -111,7 +111,7 @@ def started(folder: Path, indexed: Path, **settings: str) -> Server:
     """A server whose sample library is indexed already."""
     folder.mkdir()
     (folder / "library.db").write_bytes(indexed.read_bytes())
-    return Server(folder, **settings).start()
+    return Server(folder, **{"SIGHTLINE_SOURCES": "places,library"} | settings).start()
 
 
 @pytest.fixture(scope="module")

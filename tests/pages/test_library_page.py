@@ -306,7 +306,7 @@ def test_the_sample_is_left_out_as_soon_as_it_is_turned_off(visit: Visit) -> Non
     visitor.look()
     assert "Sample documents" not in visitor.words
     assert runs.desk().library.entries() == []
-    visitor.go("ask").ask("What does a ticket to the Palace Museum cost?").wait()
+    visitor.go("ask").ask("What can children see in the Palace Museum?").wait()
     assert visitor.blocks("quote") == []
     assert visitor.blocks("missing")
     assert english("nothing.library") in visitor.words

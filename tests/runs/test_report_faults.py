@@ -541,7 +541,7 @@ def test_code_between_fences_within_a_section_is_in_the_report(newsroom: Newsroo
         f"The notice reads [@{handles(prompt)[0]}]:\n\n```text\nopen: 09:00\nshut: 17:00\n```\n\nSo far.\n"
     )
     report = newsroom.write(reflections=0)
-    assert "```\nopen: 09:00\nshut: 17:00\n```" in markdown(report)
+    assert "```text\nopen: 09:00\nshut: 17:00\n```" in markdown(report)
     assert "So far." in markdown(report)
 
 
