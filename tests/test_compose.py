@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "compose.yaml").read_text(encoding="utf-8")
 CLUSTER = yaml.safe_load(TEXT)
 SERVICES = CLUSTER["services"]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DEPLOYMENT = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
 
 
 def test_only_the_proxy_is_published_and_the_stores_are_on_the_inside_alone():
@@ -27,7 +27,7 @@ def test_no_secret_has_a_default_or_stands_in_the_file():
         assert f"${{{name}:?set {name}}}" in TEXT
     assert not re.findall(r"\$\{\w*(?:PASSWORD|SECRET|HOST)\w*(?!\w|:\?)", TEXT)
     needed = set(re.findall(r"\$\{(\w+):\?", TEXT))
-    told = README.split("## More than one machine")[1].split("```")[1]
+    told = DEPLOYMENT.split("## More than one machine")[1].split("```")[1]
     assert needed == set(re.findall(r"[A-Z]+_[A-Z_]+", told))
 
 
@@ -44,9 +44,9 @@ def test_whoever_is_waited_for_says_when_it_is_ready(name):
     assert set(waited) == {"service_healthy"}
 
 
-def test_the_image_has_what_the_readme_says_and_all_that_is_served():
+def test_the_image_has_what_the_document_says_and_all_that_is_served():
     recipe = SERVICES["pages"]["build"]["dockerfile_inline"]
-    drivers = README.split("<!-- postgres -->")[1].split("```")[1]
+    drivers = DEPLOYMENT.split("<!-- postgres -->")[1].split("```")[1]
     for driver in re.findall(r"'[^']+'", drivers):
         assert driver in recipe
     copied = re.findall(r"^COPY (.+) \S+$", recipe, re.M)

@@ -15,7 +15,9 @@ from tests.servers.news import FakeTavilyNews, rows
 from tests.servers.openai import FakeOpenAI
 
 TOPIC = "The tower in the news"
-README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+TERMINAL = (Path(__file__).resolve().parent.parent / "docs" / "terminal.md").read_text(
+    encoding="utf-8"
+)
 
 
 @pytest.fixture
@@ -173,8 +175,8 @@ def test_what_cannot_be_done_is_refused_before_anything_is_asked(
     assert runs.list() == []
 
 
-def test_the_program_in_the_readme_works(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    block = re.search(r"<!-- api -->\n```python\n(.*?)```", README, re.S)
+def test_the_program_in_the_document_works(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    block = re.search(r"<!-- api -->\n```python\n(.*?)```", TERMINAL, re.S)
     assert block
     exec(block[1], {})
     said = capsys.readouterr().out

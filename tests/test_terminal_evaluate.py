@@ -229,7 +229,7 @@ def test_another_repository_checks_its_reports_with_what_the_hook_installs(tmp_p
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert entry is not None and "language: python" in hook
     name = re.search(r"^- id: (.+)$", hook, re.MULTILINE)
-    told = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- hook -->")[2]
+    told = (ROOT / "docs" / "terminal.md").read_text(encoding="utf-8").partition("<!-- hook -->")[2]
     assert name is not None and f"{{id: {name[1]}," in told
     command, *options = entry[1].split()
     module, _, function = project["project"]["scripts"][command].partition(":")

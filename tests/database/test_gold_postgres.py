@@ -1,5 +1,5 @@
 """One text, the same rows: the shipped sheets in SQLite and in PostgreSQL with PostGIS, where a role
-made as the README says reads them."""
+made as docs/database.md says reads them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.postgres
 
 HERE = Path(__file__).parent
-README = HERE.parents[1] / "README.md"
+DOCUMENT = HERE.parents[1] / "docs" / "database.md"
 GOLD: list[dict[str, str]] = json.loads((HERE / "gold.json").read_text(encoding="utf-8"))
 MANY = Limits(rows=2_000)
 TYPES = {"INTEGER": "integer", "REAL": "double precision", "NUMERIC": "numeric", "TEXT": "text"}
@@ -40,11 +40,11 @@ DIFFER = {
 
 
 def said() -> str:
-    """The SQL that the README gives for a role that can only read."""
+    """The SQL that the document gives for a role that can only read."""
     found = re.search(
-        r"<!-- postgres role -->\n```sql\n(.*?)```", README.read_text(encoding="utf-8"), re.S
+        r"<!-- postgres role -->\n```sql\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.S
     )
-    assert found, "the README has no block for the role"
+    assert found, "the document has no block for the role"
     return found.group(1)
 
 
@@ -86,7 +86,7 @@ def small(sheets: Path) -> Database:
 
 @pytest.fixture(scope="module")
 def address(cluster: Cluster, sheets: Path) -> str:
-    """The sheets on the server, for the role of the README; a table beside them is not its business."""
+    """The sheets on the server, for the role of the document; a table beside them is not its business."""
     import sqlite3
     from contextlib import closing
 

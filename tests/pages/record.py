@@ -1,6 +1,6 @@
-"""Records the pictures of README from the real app: `python -m tests.pages.record [FOLDER] [NAME ...]`.
+"""Records the pictures of the documents from the real app: `python -m tests.pages.record [FOLDER] [NAME ...]`.
 
-FOLDER is `.github/images` unless another one is named; NAME is one of `SHOTS` or `demo`, and without
+FOLDER is `docs/images` unless another one is named; NAME is one of `SHOTS` or `demo`, and without
 any all of them are made. Nothing but this machine is asked: the keyless sample library and places, a run
 that was planted, and for the news the tests' own newsroom and model. `demo.gif` shows a question in
 Chinese, its searches, its answer, an open citation and the map: each frame is what stood on the screen,
@@ -301,7 +301,7 @@ def main(asked: list[str]) -> None:
 
     known = [*SHOTS, "demo"]
     reader = argparse.ArgumentParser(prog="python -m tests.pages.record", description=__doc__)
-    reader.add_argument("folder", nargs="?", type=Path, default=ROOT / ".github" / "images")
+    reader.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "images")
     reader.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
     told = reader.parse_args(asked)
     folder, named = told.folder, told.names

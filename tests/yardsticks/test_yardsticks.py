@@ -32,7 +32,7 @@ def test_the_shipped_figures_are_those_of_the_results(language: str) -> None:
 
 
 def test_not_supported_is_said_in_english_alone() -> None:
-    """Page and README say so."""
+    """The pages and docs/accuracy.md say so."""
     assert (model("zh").unsupported, model("en").unsupported > 0) == (0, True)
 
 
