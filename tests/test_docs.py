@@ -229,14 +229,14 @@ def test_the_accuracy_in_the_documents_is_that_of_the_code() -> None:
     for name, never, labels in (
         (
             "accuracy.md",
-            "never said",
+            "not used",
             (
                 "balanced accuracy (50% is chance)",
-                "the same, by shared words or characters alone",
-                "“supported” is right, where half of the sentences are supported",
-                "“supported” is right, where four fifths are supported",
-                "“not supported” is right, where half are supported",
-                "“not supported” is right, where four fifths are supported",
+                "baseline: shared words or characters alone",
+                "“supported” is right, if half of all sentences are supported",
+                "“supported” is right, if four fifths are supported",
+                "“not supported” is right, if half are supported",
+                "“not supported” is right, if four fifths are supported",
             ),
         ),
         (
@@ -279,6 +279,15 @@ def test_the_figures_on_news_in_the_documents_are_those_that_were_measured() -> 
     (unseen,) = (one["figures"]["program"] for one in figures if one["half"] == "unseen")
     assert "about two thirds of the differences shown are real, and nine in ten" in text
     assert (round(3 * unseen["P"]), round(10 * unseen["shown"])) == (2, 9)
+
+
+def test_the_figures_on_answers_without_a_model_are_those_of_the_yardsticks() -> None:
+    text, told = TOLD[ROOT / "tests" / "yardsticks" / "README.md"], TOLD[DOCS / "accuracy.md"]
+    for name, shown in (("sample", "sample library"), ("other", "other subjects")):
+        (row,) = re.findall(rf"^\| {name} \| unseen \| (.+) \|$", text, re.M)
+        must, beside, _, _, plain, plain_beside = row.split(" | ")
+        assert f"| {shown} | {must} | {beside} | {plain} | {plain_beside} |" in told
+        assert 0.4 < float(must) < 0.6, "the front pages say: about half"
 
 
 # Commands
