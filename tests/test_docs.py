@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from research import __main__ as cli
 from research import settings
 from research.evidence.support import ACCURACY
 from research.models import roles
@@ -218,6 +221,15 @@ def test_every_setting_is_shown_but_no_key() -> None:
     assert "sentinel" not in str(loaded.shown()) + repr(loaded) + loaded.model_dump_json()
 
 
+def test_every_setting_that_a_document_names_is_one() -> None:
+    others = {"SIGHTLINE_HOST"}  # of compose.yaml
+    for path in (ROOT / "tests").rglob("*.py"):
+        others |= set(re.findall(r"\bSIGHTLINE_[A-Z_]+\b", path.read_text(encoding="utf-8")))
+    for document, text in TOLD.items():
+        unknown = set(re.findall(r"\bSIGHTLINE_[A-Z_]+\b", text)) - set(ROWS) - others
+        assert not unknown, (document, unknown)
+
+
 # Figures
 
 
@@ -301,6 +313,28 @@ def test_both_languages_give_the_same_commands() -> None:
         assert chinese.split(f"<!-- {marker} -->")[1].split("```")[1].strip() == command
     test = english.split("<!-- test -->")[1].split("```")[1].partition("&& ")[2].strip()
     assert f"`{test}`" in TOLD[DOCS / "contributing.md"]
+
+
+def test_every_command_of_the_documents_is_one() -> None:
+    given = set()
+    for document, text in TOLD.items():
+        for line in re.findall(r"python -m research\b(?!\.)([^\n`]*)", text):
+            words = shlex.split(re.split(r" (?:&&|<|>) |  # ", f"{line} ")[0], comments=True)
+            if words in ([], ["--help"]) or "--help" in words:
+                continue
+            assert cli._parsed(words).act, (document, line)
+            given.add(words[0])
+        for module in re.findall(r"python -m ((?:research|tests)(?:\.\w+)+)", text):
+            assert importlib.util.find_spec(module), (document, module)
+    assert given >= set(cli.COMMANDS) - {"ask", "runs", "resume"}
+    table = TOLD[DOCS / "terminal.md"].partition("| command |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)", table, re.M)) == set(cli.COMMANDS)
+
+
+def test_the_exit_codes_in_the_document_are_those_of_the_code() -> None:
+    table = TOLD[DOCS / "terminal.md"].partition("| exit code |")[2].partition("\n\n")[0]
+    codes = {cli.ANSWERED, cli.FAILED, cli.UNUSABLE, cli.NOTHING, cli.UNCHANGED, cli.STOPPED}
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.M)} == codes
 
 
 def test_each_marker_that_is_read_stands_once_and_in_the_document_where_it_is_looked_for() -> None:
