@@ -36,6 +36,7 @@ from research import (
     Report,
     Run,
     StoreError,
+    answer_tables,
     cited,
     drafted,
     onward,
@@ -308,7 +309,12 @@ def finished(run: Run) -> None:
     numbered = cited(report)
     coverage.head(report)
     changed(report)
-    if any(finding.places for finding in report.findings):
+    located = any(finding.places for finding in report.findings)
+    if located and compared(numbered):  # a table needs the width of the page
+        outcome(report, numbered)
+        map.draw_report(report, run.id[:8])
+        rows.draw(report)
+    elif located:
         tabled = any(finding.rows for finding in report.findings)
         written, found = st.columns([3, 2] if tabled else [5, 4], gap="medium")
         with found:
@@ -329,6 +335,11 @@ def finished(run: Run) -> None:
         sources.draw(report, numbered)
     if run.status == "done":
         follow_up(run, further(report, numbered))
+
+
+def compared(numbered: CitedAnswer | None) -> bool:
+    """Whether an answer is a table of several subjects."""
+    return numbered is not None and bool(answer_tables(numbered))
 
 
 def found_nothing(report: Report, numbered: CitedAnswer | None) -> bool:

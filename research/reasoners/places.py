@@ -53,10 +53,19 @@ class _Found:
     end: int
 
 
+# What is said of the answer and not of places: politeness in front, reasons at the end.
+_ASIDE = re.compile(
+    r"[，,、；;]?(?:并|再|顺便|也|然后)*(?:请)?(?:说明|说说|讲讲|告诉我|给出|解释|简述)(?:一下|下)?(?:推荐)?(?:理由|原因|为什么)[。.！!]?$"
+    r"|[,;]?\s*\b(?:and|then)\s+(?:please\s+)?(?:say|explain|tell (?:me|us)|give (?:me |us )?)\s*(?:why|(?:your |the )?reasons?)\b[^?]*\??$"
+    r"|^(?:please\s+)?(?:(?:could|can|would|will) you\s+)?(?:please\s+)?(?:suggest|recommend|find)(?: me| us)?\s+(?=\S)",
+    re.I,
+)
+
+
 def wanted(question: str) -> Wish | None:
     """The wish of a question for places, if it has one."""
     text = simplified(unicodedata.normalize("NFKC", question))
-    text = text.replace("’", "'").replace("‘", "'").strip()
+    text = _ASIDE.sub("", text.replace("’", "'").replace("‘", "'")).strip()
     return _chinese(text) if has_han(text) else _english(text)
 
 
