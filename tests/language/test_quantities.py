@@ -357,9 +357,13 @@ def test_a_long_text_is_read_in_time_that_grows_with_its_length() -> None:
     from time import process_time
 
     def seconds(text: str) -> float:
-        begun = process_time()
-        measures(text)
-        return process_time() - begun
+        """The least of three, for others use the processor too."""
+        taken = []
+        for _ in range(3):
+            begun = process_time()
+            measures(text)
+            taken.append(process_time() - begun)
+        return min(taken)
 
     for part in ("1 ", "三", "a ", "百分之", "one hundred and ", "1,", "- ", "年"):
         seconds(part * 10)
