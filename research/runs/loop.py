@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
@@ -48,8 +49,12 @@ class Loop:
         return self.raw.is_closed()
 
     def close(self, last: Coroutine[Any, Any, None], seconds: float = 10) -> None:
-        """Runs something to its end, then stops the loop and its thread."""
+        """Runs something to its end, then stops the loop, its thread and those that work for it."""
         asyncio.run_coroutine_threadsafe(last, self.raw).result(timeout=seconds)
+        # A thread that ends closes its connections, and what closes a file last still writes in it.
+        with suppress(TimeoutError):
+            ended = self.raw.shutdown_default_executor()
+            asyncio.run_coroutine_threadsafe(ended, self.raw).result(timeout=5)
         self.soon(self.raw.stop)
         self._thread.join(timeout=5)
         self.raw.close()
