@@ -205,6 +205,7 @@ def test_a_passage_lists_the_sentences_that_use_its_source(visit: Open) -> None:
     box = page.locator(f"#{cite.get_attribute('aria-controls')}")
     box.locator(".sl-uses summary").click()
     ways = box.locator(".sl-uses .sl-way")
+    ways.first.wait_for()  # the list is made when it is opened
     assert ways.count() == 3
     ways.last.click()
     assert page.locator(".sl-quote .sl-cite:focus").count() == 1
