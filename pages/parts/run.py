@@ -347,7 +347,11 @@ def found_nothing(report: Report, numbered: CitedAnswer | None) -> bool:
     if numbered is None or numbered.sources or not report.findings:
         return False
     kinds = {span.kind for span in numbered.answer.spans}
-    return "missing" in kinds and "text" not in kinds and not report.findings[-1].rows
+    return (
+        "missing" in kinds
+        and "text" not in kinds
+        and not any(finding.rows for finding in report.findings)
+    )
 
 
 def helping() -> None:

@@ -246,7 +246,7 @@ def _equals(question: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[
 _LEADS = "(?:请问|请|帮我|我想|想)?(?:比较|对比)?(?:一下)?"
 _WITH = "(?:、|和|与|跟|同|及)"
 _COMPARES = re.compile(
-    r"比较|对比|相比|比起|区别|差别|不同|异同|分别|各自|比.{0,12}?[更高低大小长短多少早晚贵重好远近]|哪[个座家种本](?:更|最|比较)?"
+    r"比较|对比|相比|比起|区别|差别|不同|异同|分别|各自|比.{0,12}?[更高低大小长短多少早晚贵重好远近]|哪[个座家种本]"
     r"|\bcompar|\bversus\b|\bvs\b|\bdiffer|\bthan\b",
     re.I,
 )
@@ -446,7 +446,7 @@ def _clean(clause: str) -> str:
 
 
 def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
-    masked, groups = _masked(question, [*names])
+    masked, groups = _masked(question, names)
     comparing = compares(question) and len(names) > 1
     if comparing:
         masked = _COMPARING.sub(" ", masked)
