@@ -83,29 +83,29 @@ and no network it quotes your documents."""
 
 EPILOG = """\
 commands:
-  ask QUESTION               the same as QUESTION alone; for a question that is a command word
-  news TOPIC                 report on a topic in the news: an outline, and its sections; with
-                             --save it is a file as well. With --changed the topic is watched: the
-                             first time it is reported on, later the report is brought up to
-                             date, only what is new is read, and it is printed only if there is
-  load FILE                  go on with a report from the state that was saved of it
-  plan QUESTION              what would be searched, without searching
+  ask QUESTION               same as QUESTION alone, for a question that is a command word
+  news TOPIC                 report on a topic in the news: an outline, then its sections; --save
+                             also saves it as a file. With --changed the topic is watched: the
+                             first run reports on it; later runs read only what is new, update
+                             the report, and print it only if something has changed
+  load FILE                  resume a report from its saved state
+  plan QUESTION              show what would be searched, without searching
   library add PATH ...       add files and whole folders
-  library list               list the documents with their ids
+  library list               list documents with their ids
   library remove ID ...      remove documents
-  library sample on|off      put the sample documents in or take them out
+  library sample on|off      turn the sample documents on or off
   runs                       list the runs
-  resume RUN                 go on with a run that was stopped, interrupted or failed, or whose
-                             plan waits for approval; with
-                             --write it searches no more; --more: another round, if it is done
-  check                      ask every model and every web search for something small
-  db QUESTION                ask the database of scenic areas, or that of DATABASE_URL; --sql
-                             "SELECT …" runs a statement of your own, read-only
-  evaluate FILE ...          check the citations of any Markdown report, or of a JSON report of
-                             ours; --json or --sarif for programs
+  resume RUN                 resume a run that was stopped, interrupted or failed, or whose plan
+                             is waiting for approval; --write stops searching and writes the
+                             answer; --more adds a round to a finished run
+  check                      send a small request to every model and every web search
+  db QUESTION                query the database of scenic areas, or the one in DATABASE_URL;
+                             --sql "SELECT …" runs a statement of your own, read-only
+  evaluate FILE ...          check the citations of any Markdown report, or of a JSON report
+                             made by Sightline; --json or --sarif for programs
   stories FILE.json          group items of news into stories: a JSON list of objects with title,
                              outlet, published, text, url
-  COMMAND --help             the options of a command
+  COMMAND --help             show the options of a command
 
 examples:
   python -m research "When was the Summer Palace built?"
@@ -119,12 +119,12 @@ examples:
 
 exit codes:
   0    answered
-  1    the run, or all that it looked up, failed; or a file could not be read or written
+  1    the run or all of its searches failed, or a file could not be read or written
   2    wrong usage, an unusable question or an unusable setting
   3    finished, but nothing was found in the sources, or nothing was searched
   4    news --changed: nothing has changed, and nothing is printed
-       evaluate: 0 without a defect, 1 with one, 2 if a file cannot be read
-  130  stopped with Ctrl-C, or the plan waits for approval; the message says how to go on
+       evaluate: 0 no defects, 1 defects found, 2 if a file cannot be read
+  130  stopped with Ctrl-C, or the plan is waiting for approval; the message says how to resume
 """
 
 
@@ -201,27 +201,25 @@ def _parser() -> argparse.ArgumentParser:
     shared.add_argument("--log", action="store_true", help="show the log on standard error")
     limits = argparse.ArgumentParser(add_help=False)
     limits.add_argument("question", nargs="+", metavar="QUESTION", help="what you want to know")
-    limits.add_argument("--queries", type=_limit, metavar="N", help="queries a round, 1 to 10")
-    limits.add_argument(
-        "--loops", type=_rounds, metavar="N", help="rounds of search at most, 0 to 10"
-    )
+    limits.add_argument("--queries", type=_limit, metavar="N", help="queries per round, 1 to 10")
+    limits.add_argument("--loops", type=_rounds, metavar="N", help="maximum search rounds, 0 to 10")
     limits.add_argument(
         "--sources",
         "--source",
         metavar="NAMES",
-        help="where to look, e.g. web,library (default: what is there)",
+        help="where to look, e.g. web,library (default: all available)",
     )
     limits.add_argument(
         "--model", metavar="MODEL", help="the model that reflects and writes, as provider:name"
     )
     for name, unit, text in (
-        ("searches", "N", "searches, at most"),
-        ("tokens", "N", "tokens, at most"),
-        ("cost", "DOLLARS", "US dollars, at most, as estimated"),
-        ("seconds", "S", "seconds of work, at most"),
+        ("searches", "N", "maximum searches"),
+        ("tokens", "N", "maximum tokens"),
+        ("cost", "DOLLARS", "maximum estimated cost in US dollars"),
+        ("seconds", "S", "maximum seconds of work"),
     ):
         limits.add_argument(f"--max-{name}", type=_bound, metavar=unit, help=f"{text}; 0: no limit")
-    limits.add_argument("--approve", action="store_true", help="wait with the plan for approval")
+    limits.add_argument("--approve", action="store_true", help="wait for the plan to be approved")
     writing = argparse.ArgumentParser(add_help=False)
     writing.add_argument(
         "-o",
@@ -229,7 +227,7 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         type=Path,
         metavar="FILE",
-        help=f"write to FILE; its suffix is the format: {' '.join(OUTPUTS)}",
+        help=f"write to FILE; its suffix sets the format: {' '.join(OUTPUTS)}",
     )
     writing.add_argument(
         "--citations",
@@ -244,7 +242,7 @@ def _parser() -> argparse.ArgumentParser:
         const="",
         metavar="DIR",
         help="save the report as a file in DIR (default: OUTPUT_DIR, else the current folder); "
-        "behind the topic, or as --save=DIR",
+        "give it after the topic, or as --save=DIR",
     )
     as_json = argparse.ArgumentParser(add_help=False)
     as_json.add_argument("--json", action="store_true", help="JSON instead of text")
@@ -280,37 +278,44 @@ def _parser() -> argparse.ArgumentParser:
     command(_ask, "ask", "Answers a question.", whole)
     report = command(_news, "news", "Reports on a topic in the news.", [*whole, saving])
     report.add_argument(
-        "--changed", action="store_true", help="watch the topic; report only what has changed since"
+        "--changed",
+        action="store_true",
+        help="watch the topic; print the report only if it has changed",
     )
-    report.add_argument("--sections", type=_sections, metavar="N", help="sections, 1 to 12")
+    report.add_argument("--sections", type=_sections, metavar="N", help="maximum sections, 1 to 12")
     report.add_argument(
-        "--reflections", type=_rounds, metavar="N", help="rounds of each section, 0 to 10"
+        "--reflections", type=_rounds, metavar="N", help="reflection rounds per section, 0 to 10"
     )
     load = command(
         _load,
         "load",
-        "Goes on with a report from its saved state; nothing in it is searched or paid for again.",
+        "Resumes a report from its saved state; nothing in it is searched or paid for again.",
         [saving, writing, as_json, shared],
     )
     load.add_argument("file", type=Path, metavar="FILE", help="state_….json, from OUTPUT_DIR")
     command(_plan, "plan", "Shows what would be searched.", [limits, as_json, shared])
-    command(_check, "check", "Asks every model and every web search.", [as_json, shared])
+    command(
+        _check,
+        "check",
+        "Sends a small request to every model and every web search.",
+        [as_json, shared],
+    )
     command(_runs, "runs", "Lists the runs, newest first.", [shared])
     resume = command(
         _resume,
         "resume",
-        "Goes on with a run; finished searches are not repeated.",
+        "Resumes a run; finished searches are not repeated.",
         [writing, as_json, shared],
     )
     resume.add_argument(
-        "--write", action="store_true", help="search no more: write with what there is"
+        "--write", action="store_true", help="stop searching and write with what was found"
     )
     resume.add_argument(
-        "--more", action="store_true", help="one more round for a run that is done, as a new run"
+        "--more", action="store_true", help="add a round to a finished run, as a new run"
     )
-    resume.add_argument("run", metavar="RUN", help="its id, or the first characters of it")
+    resume.add_argument("run", metavar="RUN", help="its id, or the first characters of its id")
 
-    asking = command(_db, "db", "Asks the database.", [as_json, shared])
+    asking = command(_db, "db", "Queries the database.", [as_json, shared])
     asking.add_argument("question", nargs="*", metavar="QUESTION")
     asking.add_argument("--sql", metavar="SELECT", help="a statement instead of a question")
     news = command(_stories, "stories", "Groups items of news into stories, as JSON.", [shared])
@@ -319,8 +324,8 @@ def _parser() -> argparse.ArgumentParser:
     judged = command(
         _evaluate,
         "evaluate",
-        "Checks the citations of reports in Markdown, whoever wrote them; of a JSON report of ours "
-        "each sentence is compared with the passages that it cites.",
+        "Checks the citations of reports in Markdown, whoever wrote them; in a JSON report "
+        "made by Sightline, each sentence is also compared with the passages it cites.",
         [as_json, shared],
     )
     judged.add_argument(
@@ -336,20 +341,20 @@ def _parser() -> argparse.ArgumentParser:
     command(_documents, "list", "Lists the documents.", [shared], kinds)
     remove = command(_remove, "remove", "Removes documents.", [shared], kinds)
     remove.add_argument("ids", nargs="+", type=int, metavar="ID", help="as `library list` shows it")
-    sample = command(_sample, "sample", "Puts the sample documents in or out.", [shared], kinds)
+    sample = command(_sample, "sample", "Turns the sample documents on or off.", [shared], kinds)
     sample.add_argument("state", choices=("on", "off"))
     return parser
 
 
 def _limit(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 10:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 10")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10")
     return int(text)
 
 
 def _sections(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 12:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 12")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 12")
     return int(text)
 
 
@@ -363,7 +368,7 @@ def _bound(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e12:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
     return value
 
 
@@ -382,11 +387,11 @@ def _options(args: argparse.Namespace, usual: Options | None = None) -> Options:
         sources = tuple(dict.fromkeys(filter(None, args.sources.replace(" ", "").split(","))))
         if not sources or not set(sources) <= set(kit.sources):
             there = ", ".join(kit.sources)
-            raise Quit(UNUSABLE, f"--sources {args.sources!r}: there are only {there}.")
+            raise Quit(UNUSABLE, f"--sources {args.sources!r}: the available sources are {there}.")
     if args.model and kit.thinking(usual) is None:
         raise Quit(
             UNUSABLE,
-            f"--model {args.model!r}: no model can be asked. Set GEMINI_API_KEY, or ANSWER_MODEL "
+            f"--model {args.model!r}: no model is available. Set GEMINI_API_KEY, or ANSWER_MODEL "
             "and the key or address that it needs.",
         )
     chosen = {
@@ -515,8 +520,8 @@ def _news(args: argparse.Namespace) -> int:
         needed = runs.readiness()["news"].detail
         _complain(
             ANSWERED,
-            f"No news can be searched: that needs one of {needed}. "
-            "The report looks in the library instead.",
+            f"News cannot be searched: that needs one of {needed}. "
+            "The report uses the library instead.",
         )
     run = runs.report_on(topic, options=chosen, save=_folder(args))
     code = _to_the_end(run, 0, args)
@@ -537,9 +542,7 @@ def _again(watch: Watch, args: argparse.Namespace) -> int:
     looked = [finding for finding in report.findings if not finding.reused]
     failed = [finding for finding in looked if finding.reason not in (None, "empty")]
     if failed and len(failed) == len(looked):
-        return _complain(
-            FAILED, f"Every search has failed: {failed[0].message or failed[0].reason}"
-        )
+        return _complain(FAILED, f"Every search failed: {failed[0].message or failed[0].reason}")
     lost = f" {len(failed)} of {len(looked)} searches failed." if failed else ""
     since = f"{watch.updated.astimezone():%Y-%m-%d %H:%M}"
     return _complain(UNCHANGED, f"Nothing has changed since {since}.{lost}")
@@ -578,7 +581,7 @@ def _resume(args: argparse.Namespace) -> int:
 def _named(start: str) -> Run:
     found = [run for run in runs.list(limit=10_000) if start and run.id.startswith(start)]
     if len(found) != 1:
-        what = "No run's id starts" if not found else f"{len(found)} runs' ids start"
+        what = "No run id starts" if not found else f"{len(found)} run ids start"
         raise Quit(UNUSABLE, f"{what} with {start!r}; `{PROG} runs` lists them.")
     return found[0]
 
@@ -606,7 +609,7 @@ def _over(run_id: str, args: argparse.Namespace) -> int:
     if getattr(args, "save", None) is not None:
         _told_of_file(run_id)
     if report is None:
-        raise Quit(FAILED, f"Run {run_id} is not there any more.")
+        raise Quit(FAILED, f"Run {run_id} no longer exists.")
     return _finished(report, args)
 
 
@@ -629,7 +632,7 @@ def _follow(run: Run, after: int, screen: _Screen) -> None:
 def _counted(answer: CitedAnswer) -> str:
     """How many sentences of an answer have what behind them; empty if it claims nothing."""
     counts = support(answer).counts
-    told = (("unclear", counts.unclear), ("not supported", counts.unsupported), ("with another figure", counts.differs), ("without source", counts.none))  # fmt: skip
+    told = (("unclear", counts.unclear), ("not supported", counts.unsupported), ("differing from the source", counts.differs), ("without a source", counts.none))  # fmt: skip
     sentences = "sentence" if counts.total == 1 else "sentences"
     facts = [f"{counts.quoted + counts.supported} of {counts.total} {sentences} supported"]
     facts += [f"{n} {what}" for what, n in told if n]
@@ -640,12 +643,14 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
     run, answer = report.run, cited(report)
     if run.status == "stopped":
         folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
-        message = f"Stopped; what was found is kept. Go on with: {PROG} resume {run.id}{folder}"
+        message = f"Stopped; what was found is kept. Resume with: {PROG} resume {run.id}{folder}"
         raise Quit(STOPPED, message)
     if run.status == "waiting":
         tasks = [_planned(task) for task in report.plan.tasks] if report.plan else []
         _put("".join(f"{line}\n" for line in tasks))
-        raise Quit(STOPPED, f"The plan waits for approval. Approve it with: {PROG} resume {run.id}")
+        raise Quit(
+            STOPPED, f"The plan is waiting for approval. Approve it with: {PROG} resume {run.id}"
+        )
     if args.output:
         _save(args.output, _format(args), report, answer, args.citations or "links")
     else:
@@ -658,13 +663,13 @@ def _finished(report: Report, args: argparse.Namespace) -> int:
     if answer and (counted := _counted(answer)):
         _Screen().line(counted)
     if run.status == "failed" or answer is None:
-        again = f" Go on with: {PROG} resume {run.id}" if run.resumable else ""
+        again = f" Resume with: {PROG} resume {run.id}" if run.resumable else ""
         why = run.error or "it has no answer"
         raise Quit(FAILED, f"The run has {run.status}: {why}.{again}")
     if not answer.sources and answer.answer.failures:
         lost = len(answer.answer.failures)
         return _complain(
-            FAILED, f"Nothing is cited, and {lost} look-ups failed; the report has why."
+            FAILED, f"Nothing is cited, and {lost} look-ups failed; the report says why."
         )
     if not answer.sources and report.findings:
         return _complain(NOTHING, "Nothing was found in the sources.")
@@ -679,7 +684,9 @@ def _check_output(path: Path | None) -> None:
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise Quit(UNUSABLE, f"{path} cannot be written: it is a folder, or its folder is missing.")
     if not _ending(path):
-        raise Quit(UNUSABLE, f"{path} has no format of a report; there are {', '.join(OUTPUTS)}.")
+        raise Quit(
+            UNUSABLE, f"{path} does not end in a report format; use one of {', '.join(OUTPUTS)}."
+        )
 
 
 def _ending(path: Path) -> str:
@@ -719,7 +726,7 @@ def _save(
     except Exception as error:  # whatever is wrong with the format, the report is paid for
         logging.getLogger(__name__).exception("the %s file could not be made", ending)
         _put(report_markdown(report, answer))
-        raise Quit(FAILED, f"{path} could not be made ({type(error).__name__}).") from error
+        raise Quit(FAILED, f"{path} could not be created ({type(error).__name__}).") from error
     _complain(ANSWERED, f"The report is in {path}")
 
 
@@ -755,7 +762,7 @@ def _told_found(event: Event) -> Lines:
     titles = "; ".join(dict.fromkeys(data["titles"]))
     if data["provider"]:
         titles = f"{data['provider']}: {titles}"
-    kept = ", found before" if data["reused"] else f", {data['seconds']:.2f} s"
+    kept = ", reused" if data["reused"] else f", {data['seconds']:.2f} s"
     many = "passage" if count == 1 else "passages"
     return [(f"  {query} → {count} {many}{kept}: {_cut(titles)}", "green")]
 
@@ -773,15 +780,15 @@ def _told_reflection(event: Event) -> Lines:
 
 def _told_answer(event: Event) -> Lines:
     cited, failed = event.data["cites"], event.data["failures"]
-    note = f", {failed} {'thing' if failed == 1 else 'things'} failed" if failed else ""
+    note = f", {failed} {'step' if failed == 1 else 'steps'} failed" if failed else ""
     return [
-        (f"answer: {cited} {'stretch' if cited == 1 else 'stretches'} with sources{note}", "bold")
+        (f"answer: {cited} {'cited statement' if cited == 1 else 'cited statements'}{note}", "bold")
     ]
 
 
 def _told_waiting(event: Event) -> Lines:
     data = event.data
-    return [(f"  {data['what']}: {data['reason']}, again in {data['seconds']:g} s", "yellow")]
+    return [(f"  {data['what']}: {data['reason']}, retrying in {data['seconds']:g} s", "yellow")]
 
 
 def _told_section(event: Event) -> Lines:
@@ -793,7 +800,7 @@ def _told_section(event: Event) -> Lines:
 
 def _told_queued(event: Event) -> Lines:
     over = event.data["over"]
-    return [] if over else [(f"  {event.data['what']}: waits for its turn", "dim")]
+    return [] if over else [(f"  {event.data['what']}: waiting for its turn", "dim")]
 
 
 def _told_tool(event: Event) -> Lines:
@@ -875,7 +882,7 @@ def _check(args: argparse.Namespace) -> int:
         warning = f" ({check.warning})" if check.warning else ""
         _put(f"{plain(check.name):10} {plain(check.model):36} {plain(said + warning)}\n")
     if not checks:
-        raise Quit(NOTHING, "No model and no web search is configured: answers quote the library.")
+        raise Quit(NOTHING, "No model or web search is configured: answers quote the library.")
     return FAILED if any(check.failure for check in checks) else ANSWERED
 
 
@@ -899,7 +906,7 @@ def _add(args: argparse.Namespace) -> int:
             f"{outcome.outcome:<13}  {plain(outcome.name)}{'  ' + plain(detail) if detail else ''}\n"
         )
     if not outcomes:
-        raise Quit(NOTHING, f"There is no file to add; accepted are {' '.join(SUFFIXES)}.")
+        raise Quit(NOTHING, f"There are no files to add; accepted types: {' '.join(SUFFIXES)}.")
     return FAILED if failed else ANSWERED
 
 
@@ -927,7 +934,7 @@ def _remove(args: argparse.Namespace) -> int:
             raise Quit(
                 UNUSABLE,
                 f"{number} is a sample document; nothing was removed. "
-                f"`{PROG} library sample off` takes the sample out.",
+                f"`{PROG} library sample off` turns the sample off.",
             )
     library.remove(args.ids)
     for number in dict.fromkeys(args.ids):

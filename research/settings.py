@@ -566,7 +566,7 @@ def _sources(env: Mapping[str, str], name: str) -> str:
     if wrong := [part for part in names if part not in SOURCES]:
         raise SettingError(
             f"{name} is {value!r}: there is no {wrong[0]!r}. Name one or several of "
-            f"{', '.join(SOURCES)}, or remove it to look wherever there is something to be found."
+            f"{', '.join(SOURCES)}, or remove it to use every available source."
         )
     return ",".join(names)
 

@@ -560,4 +560,4 @@ def test_the_check_as_json_has_every_row(gemini: Offer, check: Checked) -> None:
 def test_the_check_says_that_there_is_nothing_to_check(check: Checked) -> None:
     code, printed = check({})
     assert code == NOTHING
-    assert "No model and no web search is configured" in printed
+    assert "No model or web search is configured" in printed

@@ -113,7 +113,7 @@ def test_the_report_goes_to_standard_output_and_the_progress_to_standard_error(
     assert "plan:" in done.stderr and "round 1: library ←" in done.stderr
     assert re.search(r"→ \d+ passages?, [\d.]+ s: 故宫博物院", done.stderr)
     assert "reflection:" in done.stderr
-    assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ stretch(es)? with sources$", done.stderr)
+    assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ cited statements?$", done.stderr)
     assert re.search(r"(?m)^\d+ of \d+ sentences? supported\.$", done.stderr)
     assert "\x1b" not in done.stdout + done.stderr
 
@@ -231,7 +231,7 @@ def test_a_suffix_of_no_format_ends_with_2_before_anything_is_searched(
     before = run_ids(folder)
     done = terminal(folder, ENGLISH, "-o", str(tmp_path / "report.exe"))
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
-    assert "has no format of a report; there are .md, .html" in done.stderr
+    assert "does not end in a report format; use one of .md, .html" in done.stderr
     assert run_ids(folder) == before
 
 
@@ -312,7 +312,7 @@ def test_a_source_that_there_is_not_ends_with_2_and_names_those_that_there_are(
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
     assert (
         done.stderr
-        == f"--sources {names!r}: there are only web, news, places, database, library.\n"
+        == f"--sources {names!r}: the available sources are web, news, places, database, library.\n"
     )
 
 
@@ -386,7 +386,7 @@ def test_what_needs_no_search_is_answered_at_once_and_ends_with_0(
     ("question", "words"),
     [
         (" \n\t ", "The question is empty"),
-        ("问" * 20_000, f"20,000 characters; at most {MAX_QUESTION:,}"),
+        ("问" * 20_000, f"20,000 characters; the limit is {MAX_QUESTION:,}"),
         ("😀😀！？", "no words"),
     ],
 )
@@ -432,7 +432,7 @@ def test_wrong_usage_ends_with_2(args: Sequence[str], capsys: pytest.CaptureFixt
     ("args", "words"),
     [
         (("library", "remove", "987654"), "No document has the id 987654"),
-        (("resume", "no-such-run"), "No run's id starts with 'no-such-run'"),
+        (("resume", "no-such-run"), "No run id starts with 'no-such-run'"),
         (("x", "-o", "missing/folder/report.md"), "cannot be written"),
     ],
 )
@@ -472,7 +472,7 @@ def test_a_format_that_cannot_be_made_leaves_the_report_as_markdown(
     assert main(["颐和园门票多少钱？", "-o", str(file), "--data-dir", folder]) == FAILED
     out, err = capsys.readouterr()
     assert out.startswith("# 颐和园门票多少钱？")
-    assert f"{file} could not be made (KeyError)." in err
+    assert f"{file} could not be created (KeyError)." in err
     assert "secret" not in err
     assert not file.exists()
 
@@ -586,7 +586,7 @@ def test_a_folder_without_any_file_that_can_be_read_ends_with_3(tmp_path: Path) 
     (tmp_path / "nothing").mkdir()
     done = terminal(tmp_path / "data", "library", "add", str(tmp_path / "nothing"))
     assert done.returncode == NOTHING
-    assert "There is no file to add" in done.stderr
+    assert "There are no files to add" in done.stderr
 
 
 def test_the_sample_can_be_turned_off_and_on(tmp_path: Path) -> None:
@@ -716,7 +716,7 @@ def test_with_a_model_the_answer_cites_what_was_found_and_its_cost_is_told(
     stages = {call["stage"] for call in report["usage"]["calls"]}
     assert stages == {"plan", "reflect", "write"}
     assert report["usage"]["total"]["input"] > 0
-    assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ stretch(es)? with sources$", done.stderr)
+    assert re.search(r"(?m)^ +\d+\.\d s  answer: \d+ cited statements?$", done.stderr)
 
 
 def test_the_model_of_the_command_line_reflects_and_writes(
@@ -747,7 +747,7 @@ def test_a_report_is_printed_of_a_run_that_failed_and_resuming_only_writes(
     assert failed.stdout.startswith(f"# {ENGLISH}\n")
     assert "Summer Palace" in failed.stdout.partition("\n")[2]
     assert "The run has failed: unavailable: " in failed.stderr
-    found = re.search(r"Go on with: python -m research resume (\w+)", failed.stderr)
+    found = re.search(r"Resume with: python -m research resume (\w+)", failed.stderr)
     assert found
     before = searches(tmp_path)
     assert before and all(finished for _, finished in before)
@@ -821,7 +821,7 @@ def test_a_check_that_fails_ends_with_1_and_says_why_without_the_key(
 def test_a_check_of_nothing_ends_with_3_and_says_so(folder: Path) -> None:
     done = terminal(folder, "check")
     assert (done.returncode, done.stdout) == (NOTHING, "")
-    assert done.stderr == ("No model and no web search is configured: answers quote the library.\n")
+    assert done.stderr == ("No model or web search is configured: answers quote the library.\n")
 
 
 # Help

@@ -214,7 +214,7 @@ def test_ctrl_c_stops_a_report_and_its_state_goes_on(
     assert process.stdout and process.stdout.read() == ""
     process.stdout.close()
     process.stderr.close()
-    assert re.search(r"Go on with: python -m research resume \w+", "".join(told))
+    assert re.search(r"Resume with: python -m research resume \w+", "".join(told))
     (state,) = (tmp_path / "out").iterdir()
     assert state_of(tmp_path / "out")["run"]["status"] == "stopped"
     model.fail("reconsider", "ok")
@@ -295,7 +295,7 @@ def test_without_keys_a_report_has_each_heading_once_and_its_notes_in_the_langua
          ("重定向，没有尽头", "该地址没有内容", "超出大小上限", "自选的 1 个订阅源"),
          ("the key", "redirects without", "your own feeds")),
         ("Ferry timetable", "Ferry timetable changes in spring",
-         ("redirects without end", "nothing is at that address", "larger than the limit", "1 of your own feeds"),
+         ("too many redirects", "there is nothing at that address", "larger than the limit", "1 of your own feeds"),
          ("the key", "重定向", "订阅源")),
     ],
 )  # fmt: skip

@@ -25,12 +25,12 @@ _WORDS: dict[str, tuple[str, str]] = {
     "row": ("{meant}：找到 1 行。", "{meant}: 1 row."),
     "truncated": (
         "只取了前 {n} 行，还有更多。",
-        "Only the first {n} rows were taken; there are more.",
+        "Only the first {n} rows were retrieved; there are more.",
     ),
     "named": ("依次为：{names}。", "In order: {names}."),
     "named one": ("即{names}。", "It is {names}."),
     "named some": ("前 {n} 个：{names}。", "The first {n}: {names}."),
-    "no rows": ("{meant}：没有符合条件的行。", "{meant}: no row fits."),
+    "no rows": ("{meant}：没有符合条件的行。", "{meant}: no rows match."),
     "none": ("没有{things}。", "There are no {things}."),
     "one": ("{things}共有 1 个。", "There is 1 {thing}."),
     "count": ("{things}共有 {n} 个。", "There are {n} {things}."),
@@ -50,7 +50,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "unknown here": ("{name}未知", "{name} unknown"),
     "unclear": (
         "不用模型无法回答：没有读懂“{problem}”。可以换一种说法，或设置模型。",
-        "This needs a model: “{problem}” was not understood. Say it in another way, or set a model.",
+        "This needs a model: “{problem}” was not understood. Rephrase it, or set up a model.",
     ),
     "known": (
         "{all}中有 {known} {unit}的{name}已知。",
@@ -59,18 +59,18 @@ _WORDS: dict[str, tuple[str, str]] = {
     "none known": ("{all}的{name}均未知。", "{name} {are} not known for any of {all}."),
     "uncounted": (
         "未能统计有多少行的{name}未知。",
-        "In how many rows {name} {are} unknown could not be counted.",
+        "Could not count the rows in which {name} {are} unknown.",
     ),
     "areas": ("{n} 个景区", "{n} areas"),
     "all rows": ("{n} 行", "{n} rows"),
     "part": ("子查询的 {n} 行", "{n} rows of a subquery"),
     "no rules": (
         "规则不认识这个数据库的表：请设置模型，或直接写 SQL。",
-        "The rules do not know the tables of this database: set a model, or write SQL.",
+        "The rules do not know this database's tables: set up a model, or write SQL.",
     ),
     "asks": ("无法回答：{problem}", "It cannot be answered: {problem}"),
     "refused": ("没有写出可以执行的查询：{problem}", "No statement could be run: {problem}"),
-    "failed": ("查询失败：{problem}", "The query has failed: {problem}"),
+    "failed": ("查询失败：{problem}", "The query failed: {problem}"),
 }
 _SEPARATOR = {"zh": "、", "en": ", "}
 _BASE = (

@@ -23,9 +23,9 @@ NAME = 40  # characters of what is taken from a source, at most
 _WORDS: dict[str, tuple[str, str]] = {
     "conflict": (
         "关于{subject}，来源说法不一（{a}，{b}），哪个是对的？",
-        "Sources disagree about {subject} ({a}, {b}). Which of them holds?",
+        "Sources disagree about {subject} ({a}, {b}). Which is right?",
     ),
-    "doubtful": ("这句话有没有依据：{text}", "Is this borne out: {text}"),
+    "doubtful": ("这句话有没有依据：{text}", "Is there support for this: {text}"),
     "near": ("{name}附近有什么吃的？", "What is there to eat near {name}?"),
     "passage": (
         "《{title}》里“{heading}”一节说了什么？",

@@ -14,21 +14,21 @@ _NOTES = {
     ),
     "in English": (
         "订阅源中还有 {count} 篇英文报道，中文检索词只按两种语言共有的名称和新闻用语匹配，可改用英文再查",
-        "your feeds also hold pieces in English ({count}), which Chinese words match by names "
-        "and news words that both languages have: ask in English as well",
+        "your feeds also have {count} reports in English, which Chinese words match only by names "
+        "and news words that both languages share: try asking in English as well",
     ),
     "in Chinese": (
         "订阅源中还有 {count} 篇中文报道，英文检索词只按两种语言共有的名称和新闻用语匹配，可改用中文再查",
-        "your feeds also hold pieces in Chinese ({count}), which English words match by names "
-        "and news words that both languages have: ask in Chinese as well",
+        "your feeds also have {count} reports in Chinese, which English words match only by names "
+        "and news words that both languages share: try asking in Chinese as well",
     ),
     "seen": (
         "GDELT 只提供标题和收录时间，不提供发布时间",
-        "GDELT tells titles and when it saw them, not when they were published",
+        "GDELT gives titles and when it saw them, not when they were published",
     ),
     "seen days": (
         "所限日期按 GDELT 的收录时间计算",
-        "its days are those on which GDELT saw an article",
+        "days are counted by when GDELT saw an article",
     ),
     "shortened": ("检索词已截短为 {count} 个字符", "query shortened to {count} characters"),
     "no address": (
@@ -37,19 +37,19 @@ _NOTES = {
     ),
     "no dates": (
         "{tool} 不按日期检索，所给日期未使用",
-        "{tool} takes no dates; those given were not used",
+        "{tool} does not search by date; the dates given were not used",
     ),
     "swapped": (
         "起止日期颠倒，已按 {start} 至 {end} 检索",
-        "the days were in the wrong order: {start} to {end} was searched",
+        "the dates were in the wrong order: {start} to {end} was searched",
     ),
     "to come": (
         "{end} 尚未到来，已检索至 {today}",
-        "{end} is still to come: it was searched to {today}",
+        "{end} is in the future: searched up to {today}",
     ),
     "outside": (
         "{all} 篇中有 {count} 篇不在所限日期之内",
-        "outside the days asked for: {count} of {all}",
+        "outside the dates asked for: {count} of {all}",
     ),
     "undated": ("{all} 篇中有 {count} 篇日期不明", "without a date: {count} of {all}"),
     "no tool": (
@@ -58,11 +58,11 @@ _NOTES = {
     ),
     "no days": (
         "{tool} 需要起止日期，已改用 {basic}",
-        "{tool} needs a first and a last day: {basic} was used instead",
+        "{tool} needs a start date and an end date: {basic} was used instead",
     ),
     "days to come": (
         "{tool} 的起始日期 {start} 尚未到来，已改用 {basic}",
-        "{tool} was to search from {start}, which is still to come: {basic} was used instead",
+        "the start date of {tool}, {start}, is in the future: {basic} was used instead",
     ),
 }
 

@@ -32,11 +32,11 @@ _ASK: dict[str, dict[Language, str]] = {
     },
     "several": {
         "zh": "“{place}”有几处：{candidates}。请写明是哪一处。",
-        "en": "There are several places called “{place}”: {candidates}. Say which one is meant.",
+        "en": "There are several places called “{place}”: {candidates}. Say which one you mean.",
     },
     "vague": {
         "zh": "地图没有找到“{place}”，只认出了{name}。请写得更具体，或写明所在城市。",
-        "en": "The map does not know “{place}”, only {name}. Name it more exactly, or its city.",
+        "en": "The map does not know “{place}”, only {name}. Be more specific, or name its city.",
     },
     "offline": {
         "zh": "离线示例只有王府井、外滩和西湖一带的地点，不认识“{place}”。设置 AMAP_MAPS_API_KEY 可查询高德地图。",
@@ -45,7 +45,7 @@ _ASK: dict[str, dict[Language, str]] = {
     },
     "unknown": {
         "zh": "地图没有找到“{place}”。请换一个名称，或写明所在城市。",
-        "en": "The map does not know “{place}”. Use another name, or say in which city it is.",
+        "en": "The map does not know “{place}”. Use another name, or say which city it is in.",
     },
 }
 

@@ -21,8 +21,8 @@ from research.trouble import Trouble
 TABLE = Path(__file__).resolve().parent.parent / "data" / "places.json"
 PAGE = 25
 NEAR = 500  # metres within which a point has the address of an entry
-KNOWN = "the offline sample knows places around 王府井, 外滩 and 西湖 only"
-REMEDY = "set AMAP_MAPS_API_KEY to ask Amap"
+KNOWN = "the offline sample only has places around 王府井, 外滩 and 西湖"
+REMEDY = "set AMAP_MAPS_API_KEY to use Amap"
 
 _SPOKEN = {"北京市": "beijing", "上海市": "shanghai", "杭州市": "hangzhou"}
 
@@ -113,7 +113,7 @@ class Offline:
     async def distance(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
         """Straight lines, type 0; the way along roads is not in a table."""
         if type != "0":
-            _unknowable("distances along roads, straight lines (type 0) only")
+            _unknowable("road distances, only straight lines (type 0)")
         there = _point(destination)
         results = [
             {
@@ -127,10 +127,10 @@ class Offline:
         return self._said({"results": results})
 
     async def weather(self, city: str) -> dict[str, Any]:
-        _unknowable("the weather")
+        _unknowable("weather")
 
     async def ip(self, ip: str) -> dict[str, Any]:
-        _unknowable("the places of IP addresses")
+        _unknowable("locations of IP addresses")
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -140,7 +140,7 @@ class Offline:
 
 
 def _unknowable(what: str) -> NoReturn:
-    raise Trouble("no key", f"offline: no {what}; {REMEDY}", hint="key")
+    raise Trouble("no key", f"the offline sample has no {what}; {REMEDY}", hint="key")
 
 
 # The table

@@ -61,7 +61,7 @@ FORMS = 8  # synonyms a query
 _AUTHOR = {"zh": "引文摘录（按规则摘引原文，未使用模型）", "en": "Quoted evidence digest, no model"}
 _NOTHING = {
     "zh": "问题里没有可以检索的词。请写出想了解的对象和内容，例如“故宫的门票多少钱”。",
-    "en": "The question has no word that can be looked up. Name the subject and what you want to "
+    "en": "The question has no searchable words. Name the subject and what you want to "
     "know, for example “Palace Museum ticket price”.",
 }
 _GREETINGS = frozenset(
@@ -79,11 +79,11 @@ _TRIED: dict[str, dict[Language, str]] = {
 }
 _UNSEARCHED: dict[Language, str] = {
     "zh": "没有搜索过这一部分，这不表示资料中没有。",
-    "en": "Nothing was searched for this, which says nothing about the sources.",
+    "en": "Nothing was searched for this part; that does not mean the sources lack it.",
 }
 _FAILED: dict[Language, str] = {
     "zh": "未能查询：搜索失败了，这不表示资料中没有。",
-    "en": "Could not be looked up: the search failed, which says nothing about the sources.",
+    "en": "Could not be looked up: the search failed; that does not mean the sources lack it.",
 }
 _SAMPLE = {
     "zh": "部分引文来自随程序附带的示例资料库，仅供演示，可在“资料库”页关闭。",
@@ -97,7 +97,7 @@ _SAMPLE_PLACES: dict[Language, str] = {
 }
 _NO_MAP: dict[Language, str] = {
     "zh": "地图没有查成，这不表示附近没有；原因见下。",
-    "en": "The map could not be asked, which says nothing about what is there; the reason is below.",
+    "en": "The map could not be searched; that does not mean nothing is there. The reason is below.",
 }
 _NOT_OFFLINE: dict[Language, str] = {
     "zh": "离线示例里没有这样的地点：它只有王府井、外滩、西湖一带。设置 AMAP_MAPS_API_KEY 可查询高德地图。",
@@ -106,11 +106,11 @@ _NOT_OFFLINE: dict[Language, str] = {
 }
 _WHICH = {
     "zh": "“{words}”指的是哪一个？请写出名称再问一次。",
-    "en": "What does “{words}” stand for? Please ask again with its name.",
+    "en": "Which one does “{words}” mean? Please ask again with its name.",
 }
 _NO_TABLES = {
     "zh": "没有查询数据库：不用模型时，它只回答对景区表的计数、排序、列举和筛选，或您确认过的问题。",
-    "en": "The database was not asked: without a model it counts, ranks, lists and filters the rows of its "
+    "en": "The database was not queried: without a model it counts, ranks, lists and filters the rows of its "
     "tables, and answers what you have confirmed before.",
 }
 _GENERAL = {"zh": "概况", "en": "Overview"}

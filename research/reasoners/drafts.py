@@ -17,25 +17,25 @@ SOME = 5  # sources that are named of those left out
 NAMED = 60  # characters of the title of one
 NOBODY: dict[Language, str] = {
     "zh": "检索内容摘引（没有模型撰写）",
-    "en": "Quotes of what was found; no model wrote this",
+    "en": "Quotes from what was found; not written by a model",
 }
 NOTICES: dict[str, dict[Language, str]] = {
     "direct": {
         "zh": "模型直接作答，未经检索，没有来源。",
-        "en": "Answered by the model directly, without a search: no source stands behind it.",
+        "en": "Answered by the model directly, without a search; it has no sources.",
     },
     "unsearched": {
         "zh": "检索轮数设为 0：以下来自模型自身的知识，没有来源，可能过时。",
-        "en": "The limit is 0 rounds of search: this is the model's own knowledge, without sources, "
+        "en": "Search rounds are set to 0: this is the model's own knowledge, without sources, "
         "and may be out of date.",
     },
     "cut": {
         "zh": "答案未写完：模型达到了输出上限。",
-        "en": "The answer is incomplete: the model reached its limit of output.",
+        "en": "The answer is incomplete: the model reached its output limit.",
     },
     "broken": {
         "zh": "答案未写完：连接中断。继续运行即可重写，无需重新检索。",
-        "en": "The answer is incomplete: it broke off. Going on with the run writes it again, "
+        "en": "The answer is incomplete: the connection broke. Resuming the run writes it again, "
         "without another search.",
     },
     "uncited": {
@@ -45,8 +45,8 @@ NOTICES: dict[str, dict[Language, str]] = {
     },
     "stand-in": {
         "zh": "模型未能写出答案。以下是检索到的内容，原样摘引；继续运行即可重写，无需重新检索。",
-        "en": "The model could not write an answer. What the searches found is quoted below; going "
-        "on with the run writes the answer, without another search.",
+        "en": "The model could not write an answer. What the searches found is quoted below; "
+        "resuming the run writes the answer, without another search.",
     },
     "unchecked": {
         "zh": "模型写这一节时没有引用任何来源，无法核对。",
@@ -76,7 +76,7 @@ NOTICES: dict[str, dict[Language, str]] = {
     },
     "named": {
         "zh": "搜索模型列出的来源，未说明支持哪句话：",
-        "en": "Sources that the search model named for the whole of it: ",
+        "en": "Sources that the search model listed without saying what they support: ",
     },
     "too long": {
         "zh": "材料超出了 {author} 的上下文长度：",

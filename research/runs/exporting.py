@@ -56,11 +56,11 @@ README = {
         "有 {lost} 次研究无法写出。",
     ),
     "en": (
-        "Export of Sightline, {when} (UTC)",
+        "Sightline export, {when} (UTC)",
         "runs/: {runs} runs, each as a JSON and a Markdown file",
         "personal.json: titles, pins, tags, watched topics, confirmed statements, preferences",
-        "library/: the texts of {documents} own documents, listed in library/index.json",
-        "No key is in it.",
+        "library/: the text of your own documents ({documents}), listed in library/index.json",
+        "Keys are not included.",
         "{lost} runs could not be written.",
     ),
 }

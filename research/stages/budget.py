@@ -28,7 +28,7 @@ _LIMITS: dict[Why, dict[Language, str]] = {
 }
 _ENDED: dict[Language, str] = {
     "zh": "搜索应您的要求提前结束：答案只用了当时已找到的内容。",
-    "en": "The searching was ended early, as you asked: the answer uses what had been found by then.",
+    "en": "The search was ended early, as you asked: the answer uses what had been found by then.",
 }
 _SHORT: dict[Language, str] = {
     "zh": "本次研究的上限是{limit}，因此没有再搜索：答案只用了已找到的内容。",
@@ -42,7 +42,7 @@ _UNWRITTEN: dict[Language, str] = {
 }
 _UNKNOWN: dict[Language, str] = {
     "zh": "无法按费用上限控制：有模型的价格未知。",
-    "en": "The limit of cost could not be kept: the price of a model is not known.",
+    "en": "The cost limit could not be enforced: the price of a model is not known.",
 }
 
 

@@ -58,12 +58,12 @@ _CHECKED: dict[Language, str] = {
 }
 _UNCHECKED: dict[Language, str] = {
     "zh": "有 {n} 句没有由模型核对（{why}），仍按规则判断。",
-    "en": "{n} sentence{s} could not be checked by a model ({why}); the rules' judgement stands.",
+    "en": "{n} sentence{s} could not be checked by a model ({why}); the judgement of the rules stands.",
 }
 _REPAIRED: dict[Language, str] = {
     "zh": "没有来源支持的句子：删去 {dropped} 句，改写 {rewritten} 句，原句留在核对记录里。",
-    "en": "Sentences without support: {dropped} removed, {rewritten} rewritten. The record of the check "
-    "has them as they were.",
+    "en": "Sentences without support: {dropped} removed, {rewritten} rewritten. The originals "
+    "are kept in the record of the check.",
 }
 _ITS_OWN = (
     "malformed",
@@ -72,7 +72,7 @@ _ITS_OWN = (
 )  # failures of a call that tell nothing of the next one
 _WHY: dict[str, dict[Language, str]] = {
     "failed": {"zh": "调用失败", "en": "the call failed"},
-    "quote": {"zh": "判定没有能在段落中找到的引文", "en": "no quote that stands in the passage"},
+    "quote": {"zh": "判定没有能在段落中找到的引文", "en": "no quote found in the passage"},
     "many": {"zh": "句子太多", "en": "there were too many"},
     "room": {"zh": "本次研究的上限没有余量", "en": "the run's limits left no room"},
 }

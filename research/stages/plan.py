@@ -14,7 +14,7 @@ from research.stages.question import understand
 PARTICULAR = ("places", "database")  # sources that are asked what they can tell, and nothing else
 _CUT = {
     "zh": "有 {n} 个查询超出上限，已略去",
-    "en": "{n} tasks beyond the limits were left out",
+    "en": "{n} queries beyond the limits were left out",
 }
 _SECTIONS = {
     "zh": "有 {n} 节超出上限，已略去",
@@ -22,7 +22,7 @@ _SECTIONS = {
 }
 _CARRIED = {
     "zh": "沿用上一次研究的 {n} 次搜索，再查 {rounds} 轮",
-    "en": "kept from the run before: {n} searches; further rounds: {rounds}",
+    "en": "searches reused from the previous run: {n}; further rounds: {rounds}",
 }
 _OWN_WORDS = {
     "zh": "没有拟出查询，直接搜索问题本身",

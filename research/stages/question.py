@@ -23,9 +23,9 @@ class QuestionError(ValueError):
         super().__init__(
             {
                 "empty": "The question is empty. Type what you want to know.",
-                "too long": f"The question has {length:,} characters; at most {MAX_QUESTION:,} are "
-                "possible. Shorten it; put longer text into the library.",
-                "no words": "The question has no words to look up. Type what you want to know.",
+                "too long": f"The question has {length:,} characters; the limit is {MAX_QUESTION:,}. "
+                "Shorten it; put longer text into the library.",
+                "no words": "The question has no searchable words. Type what you want to know.",
             }[problem]
         )
 

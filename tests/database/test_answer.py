@@ -110,7 +110,7 @@ def test_a_long_cell_is_shortened() -> None:
 def test_more_rows_than_were_taken_are_said() -> None:
     rows = tuple((f"n{n}", n) for n in range(12))
     text = answer("Which?", names=("name", "x"), rows=rows, truncated=True)
-    assert "The first 10: n0" in text and "Only the first 12 rows were taken" in text
+    assert "The first 10: n0" in text and "Only the first 12 rows were retrieved" in text
 
 
 def test_a_database_that_the_rules_do_not_know_needs_a_model_or_sql() -> None:
@@ -163,5 +163,5 @@ def test_what_is_known_is_said_of_other_statements_too() -> None:
     assert answer("How many?", **found) == (
         "票价: 1. price and rating are known for 3 of 9 rows."
         " size is not known for any of 4 rows of a subquery."
-        " In how many rows weight is unknown could not be counted."
+        " Could not count the rows in which weight is unknown."
     )

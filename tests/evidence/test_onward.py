@@ -95,7 +95,7 @@ def test_a_passage_that_was_found_and_is_not_cited_is_asked_about() -> None:
 
 def test_a_sentence_that_its_source_does_not_bear_out_is_asked_about_first() -> None:
     first, *_ = asked(*made("The tower is 99 metres high.", [TOWER]))
-    assert first == "Is this borne out: The tower is 99 metres high."
+    assert first == "Is there support for this: The tower is 99 metres high."
 
 
 def test_a_search_that_was_wanted_and_not_made_is_offered() -> None:

@@ -102,7 +102,7 @@ def test_no_name_comes_from_outside_and_the_readme_tells_of_failures(words: str)
     files = opened(report_zip(written, numbered(written)))
     assert all(name.isascii() and ".." not in name and name.count("/") <= 2 for name in files)
     readme = next(data.decode() for name, data in files.items() if name.endswith("README.txt"))
-    assert "What failed\n- " in readme and "How this was made\n- Author: " in readme
+    assert "Failed steps\n- " in readme and "How this was made\n- Author: " in readme
     assert "- Models and services: m:a, " in readme
     assert "expire after about 30 days: 3\n" in readme
 
@@ -118,7 +118,7 @@ def test_a_place_that_is_nowhere_is_told() -> None:
     files = opened(report_zip(written, numbered(written)))
     assert not any("places." in name for name in files)
     readme = next(data.decode() for name, data in files.items() if name.endswith("README.txt"))
-    assert "in no file for maps: 1" in readme
+    assert "left out of the map files: 1" in readme
 
 
 def test_a_run_without_an_answer_has_an_archive_too() -> None:

@@ -86,7 +86,7 @@ def test_the_news_of_a_report_read_like_this() -> None:
         "- No longer found by the same search: Bridge falls"
     )
     timeline = section(text, "Timeline")
-    assert "as of 2025-03-01; the latest piece is dated 2025-02-03; stale" in timeline
+    assert "as of 2025-03-01; the latest report is dated 2025-02-03; stale" in timeline
     assert "| Day | Headline |".replace("Headline", "Story") in timeline
     assert "2025-02-03 – 2025-02-05 (old)" in timeline
     assert "(1 independent of 2) | negative | [1] [3] |" in timeline
@@ -95,7 +95,7 @@ def test_the_news_of_a_report_read_like_this() -> None:
     assert "\n- ships waiting (Bridge falls)\n" in conflicts
     assert "Bridge falls (Bridge falls) [1] — “Bridge falls”" in conflicts
     assert "| unknown | 1 | 1 | no date |" in section(text, "Outlets")
-    assert "no evidence" in section(text, "What the search service wrote itself")
+    assert "not evidence" in section(text, "The search service's own summary")
 
 
 def test_it_reads_as_well_in_chinese() -> None:

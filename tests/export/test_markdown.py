@@ -409,7 +409,7 @@ And why?
 
 **Opened in 1925.**
 
-1 of 3 sentences supported, 1 unclear, 1 without a source. This is an automatic hint, no verdict: its balanced \
+1 of 3 sentences supported, 1 unclear, 1 without a source. This is an automatic hint, not a verdict: its balanced \
 accuracy on claims labelled by others is PERCENT% (50% is chance).
 
 > Opened in 1925.
@@ -431,7 +431,7 @@ Opened in 1925. [2] [3] Opened in 1925. (no source)
 the link expires after about 30 days
    - “Opened in 1925.” — the search model's wording, not the page's
 
-## What failed
+## Failed steps
 
 - “Opened in 1925.” — Opened in 1925.; no answer in time; Opened in 1925.
 - reflecting — Opened in 1925.; the key or the request was refused; the key is wrong or missing; \
@@ -452,11 +452,11 @@ Opened in 1925.
 - “Opened in 1925.” — library (Opened in 1925.); why: Opened in 1925.; 3 passages; \
 Opened in 1925.; 0.4 s; reused
   - Queries that were run: “Opened in 1925.”; “Opened in 1925.”
-  - Failed beside it: summing up what was found — Opened in 1925.; cut off at its limit of length; \
+  - Also failed: summarising what was found — Opened in 1925.; cut off at the length limit; \
 Opened in 1925.
 - “Opened in 1925.” — web; why: Opened in 1925.; not run
 
-Reflection: a gap.
+Reflection: there are gaps.
 
 Opened in 1925.
 
@@ -466,7 +466,7 @@ Opened in 1925.
 ### Round 2
 
 - “Opened in 1925.” — Opened in 1925.; why: Opened in 1925.; no answer in time; \
-the service refuses this region; Opened in 1925.; 30.0 s
+the service is not available in this region; Opened in 1925.; 30.0 s
 
 ## Usage
 
@@ -479,12 +479,12 @@ about 0.0210 US dollars (estimate)
 ## How this was made
 
 - Author: Opened in 1925.
-- Options: queries 3; rounds at most 2; sources library, web
+- Options: queries 3; max. rounds 2; sources library, web
 - Models and services: m:a, Opened in 1925.
 - Run: 3f2a-9b1c-77
 - Run status: done
 - Error: Opened in 1925.
-- Made: 2025-03-01 08:05 UTC
+- Completed: 2025-03-01 08:05 UTC
 - Sample data: sources 2
 - Failures: 2
 """
@@ -494,7 +494,7 @@ def test_a_report_in_chinese_has_chinese_headings_and_words() -> None:
     markdown = exported(report("开放于1925年。", language="zh"))
     headings = re.findall(r"^## (.*)$", markdown, flags=re.M)
     assert headings == [
-        "问题", "回答", "来源", "失败记录", "计划与各轮检索", "用量", "本报告的形成",
+        "问题", "回答", "来源", "失败的步骤", "计划与各轮检索", "用量", "本报告的形成",
     ]  # fmt: skip
     assert "- “开放于1925年。” [1] [2] — 开放于1925年。 · 开放于1925年。 · 第 3 页；" in markdown
     assert "- 开放于1925年。" in markdown
@@ -636,7 +636,7 @@ def test_a_price_that_nobody_knows_is_unknown_and_not_free() -> None:
 
 @pytest.mark.parametrize(("language", "words"), [
     ("en", "In all: 2 calls; 20 tokens in; 2 tokens out; tokens of 1 call estimated from the length "
-     "of the text, as its server did not count them; about 0.2000 US dollars (estimate)"),
+     "of the text, because the server did not report them; about 0.2000 US dollars (estimate)"),
     ("zh", "合计：2 次调用；输入 20 token；输出 2 token；其中 1 次调用的服务器未返回 token 数，"
      "按文本长度估算；约 0.2000 美元（估算）"),
 ])  # fmt: skip
@@ -671,7 +671,9 @@ def test_a_run_without_an_answer_exports_its_plan_and_what_it_found(status: RunS
     assert f"There is no answer. The run's status is: {status}." in markdown
     assert "  - [Found \\*this\\*.](https://example.org/a) — web page" in markdown
     assert "- “Found \\*this\\*.” — Found \\*this\\*.; no answer in time" in markdown
-    assert "- summing up what was found — Found \\*this\\*.; cut off at its limit" in markdown
+    assert (
+        "- summarising what was found — Found \\*this\\*.; cut off at the length limit" in markdown
+    )
     assert "; the search model's wording, not the page's" in markdown
     assert "- Error: No <disk>" in markdown.replace("\\", "")
     assert "Author" not in markdown
@@ -932,7 +934,7 @@ def test_places_in_english_have_english_words() -> None:
     markdown = exported(surveyed((LAKE, [near]), language="en"))
     head, row = table(markdown)
     assert head == [
-        "Source", "Name", "Category", "Address", "Distance", "Rating (of 5)", "Yuan a person",
+        "Source", "Name", "Category", "Address", "Distance", "Rating (of 5)", "Yuan per person",
         "Hours", "Coordinates (WGS-84: lat, lng)",
     ]  # fmt: skip
     assert (row[0], row[2], row[4], row[6]) == ("—", "unheard-of", "820 m", "45.5")
@@ -1054,7 +1056,7 @@ def test_the_json_has_the_places_and_what_was_searched_around() -> None:
         ("zh", "- “附近？” — 地点；需要说得更具体：哪座城市的附近？"),
         (
             "en",
-            "- “附近？” — places; it has to be said more exactly what is meant: 哪座城市的附近？",
+            "- “附近？” — places; it needs to be more specific: 哪座城市的附近？",
         ),
     ],
 )

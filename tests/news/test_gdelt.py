@@ -53,7 +53,7 @@ async def test_an_article_has_a_title_an_address_and_no_date_of_publication(gdel
     assert first.seen == datetime(2026, 11, 20, 8, 15, tzinfo=UTC)
     assert len(news.articles) == 7
     assert joined(news.notes, "en") == (
-        "GDELT tells titles and when it saw them, not when they were published"
+        "GDELT gives titles and when it saw them, not when they were published"
     )
 
 
@@ -93,7 +93,7 @@ async def test_each_tool_has_its_own_limits_on_the_wire(gdelt, server, request_,
 
 async def test_days_are_said_to_be_those_of_the_crawler(gdelt):
     news = await gdelt().search("reserve ratio", DATED, silent)
-    assert "days are those on which GDELT saw" in joined(news.notes, "en")
+    assert "days are counted by when GDELT saw" in joined(news.notes, "en")
 
 
 async def test_a_chinese_query_asks_for_chinese_articles(gdelt, server):

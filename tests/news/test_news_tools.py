@@ -63,17 +63,17 @@ def test_days_in_the_wrong_order_are_swapped_and_that_is_said():
 def test_a_last_day_that_is_still_to_come_is_today_and_that_is_said():
     choice = chosen(BY_DATE, date(2026, 11, 20), date(2026, 12, 24), TODAY)
     assert (choice.request.start, choice.request.end) == (date(2026, 11, 20), TODAY)
-    assert "2026-12-24 is still to come" in joined(choice.notes, "en")
+    assert "2026-12-24 is in the future" in joined(choice.notes, "en")
 
 
 @pytest.mark.parametrize(
     ("tool", "start", "end", "said"),
     [
         ("search_everything", None, None, "there is no tool 'search_everything'"),
-        (BY_DATE, None, None, "needs a first and a last day"),
-        (BY_DATE, date(2026, 11, 1), None, "needs a first and a last day"),
-        (BY_DATE, None, date(2026, 11, 1), "needs a first and a last day"),
-        (BY_DATE, date(2026, 12, 1), date(2026, 12, 2), "2026-12-01, which is still to come"),
+        (BY_DATE, None, None, "needs a start date and an end date"),
+        (BY_DATE, date(2026, 11, 1), None, "needs a start date and an end date"),
+        (BY_DATE, None, date(2026, 11, 1), "needs a start date and an end date"),
+        (BY_DATE, date(2026, 12, 1), date(2026, 12, 2), "2026-12-01, is in the future"),
     ],
 )
 def test_what_makes_no_request_falls_back_to_the_basic_tool_and_says_why(tool, start, end, said):
@@ -88,7 +88,7 @@ def test_what_makes_no_request_falls_back_to_the_basic_tool_and_says_why(tool, s
 def test_days_that_a_tool_does_not_take_are_left_out_and_that_is_said():
     choice = chosen("search_news_last_week", date(2026, 11, 1), None, TODAY)
     assert choice.request == Request(TOOLS["search_news_last_week"])
-    assert "takes no dates" in joined(choice.notes, "en")
+    assert "does not search by date" in joined(choice.notes, "en")
 
 
 def test_a_wrong_name_is_repeated_no_longer_than_it_has_to_be():

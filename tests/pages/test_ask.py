@@ -184,7 +184,7 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
     (run,) = runs.list()
     assert (run.options.loops, run.status) == (0, "done")
     told = {block["text"] for block in visitor.blocks("missing")}
-    assert told == {"Nothing was searched for this, which says nothing about the sources."}
+    assert told == {"Nothing was searched for this part; that does not mean the sources lack it."}
     assert runs.desk().runs.store.searches(run.id) == []
     assert "0 rounds · 0 searches" in visitor.words
     assert "Round 1" not in visitor.words
@@ -721,7 +721,7 @@ def test_a_failure_without_a_reason_says_so(visit: Visit, folder: Path) -> None:
     store = runs.desk().runs.store
     store.add(ended("broken"), None, "0" * 32)
     store.append("broken", [], "failed", "")
-    assert visit(run="broken").errors == ["The run failed: no reason was noted"]
+    assert visit(run="broken").errors == ["The run failed: no reason recorded"]
 
 
 # Languages

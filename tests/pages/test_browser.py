@@ -347,7 +347,7 @@ def test_a_look_at_every_other_page_leaves_the_run_going_on(under_way: UnderWay)
     for label in MENU[1:]:
         goto(page, label)
         page.get_by_role("heading", name=HEADINGS[label], exact=True).wait_for()
-        assert "Under way" in page.get_by_test_id("stSidebar").inner_text()
+        assert "In progress" in page.get_by_test_id("stSidebar").inner_text()
     goto(page, "Ask")
     under_way.same(page)
 

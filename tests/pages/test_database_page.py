@@ -239,7 +239,7 @@ def test_another_statement_for_a_question_can_replace_the_one_that_is_remembered
     assert "浙江省" in sql
 
 
-# What can be asked
+# What can be asked about
 
 
 def test_it_tells_the_tables_with_what_their_columns_mean(visit: Visit) -> None:

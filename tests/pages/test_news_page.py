@@ -195,7 +195,7 @@ def test_a_table_of_an_outline_gives_its_plan_back() -> None:
     assert plan.edited_plan(rows, old) is old
 
 
-# What the news come to
+# The news overview
 
 
 def test_a_report_shows_what_its_news_come_to(visit: Visit, reported: Callable[..., Run]) -> None:

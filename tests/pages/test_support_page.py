@@ -177,7 +177,7 @@ def test_the_line_counts_every_sentence(run_id: str, visit: Visit) -> None:
     counts = support(numbered).counts
     ok = counts.quoted + counts.supported
     assert summary["line"].startswith(f"{ok} of {counts.total} sentences supported")
-    assert f"{counts.none} without source" in summary["line"]
+    assert f"{counts.none} without a source" in summary["line"]
     assert (
         len(summary["doubtful"])
         == counts.unclear + counts.unsupported + counts.none + counts.differs

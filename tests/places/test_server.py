@@ -260,7 +260,7 @@ async def test_offline_answers_are_samples_and_the_rest_is_declined() -> None:
         assert (found["source"], found["sample"]) == ("offline", True)
         for tool in ("maps_direction_walking", "maps_weather", "maps_ip_location"):
             result = await session.call_tool(tool, CALLS[tool])
-            assert result.isError and words(result).startswith("no key: offline: no ")
+            assert result.isError and words(result).startswith("no key: the offline sample has no ")
         result = await session.call_tool("maps_geo", {"address": "五道口"})
         assert result.isError and words(result).startswith("empty: the offline sample")
 

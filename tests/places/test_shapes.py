@@ -338,7 +338,7 @@ LOST = f"Error: request to {ADDRESS} failed, reason: "
         ("refused: Amap: INVALID_USER_KEY (10001)", "refused", "key", False, "INVALID_USER_KEY"),
         ("refused: Amap: USERKEY_PLAT_NOMATCH (10009)", "refused", "key", False, "USERKEY_PLAT"),
         ("refused: Amap: MISSING_REQUIRED_PARAMS (20000)", "refused", "", False, "MISSING_REQ"),
-        ("no key: offline: no weather; set AMAP_MAPS_API_KEY to ask Amap", "no key", "key", False, "offline"),
+        ("no key: the offline sample has no weather; set AMAP_MAPS_API_KEY to use Amap", "no key", "key", False, "offline"),
         ("refused: address must not be empty", "refused", "", False, "address must not be empty"),
         ("quota: Amap: USER_DAILY_QUERY_OVER_LIMIT (10044)", "quota", "", False, "USER_DAILY"),
         ("quota: Amap: CUQPS_HAS_EXCEEDED_THE_LIMIT (10021)", "quota", "", True, "CUQPS_HAS"),

@@ -214,7 +214,7 @@ async def test_forty_queries_are_cut_to_the_limit_and_that_is_noted(
     says(gemini, "plan", {"route": "search", "queries": [f"tower {n}" for n in range(40)]})
     plan = await planned(llm, EN, Options(sources=("web",), queries=limit))
     assert queries(plan) == [f"tower {n}" for n in range(limit)]
-    assert plan.notes == (f"{40 - limit} tasks beyond the limits were left out",)
+    assert plan.notes == (f"{40 - limit} queries beyond the limits were left out",)
 
 
 async def test_the_limit_is_for_each_source(llm: LLM, gemini: FakeGemini) -> None:

@@ -193,7 +193,7 @@ def test_queries_beyond_the_number_asked_for_are_dropped_and_it_is_noted(bench: 
     found = report(runs, ask(runs, queries=3))
     assert source.queries == ["q0", "q1", "q2"]
     assert found.plan is not None
-    assert "37 tasks beyond the limits were left out" in found.plan.notes
+    assert "37 queries beyond the limits were left out" in found.plan.notes
 
 
 def test_follow_ups_beyond_the_number_asked_for_are_dropped(bench: Bench) -> None:

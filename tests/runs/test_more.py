@@ -37,7 +37,7 @@ def test_more_begins_with_a_judgement_and_repeats_nothing(
     assert done.answer is not None
     assert done.answer.quotes == 3 + rounds
     assert done.plan is not None
-    assert "kept from the run before: 3 searches" in done.plan.notes[0]
+    assert "searches reused from the previous run: 3" in done.plan.notes[0]
     assert searched(runs, first.id) == dict.fromkeys("abc", (1, 1))
 
 

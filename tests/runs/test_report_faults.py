@@ -90,7 +90,7 @@ def prompts(newsroom: Newsroom, words: str = "") -> list[str]:
 
 def listed(report: Report) -> list[str]:
     """The lines of the report that say what failed."""
-    section = markdown(report).partition("## What failed\n")[2].partition("\n## ")[0]
+    section = markdown(report).partition("## Failed steps\n")[2].partition("\n## ")[0]
     return [line for line in section.splitlines() if line.startswith("- ")]
 
 
@@ -117,23 +117,23 @@ FAULTS: dict[str, tuple[dict[str, Any], int, str, str, tuple[str, ...]]] = {
     ),
     "rate": (
         {"status": 429, "error": {"detail": {"error": "Too many requests."}}, **AT_ONCE}, 2,
-        "quota", "", ("the allowance is used up", "HTTP 429: Too many requests."),
+        "quota", "", ("the quota is used up", "HTTP 429: Too many requests."),
     ),
     "plan limit": (
         {"status": 432, "error": {"detail": {"error": "Upgrade."}}}, 1,
-        "quota", "", ("the allowance is used up", "HTTP 432: the plan's limit is reached"),
+        "quota", "", ("the quota is used up", "HTTP 432: the plan's limit is reached"),
     ),
     "pay as you go": (
         {"status": 433, "error": {"detail": {"error": "Raise it."}}}, 1,
-        "quota", "", ("the allowance is used up", "HTTP 433: the pay-as-you-go limit is reached"),
+        "quota", "", ("the quota is used up", "HTTP 433: the pay-as-you-go limit is reached"),
     ),
     "error": (
         {"status": 500, "error": {"detail": {"error": "Oops."}}, **AT_ONCE}, 2,
-        "unavailable", "", ("the service cannot serve now", "HTTP 500: Oops."),
+        "unavailable", "", ("the service is temporarily unavailable", "HTTP 500: Oops."),
     ),
     "overloaded": (
         {"status": 503, **AT_ONCE}, 2,
-        "unavailable", "", ("the service cannot serve now", "HTTP 503"),
+        "unavailable", "", ("the service is temporarily unavailable", "HTTP 503"),
     ),
     "page": (
         {"fault": "html"}, 1,
@@ -505,9 +505,9 @@ def test_a_fence_around_json_is_taken_off(newsroom: Newsroom) -> None:
 def test_a_section_that_is_cut_off_says_so_and_has_no_json_in_it(newsroom: Newsroom) -> None:
     newsroom.model.fail("summarise", "maxtokens", matching=SECTION)
     report = newsroom.write(reflections=0)
-    assert "the model reached its limit of output" in listed(report)[0]
+    assert "the model reached its output limit" in listed(report)[0]
     assert text(report, "s1").endswith(
-        "The answer is incomplete: the model reached its limit of output."
+        "The answer is incomplete: the model reached its output limit."
     )
     assert '{"' not in markdown(report)
 

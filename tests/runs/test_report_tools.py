@@ -174,10 +174,13 @@ def test_pictures_are_kept_with_their_captions(newsroom: Newsroom) -> None:
 @pytest.mark.parametrize(
     ("dates", "said"),
     [
-        ({"start_date": "2026-13-45", "end_date": "2026-11-18"}, "needs a first and a last day"),
-        ({"start_date": "2026-11-01"}, "needs a first and a last day"),
-        ({"start_date": "", "end_date": ""}, "needs a first and a last day"),
-        ({"start_date": "2999-01-01", "end_date": "2999-01-02"}, "which is still to come"),
+        (
+            {"start_date": "2026-13-45", "end_date": "2026-11-18"},
+            "needs a start date and an end date",
+        ),
+        ({"start_date": "2026-11-01"}, "needs a start date and an end date"),
+        ({"start_date": "", "end_date": ""}, "needs a start date and an end date"),
+        ({"start_date": "2999-01-01", "end_date": "2999-01-02"}, "is in the future"),
     ],
 )
 def test_dates_that_make_no_request_fall_back_to_the_basic_search_and_that_is_said(
@@ -192,7 +195,7 @@ def test_dates_that_make_no_request_fall_back_to_the_basic_search_and_that_is_sa
     told = [e.data["beside"] for e in desk.runs.events(run.id) if e.kind == "found"]
     assert sorted(len(beside) for beside in told) == [0, 1]
     assert [f.query for f in failures(report)] == ["tower A"]
-    assert said in markdown(report).partition("## What failed")[2].partition("## Plan")[0]
+    assert said in markdown(report).partition("## Failed steps")[2].partition("## Plan")[0]
 
 
 def test_a_text_that_is_no_date_is_named_as_the_model_wrote_it(newsroom: Newsroom) -> None:
@@ -225,7 +228,7 @@ def test_a_last_day_that_is_still_to_come_is_today_and_that_is_said(newsroom: Ne
     days.append(datetime.now(UTC).date().isoformat())
     body = received(newsroom)["tower A"]
     assert body["start_date"] == "2026-11-01" and body["end_date"] in days
-    said = f"2999-01-01 is still to come: it was searched to {body['end_date']}"
+    said = f"2999-01-01 is in the future: searched up to {body['end_date']}"
     (told,) = [e.data["message"] for e in desk.runs.events(run.id) if e.kind == "found"]
     assert said in told
     assert said in markdown(report)

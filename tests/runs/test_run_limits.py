@@ -184,7 +184,7 @@ def test_a_model_without_a_price_is_told_beside_a_limit_of_cost(bench: Bench) ->
 
     answer = answered(bench.open(Unpriced()), limited(1, cost=0.01))
     assert notices(answer) == [
-        "The limit of cost could not be kept: the price of a model is not known."
+        "The cost limit could not be enforced: the price of a model is not known."
     ]
 
 

@@ -14,7 +14,7 @@ from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import QUESTION, WEB, Bench, get, over, report, searched
 
 TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
-ENDED = "The searching was ended early, as you asked: the answer uses what had been found by then."
+ENDED = "The search was ended early, as you asked: the answer uses what had been found by then."
 
 
 class Hanging(ScriptedReasoner):

@@ -293,7 +293,7 @@ async def test_what_is_said_is_in_the_language_of_the_report_and_else_in_that_of
     ("way", "body", "said"),
     [
         ({"tool": "search_everything"}, {"search_depth": "basic"}, "there is no tool"),
-        ({"tool": "search_news_by_date"}, {"search_depth": "basic"}, "needs a first and a last day"),
+        ({"tool": "search_news_by_date"}, {"search_depth": "basic"}, "needs a start date and an end date"),
         (
             BY_DATE | {"start": date(2027, 1, 1), "end": date(2027, 1, 2)},
             {"search_depth": "basic"},

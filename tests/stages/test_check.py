@@ -188,7 +188,7 @@ async def test_a_ruling_counts_only_with_a_quote_that_stands_in_the_passage(
     assert gemini.calls("rule") == 1
     assert made.review
     assert made.review.unchecked == (status is None)
-    told = "no quote that stands in the passage" in "".join(s.text for s in made.spans)
+    told = "no quote found in the passage" in "".join(s.text for s in made.spans)
     assert told is (status is None)
     if status and quote:
         (ruling,) = made.review.rulings

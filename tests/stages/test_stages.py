@@ -189,7 +189,7 @@ async def test_a_plan_is_held_to_the_limit_and_says_what_it_left_out(queries):
     options = WEB.model_copy(update={"queries": queries})
     plan = await make_plan(TOWER, reasoner, options, silent)
     assert [task.query for task in plan.tasks] == [f"q{n}" for n in range(queries)]
-    assert plan.notes == ("scripted", f"{12 - queries} tasks beyond the limits were left out")
+    assert plan.notes == ("scripted", f"{12 - queries} queries beyond the limits were left out")
 
 
 async def test_a_plan_that_fits_is_left_as_it_is():

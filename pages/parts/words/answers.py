@@ -5,7 +5,7 @@ from __future__ import annotations
 WORDS: dict[str, tuple[str, str]] = {
     # answer
     "answer.by": ("作者", "Written by"),
-    "answer.failures": ("失败的步骤（{n}）", "What failed ({n})"),
+    "answer.failures": ("失败的步骤（{n}）", "Failed steps ({n})"),
     "answer.title": ("答案", "Answer"),
     "answer.contents": ("目录", "Contents"),
     "answer.drawer": ("依据", "Evidence"),
@@ -13,8 +13,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "answer.open": ("打开第 {n} 条引文的原文", "Open the passage behind citation {n}"),
     "nothing.help": (
         "没有找到。可以换一种说法或写出全名再问；把有关文档加入资料库；或在设置里打开网络来源、设置模型。",
-        "Nothing was found. Ask in other words or by the full name, add documents on the subject, or turn on "
-        "web sources or a model in Settings.",
+        "Nothing was found. Rephrase the question or use full names, add documents on the subject, or turn on web sources or set up a model in Settings.",
     ),
     "nothing.library": ("添加文档", "Add documents"),
     "nothing.settings": ("打开设置", "Open Settings"),
@@ -29,7 +28,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "answer.retrieved": ("检索时间", "retrieved"),
     "answer.grounding": (
         "这是搜索模型的表述，由 Google 搜索归于此来源，并非网页原文。",
-        "The search model's wording, as Google Search attributes it to this source; not the page's own.",
+        "Worded by the search model and attributed to this source by Google Search; not the page's own text.",
     ),
     "answer.expires": ("此链接约 30 天后失效", "this link expires after about 30 days"),
     "answer.table": ("表格", "Table"),
@@ -45,15 +44,15 @@ WORDS: dict[str, tuple[str, str]] = {
     "sources.link": ("链接", "Link"),
     "sources.none": ("没有可引用的来源。", "There is nothing to cite."),
     "sources.alt": ("来源表", "Table of the sources"),
-    "sources.which": ("显示哪些来源", "Which sources"),
+    "sources.which": ("显示哪些来源", "Sources to show"),
     "sources.cited": ("已引用（{n}）", "Cited ({n})"),
     "sources.all": ("全部找到的（{n}）", "All found ({n})"),
-    "sources.days": ("资料日期范围", "Dates from and to"),
-    "sources.no_match": ("没有符合条件的来源。", "No source fits the filters."),
+    "sources.days": ("资料日期范围", "Date range"),
+    "sources.no_match": ("没有符合条件的来源。", "No sources match the filters."),
     "sources.doubtful": ("待核对", "To check"),
     "sources.doubtful_help": (
         "使用此来源、但依据不明、不受其支持或与其不符的句子数。",
-        "Sentences that use the source and are unclear, not supported by it or different from it.",
+        "Sentences using this source that are unclear, not supported by it or different from it.",
     ),
     "sources.pick": (
         "选中一行，即可看到使用该来源的每一句话。",
@@ -61,7 +60,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "sources.sentences": ("{n} 句话使用此来源", "used by {n} sentences"),
     "sources.sentence1": ("1 句话使用此来源", "used by 1 sentence"),
-    "sources.unused": ("找到但未引用", "found, and not cited"),
+    "sources.unused": ("找到但未引用", "found but not cited"),
     # source
     "source.library": ("资料库", "Library"),
     "source.web": ("网络", "Web"),
@@ -88,18 +87,18 @@ WORDS: dict[str, tuple[str, str]] = {
     "support.line": ("{total} 句中 {ok} 句有依据", "{ok} of {total} sentences supported"),
     "support.line1": ("{total} 句中 {ok} 句有依据", "{ok} of {total} sentence supported"),
     "support.quoted": ("{n} 句全部逐字摘自来源", "All {n} sentences are quoted word for word"),
-    "support.quoted1": ("唯一的一句逐字摘自来源", "The one sentence is quoted word for word"),
+    "support.quoted1": ("唯一的一句逐字摘自来源", "The only sentence is quoted word for word"),
     "support.doubtful": ("值得核对的句子（{n}）", "Sentences worth checking ({n})"),
     "support.legend": ("各种标记的含义", "What the marks mean"),
     "support.accuracy": (
         "这是提示，不是结论：引文、数字和日期逐一比对，其余只看句子的用词有多少出现在段落的同一处。在他人标注的测试句上，英文的平衡准确率为 {en_balanced}%（六个引文测试集的平均，各集均未参与拟合；只比较词语重合为 {en_overlap}%），中文为 {zh_balanced}%（OCNLI；只比较用字为 {zh_overlap}%）；50% 相当于随机。受支持的句子有 {en_recall}%（中文 {zh_recall}%）被标为“有依据”；一半句子受支持时，这个标记有 {en_half}%（中文 {zh_half}%）是对的，五分之四受支持时有 {en_most}%（中文 {zh_most}%）。“所引段落不支持”相应为 {en_doubted_half}% 和 {en_doubted_most}%，只标英文句子：中文测不到足够的把握。换了说法的句子常被误标，颠倒了意思的句子常被放过。请打开引文自行核对。",
-        "A hint, no verdict: quotations, figures and dates are compared exactly; for the rest, what counts is how many of a sentence’s words stand together in the passage. On claims labelled by others, its balanced accuracy is {en_balanced}% in English (mean of six attribution sets, each left out of the fit in turn; plain word overlap reaches {en_overlap}%) and {zh_balanced}% in Chinese (OCNLI; shared characters alone reach {zh_overlap}%); 50% is chance. “Supported” is given to {en_recall}% of supported sentences ({zh_recall}% in Chinese) and is right {en_half}% of the time ({zh_half}%) where half of the sentences are supported, {en_most}% ({zh_most}%) where four fifths are. “Not supported” is right {en_doubted_half}% and {en_doubted_most}% of the time, and is only said of English sentences: in Chinese it could not be told reliably enough. Reworded sentences are often marked without need, and sentences that turn the meaning round are often missed. Open the passages and see for yourself.",
+        "A hint, not a verdict: quotations, figures and dates are compared exactly; for the rest, what counts is how many of a sentence’s words appear together in the passage. On claims labelled by others, its balanced accuracy is {en_balanced}% in English (mean of six attribution sets, each left out of the fit in turn; plain word overlap reaches {en_overlap}%) and {zh_balanced}% in Chinese (OCNLI; shared characters alone reach {zh_overlap}%); 50% is chance. “Supported” is given to {en_recall}% of supported sentences ({zh_recall}% in Chinese) and is right {en_half}% of the time ({zh_half}%) where half of the sentences are supported, {en_most}% ({zh_most}%) where four fifths are. “Not supported” is right {en_doubted_half}% and {en_doubted_most}% of the time, and is only said of English sentences: in Chinese it could not be told reliably enough. Reworded sentences are often marked needlessly, and sentences that reverse the meaning are often missed. Open the passages and check for yourself.",
     ),
     "support.ruled": ("其中 {n} 句另由模型判断。", "{n} of them were judged by a model as well."),
-    "support.unsourced": ("它所指的来源不存在", "a source that it names does not exist"),
+    "support.unsourced": ("它所指的来源不存在", "it cites a source that does not exist"),
     "support.reason": ("模型认为：{text}", "the model’s reason: {text}"),
-    "support.unclear": ("段落没有清楚地说这件事", "the passage does not clearly say it"),
-    "support.nearest": ("查看最接近的段落 [{n}]", "See the passage that comes nearest [{n}]"),
+    "support.unclear": ("段落没有清楚地说这件事", "the passage does not clearly say this"),
+    "support.nearest": ("查看最接近的段落 [{n}]", "See the closest passage [{n}]"),
     "support.uses": ("使用此来源的句子（{n}）", "Sentences that use this source ({n})"),
     # standing
     "standing.quoted": ("逐字摘引", "Quoted"),
@@ -109,32 +108,32 @@ WORDS: dict[str, tuple[str, str]] = {
     "standing.differs": ("与来源不符", "Differs from its source"),
     "standing.none": ("无来源", "No source"),
     # meaning
-    "meaning.quoted": ("这句话逐字出现在来源中。", "The sentence stands word for word in its source."),
+    "meaning.quoted": ("这句话逐字出现在来源中。", "The sentence appears word for word in its source."),
     "meaning.supported": (
         "句中的数字和日期都在引用的段落里，用词大多出现在段落的同一处。",
-        "Its figures and dates are in the passage that is cited, and most of its words stand there together.",
+        "Its figures and dates are in the cited passage, and most of its words appear together there.",
     ),
     "meaning.unclear": (
         "有引用，但段落里没有其中的数字或日期，用词相差较多，或段落是另一种语言。",
-        "Something is cited, but a figure or date is not there, the words are too different, or the passage is in another language.",
+        "A source is cited, but a figure or date is missing from the passage, the wording is too different, or the passage is in another language.",
     ),
     "meaning.unsupported": (
         "有引用，但句中的用词很少出现在所引段落的同一处。",
-        "Something is cited, but few of its words stand together in the passage.",
+        "A source is cited, but few of the sentence's words appear together in the passage.",
     ),
     "meaning.differs": (
         "句中的数字或日期与引用的段落不一致。",
-        "A figure or date of the sentence is another one in the passage that it cites.",
+        "A figure or date in the sentence differs from the cited passage.",
     ),
     "meaning.none": (
         "这是一个陈述，但没有引用任何存在的来源。",
-        "It claims something, and cites no source that exists.",
+        "It makes a claim but cites no source that exists.",
     ),
     # count
     "count.unclear": ("{n} 句依据不明", "{n} unclear"),
     "count.unsupported": ("{n} 句所引段落不支持", "{n} not supported"),
-    "count.differs": ("{n} 句与来源不符", "{n} with another figure"),
-    "count.none": ("{n} 句无来源", "{n} without source"),
+    "count.differs": ("{n} 句与来源不符", "{n} {n:differs|differ} from the source"),
+    "count.none": ("{n} 句无来源", "{n} without a source"),
     # lack
     "lack.figure": ("段落中没有数字“{text}”", "figure not found in the passage: ‘{text}’"),
     "lack.date": ("段落中没有日期“{text}”", "date not found in the passage: ‘{text}’"),
@@ -153,7 +152,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "conflicts.subject": ("内容", "About"),
     "conflicts.figure": ("数字", "Figure"),
-    "conflicts.clause": ("原文", "In its words"),
+    "conflicts.clause": ("原文", "Original wording"),
     "conflicts.source": ("来源", "Source"),
     "conflicts.copies": ("另有 {n} 处同文", "copies: {n}"),
     # review
@@ -161,11 +160,11 @@ WORDS: dict[str, tuple[str, str]] = {
     "review.title1": ("核对时改动了 1 句", "One sentence was changed by the check"),
     "review.help": (
         "{author} 核对后，没有来源支持的句子被删去或改写。原句保留在这里。",
-        "{author} checked the answer. What had no support was removed or rewritten; here is each sentence as it was.",
+        "{author} checked the answer. Sentences without support were removed or rewritten; the originals are kept here.",
     ),
     "review.rules": (
         "按规则与来源核对后，没有来源支持的句子被删去或改写。原句保留在这里。",
-        "By the rules that compare it with its sources, some of the answer had no support and was removed or rewritten; here is each sentence as it was.",
+        "Rules compared the answer with its sources. Sentences without support were removed or rewritten; the originals are kept here.",
     ),
     "review.dropped": ("已删去", "Removed"),
     "review.rewritten": ("已改写", "Rewritten"),

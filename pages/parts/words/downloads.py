@@ -18,7 +18,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "download.answer_csv": ("答案中的表格（CSV）", "Tables of the answer (CSV)"),
     "download.answer_excel": ("答案中的表格（Excel）", "Tables of the answer (Excel)"),
     "download.zip": ("全部文件（ZIP）", "Everything (ZIP)"),
-    "download.failed": ("“{what}”无法生成。服务器日志中的编号：{id}", "‘{what}’ could not be made. Its number in the log of the server is {id}."),
+    "download.failed": ("“{what}”无法生成。服务器日志中的编号：{id}", "“{what}” could not be created. Error number in the server log: {id}"),
     # download_group
     "download_group.report": ("报告", "Report"),
     "download_group.sources": ("来源", "Sources"),

@@ -25,8 +25,8 @@ _POI = re.compile(r"[A-Z0-9]{8,12}")
 _LABELS: dict[str, dict[Language, str]] = {
     "address": {"zh": "地址：{}", "en": "Address: {}"},
     "distance": {"zh": "距{}约 {}（直线）", "en": "About {1} from {0} in a straight line"},
-    "rating": {"zh": "评分 {:g}（满分 5）", "en": "Rated {:g} of 5"},
-    "cost": {"zh": "人均 {:g} 元", "en": "About {:g} yuan a person"},
+    "rating": {"zh": "评分 {:g}（满分 5）", "en": "Rated {:g} out of 5"},
+    "cost": {"zh": "人均 {:g} 元", "en": "About {:g} yuan per person"},
     "hours": {"zh": "营业时间：{}", "en": "Open: {}"},
     "phone": {"zh": "电话：{}", "en": "Phone: {}"},
     "sample": {"zh": "离线示例数据", "en": "Offline sample data"},
