@@ -387,7 +387,7 @@ def test_what_needs_no_search_is_answered_at_once_and_ends_with_0(
     [
         (" \n\t ", "The question is empty"),
         ("问" * 20_000, f"20,000 characters; the limit is {MAX_QUESTION:,}"),
-        ("😀😀！？", "no words"),
+        ("😀😀！？", "no searchable words"),
     ],
 )
 def test_an_unusable_question_ends_with_2_and_says_why(
@@ -735,7 +735,7 @@ def test_the_model_of_the_command_line_reflects_and_writes(
 def test_a_model_where_none_can_be_asked_ends_with_2_and_says_what_to_set(folder: Path) -> None:
     done = terminal(folder, ENGLISH, "--model", "openai:gpt-fake")
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
-    assert done.stderr.startswith("--model 'openai:gpt-fake': no model can be asked. Set GEMINI_")
+    assert done.stderr.startswith("--model 'openai:gpt-fake': no model is available. Set GEMINI_")
 
 
 def test_a_report_is_printed_of_a_run_that_failed_and_resuming_only_writes(
@@ -785,7 +785,7 @@ def test_without_a_round_of_search_a_model_answers_and_says_that_nothing_was_sea
     assert done.returncode == ANSWERED
     report = json.loads(done.stdout)
     assert report["blocks"][0]["kind"] == "notice"
-    assert "0 rounds of search" in report["blocks"][0]["text"]
+    assert "Search rounds are set to 0" in report["blocks"][0]["text"]
     assert searches(tmp_path) == []
 
 

@@ -35,7 +35,7 @@ NOTICES: dict[str, dict[Language, str]] = {
     },
     "broken": {
         "zh": "答案未写完：连接中断。继续运行即可重写，无需重新检索。",
-        "en": "The answer is incomplete: the connection broke. Resuming the run writes it again, "
+        "en": "The answer is incomplete: it broke off. Resuming the run writes it again, "
         "without another search.",
     },
     "uncited": {
@@ -100,7 +100,7 @@ NOTICES: dict[str, dict[Language, str]] = {
 }
 
 
-_CUT = Failure(stage="write", reason="cut off", message="the model reached its limit of output")
+_CUT = Failure(stage="write", reason="cut off", message="the model reached its output limit")
 
 
 def drafted(

@@ -329,7 +329,7 @@ def test_where_all_searches_fail_the_report_says_so_and_nothing_is_invented(
     assert text(report, "s1") == text(report, "s2")
     assert "That does not mean that nothing exists." in text(report)
     assert [call.stage for call in newsroom.model.log] == ["outline"]  # nobody wrote anything
-    assert "no model wrote this" in report.answer.author
+    assert "not written by a model" in report.answer.author
 
 
 def test_where_nothing_is_found_at_all_the_report_says_so_and_nothing_is_invented(

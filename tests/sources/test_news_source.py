@@ -283,7 +283,7 @@ async def test_what_is_said_is_in_the_language_of_the_report_and_else_in_that_of
     chinese = await news("gdelt").search(task("reserve ratio", language="zh"), silent)
     english = await news("gdelt").search(task("reserve ratio"), silent)
     assert "GDELT 只提供标题和收录时间" in chinese.message
-    assert "GDELT tells titles and when it saw them" in english.message
+    assert "GDELT gives titles and when it saw them" in english.message
 
 
 # What the model chose
@@ -297,7 +297,7 @@ async def test_what_is_said_is_in_the_language_of_the_report_and_else_in_that_of
         (
             BY_DATE | {"start": date(2027, 1, 1), "end": date(2027, 1, 2)},
             {"search_depth": "basic"},
-            "still to come",
+            "in the future",
         ),
     ],
 )  # fmt: skip
