@@ -11,7 +11,8 @@ changed with an upgrade would fold questions otherwise than the documents before
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import resources
+
+from research import data
 
 
 class _Table(dict[int, str]):
@@ -28,12 +29,9 @@ def simplified(text: str) -> str:
 
 @lru_cache(1)
 def _table() -> _Table:
-    file = resources.files("research") / "data" / "simplified.txt"
-    lines = file.read_text(encoding="utf-8").splitlines()
     return _Table(
         (ord(one), pair[0])
-        for line in lines
-        if not line.startswith("#")
+        for line in data.lines("simplified.txt")
         for pair in line.split()
         for one in pair[1:]
     )

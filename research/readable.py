@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from importlib import resources
 from typing import Any
 
+from research import data
 from research.records import Language, Rows
 
 _OURS = re.compile(r"\b(?:a_sight|tourist_spot)\b", re.I)
 
 
-def _lines(name: str) -> Iterator[list[str]]:
-    text = (resources.files("research") / "data" / name).read_text(encoding="utf-8")
-    return (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
-
-
-_HEADINGS = {column: (zh, en) for column, zh, en in _lines("headings.tsv")}
-PROVINCES_EN = {zh: en for sort, zh, en in _lines("regions.tsv") if sort == "province"}
-CITIES_EN = {zh: en for sort, zh, en in _lines("regions.tsv") if sort == "city"}
+_HEADINGS = {column: (zh, en) for column, zh, en in data.rows("headings.tsv")}
+PROVINCES_EN = {zh: en for sort, zh, en in data.rows("regions.tsv") if sort == "province"}
+CITIES_EN = {zh: en for sort, zh, en in data.rows("regions.tsv") if sort == "city"}
 _REGIONS = CITIES_EN | PROVINCES_EN
 _SHARED = {en for en, n in Counter(_REGIONS.values()).items() if n > 1}
 

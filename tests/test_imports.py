@@ -27,6 +27,7 @@ NEUTRAL = {
     "readable",
 }
 PURE = {
+    "data",
     "places.coordinates",
     "segment",
     "hanzi",
@@ -76,12 +77,14 @@ def allowed(module: str, wanted: str) -> bool:
     """The table. Both are names without the leading `research.`."""
     top, _, rest = module.partition(".")
     target = wanted.split(".")[0]
+    if module == "hanzi":
+        return wanted == "data"
     if module == "records" or module in PURE:
         return False
     if module in NEUTRAL:
-        return wanted in ("records", "segment", "hanzi")
+        return wanted in ("records", "segment", "hanzi", "data")
     if top == "language":
-        return target == "language" or wanted in ("records", "text", "hanzi", "segment")
+        return target == "language" or wanted in ("records", "text", "hanzi", "segment", "data")
     if wanted in NEUTRAL | PURE or target == "language":
         return True
     if target == "wire" and (top in WIRED or top == "sources"):
@@ -156,6 +159,8 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert not allowed("text", "places.coordinates")
     assert not allowed("runs.local", "research")
     assert not allowed("records", "segment")
+    assert allowed("hanzi", "data")
+    assert not allowed("data", "hanzi")
     assert not allowed("records", "settings")
 
 

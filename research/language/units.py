@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from importlib import resources
 from typing import NamedTuple
 
+from research import data
 from research.language.folding import plain
 from research.segment import cut
 
@@ -40,11 +40,7 @@ def _read() -> tuple[dict[str, tuple[Unit, ...]], dict[str, tuple[Unit, ...]], d
     behind: dict[str, tuple[Unit, ...]] = {}
     before: dict[str, tuple[Unit, ...]] = {}
     scales: dict[str, float] = {}
-    table = (resources.files("research") / "data" / "units.tsv").read_text(encoding="utf-8")
-    for line in table.splitlines():
-        if line.startswith("#"):
-            continue
-        kind, name, factor, after, *signs = line.split("\t")
+    for kind, name, factor, after, *signs in data.rows("units.tsv"):
         for word in _spellings(after):
             if kind == "scale":
                 scales[word] = float(factor)

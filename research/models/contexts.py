@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from importlib.resources import files
 from typing import get_args
 
+from research import data
 from research.models.roles import Provider, Spec
 from research.settings import Settings
 
@@ -27,8 +27,7 @@ _NAMED = re.compile(r"(?:^|[-_.])(\d{1,4})k(?![a-z\d])|[-_](4096|8192|16384|3276
 
 @cache
 def _table() -> dict[str, int]:
-    text = files("research").joinpath("data/contexts.json").read_text(encoding="utf-8")
-    tokens: dict[str, int] = json.loads(text)["tokens"]
+    tokens: dict[str, int] = json.loads(data.text("contexts.json"))["tokens"]
     return tokens
 
 

@@ -10,8 +10,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
+
+from research import data
 
 STATUSES = {0, 400, 413, 422, 429, 500}  # 0: told in the middle of an answer
 _TOO_LARGE = 413
@@ -32,12 +33,9 @@ class Overflow(NamedTuple):
 
 @cache
 def _words() -> dict[str, list[re.Pattern[str]]]:
-    text = files("research").joinpath("data/overflow.tsv").read_text(encoding="utf-8")
     found: dict[str, list[re.Pattern[str]]] = defaultdict(list)
-    for line in text.splitlines():
-        part, tab, words = line.partition("\t")
-        if tab and not line.startswith("#"):
-            found[part].append(re.compile(words, re.ASCII))
+    for part, words in data.rows("overflow.tsv"):
+        found[part].append(re.compile(words, re.ASCII))
     return found
 
 

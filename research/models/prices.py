@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from datetime import date
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from research import data
 from research.records import Record, Usage
 
 _ALIASES = {
@@ -23,8 +23,7 @@ _ALIASES = {
 
 @cache
 def _table() -> dict[str, Any]:
-    text = files("research").joinpath("data/prices.json").read_text(encoding="utf-8")
-    table: dict[str, Any] = json.loads(text)
+    table: dict[str, Any] = json.loads(data.text("prices.json"))
     return table
 
 

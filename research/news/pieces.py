@@ -18,12 +18,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from typing import TypeVar
 
 from rapidfuzz.distance import Indel
 
-from research import segment
+from research import data, segment
 from research.hanzi import simplified
 from research.language.quantities import measures
 from research.text import STOP, stem
@@ -77,17 +76,11 @@ class Piece:
     sounds: frozenset[str]  # consonants of what looks transliterated
 
 
-def _data(name: str) -> list[str]:
-    text = (resources.files("research") / "data" / name).read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if not line.startswith("#")]
-
-
 @cache
 def _bilingual() -> tuple[dict[str, set[Token]], dict[str, set[Token]]]:
     zh: dict[str, set[Token]] = {}
     en: dict[str, set[Token]] = {}
-    for at, line in enumerate(_data("bilingual.tsv")):
-        kind, chinese, english = line.split("\t")
+    for at, (kind, chinese, english) in enumerate(data.rows("bilingual.tsv")):
         for spelling in chinese.lower().split("|"):
             zh.setdefault(spelling, set()).add((kind, str(at)))
         for spelling in english.split("|"):
@@ -97,19 +90,19 @@ def _bilingual() -> tuple[dict[str, set[Token]], dict[str, set[Token]]]:
 
 @cache
 def _pinyin() -> dict[str, str]:
-    rows = (line.split(" ") for line in _data("pinyin.txt"))
+    rows = (line.split(" ") for line in data.lines("pinyin.txt"))
     return {character: syllable for syllable, own in rows for character in own}
 
 
 @cache
 def _transliterating() -> re.Pattern[str]:
-    (characters,) = _data("transliteration.txt")
+    (characters,) = data.lines("transliteration.txt")
     return re.compile(f"[{characters}]{{3,}}")
 
 
 @cache
 def _weights() -> dict[str, list[float]]:
-    model = json.loads("\n".join(_data("stories.json")))
+    model = json.loads(data.text("stories.json"))
     return {name: [*model[name]["weights"].values(), model[name]["bias"]] for name in ("one", "titles", "two")}  # fmt: skip
 
 

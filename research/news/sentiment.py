@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
+from research import data
 from research.hanzi import simplified
-from research.news.titles import rows
 from research.records import Language, Tone
 from research.text import HAN, stem
 
@@ -22,7 +22,9 @@ _WINDOW_ZH = 6  # characters
 
 @cache
 def _words(kind: str, language: Language) -> tuple[str, ...]:
-    told = (words for own, tongue, words in rows("tones.tsv") if (own, tongue) == (kind, language))
+    told = (
+        words for own, tongue, words in data.rows("tones.tsv") if (own, tongue) == (kind, language)
+    )
     return tuple(word for words in told for word in words.split())
 
 

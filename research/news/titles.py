@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from importlib import resources
 
+from research import data
 from research.hanzi import simplified
 from research.text import STOP, has_han
 
@@ -18,21 +18,15 @@ _TAIL = re.compile(
 )
 
 
-def rows(name: str) -> list[list[str]]:
-    """The rows of a table of `data`, each with its columns; what begins with # is about the table."""
-    text = (resources.files("research") / "data" / name).read_text(encoding="utf-8")
-    return [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
-
-
 @cache
 def agencies() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Agencies whose pieces others print, each with its names."""
-    return tuple((name, re.compile(pattern)) for name, pattern in rows("agencies.tsv"))
+    return tuple((name, re.compile(pattern)) for name, pattern in data.rows("agencies.tsv"))
 
 
 @cache
 def _known(kind: str) -> re.Pattern[str]:
-    form = "|".join(pattern for own, pattern in rows("outlets.tsv") if own == kind)
+    form = "|".join(pattern for own, pattern in data.rows("outlets.tsv") if own == kind)
     return re.compile(rf"(?:{form})$" if kind == "end" else rf"^(?:{form})\s*", re.IGNORECASE)
 
 

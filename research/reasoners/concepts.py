@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 
+from research import data
 from research.hanzi import simplified
 from research.records import Language
 from research.text import has_han, idle, stem, tokens
@@ -48,8 +48,7 @@ class Concept:
 @lru_cache(1)
 def concepts() -> tuple[Concept, ...]:
     """All concepts that ship with the package."""
-    text = (resources.files("research") / "data" / "concepts.tsv").read_text(encoding="utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    rows = data.rows("concepts.tsv")
     return tuple(_concept(kind, zh.split("|"), en.split("|")) for kind, zh, en in rows)
 
 

@@ -12,10 +12,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from itertools import pairwise
 
-from research import segment
+from research import data, segment
 from research.hanzi import simplified
 from research.text import HAN, has_han
 
@@ -80,10 +79,9 @@ def kinds(text: str) -> tuple[str, ...]:
 @lru_cache(1)
 def purposes() -> tuple[Purpose, ...]:
     """All purposes that ship with the package."""
-    text = (resources.files("research") / "data" / "purposes.tsv").read_text(encoding="utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
     return tuple(
-        Purpose(kind, *(tuple(cell.split("|")) for cell in cells)) for kind, *cells in rows
+        Purpose(kind, *(tuple(cell.split("|")) for cell in cells))
+        for kind, *cells in data.rows("purposes.tsv")
     )
 
 

@@ -8,16 +8,15 @@ name is in it, in the titles above it, or in the text around it.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from research import data
 from research.hanzi import simplified
 from research.reasoners.concepts import matches
 from research.records import Evidence, Finding, Passage, Record
@@ -50,8 +49,7 @@ class Weights(Record):
 
 @cache
 def model() -> Weights:
-    text = resources.files("research").joinpath("data/quotes.json").read_text(encoding="utf-8")
-    return Weights.model_validate(json.loads(text))
+    return Weights.model_validate_json(data.text("quotes.json"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +110,9 @@ def units(text: str) -> frozenset[str]:
 
 @cache
 def _kinds() -> tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...]:
-    text = resources.files("research").joinpath("data/answers.tsv").read_text(encoding="utf-8")
-    rows = [line.partition("\t") for line in text.splitlines() if line and line[0] != "#"]
-    return tuple((re.compile(ask), re.compile(has) if has else None) for ask, _, has in rows)
+    return tuple(
+        (re.compile(ask), re.compile(has) if has else None) for ask, has in data.rows("answers.tsv")
+    )
 
 
 def looks(question: str) -> re.Pattern[str] | None:

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from importlib import resources
+
+from research import data
 
 
 @cache
 def _table() -> dict[str, re.Pattern[str]]:
     """The pattern of each sort of cue, of both languages."""
     sorts: dict[str, list[str]] = {}
-    text = (resources.files("research") / "data" / "cues.tsv").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            sort, language, cue = line.split("\t")
-            sorts.setdefault(sort, []).append(cue if language == "zh" else rf"\b(?:{cue})\b")
+    for sort, language, cue in data.rows("cues.tsv"):
+        sorts.setdefault(sort, []).append(cue if language == "zh" else rf"\b(?:{cue})\b")
     return {sort: re.compile("|".join(cues)) for sort, cues in sorts.items()}
 
 

@@ -11,9 +11,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
 
-from research import segment
+from research import data, segment
 from research.records import Lack, Record, Ruling
 from research.text import STOP
 from research.verification.cues import cues
@@ -62,8 +61,7 @@ class Weights(Record):
 @cache
 def model(language: str) -> Weights:
     """The model for claims in Chinese ("zh") or any other language ("en")."""
-    text = resources.files("research").joinpath("data/judge.json").read_text(encoding="utf-8")
-    return Weights.model_validate(json.loads(text)["models"][language])
+    return Weights.model_validate(json.loads(data.text("judge.json"))["models"][language])
 
 
 def judge(claim: str, passages: Sequence[str]) -> Ruling:

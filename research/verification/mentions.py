@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
-from importlib import resources
 
-from research import segment
+from research import data, segment
 from research.language.quantities import Measure, agrees, compatible, dates_clash
 from research.text import HAN, STOP, has_han
 from research.verification.cues import cues
@@ -141,13 +140,10 @@ class Mention:
 @cache
 def _qualifiers() -> dict[str, tuple[str, re.Pattern[str]]]:
     """Qualifiers with their groups."""
-    rows = {}
-    table = (resources.files("research") / "data" / "qualifiers.tsv").read_text(encoding="utf-8")
-    for line in table.splitlines():
-        if not line.startswith("#"):
-            name, group, chinese, english = line.split("\t")
-            rows[name] = group, re.compile(rf"{chinese}|\b(?:{english})\b")
-    return rows
+    return {
+        name: (group, re.compile(rf"{chinese}|\b(?:{english})\b"))
+        for name, group, chinese, english in data.rows("qualifiers.tsv")
+    }
 
 
 @lru_cache(20_000)

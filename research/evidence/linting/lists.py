@@ -10,9 +10,9 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Literal
 
+from research import data
 from research.evidence.linting.addresses import ADDRESS, trimmed
 from research.evidence.linting.reading import Line, Link, Reading
 
@@ -339,9 +339,7 @@ class Lists:
 @cache
 def _headings() -> dict[str, str]:
     """The usual headings of lists, and what kind of list each announces (`data/source_lists.tsv`)."""
-    table = (resources.files("research") / "data" / "source_lists.tsv").read_text(encoding="utf-8")
-    rows = [line.split("\t") for line in table.splitlines() if line and line[0] != "#"]
-    return {heading: kind for kind, heading in rows}
+    return {heading: kind for kind, heading in data.rows("source_lists.tsv")}
 
 
 def named(words: str) -> str | None:
