@@ -14,9 +14,10 @@ from research.settings import Settings
 from tests.benchmarks import __main__ as command
 from tests.benchmarks import crowd, models, reports, runs, sessions
 from tests.benchmarks.figures import Unreachable, at_once
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("module", [crowd, models, reports, runs, sessions])
+@each_row("module", [crowd, models, reports, runs, sessions])
 def test_runs_that_are_measured_at_once_wait_for_no_turn(module: ModuleType) -> None:
     with closing(module.figures()) as figures:
         first = next(figures)
@@ -24,7 +25,7 @@ def test_runs_that_are_measured_at_once_wait_for_no_turn(module: ModuleType) -> 
     assert "SIGHTLINE_MAX_RUNS_EACH" in first.note
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limits", "name"),
     [
         ({}, "SIGHTLINE_MAX_RUNS_EACH is 20"),

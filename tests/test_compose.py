@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 import yaml
+
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "compose.yaml").read_text(encoding="utf-8")
@@ -31,7 +32,7 @@ def test_no_secret_has_a_default_or_stands_in_the_file():
     assert needed == set(re.findall(r"[A-Z]+_[A-Z_]+", told))
 
 
-@pytest.mark.parametrize("name", ["pages", "agents", "postgres", "redis"])
+@each_row("name", ["pages", "agents", "postgres", "redis"])
 def test_whoever_is_waited_for_says_when_it_is_ready(name):
     assert SERVICES[name]["healthcheck"]["test"]
     waited = [

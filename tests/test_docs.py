@@ -16,6 +16,7 @@ from research import settings
 from research.evidence.support import ACCURACY
 from research.models import roles
 from tests import settings_table
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -59,7 +60,7 @@ def named(path: Path) -> str:
 # Links, pictures, paths
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+@each_row("document", DOCUMENTS)
 def test_every_link_within_the_project_leads_somewhere(document: Path) -> None:
     broken = []
     for link in links(TOLD[document]):
@@ -96,7 +97,7 @@ def test_every_picture_is_there_and_shown() -> None:
     assert shown == set((DOCS / "images").iterdir())
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+@each_row("document", DOCUMENTS)
 def test_every_path_of_the_project_that_is_named_exists(document: Path) -> None:
     top = "|".join(re.escape(path.name) for path in ROOT.iterdir())
     paths = [

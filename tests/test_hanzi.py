@@ -5,17 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from research.hanzi import simplified
 from tests.simplified import FILE, pairs
+from tests.tables import each_row
 
 WRITTEN = FILE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("traditional", "expected"),
     [
         ("上海市門票高於50元的5A級景區有幾個", "上海市门票高于50元的5A级景区有几个"),

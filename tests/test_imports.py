@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import research
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 NEUTRAL = {
@@ -119,11 +120,10 @@ def allowed(module: str, wanted: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("file", MODULES, ids=dotted)
+# The public face is held by tests of its own.
+@each_row("file", [f for f in MODULES if dotted(f) not in ("research", "research.__main__")])
 def test_a_module_of_the_engine_imports_only_what_its_place_allows(file: Path) -> None:
-    module = dotted(file).removeprefix("research").removeprefix(".")
-    if module in ("", "__main__"):
-        pytest.skip("the public face: held by tests of its own")
+    module = dotted(file).removeprefix("research.")
     assert {name for name in ours(file) if not allowed(module, name)} == set()
 
 
@@ -164,7 +164,7 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert not allowed("records", "settings")
 
 
-@pytest.mark.parametrize("file", MODULES, ids=dotted)
+@each_row("file", MODULES)
 def test_the_engine_knows_nothing_of_the_pages(file: Path) -> None:
     assert {name.split(".")[0] for name in imports(file)}.isdisjoint({"streamlit", "pages", "app"})
 
@@ -178,7 +178,7 @@ def set_(tree: ast.AST) -> list[ast.expr]:
     ]
 
 
-@pytest.mark.parametrize("file", [f for f in MODULES if dotted(f) != "research.settings"], ids=dotted)  # fmt: skip
+@each_row("file", [f for f in MODULES if dotted(f) != "research.settings"])  # fmt: skip
 def test_only_the_settings_read_the_environment(file: Path) -> None:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     uses = [
@@ -249,7 +249,7 @@ def test_the_public_names_are_sorted_and_complete() -> None:
         from research import Nothing  # type: ignore[attr-defined]  # noqa: F401
 
 
-@pytest.mark.parametrize("name", research.__all__)
+@each_row("name", research.__all__)
 def test_a_public_name_is_what_the_checker_of_types_takes_it_for(name: str) -> None:
     module, own = promised()[name]
     home = importlib.import_module(module)

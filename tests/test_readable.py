@@ -12,6 +12,7 @@ from research.export.words import speaker
 from research.readable import CITIES_EN, english, heading, readable, region
 from research.records import Finding, Known, Language, Options, Report, Rows, Run, Task
 from tests.export.test_markdown import NOW
+from tests.tables import each_row
 
 SQL = "SELECT province, COUNT(*) AS n FROM a_sight GROUP BY province"
 COLUMNS = ("n", "km", "distance_km", "average_ticket_cny", "name_from", "name_to")
@@ -25,9 +26,7 @@ def rows(sql: str = SQL, **more: Any) -> Rows:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "column", [*(c.name for t in TABLES.values() for c in t.columns), *COLUMNS]
-)
+@each_row("column", [*(c.name for t in TABLES.values() for c in t.columns), *COLUMNS])
 def test_every_column_has_a_heading_in_each_language(column: str) -> None:
     zh, en = heading(column, "zh"), heading(column, "en")
     assert zh != en

@@ -39,6 +39,7 @@ from tests.fakes import ScriptedReasoner, ScriptedSource
 from tests.models.conftest import ADDRESSES, PROMPT, SCHEMA, Colour, loaded
 from tests.servers.detour import STATUSES, Detour
 from tests.servers.site import identity
+from tests.tables import each_row
 
 KEY = "sentinel-key-0123456789"
 SETTINGS = {
@@ -307,7 +308,7 @@ def test_traces_are_not_sent_on_and_whoever_set_the_collector_is_told(
 # What is told of it
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("location", "told"),
     [
         ("https://other.example:8443/v1?key=secret", " to https://other.example:8443; "),

@@ -19,6 +19,7 @@ from tests.fakes import until
 from tests.servers import Call
 from tests.servers.news import FakeTavilyNews, rows
 from tests.servers.openai import FakeOpenAI
+from tests.tables import each_row
 
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 TOPIC = "The reopening of the tower"
@@ -273,7 +274,7 @@ def test_answers_are_written_from_all_of_it(opened: Opened, usual: FakeOpenAI) -
     assert written.count("Visitors came from all over the country.") == 3 * 40
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "most", "shown"),
     [
         ("short", 5, "short"),

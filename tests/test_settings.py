@@ -25,6 +25,7 @@ from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.servers.gemini import FakeGemini
 from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item, opml, rss, seen
 from tests.servers.search import FakeSearXNG, FakeTavily, FakeWikipedia, Service
+from tests.tables import each_row
 
 Start = Callable[..., tuple[LocalRuns, Run]]
 WEB = ("web",)
@@ -123,7 +124,7 @@ BLANK = ("", " ", "\t\n")
 # Reading
 
 
-@pytest.mark.parametrize("name", VALUES)
+@each_row("name", VALUES)
 def test_the_environment_beats_the_default_and_a_blank_value_is_unset(name: str) -> None:
     field, default, raw, value = VALUES[name]
     assert getattr(load({}), field) == default
@@ -140,7 +141,7 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
     assert sorted(shown) == sorted({*VALUES, "SIGHTLINE_DATA_DIR"} - {"GOOGLE_API_KEY"})
 
 
-@pytest.mark.parametrize("name", [name for name in VALUES if name not in KEYS])
+@each_row("name", [name for name in VALUES if name not in KEYS])
 def test_what_is_shown_of_a_setting_is_its_value(name: str) -> None:
     _, _, raw, value = VALUES[name]
     shown = dict(load({name: raw}).shown())[name]
@@ -171,7 +172,7 @@ def test_runs_are_kept_in_a_file_or_where_an_address_says(
     assert str(found) == place
 
 
-@pytest.mark.parametrize(
+@each_row(
     "raw",
     [
         "mysql://ann:sentinel@host/runs",
@@ -228,7 +229,7 @@ def test_a_gemini_key_of_its_own_beats_the_one_of_google() -> None:
         assert load({**both, "GEMINI_API_KEY": blank}).gemini_key.get_secret_value() == "google"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "providers"),
     [
         ("", ("gemini", "tavily", "searxng")),
@@ -270,7 +271,7 @@ def test_the_process_environment_is_read_unless_another_is_given(
     assert load({}).queries == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "raw", "expected"),
     [
         ("NUMBER_OF_INITIAL_QUERIES", "ten", "a number from 1 to 10"),
@@ -320,8 +321,8 @@ def test_a_bad_value_is_refused_with_its_name_itself_and_what_was_expected(
     assert f"the default, {NUMBERS[name][1]:g}." in message
 
 
-@pytest.mark.parametrize("name", [*ADDRESSES, "WIKIPEDIA_URL"])
-@pytest.mark.parametrize(
+@each_row("name", [*ADDRESSES, "WIKIPEDIA_URL"])
+@each_row(
     "raw",
     ["localhost:8000", "127.0.0.1:8000/v1", "example.org", "ftp://example.org", "http://", "x"],
 )
@@ -346,7 +347,7 @@ def test_an_address_of_wikipedia_without_a_place_for_the_language_is_refused() -
     assert message.endswith(f"as in {WIKIPEDIA}. Correct it or remove it.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "wrong"),
     [("google", "google"), ("tavily;searxng", "tavily;searxng"), ("tavily, bing", "bing"),
      ("auto,tavily", "auto"), ("off,gemini", "off")],
@@ -362,7 +363,7 @@ def test_a_search_service_that_there_is_not_is_refused_with_those_that_there_are
         assert name in message.partition("Name ")[2]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "feeds"),
     [
         ("https://a.test/rss", ("https://a.test/rss",)),
@@ -379,7 +380,7 @@ def test_feeds_are_named_by_addresses_or_by_the_path_of_a_list(
     assert load({"NEWS_FEEDS": raw}).feeds == feeds
 
 
-@pytest.mark.parametrize("raw", ["ftp://a.test/x", "file:///etc/passwd", "http://", "http://a:x/", "http://[::1/", "https://a.test/ http://a.test:99999/"])  # fmt: skip
+@each_row("raw", ["ftp://a.test/x", "file:///etc/passwd", "http://", "http://a:x/", "http://[::1/", "https://a.test/ http://a.test:99999/"])  # fmt: skip
 def test_a_feed_whose_address_is_none_is_refused_by_name(raw: str) -> None:
     with pytest.raises(SettingError, match=r"NEWS_FEEDS has '.*'; it must be addresses such as"):
         load({"NEWS_FEEDS": raw})
@@ -395,10 +396,8 @@ def test_the_password_of_a_feed_is_shown_nowhere() -> None:
     assert "sentinel" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", KEYS)
-@pytest.mark.parametrize(
-    "raw", ["sentinel key", "“sentinel”", "sentinel\x00", "sentinel\r\nX-Y: z"]
-)
+@each_row("name", KEYS)
+@each_row("raw", ["sentinel key", "“sentinel”", "sentinel\x00", "sentinel\r\nX-Y: z"])
 def test_what_cannot_be_a_key_is_refused_by_name_and_is_not_repeated(name: str, raw: str) -> None:
     with pytest.raises(SettingError) as caught:
         load({name: raw})
@@ -433,7 +432,7 @@ def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
     assert load({}).secrets == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "state"),
     [("True", "on"), ("1", "on"), ("YES", "on"), ("on", "on"), ("", "on"),
      ("false", "off"), ("0", "off"), ("No", "off"), (" OFF ", "off")],

@@ -13,6 +13,7 @@ import pytest
 
 from research import UnreadableItems, stories_json
 from research.__main__ import main
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 ITEMS = [
@@ -61,7 +62,7 @@ def test_an_object_with_items_is_read_as_its_list() -> None:
     assert json.loads(stories_json("[]")) == {"items": 0, "stories": [], "unread": []}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("{", "This is no JSON"),

@@ -18,6 +18,7 @@ from research.text import (
     tokens,
     words,
 )
+from tests.tables import each_row
 
 
 def pieces(text: str) -> list[str]:
@@ -27,7 +28,7 @@ def pieces(text: str) -> list[str]:
 # Words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "text"),
     [
         ("雷峰塔", "雷峰塔成人票40元"),
@@ -75,7 +76,7 @@ def test_single_letters_and_punctuation_are_no_words_but_digits_are() -> None:
     assert tokens("a b, c! 7 — (x) 。") == ["7"]
 
 
-@pytest.mark.parametrize("text", ["", " \n\t", "。，！", "$$ ``` <>", "的", "\U0001f600"])
+@each_row("text", ["", " \n\t", "。，！", "$$ ``` <>", "的", "\U0001f600"])
 def test_a_text_without_words_gives_none(text: str) -> None:
     assert tokens(text) == []
     assert words(text) == []
@@ -106,7 +107,7 @@ def test_the_words_of_a_text_are_always_among_its_search_terms(text: str) -> Non
 # Languages
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("西湖门票多少钱", "zh"),
@@ -132,7 +133,7 @@ def test_han_characters_are_recognised_outside_the_basic_block_too() -> None:
 # Folding
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("成人票 ４０ 元", "成人票40元"),
@@ -158,7 +159,7 @@ def test_folding_keeps_case_and_punctuation() -> None:
 # Sentences
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("西湖在杭州。门票免费！是吗？", ["西湖在杭州。", "门票免费！", "是吗？"]),
@@ -181,7 +182,7 @@ def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str]) 
     assert pieces(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "“你好。”他说。",
@@ -243,7 +244,7 @@ WRAPPED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", WRAPPED)
+@each_row("text", WRAPPED)
 def test_a_line_that_a_layout_broke_ends_no_sentence(text: str) -> None:
     joined = flowing(text)
     assert [flowing(piece) for piece in pieces(text)] == pieces(joined)
@@ -261,7 +262,7 @@ LISTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", LISTED)
+@each_row("text", LISTED)
 def test_a_line_that_is_as_long_as_it_is_meant_to_be_ends_one(text: str) -> None:
     assert not any("\n" in piece for piece in pieces(text))
 
@@ -270,7 +271,7 @@ def test_a_text_in_one_line_has_spaces_between_words_and_none_between_han_charac
     assert flowing("one \n  two\n三\n四，\n“五”") == "one two 三四，“五”"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("quote", "text", "place"),
     [
         ("60元", "门票６０ 元。", (2, 6)),
@@ -310,7 +311,7 @@ def test_a_sentence_is_found_at_whatever_width_its_text_is_set(width: int) -> No
             assert place and fold(text[slice(*place)]) == fold(piece)
 
 
-@pytest.mark.parametrize("text", [" " * 40_000 + "a", "c " * 20_000, "x" * 40_000, "甲" * 40_000])
+@each_row("text", [" " * 40_000 + "a", "c " * 20_000, "x" * 40_000, "甲" * 40_000])
 def test_what_goes_on_without_an_end_is_cut_and_nothing_of_it_is_lost(text: str) -> None:
     found = pieces(text)
     assert all(len(part) <= 12_000 for part in found)

@@ -1,13 +1,13 @@
 """How web addresses are shown, and when two are one."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from research.urls import canonical_url, url_identity, without_www
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "shown"),
     [
         ("HTTPS://Example.ORG/Path", "https://example.org/Path"),
@@ -34,7 +34,7 @@ def test_an_address_has_one_way_to_be_shown(url: str, shown: str) -> None:
     assert canonical_url(url) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "",
@@ -73,7 +73,7 @@ def test_anything_but_a_plain_web_address_is_unusable(url: str) -> None:
     assert url_identity(url) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "shown"),
     [
         (
@@ -142,7 +142,7 @@ def test_a_canonical_address_is_its_own_canonical_address(url: str) -> None:
     assert not set(shown) & set(' <>"\\`')
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "identity"),
     [
         ("http://www.example.com/a/", "example.com/a"),

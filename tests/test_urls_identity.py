@@ -4,11 +4,11 @@ from base64 import urlsafe_b64encode
 from itertools import combinations
 from urllib.parse import quote
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from research.urls import canonical_url, url_identity, wraps
+from tests.tables import each_row
 
 A = "https://example.org/news/a-tower-opens-again"
 REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/AUZIYQ=="
@@ -57,8 +57,8 @@ TARGETS = [
 ]
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("wrapper", WRAPPERS)
+@each_row("target", TARGETS)
+@each_row("wrapper", WRAPPERS)
 def test_what_only_leads_to_an_address_is_that_address(wrapper: str, target: str) -> None:
     wrapped = wrapper.format(quote(target, safe=""))
     assert canonical_url(wrapped) == canonical_url(target)
@@ -67,7 +67,7 @@ def test_what_only_leads_to_an_address_is_that_address(wrapper: str, target: str
     assert not wraps(target)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@each_row("target", TARGETS)
 def test_an_address_in_base64_is_read(target: str) -> None:
     assert canonical_url(f"https://www.bing.com/ck/a?!&&p=1&u={bing(target)}&ntb=1") == canonical_url(target)  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_wrappers_within_wrappers_are_opened_up_to_a_bound() -> None:
     assert url_identity(deeper).startswith("vk.com/away.php")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "target",
     [
         "javascript:alert(1)",
@@ -105,7 +105,7 @@ def test_a_wrapper_of_anything_but_a_web_address_stays_what_it_is(target: str) -
     assert canonical_url(f"https://bing.com/ck/a?u={bing(target)}").startswith("https://bing.com/")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         REDIRECT,
@@ -171,7 +171,7 @@ SAME = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("group", SAME, ids=lambda group: group[0])
+@each_row("group", SAME)
 def test_the_addresses_of_one_page_have_one_identity(group: list[str]) -> None:
     assert {url_identity(url) for url in group} == {url_identity(group[0])}
 
@@ -301,7 +301,7 @@ def test_the_identity_of_a_wrapped_address_is_that_of_its_target(url: str, wrapp
         assert url_identity(wrapped) == url_identity(target)
 
 
-@pytest.mark.parametrize("char", ["a", "-", "-a", "%25", "/", ".", "m.", "1", "=", "&", "a-"])
+@each_row("char", ["a", "-", "-a", "%25", "/", ".", "m.", "1", "=", "&", "a-"])
 def test_a_long_address_holds_nobody_up(char: str) -> None:
     for url in (f"https://example.org/{char * 50_000}", f"https://vk.com/away.php?to={char * 50_000}"):  # fmt: skip
         assert len(url_identity(url)) < 200_000

@@ -13,6 +13,7 @@ from research.database.desk import DatabaseDesk
 from research.reasoners.sql import Intent, Statement
 from research.records import Say, silent
 from research.trouble import Trouble
+from tests.tables import each_row
 
 QUESTION = "评分最高的景区"  # which no rule knows
 RIGHT = "SELECT gid, name FROM a_sight WHERE province = '浙江省' ORDER BY gid LIMIT 3"
@@ -184,7 +185,7 @@ async def test_some_rows_are_kept_when_the_model_knows_no_better(folder: Path) -
         assert outcome.rows is not None and len(outcome.rows.rows) == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "number"),
     [
         ("评分前10名的景区", 10),

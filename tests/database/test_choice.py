@@ -16,6 +16,7 @@ from research.database.engines import open_database
 from research.database.refusals import Refused
 from research.database.schema import Column, Schema, Table
 from research.records import silent
+from tests.tables import each_row
 
 HERE = Path(__file__).parent
 
@@ -70,7 +71,7 @@ def test_of_three_hundred_tables_those_that_a_question_needs_are_described() -> 
     assert found / (found + len(missed)) >= 0.95, missed
 
 
-@pytest.mark.parametrize("question", [QUESTIONS[0][0], QUESTIONS[-1][0], "xyzzy", ""])
+@each_row("question", [QUESTIONS[0][0], QUESTIONS[-1][0], "xyzzy", ""])
 def test_what_a_model_is_told_is_bounded_and_counts_what_is_left_out(question: str) -> None:
     choice = choose(COMPANY, question)
     assert len(choice.text) <= ROOM + NAMES_ROOM + 200

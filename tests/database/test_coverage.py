@@ -15,6 +15,7 @@ from research.database.coverage import counts
 from research.database.engines import Database, open_database
 from research.database.results import Limits
 from tests.servers.postgres import Cluster
+from tests.tables import each_row
 
 SCHEMA = """
 create table area(id integer primary key, name text not null, region text not null, score double precision,
@@ -113,7 +114,7 @@ def told(database: Database, sql: str) -> list[tuple[Any, ...]]:
     return [(", ".join(each.columns), each.known, each.rows, each.part) for each in found]
 
 
-@pytest.mark.parametrize(("sql", "expected"), CASES)
+@each_row(("sql", "expected"), CASES)
 def test_what_a_statement_compares_is_known_for_so_many_rows(
     known: Database, sql: str, expected: list[tuple[str, int, int, bool]]
 ) -> None:

@@ -20,6 +20,7 @@ from research.database.results import Failed, Limits, Result, Value
 from tests.database.scenic import TABLES as SCENIC
 from tests.database.scenic import cases, fill
 from tests.servers.postgres import Cluster, lacking, lacks_postgis
+from tests.tables import each_row
 
 psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.postgres
@@ -161,7 +162,7 @@ def difference(sql: str, here: Database, there: Database) -> str:
     return ""
 
 
-@pytest.mark.parametrize("case", GOLD, ids=lambda case: case["id"])
+@each_row("case", GOLD)
 def test_gold_statements_have_the_same_rows_on_both_engines(
     case: dict[str, str], small: Database, large: Database
 ) -> None:
@@ -214,7 +215,7 @@ def test_ranks_and_sums_over_unknown_values_are_the_same(
         assert difference(sql, database, scenic_large) == "", over
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "digits", "rounded"),
     [("0.5", "", 1), ("1.5", "", 2), ("2.5", "", 3), ("-2.5", "", -3), ("2.675", ", 2", 2.68),
      ("CAST(2.5 AS REAL)", "", 3), ("CAST(0.125 AS REAL)", ", 2", 0.13), ("7", "", 7), ("NULL", "", None),
@@ -273,7 +274,7 @@ def backend(database: Database) -> PostgreSQL:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sql",
     [
         "select k from secret",

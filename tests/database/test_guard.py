@@ -21,6 +21,7 @@ from research.database.refusals import KINDS, Refused
 from research.database.results import Failed, Limits, plain
 from tests.database.scenic import SECRET, cases
 from tests.database.scenic import TABLES as TABLES_READ
+from tests.tables import each_row
 
 TABLES = {
     "a_sight": {
@@ -285,7 +286,7 @@ def test_a_query_tells_its_tables_its_columns_and_its_parts() -> None:
     assert query.dialect == "sqlite"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "limit"),
     [("", 11), (" LIMIT 5", 5), (" LIMIT 500", 11), (" FETCH FIRST 3 ROWS ONLY", 3), (" LIMIT 4 OFFSET 2", 4)],
 )  # fmt: skip
@@ -342,7 +343,7 @@ def test_a_function_of_another_engine_is_answered_with_what_this_one_has() -> No
     )
 
 
-@pytest.mark.parametrize("name", ["故宫博物院", "New York City", "it's", 'say "hi"', "secret", "visitors"])  # fmt: skip
+@each_row("name", ["故宫博物院", "New York City", "it's", 'say "hi"', "secret", "visitors"])  # fmt: skip
 def test_a_name_in_double_quotes_that_is_no_column_is_a_text_to_sqlite(name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
     text = exp.Literal.string(name).sql("sqlite")
@@ -385,7 +386,7 @@ def test_what_a_refusal_proposes_is_not_refused(dialect: Dialect) -> None:
         assert passed(f"SELECT count(*) FROM visit CROSS JOIN {proposed}", dialect).tables == ("visit",)  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dialect", "written", "told"),
     [
         ("sqlite", "json_group_array(name)", "function json_group_array()"),
@@ -408,7 +409,7 @@ def test_what_is_refused_is_called_as_it_was_written(
     assert told in refused(f"SELECT {written} FROM a_sight", dialect).message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sql", "kind"),
     [
         ("", "statement"),
@@ -484,7 +485,7 @@ def test_a_natural_join_of_two_tables_names_the_columns_that_they_share() -> Non
     assert "USING" in refused(part).message
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sql",
     [
         "SELECT y FROM generate_series(2007, 2009) AS y",

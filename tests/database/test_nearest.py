@@ -15,6 +15,7 @@ from research.database.distance import distance_km
 from research.database.engines import Database, open_database
 from research.database.nearest import narrowed
 from research.database.results import Limits
+from tests.tables import each_row
 
 TYPES = {"spot": {"gid": "INTEGER", "name": "TEXT", "lng": "REAL", "lat": "REAL", "word": "TEXT"}}
 ROWS = 1_500
@@ -131,7 +132,7 @@ def test_few_points_are_measured(points: Path, sql: str) -> None:
     assert 0 < calls < ROWS / 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sql",
     [
         "SELECT gid FROM spot ORDER BY gid LIMIT 10",
@@ -148,7 +149,7 @@ def test_what_is_not_certain_is_left_as_it_is(sql: str) -> None:
     assert narrowed(sql, TYPES, ask) == sql
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("point", "known"),
     [((0, 90), True), ((0, -90), True), ((480, 30), True), ((120, 90.01), False), ((120, 150), False),
      ((None, 1), False), (("x", 1), False), ((1, float("nan")), False), ((float("inf"), 1), False)],

@@ -5,12 +5,11 @@ from __future__ import annotations
 from math import inf, nan
 from typing import Any
 
-import pytest
-
 from research.database.points import Points
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "names",
     [
         ("lng_wgs84", "lat_wgs84"),
@@ -26,9 +25,7 @@ def test_the_usual_spellings_are_known(names: tuple[str, str]) -> None:
     assert found is not None and (found.lng, found.lat) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    "names", [(), ("lng",), ("lat", "late"), ("lng_wgs84", "lat_gcj02"), ("belong", "flat")]
-)
+@each_row("names", [(), ("lng",), ("lat", "late"), ("lng_wgs84", "lat_gcj02"), ("belong", "flat")])
 def test_half_a_point_is_none(names: tuple[str, ...]) -> None:
     assert Points.of(names) is None
 
@@ -45,7 +42,7 @@ def test_gcj02_is_converted() -> None:
     assert 0.001 < abs(moved[0] - row[0]) < 0.02
 
 
-@pytest.mark.parametrize(
+@each_row(
     "row",
     [
         (None, 30.0),

@@ -14,6 +14,7 @@ from research.database.refusals import Refused
 from research.database.results import Failed, Limits, Result, plain
 from tests.database.scenic import SECRET, TABLES, cases, fill
 from tests.servers.postgres import ESCAPED, PASSWORD, USER, Cluster, lacking
+from tests.tables import each_row
 
 psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.postgres
@@ -174,7 +175,7 @@ def test_long_texts_are_cut_on_the_server(scenic_address: str) -> None:
     assert found.cut == 12
 
 
-@pytest.mark.parametrize("text", ["%:x%", "100%", "a:b", "?", "$1", "%(x)s", "%s", "\\", "it''s", ":gid", "%湖%"])  # fmt: skip
+@each_row("text", ["%:x%", "100%", "a:b", "?", "$1", "%(x)s", "%s", "\\", "it''s", ":gid", "%湖%"])  # fmt: skip
 def test_a_text_with_the_marks_of_drivers_in_it_stays_a_text(
     server_database: Database, text: str
 ) -> None:

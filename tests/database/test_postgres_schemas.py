@@ -11,6 +11,7 @@ from research.database.engines import Database, open_database
 from research.database.refusals import Refused
 from research.database.results import Failed
 from tests.servers.postgres import Cluster
+from tests.tables import each_row
 
 pytest.importorskip("psycopg")
 pytestmark = pytest.mark.postgres
@@ -83,7 +84,7 @@ def test_every_schema_that_the_role_may_read_is_read(schemas: Database) -> None:
     assert next(table.called for table in schemas.schema.tables) == "orders"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sql", "expected"),
     [
         ("SELECT kind FROM orders", "public"),
@@ -111,7 +112,7 @@ def test_a_table_is_that_of_the_schema_that_is_meant(
     assert rows(schemas, query.text.rpartition(" LIMIT ")[0]) == ((expected,),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sql",
     [
         "SELECT k FROM hidden.secret", "SELECT k FROM secret", "SELECT k FROM sales.payroll",

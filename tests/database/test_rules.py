@@ -15,6 +15,7 @@ import pytest
 from research.database.asking import NotUnderstood, Vocabulary
 from research.database.build import shipped
 from research.database.rules import read
+from tests.tables import each_row
 
 GOLD: list[dict[str, str]] = json.loads(
     (Path(__file__).parent / "gold.json").read_text(encoding="utf-8")
@@ -302,7 +303,7 @@ def test_the_order_of_a_gold_question_is_kept(db: sqlite3.Connection, words: Voc
             assert [row[at] for row in rows] == names, gold["id"]
 
 
-@pytest.mark.parametrize("question", LOST.strip().splitlines())
+@each_row("question", LOST.strip().splitlines())
 def test_what_has_more_in_it_is_not_answered(words: Vocabulary, question: str) -> None:
     with pytest.raises(NotUnderstood):
         read(question, words)
@@ -352,7 +353,7 @@ SAME = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("question", "sql"), SAME, ids=[question for question, _ in SAME])
+@each_row(("question", "sql"), SAME)
 def test_what_people_type_has_the_rows_that_it_should(
     db: sqlite3.Connection, words: Vocabulary, question: str, sql: str
 ) -> None:
@@ -390,7 +391,7 @@ def test_what_is_meant_is_said_in_the_language_of_the_question(words: Vocabulary
     assert en.meant == "5A areas in Zhejiang with tickets under 100 yuan"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "number"),
     [("十", 10), ("十二", 12), ("二十", 20), ("一百二", 120), ("一百二十", 120), ("两", 2)],
 )

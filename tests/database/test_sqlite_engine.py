@@ -19,6 +19,7 @@ from research.database.refusals import Refused
 from research.database.results import Failed, Limits, Result
 from research.database.sqlite import SQLite, _instr, _replace, _trimmer
 from tests.database.scenic import SECRET, TABLES, cases
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS, SLACK = 1.0, 2.0  # the machine may be busy
@@ -70,7 +71,7 @@ def test_a_long_statement_ends_at_its_deadline(scenic: Path) -> None:
     assert time.monotonic() - started < 0.4 + SLACK
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sql", "cause"),
     [
         ("select k from secret", "refused"),
@@ -157,7 +158,7 @@ def test_types_are_told_by_the_values(database: Database) -> None:
     assert found.seconds < SLACK
 
 
-@pytest.mark.parametrize("text", ["%:x%", "100%", "a:b", "?", "$1", "%(x)s", "\\", "it''s", ":gid"])
+@each_row("text", ["%:x%", "100%", "a:b", "?", "$1", "%(x)s", "\\", "it''s", ":gid"])
 def test_a_text_with_the_marks_of_drivers_in_it_stays_a_text(database: Database, text: str) -> None:
     assert run(database, f"SELECT '{text}' AS x").rows == ((text.replace("''", "'"),),)
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from research import lint_markdown
 from research.evidence.linting.words import KINDS
+from tests.tables import each_row
 
 HERE = Path(__file__).parent / "foreign"
 
@@ -36,7 +35,7 @@ def test_there_are_enough_of_both() -> None:
     assert len(CLEAN) >= 50 and len(PLANTED) >= 60
 
 
-@pytest.mark.parametrize(("name", "text"), CLEAN, ids=[name for name, _ in CLEAN])
+@each_row(("name", "text"), CLEAN)
 def test_a_sound_report_has_citations_and_no_defect(name: str, text: str) -> None:
     lint = lint_markdown(text)
     assert [flaw for flaw in lint.flaws if flaw.severity != "info"] == []
@@ -46,7 +45,7 @@ def test_a_sound_report_has_citations_and_no_defect(name: str, text: str) -> Non
     )  # which cite nothing that is known
 
 
-@pytest.mark.parametrize(("name", "label", "text"), PLANTED, ids=[name for name, _, _ in PLANTED])
+@each_row(("name", "label", "text"), PLANTED)
 def test_a_planted_defect_is_found_where_it_stands(name: str, label: str, text: str) -> None:
     named, words = label.split(" @ ")
     lines = text.split("\n")

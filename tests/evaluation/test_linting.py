@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from research import lint_markdown
 from research.evidence.linting.words import KINDS
 from research.text import has_han
+from tests.tables import each_row
 
 HERE = Path(__file__).parent
 CLEAN = sorted((HERE / "clean").glob("*.md"))
@@ -35,7 +36,7 @@ def kinds(text: str) -> set[str]:
     return {kind for kind, _ in defects(text)}
 
 
-@pytest.mark.parametrize("path", CLEAN, ids=lambda path: path.stem)
+@each_row("path", CLEAN)
 def test_a_sound_report_of_another_style_has_no_defect(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert 25 <= text.count("\n") <= 80
@@ -51,7 +52,7 @@ def test_there_are_thirty_sound_reports_in_many_styles() -> None:
     assert styles >= {"keys", "references"}
 
 
-@pytest.mark.parametrize("path", STYLES, ids=lambda path: path.stem)
+@each_row("path", STYLES)
 def test_nor_has_one_after_the_habits_of_another_program(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert defects(text) == []
@@ -61,13 +62,13 @@ def test_nor_has_one_after_the_habits_of_another_program(path: Path) -> None:
 ADDRESSED = [path for path in STYLES if "https://" in path.read_text(encoding="utf-8")]
 
 
-@pytest.mark.parametrize("path", ADDRESSED, ids=lambda path: path.stem)
+@each_row("path", ADDRESSED)
 def test_an_address_of_nobodys_is_found_in_each_of_these_styles(path: Path) -> None:
     text = re.sub(r"https://[\w.-]+", "https://www.example.org", path.read_text(encoding="utf-8"))
     assert "placeholder" in kinds(text)
 
 
-@pytest.mark.parametrize("path", PLANTED, ids=lambda path: path.stem)
+@each_row("path", PLANTED)
 def test_each_planted_defect_is_found_at_its_line_and_nothing_else(path: Path) -> None:
     planted = [(item["kind"], item["line"]) for item in LABELS if item["file"] == path.name]
     assert planted
@@ -107,7 +108,7 @@ USABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("url", [*PLACEHOLDERS, *UNUSABLE, *USABLE])
+@each_row("url", [*PLACEHOLDERS, *UNUSABLE, *USABLE])
 def test_an_address_is_nobodys_or_unusable_by_its_host_and_not_by_how_it_begins(url: str) -> None:
     kind = "placeholder" if url in PLACEHOLDERS else "bad-address"
     expected: set[str] = set() if url in USABLE else {kind}
@@ -121,14 +122,14 @@ def test_an_address_in_pointed_brackets_is_looked_at_too() -> None:
 GLUED = ["OpenAI", "YouTube", "iPhone", "mRNA", "pH", "xAI", "DeepSeek发布新模型", "中国", "_Nature_", "**bold**", "GPT-4o", "C++", "CO₂"]  # fmt: skip
 
 
-@pytest.mark.parametrize("word", GLUED)
+@each_row("word", GLUED)
 def test_a_number_right_behind_a_word_is_a_citation_whatever_the_word(word: str) -> None:
     listed = "## Sources\n\n1. A, https://a.org/1\n2. B, https://a.org/2\n"
     assert defects(f"# T\n\nIt grew [1]. {word}[2] agrees.\n\n{listed}") == []
     assert kinds(f"# T\n\nIt grew [1] [2]. {word}[9] agrees.\n\n{listed}") == {"dangling"}
 
 
-@pytest.mark.parametrize("word", ["x", "rows", "user_names", "sys.argv", "数组a"])
+@each_row("word", ["x", "rows", "user_names", "sys.argv", "数组a"])
 def test_a_number_behind_the_name_of_an_array_is_one_only_if_a_source_has_it(word: str) -> None:
     listed = "## Sources\n\n1. A, https://a.org/1\n2. B, https://a.org/2\n"
     assert defects(f"# T\n\nIt grew [1]. {word}[2] agrees.\n\n{listed}") == []
@@ -181,7 +182,7 @@ SOUND = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("words", SOUND)
+@each_row("words", SOUND)
 def test_what_only_looks_like_a_citation_is_none(words: str) -> None:
     assert defects(f"# T\n\n{words}\n\n## Sources\n\n1. Title. https://a.org/1\n") == []
 
@@ -201,8 +202,8 @@ ENTRIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
-@pytest.mark.parametrize("heading", HEADINGS)
+@each_row("entry", ENTRIES)
+@each_row("heading", HEADINGS)
 def test_a_list_is_known_by_its_heading_and_its_numbers(heading: str, entry: str) -> None:
     gap = "\n" if entry.startswith(("|", "-", "*")) else "\n\n"
     listed = gap.join(entry.format(n=n) for n in (1, 2, 3))
@@ -215,7 +216,7 @@ def test_a_list_is_known_by_its_heading_and_its_numbers(heading: str, entry: str
 CITES = ["[{}]", "【{}】", "［{}］", "〔{}〕", "<sup>{}</sup>", "<sup>[{}]</sup>", "[[{}]]", "[^{}]", r"\[{}\]", "[Source {}]", "[来源{}]", "^[{}]^", "[[{}]](#s)"]  # fmt: skip
 
 
-@pytest.mark.parametrize("cite", CITES)
+@each_row("cite", CITES)
 def test_a_number_is_a_citation_however_it_is_dressed(cite: str) -> None:
     listed = "## Sources\n\n1. A, https://a.org/1\n2. B, https://a.org/2\n"
     one, two, lost = (cite.format(number) for number in (1, 2, 9))
@@ -266,7 +267,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", HOSTILE, ids=range(len(HOSTILE)))
+@each_row("piece", HOSTILE)
 def test_time_grows_with_the_length_of_a_hostile_text_and_no_faster(piece: str) -> None:
     """Eight times the text may take eight times as long, and some; a square would take 64."""
 

@@ -19,6 +19,7 @@ from tests.evaluation.plantings import (
     overlap,
     planted,
 )
+from tests.tables import each_row
 
 NAMES = sorted(planted())
 
@@ -47,7 +48,7 @@ def test_there_is_enough_to_measure() -> None:
         assert labels["quoted"] + labels["supported"] >= 60
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_every_sentence_has_something_to_be_judged_by(name: str) -> None:
     item = planted()[name]
     ids = [passage.id for source in item.sources for passage in source.passages]
@@ -56,14 +57,14 @@ def test_every_sentence_has_something_to_be_judged_by(name: str) -> None:
         assert (labelled.kind in ("missing", "invented")) == (labelled.label == "none"), labelled
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_numbered_report_has_no_mechanical_defect(name: str) -> None:
     checked = check(name)
     assert lint(checked.cited) == []
     assert checked.cited.sources
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_duplicates_of_one_address_are_one_source_with_one_number(name: str) -> None:
     item, numbered = planted()[name], check(name).cited
     registry = Registry()

@@ -16,6 +16,7 @@ from research.evidence.citations import (
 )
 from research.evidence.registry import Registry
 from research.records import Answer, Cite, Evidence, Passage, Span, SpanKind
+from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, 8, tzinfo=UTC)
 TEXTS = {
@@ -90,7 +91,7 @@ def test_a_verbatim_quote_is_numbered_by_the_cites_that_contain_it_alone() -> No
     assert [source.evidence.title for source in result.sources] == ["b"]
 
 
-@pytest.mark.parametrize("text", ["The Palace Museum opened in 1926.", "", "  ", "72 万"])
+@each_row("text", ["The Palace Museum opened in 1926.", "", "  ", "72 万"])
 def test_a_quote_that_its_passages_do_not_contain_is_unsourced(text: str) -> None:
     result = cited(span(("a", "p1"), kind="quote", text=text))
     assert result.spans[0].numbers == ()

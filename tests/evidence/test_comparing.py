@@ -20,6 +20,7 @@ from research.records import (
     Task,
     Usage,
 )
+from tests.tables import each_row
 
 NOW = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
 
@@ -81,7 +82,7 @@ def test_sentences_stay_go_and_come(
     assert told == [stayed, gone, came]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "figures"),
     [
         ("A ticket costs 60 yuan.", "A ticket costs 80 yuan.", [("60 yuan", "80 yuan")]),

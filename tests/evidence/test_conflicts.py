@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +28,7 @@ from research.records import (
     Run,
     Span,
 )
+from tests.tables import each_row
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 RUN = Run(
@@ -95,7 +95,7 @@ DIFFER: list[tuple[str, str, list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("one", "other", "figures"), DIFFER)
+@each_row(("one", "other", "figures"), DIFFER)
 def test_figures_of_one_thing_that_do_not_agree_are_told(
     one: str, other: str, figures: list[str]
 ) -> None:
@@ -158,12 +158,12 @@ AGREE: list[tuple[str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("one", "other"), AGREE)
+@each_row(("one", "other"), AGREE)
 def test_other_figures_are_no_conflict(one: str, other: str) -> None:
     assert told(one, other) == []
 
 
-@pytest.mark.parametrize(("one", "other", "_"), DIFFER)
+@each_row(("one", "other", "_"), DIFFER)
 def test_the_order_of_the_sources_does_not_matter(one: str, other: str, _: list[str]) -> None:
     first, second = source(1, one), source(2, other)
     assert found(first, second) == found(second, first)

@@ -2,11 +2,11 @@
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from research.evidence.formulas import Formula, Formulas
+from tests.tables import each_row
 
 FORMULAS = [
     r"$E = mc^2$", "$x$", "$n$th", "$k$-means", "成本$x$元", r"$\alpha$", r"$\sqrt[3]{x}$", r"$f(x) = \sin x$", "$a, b$",
@@ -17,7 +17,7 @@ FORMULAS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@each_row("text", FORMULAS)
 def test_a_formula_is_found_and_can_be_shown_as_it_was_written(text: str) -> None:
     found = Formulas()
     hidden = found.hidden(text)
@@ -37,7 +37,7 @@ OTHERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", OTHERS)
+@each_row("text", OTHERS)
 def test_what_is_money_or_could_act_is_no_formula(text: str) -> None:
     assert Formulas().hidden(text) == text
 
@@ -50,7 +50,7 @@ def test_a_formula_behind_an_amount_of_money_is_found() -> None:
     assert parts == ["$5元，合计", "x", "。"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "tex"),
     [
         ("$a<b$", "a< b"),  # never a tag
@@ -73,9 +73,7 @@ def test_whatever_is_hidden_comes_back(text: str) -> None:
     assert found.shown(found.hidden(text)) == text
 
 
-@pytest.mark.parametrize(
-    "piece", ["$x", "\\[", "\\(", "$$", "$\n", "\\[a\n", "{$}", "$$a", "$a b "]
-)
+@each_row("piece", ["$x", "\\[", "\\(", "$$", "$\n", "\\[a\n", "{$}", "$$a", "$a b "])
 def test_time_grows_with_the_length_of_a_hostile_text_and_no_faster(piece: str) -> None:
     def taken(times: int) -> float:
         began = time.process_time()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from research.evidence.citations import NumberedSpan
 from research.evidence.markup import Node, parse, tree
 from research.records import Cite, Span
+from tests.tables import each_row
 
 A, B = Cite(evidence="a", passage="p", end=9), Cite(evidence="b", passage="q")
 HANDLES = {"3fa9": A, "77aa": B, "12345678": B}
@@ -74,7 +75,7 @@ def walk(nodes: list[Node]) -> Iterator[Node]:
 # --- From text to spans
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "spans"),
     [
         ("建立 [@3fa9]，后来。", [("建立，", "a"), ("后来。", "")]),
@@ -113,14 +114,14 @@ PRETENDED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("marker", PRETENDED)
+@each_row("marker", PRETENDED)
 def test_what_only_pretends_to_be_a_citation_goes_and_leaves_a_mark(marker: str) -> None:
     marked = "x!" if marker.startswith("!") else "x"
     assert short(f"x{marker} y") == [(marked, "?"), (" y", "")]
     assert short(f"x{marker}[@3fa9] y") == [(marked, "a?"), (" y", "")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "`a[1]` and `[2]`",
@@ -140,7 +141,7 @@ def test_what_is_no_citation_stays_as_it_is(text: str) -> None:
     assert short(text) == [(text, "")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "spans"),
     [
         ("see [the page](https://example.org/a).", [("see the page.", "a")]),
@@ -192,7 +193,7 @@ def test_the_text_of_the_spans_is_the_markdown_without_its_citations() -> None:
     assert "".join(words for words, _ in short(text)) == plain
 
 
-@pytest.mark.parametrize("info", ["", "markdown", "md", "Markdown"])
+@each_row("info", ["", "markdown", "md", "Markdown"])
 def test_a_fence_around_the_whole_answer_goes(info: str) -> None:
     text = f"```{info}\n# Title\n\n```py\nx[1]\n```\n\nText [@3fa9]\n```\n"
     assert short(text) == [("# Title\n\n```py\nx[1]\n```\n\nText", "a")]
@@ -243,7 +244,7 @@ def test_the_text_as_a_whole_reads_the_same_once_it_is_written() -> None:
 # --- From spans to a tree
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "nodes"),
     [
         ("a *b* **c** ~~d~~ `e`", "<p>a <em>b</em> <strong>c</strong> <s>d</s> <code>e</code></p>"),
@@ -292,7 +293,7 @@ def test_text_for_another_part_begins_a_paragraph() -> None:
     assert brief(tree([span("a", part="1"), span("b", part="2")])) == "<p>a</p><p>b</p>"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spans", "nodes"),
     [
         ([span("[a]: http://x", 1), span("\n\nb")], "<p>[a]: http://x{0}</p><p>b</p>"),
@@ -315,7 +316,7 @@ def test_no_markdown_swallows_or_forges_a_citation(spans: list[NumberedSpan], no
     assert brief(tree(spans)) == nodes
 
 
-@pytest.mark.parametrize("turn", [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"])
+@each_row("turn", [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"])
 def test_nothing_turns_the_direction_of_other_text(turn: str) -> None:
     for written in (turn, f"&#{ord(turn)};", f"&#x{ord(turn):x};"):
         nodes = drawn(f"It costs {written}60 yuan[@3fa9] `a{turn}b` today.\n\n```\n{turn}c\n```\n")
@@ -323,7 +324,7 @@ def test_nothing_turns_the_direction_of_other_text(turn: str) -> None:
     assert brief(drawn("שלום\u200f\u200e [@3fa9]")) == "<p>שלום\u200f\u200e{0}</p>"
 
 
-@pytest.mark.parametrize("holder", ["> ", "- ", "1. ", "> - "])
+@each_row("holder", ["> ", "- ", "1. ", "> - "])
 def test_what_follows_a_deep_nesting_is_not_lost(holder: str) -> None:
     for deep in (holder * 300 + "deep", "".join(" " * 2 * n + "- n\n" for n in range(300))):
         shown = brief(drawn(f"{deep}\n\n```\ncode\n```\n\n# The end [@3fa9]"))
@@ -333,7 +334,7 @@ def test_what_follows_a_deep_nesting_is_not_lost(holder: str) -> None:
     assert brief(drawn(f"```\n{code}```\n\n{holder * 99}a")).startswith(f"<pre>{code}</pre>")
 
 
-@pytest.mark.parametrize("holder", ["> ", "- ", "1. ", "> - "])
+@each_row("holder", ["> ", "- ", "1. ", "> - "])
 def test_the_words_of_a_deep_nesting_are_not_lost(holder: str) -> None:
     lines = [holder * n + f"w{n}w [@3fa9]\n\n" for n in range(1, 46)]
     shown = brief(drawn("".join(lines)))
@@ -425,7 +426,7 @@ REPEATED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", REPEATED, ids=lambda text: repr(text[:8]))
+@each_row("text", REPEATED)
 def test_a_model_that_repeats_itself_holds_nobody_up(text: str) -> None:
     began = time.process_time()
     tree(numbered(parse(f"x{text}", HANDLES, URLS)))

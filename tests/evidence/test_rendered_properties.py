@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml.html import document_fromstring
@@ -37,6 +36,7 @@ from research.records import (
     Task,
 )
 from research.urls import canonical_url, url_identity
+from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -219,7 +219,7 @@ FOUND_ONCE = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         ["```", "[a [@{h}] b]({u})", "\n| e | f | g [@{h}] |"],
@@ -228,7 +228,6 @@ FOUND_ONCE = (
         ["\n# h", "`", "[*1*]", " |[@{h}]\n", "`"],
         ["\\[**1**] [@{h}]"],
     ],
-    ids=lambda said: "".join(said)[:12],
 )
 def test_what_markdown_does_not_show_of_an_answer_keeps_its_citations_in_order(
     said: list[str],

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from research.evidence.citations import NumberedSpan
 from research.evidence.marking import pieces
 from research.evidence.markup import tree
 from research.evidence.repairing import mended
 from research.records import Cite, Span
+from tests.tables import each_row
 
 CITE = (Cite(evidence="e1", passage="p1"),)
 
@@ -47,7 +46,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "changes", "left"), CASES)
+@each_row(("text", "changes", "left"), CASES)
 def test_sentences_go_or_are_put_in_other_words(
     text: str, changes: dict[int, str], left: str
 ) -> None:

@@ -11,6 +11,7 @@ from research.evidence.registry import Registry
 from research.evidence.support import Sentence, drawn, support
 from research.records import Answer, Cite, Evidence, Passage, Span
 from research.text import place_of
+from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 PASSAGES = {
@@ -158,7 +159,7 @@ def test_counts_and_the_sentences_of_a_source() -> None:
     assert found.of(2) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "claims"),
     [
         ("The ticket costs 60 yuan.", True),

@@ -19,6 +19,7 @@ from research.export.geo import KML
 from research.records import Finding, Place, Report, Rows, Task
 from tests.export.test_markdown import HOSTILE, NOW, named, numbered, report
 from tests.export.test_support_export import made, text
+from tests.tables import each_row
 
 TABLE = "\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nDone."
 ROWS = Rows(sql="SELECT 1", names=("n",), rows=((1,), (None,)), types=("integer",))
@@ -96,7 +97,7 @@ def test_a_format_that_fails_is_named_and_the_others_are_there(
     assert "secret" not in readme
 
 
-@pytest.mark.parametrize("words", HOSTILE[:12])
+@each_row("words", HOSTILE[:12])
 def test_no_name_comes_from_outside_and_the_readme_tells_of_failures(words: str) -> None:
     written = report(words)
     files = opened(report_zip(written, numbered(written)))
@@ -128,7 +129,7 @@ def test_a_run_without_an_answer_has_an_archive_too() -> None:
     assert not any(name.startswith("sources") for name in names)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "ending"),
     [("a.md", "md"), ("A.HTML", "html"), ("a.csl.json", "csl.json"), ("a.json", "json"), ("a", ""), ("a.exe", "")],
 )  # fmt: skip

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from datetime import date
 
-import pytest
-
 from research.evidence.citations import CitedAnswer, number
 from research.evidence.registry import gather
 from research.export.data import report_json
@@ -23,6 +21,7 @@ from research.records import (
     Story,
 )
 from tests.export.test_markdown import URL, links, report, section, shape
+from tests.tables import each_row
 
 DAY = date(2025, 2, 3)
 HOSTILE = [
@@ -107,7 +106,7 @@ def test_it_reads_as_well_in_chinese() -> None:
         assert section(text, heading).strip()
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@each_row("words", HOSTILE)
 def test_nothing_in_it_acts(words: str) -> None:
     plain, hostile = exported(covered("Plain")), exported(covered(words))
     assert shape(hostile) == shape(plain)

@@ -9,7 +9,6 @@ from typing import Any
 from zipfile import ZipFile
 
 import docx
-import pytest
 from docx.oxml.ns import qn
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +19,7 @@ from research.export.document import Document, document, plain
 from research.export.docx import cleaned, drawn_docx, report_docx
 from tests.export.test_markdown import HOSTILE, URL, report
 from tests.export.test_pdf import CHINESE, MADE, PLACES, cite, h, li, p, row
+from tests.tables import each_row
 
 OMML = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 
@@ -156,7 +156,7 @@ def test_chinese_has_a_chinese_font_and_language() -> None:
     assert 'w:eastAsia="zh-CN"' in found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "chinese"),
     [
         ("“闭馆”——每周一", True),
@@ -195,7 +195,7 @@ def test_any_text_comes_out_but_for_what_xml_cannot_hold(text: str, where: str) 
     assert read(opened(data)) == folded(f"x{text}END[1][9]")
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@each_row("words", HOSTILE)
 def test_text_from_outside_is_text(words: str) -> None:
     given_ = report(words)
     numbered = cited(given_)

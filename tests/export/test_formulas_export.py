@@ -33,6 +33,7 @@ from tests.export.test_markdown import (
     shape,
 )
 from tests.export.test_pdf import tagged
+from tests.tables import each_row
 
 OMML = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 KNOWN = {
@@ -199,7 +200,7 @@ def test_the_title_of_a_source_may_have_formulas(reader: Any) -> None:
         assert hrefs == ["https://example.org/a"]
 
 
-@pytest.mark.parametrize("name", ["equation", "align", "gather*", "multline"])
+@each_row("name", ["equation", "align", "gather*", "multline"])
 def test_an_environment_without_dollars_is_a_formula(name: str) -> None:
     markdown = exported(written(rf"Then \begin{{{name}}} a &= b^2 \\ c &= d \end{{{name}}} holds."))
     ((tex, display),) = formulas(markdown)
@@ -223,8 +224,8 @@ EVIL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("tex", [*BOMBS.values(), *EVIL], ids=[*BOMBS, *map(str, range(len(EVIL)))])
-@pytest.mark.parametrize("display", [True, False])
+@each_row("tex", [*BOMBS.values(), *EVIL])
+@each_row("display", [True, False])
 def test_no_tex_acts_or_breaks_a_file(tex: str, display: bool) -> None:
     """The tree is taken as if the Markdown had let all of it through."""
     node = {"t": "math", "display": display, "c": [tex]}
@@ -253,10 +254,8 @@ def test_formulas_in_a_quote_stay_formulas() -> None:
     assert r"with $x_1$ of \$5 and 公式 $y^2$ 里" in markdown
 
 
-@pytest.mark.parametrize("words", [*HOSTILE, "[1]", "x](https://evil.example/)", "<b>", "@3fa9"])
-@pytest.mark.parametrize(
-    "around", ["${}$", "$x = {}$", "$$\n{}\n$$", r"\(x^2 {}\)", r"\[x = 1 {}\]"]
-)
+@each_row("words", [*HOSTILE, "[1]", "x](https://evil.example/)", "<b>", "@3fa9"])
+@each_row("around", ["${}$", "$x = {}$", "$$\n{}\n$$", r"\(x^2 {}\)", r"\[x = 1 {}\]"])
 def test_nothing_acts_from_within_a_formula(around: str, words: str) -> None:
     markdown = exported(report("plain", prose=f"A. {around.replace('{}', words)} B."))
     assert not BARRED & set(shape(markdown))

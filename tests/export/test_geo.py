@@ -19,6 +19,7 @@ from lxml import etree
 from research.export.geo import CELL, COLUMNS, csv, geojson, kml, located
 from research.places.coordinates import Point, metres, to_wgs84
 from research.records import Place
+from tests.tables import each_row
 
 BOM = "\ufeff"
 NS = {"k": "http://www.opengis.net/kml/2.2"}
@@ -275,7 +276,7 @@ def broken(**changes: Any) -> str:
     return json.dumps({"type": "FeatureCollection", "features": [feature | changes]})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         broken(geometry={"type": "Point", "coordinates": [39.9, 116.4]}),
@@ -534,13 +535,13 @@ def test_a_number_that_is_none_is_not_known(
 # --- Hostile text
 
 
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
+@each_row("words", HOSTILE)
 def test_hostile_words_read_back_from_geojson_as_themselves(words: str) -> None:
     place = hostile(words)
     assert from_geojson(geojson([place, BARE])) == [as_written(place, in_json), BARE]
 
 
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
+@each_row("words", HOSTILE)
 def test_hostile_words_read_back_from_kml_as_themselves(words: str) -> None:
     place, written = hostile(words), kml([hostile(words), BARE], words)
     if in_xml(words):
@@ -553,7 +554,7 @@ def test_hostile_words_read_back_from_kml_as_themselves(words: str) -> None:
     assert " ".join(in_xml(words).split()) in unescape(description)
 
 
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
+@each_row("words", HOSTILE)
 def test_hostile_words_are_cells_that_no_spreadsheet_works_out(words: str) -> None:
     written = csv([hostile(words), BARE])
     first, second = rows(written)
@@ -568,7 +569,7 @@ def test_hostile_words_are_cells_that_no_spreadsheet_works_out(words: str) -> No
     assert [dict(row) for row in frame.to_dict("records")] == [first, second]
 
 
-@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])
+@each_row("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])
 def test_a_formula_gets_one_apostrophe_and_ordinary_text_none(sign: str) -> None:
     (row,) = rows(csv([hostile(f"{sign}1+1")]))
     assert {row[column] for column in set(COLUMNS) & set(TEXTS)} == {f"'{sign}1+1"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from lxml import html
 
@@ -17,6 +16,7 @@ from research.records import Language, Report
 from research.urls import canonical_url
 from tests.export.test_markdown import HOSTILE, LINKS, PALACE, TEXT, named, numbered, report
 from tests.export.test_support_export import THREE, made
+from tests.tables import each_row
 
 BARRED = {
     "script",
@@ -57,7 +57,7 @@ def said(root: Any) -> str:
     return squeezed(main.text_content())
 
 
-@pytest.mark.parametrize("words", [*HOSTILE, "Opened in 1925.", "开放于1925年。"])
+@each_row("words", [*HOSTILE, "Opened in 1925.", "开放于1925年。"])
 def test_the_page_says_what_the_tree_says_and_nothing_acts(words: str) -> None:
     written = report(words)
     root = page(written)
@@ -131,7 +131,7 @@ def test_the_words_of_a_search_model_are_looked_for_on_no_page() -> None:
     assert ways and all(way.startswith("https://example.org/a#") for way in ways)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "fragment"),
     [
         ("", ""),
@@ -169,7 +169,7 @@ def test_rows_of_a_table_have_a_head_and_are_not_broken_on_paper() -> None:
     assert "break-inside: avoid" in text and "prefers-color-scheme: dark" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "language", "code"),
     [
         ("It opened as a “museum” in 1925.", "zh", "en"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import pytest
-
 from research.evidence.citations import CitedAnswer, cited
 from research.export.formats import FORMATS
 from research.records import (
@@ -22,6 +20,7 @@ from research.records import (
     Task,
 )
 from tests.benchmarks.exports import NOW
+from tests.tables import each_row
 
 ENGLISH = 'The **harbour** of district {n} handled {n} tonnes; "more" (as it said) than in *{n}*. '
 CHINESE = "第{n}区的**港口**吞吐量为{n}吨，比上一年（{n}年）增长一成。"
@@ -74,9 +73,9 @@ def seconds(ending: str, written: Report) -> float:
     return time.process_time() - began
 
 
-@pytest.mark.parametrize("made", [plain, grounded, endless])
-@pytest.mark.parametrize("shape", [ENGLISH, CHINESE], ids=["en", "zh"])
-@pytest.mark.parametrize("ending", ["json", "html", "pdf"])
+@each_row("made", [plain, grounded, endless])
+@each_row("shape", [ENGLISH, CHINESE])
+@each_row("ending", ["json", "html", "pdf"])
 def test_an_export_of_one_paragraph_takes_time_in_proportion_to_its_length(
     ending: str, shape: str, made: Callable[[str], tuple[list[Span], list[Passage]]]
 ) -> None:

@@ -50,6 +50,7 @@ from research.records import (
 )
 from research.text import fold
 from research.urls import url_identity
+from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -189,7 +190,7 @@ def test_escaped_text_stays_in_its_table_cell(left: str, right: str) -> None:
     assert [plain(cell) for cell in cells] == [flat(left), flat(right)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sentence",
     [
         "故宫（紫禁城）占地72万平方米，开放于1925年：门票60元，学生50%优惠，即¥30。",
@@ -588,7 +589,7 @@ price[1] = 60
 2025\\. End."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spans", "markdown"),
     [
         ([text("a", "w"), text("(b)")], "a [1] (b)"),
@@ -661,7 +662,7 @@ def test_a_long_question_is_cut_in_the_title_and_whole_below() -> None:
     assert section(markdown, "Question").strip() == question.strip()
 
 
-@pytest.mark.parametrize("status", ["stopped", "failed", "interrupted", "running"])
+@each_row("status", ["stopped", "failed", "interrupted", "running"])
 def test_a_run_without_an_answer_exports_its_plan_and_what_it_found(status: RunStatus) -> None:
     whole = report("Found *this*.", question="When did it open?")
     made = whole.model_copy(
@@ -705,7 +706,7 @@ def test_a_run_that_was_only_queued_exports_too() -> None:
     assert json.loads(report_json(made, None))["plan"] is None
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_hostile_text_changes_no_structure_and_reads_as_itself(text: str) -> None:
     benign, hostile = exported(report("plain")), exported(report(text, prose="plain"))
     assert shape(hostile) == shape(benign)
@@ -717,7 +718,7 @@ def test_hostile_text_changes_no_structure_and_reads_as_itself(text: str) -> Non
     assert links(report_markdown(unanswered, None)) == LINKS
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_what_a_model_wrote_can_be_no_link_no_image_and_no_tag(text: str) -> None:
     markdown = exported(report("plain", prose=text))
     assert not BARRED & set(shape(markdown))
@@ -729,7 +730,7 @@ def test_what_a_model_wrote_can_be_no_link_no_image_and_no_tag(text: str) -> Non
     assert json.loads(report_json(made, numbered(made)))["blocks"][-1]["text"] == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "linked"),
     [
         ("javascript:alert(1)", None),
@@ -1002,7 +1003,7 @@ def named(words: str) -> Report:
     return surveyed((centre, [place, BARE]), (LAKE, []), cites=(PALACE.id,), language="en")
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@each_row("words", HOSTILE)
 def test_a_hostile_place_breaks_no_table_and_reads_as_itself(words: str) -> None:
     benign, hostile = exported(named("plain")), exported(named(words))
     assert shape(hostile) == shape(benign)

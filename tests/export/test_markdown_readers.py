@@ -15,6 +15,7 @@ from research.records import Report
 from tests.export.test_formulas_export import FOUND, PROSE
 from tests.export.test_formulas_export import written as prose
 from tests.export.test_markdown import HOSTILE, numbered, report
+from tests.tables import each_row
 
 READERS = {
     "cmark-gfm": ["cmark-gfm", "-e", "table", "-e", "strikethrough", "-e", "footnotes", "--unsafe"],
@@ -38,8 +39,8 @@ def marks(written: Report) -> list[int]:
     return [int(n) for n in re.findall(r"(?<!\\)\[(\d+)\](?!\()", told)]
 
 
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("words", ["Some words", *HOSTILE[:12]])
+@each_row("reader", READERS)
+@each_row("words", ["Some words", *HOSTILE[:12]])
 def test_a_citation_leads_to_its_source(reader: str, words: str) -> None:
     made = report(words)
     page = read(reader, report_markdown(made, numbered(made), citations="links"))

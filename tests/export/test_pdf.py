@@ -24,6 +24,7 @@ from research.export.fonts import drawable, seen
 from research.export.pdf import CELLS, drawn_pdf, report_pdf
 from research.records import Place
 from tests.export.test_markdown import HOSTILE, URL, report
+from tests.tables import each_row
 
 MADE = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
 LONG = "https://example.org/" + "a-rather-long-segment/" * 12 + "?q=1&r=2"
@@ -254,12 +255,12 @@ def glyphs(text: str) -> dict[str, set[bytes]]:
     return found
 
 
-@pytest.mark.parametrize("words", ["👩‍👩‍👧", "🇩🇪", "👍🏽", "1️⃣", "❤️", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])  # fmt: skip
+@each_row("words", ["👩‍👩‍👧", "🇩🇪", "👍🏽", "1️⃣", "❤️", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])  # fmt: skip
 def test_what_joins_into_one_picture_is_one(words: str) -> None:
     assert len(glyphs(words)["NotoEmoji-Regular"]) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "font", "count"),
     [
         ("ببب", "NotoSansArabic-Regular", 3),  # the first, the middle and the last differ
@@ -331,7 +332,7 @@ def test_no_text_makes_it_fail(text: str, where: str) -> None:
     assert PdfReader(BytesIO(data)).pages
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@each_row("words", HOSTILE)
 def test_text_from_outside_is_text(words: str) -> None:
     told = report(words)
     data = report_pdf(told, cited(told))
@@ -375,7 +376,7 @@ def test_what_no_bold_font_has_is_drawn_with_a_stroke(
         assert words in folded(page.extract_text())
 
 
-@pytest.mark.parametrize("words", MARKUP)
+@each_row("words", MARKUP)
 def test_what_is_code_to_the_typesetter_is_text(words: str) -> None:
     nodes: list[Any] = [
         p("x", words, "x"), {"t": "pre", "c": [words]}, p({"t": "em", "c": [words]}, {"t": "code", "c": [words]}),

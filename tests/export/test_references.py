@@ -9,7 +9,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import bibtexparser
-import pytest
 import RISparser
 import rispy
 from hypothesis import given, settings
@@ -21,6 +20,7 @@ from research.export.references import bibtex, csl_json, ris, sources_csv
 from research.records import Evidence, EvidenceKind, Passage, Place
 from research.urls import canonical_url
 from tests.export.test_markdown import HOSTILE
+from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, 23, 5, tzinfo=UTC)
 KINDS: list[EvidenceKind] = ["web", "news", "library", "place", "database"]
@@ -121,7 +121,7 @@ def test_whatever_a_title_is_csl_reads_back(items: list[tuple[str, str, Evidence
         assert item["accessed"] == {"date-parts": [[2025, 3, 1]]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "csl", "bib", "tag"),
     [
         ("web", "webpage", "@online", "ELEC"),

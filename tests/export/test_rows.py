@@ -18,6 +18,7 @@ from research.database.results import of_type
 from research.export.geo import CELL
 from research.export.rows import csv, excel, named, parquet, table
 from research.records import Known, Rows
+from tests.tables import each_row
 
 FORMULAS = ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "＝1+1", "  =1", "'=1"]
 HOSTILE = [*FORMULAS, "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "a,b\r\n\"c\"", "#N/A", "$\\LaTeX$", ":material/x:"]  # fmt: skip
@@ -98,13 +99,13 @@ def test_a_csv_has_numbers_as_they_are_and_null_as_nothing() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@each_row("text", FORMULAS)
 def test_no_cell_of_a_csv_is_a_formula_not_even_a_name(text: str) -> None:
     (name,), (cell,) = read(csv(rows((text,), (text,))))
     assert name == cell == f"'{text}"
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_excel_has_every_text_as_a_text(text: str) -> None:
     found = sheet(excel(rows((text,), (text,))))
     for cell in (found["A1"], found["A2"]):
@@ -122,7 +123,7 @@ def test_excel_has_typed_cells_and_the_statement() -> None:
     assert book["SQL"]["A1"].value == SQL
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text"),
     [
         (10**15, "1000000000000000"),

@@ -7,7 +7,6 @@ import re
 from io import BytesIO
 from typing import Any
 
-import pytest
 from docx import Document as read_docx
 from docx.oxml.ns import qn
 from lxml import html
@@ -22,6 +21,7 @@ from tests.export.test_formulas_export import written
 from tests.export.test_markdown import numbered, section
 from tests.export.test_markdown_readers import read
 from tests.export.test_support_export import made, text
+from tests.tables import each_row
 
 
 def markdown(prose: str) -> str:
@@ -67,7 +67,7 @@ def test_github_finds_each_task() -> None:
     assert boxes == [False, True]  # in numbered lists only newer ones find them
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("info", "language"),
     [
         ("python", "python"),
@@ -84,9 +84,7 @@ def test_code_keeps_its_language(info: str, language: str) -> None:
     assert code.get("class") == (f"language-{language}" if language else None)
 
 
-@pytest.mark.parametrize(
-    "info", ['x" onclick="alert(1)', "<b>", "a`b", "../../x", "x" * 500, "\u202epy"]
-)
+@each_row("info", ['x" onclick="alert(1)', "<b>", "a`b", "../../x", "x" * 500, "\u202epy"])
 def test_no_language_acts(info: str) -> None:
     found = page(written(f"~~~{info}\nx = 1\n~~~"))
     assert not [node for node in found.iter() if "onclick" in node.attrib or node.tag == "b"][1:]

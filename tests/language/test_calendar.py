@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from research.language.quantities import Measure, dates_agree, dates_clash, measures
+from tests.tables import each_row
 
 
 def only(text: str) -> Measure:
@@ -12,7 +13,7 @@ def only(text: str) -> Measure:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "parts"),
     [
         ("April 3rd 2026", (2026, 4, 3)),
@@ -62,7 +63,7 @@ def test_a_date_that_may_be_either_of_two_days_agrees_with_both_and_with_no_thir
     assert not dates_agree(either, only("3 April 2025"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "days"),
     [
         ("3月1日至15日", [(None, 3, 1), (None, 3, 15)]),
@@ -79,7 +80,7 @@ def test_the_two_ends_of_a_stretch_of_time_share_what_is_said_once(
     assert [m.parts for m in measures(text)] == days
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind", "value"),
     [
         ("下午三点半", "clock", 15 * 60 + 30),

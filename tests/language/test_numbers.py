@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from research.language.folding import plain
 from research.language.numbers import number, numerals
 from research.language.quantities import measures
+from tests.tables import each_row
 
 ONES = [
     "zero",
@@ -97,7 +98,7 @@ def test_a_number_of_people_is_one_figure_however_it_is_spelled(n: int) -> None:
     assert found == {("people", n, n)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "worth"),
     [
         ("一万二", 12_000),
@@ -163,7 +164,7 @@ def test_a_number_is_what_it_is_worth(text: str, worth: float) -> None:
     assert value(text) == pytest.approx(worth)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "least", "most"),
     [
         ("十几", 11, 19),
@@ -188,7 +189,7 @@ def test_a_vague_number_runs_from_a_least_to_a_most(text: str, least: float, mos
     assert (found.low, found.high, text[found.start : found.end]) == (least, most, text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "step", "coarse"),
     [
         ("12,000", 1, 1_000),
@@ -205,7 +206,7 @@ def test_a_number_knows_what_its_last_digit_is_worth(text: str, step: float, coa
     assert (found.step, found.coarse) == (pytest.approx(step), pytest.approx(coarse))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "told"),
     [
         ("between one hundred and two hundred", [100, 200]),
@@ -222,7 +223,7 @@ def test_numbers_that_stand_side_by_side_are_told_apart(text: str, told: list[fl
     assert [n.low for n in numerals(text)] == told
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "1.2.3",

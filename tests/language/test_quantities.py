@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from research.language.folding import plain
 from research.language.quantities import Measure, agrees, compatible, measures
+from tests.tables import each_row
 
 
 def only(text: str) -> Measure:
@@ -19,7 +20,7 @@ def told(text: str) -> list[tuple[str, float]]:
     return [(m.kind, round(m.low, 6)) for m in measures(text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind", "value"),
     [
         ("A$5 million", "money aud", 5e6),
@@ -118,7 +119,7 @@ def test_a_figure_is_read_with_its_unit(text: str, kind: str, value: float) -> N
     assert (found.kind, found.low, found.high) == (kind, pytest.approx(value), found.low)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind", "low", "high"),
     [
         ("10-15%", "ratio", 10, 15),
@@ -154,7 +155,7 @@ def test_a_range_is_one_figure_from_end_to_end(
     assert (found.kind, found.low, found.high) == (kind, pytest.approx(low), pytest.approx(high))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "figures"),
     [
         ("rose from 5 to 7 percent", [("", 5), ("ratio", 7)]),
@@ -171,7 +172,7 @@ def test_figures_beside_each_other_are_no_range(
     assert told(text) == figures
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "bound"),
     [
         ("三十来个", "about"),
@@ -199,12 +200,12 @@ NAMES = """COVID-19 C919 5G 3D T3航站楼 三明市 万一 千万别 十分重�
 十四五规划 三角形 Windows-11 v1.2.3 192.168.0.1 one 一波三折 数以百计"""
 
 
-@pytest.mark.parametrize("text", NAMES.split())
+@each_row("text", NAMES.split())
 def test_what_is_part_of_a_name_is_no_figure(text: str) -> None:
     assert measures(text) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "骁龙845处理器",
@@ -220,21 +221,21 @@ def test_a_word_that_begins_like_a_unit_is_none(text: str) -> None:
     assert [figure.unit for figure in measures(text)] == [""]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["845处遗址", "845处", "20部电影", "12个省", "4座位于北京", "50台风扇", "11成以上"]
 )
 def test_a_unit_is_one_before_any_other_word(text: str) -> None:
     assert only(text).unit
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["2022届毕业生", "2024款车型", "2023台北", "2021首次", "2008北京奥运会", "2019人均"]
 )
 def test_a_year_may_stand_before_a_chinese_word(text: str) -> None:
     assert only(text).parts == (int(text[:4]), None, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claim", "found"),
     [
         ("33 %", "a third of voters"),
@@ -280,7 +281,7 @@ def test_a_figure_bears_out_another_in_other_words(claim: str, found: str) -> No
     assert agrees(only(claim), only(found))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claim", "found"),
     [
         ("A$5", "US$5"),

@@ -8,6 +8,7 @@ import pytest
 
 from research.language.quantities import measures
 from research.language.units import SIGNS, UNITS, Unit
+from tests.tables import each_row
 
 ROWS = [
     line.split("\t")
@@ -49,7 +50,7 @@ def test_every_sign_before_a_number_is_read_as_its_unit() -> None:
     assert [text for text in signs if misread(text, SIGNS[text[:-2].strip()][0])] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind"),
     [
         ("a 57-millisecond pulse", "duration"),

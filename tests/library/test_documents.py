@@ -26,6 +26,7 @@ from pypdf.generic import (
 
 from research.library import documents
 from research.library.documents import SUFFIXES, Document, Problem, Unreadable, read, walk
+from tests.tables import each_row
 
 
 def problem(name: str, data: bytes) -> Problem:
@@ -208,7 +209,7 @@ def test_an_unknown_suffix_is_unsupported_and_the_accepted_ones_are_named() -> N
         read("a.exe", b"x")
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@each_row("suffix", SUFFIXES)
 def test_a_file_of_nothing_or_of_white_space_is_empty(suffix: str) -> None:
     assert problem("a" + suffix, b"") == "empty"
     assert problem("a" + suffix, b" \r\n\t ") == "empty"
@@ -308,7 +309,7 @@ def test_a_byte_order_mark_decides(encoding: str) -> None:
     assert read("a.txt", "西湖 and lake".encode(encoding)).text == "西湖 and lake"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         bytes(range(256)),
@@ -371,16 +372,14 @@ def test_a_rule_at_the_start_is_not_front_matter() -> None:
     assert text("a.md", "---\nJust a paragraph.\n\n---\n\nMore.").text == "Just a paragraph.\nMore."
 
 
-@pytest.mark.parametrize(
-    "url", ["javascript:alert(1)", "file:///etc/passwd", "https://", "a book", "http://["]
-)
+@each_row("url", ["javascript:alert(1)", "file:///etc/passwd", "https://", "a book", "http://["])
 def test_an_address_that_is_not_http_is_dropped(url: str) -> None:
     assert text("a.md", f"---\nurl: {url}\n---\nText.").url == ""
     page = PAGE.replace("https://example.org/lake", url)
     assert read("a.html", page.encode()).url == ""
 
 
-@pytest.mark.parametrize("stated", ["2024-02-30", "yesterday", "2024", "May 2024"])
+@each_row("stated", ["2024-02-30", "yesterday", "2024", "May 2024"])
 def test_a_date_that_is_none_is_dropped(stated: str) -> None:
     assert text("a.md", f"---\ndate: {stated}\n---\nText.").published is None
 
@@ -460,7 +459,7 @@ def test_a_page_gives_its_main_text_its_sections_and_its_facts() -> None:
         assert noise not in document.text
 
 
-@pytest.mark.parametrize("charset", ["gb2312", "gbk", "gb18030", "big5", "utf-8"])
+@each_row("charset", ["gb2312", "gbk", "gb18030", "big5", "utf-8"])
 def test_a_page_is_decoded_by_the_charset_it_declares(charset: str) -> None:
     words = "<p>西湖在杭州市中心以西，全年免票。每年四月游人最多，建议乘地铁前往。</p>" * 3
     words = words.replace("杭州", "城") if charset == "big5" else words
@@ -486,7 +485,7 @@ def test_a_page_without_a_stated_date_has_none() -> None:
     assert read("a.html", page.encode()).published is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "stated",
     [
         '<script type="application/ld+json">'
@@ -542,9 +541,7 @@ def test_chapters_of_a_pdf_are_headings() -> None:
     assert outline(document) == [("Start", "One."), ("Start", "Two."), ("End", "Three.")]
 
 
-@pytest.mark.parametrize(
-    "title", ["Microsoft Word - x.doc", "Untitled", "paper.tex", "(anonymous)"]
-)
+@each_row("title", ["Microsoft Word - x.doc", "Untitled", "paper.tex", "(anonymous)"])
 def test_a_pdf_titled_by_a_program_takes_its_first_line(title: str) -> None:
     assert read("a.pdf", make_pdf(["Report."], title=title)).title == "Report."
 
@@ -760,7 +757,7 @@ def settled(name: str, data: bytes) -> None:
         tiled(document)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@each_row("name", SAMPLES)
 def test_a_truncated_file_is_read_or_refused(name: str) -> None:
     data = SAMPLES[name]
     for size in range(0, len(data), max(1, len(data) // 60)):

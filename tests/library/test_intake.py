@@ -19,6 +19,7 @@ from research.library.listing import Wanted
 from research.library.marks import marks
 from research.library.schema import MIGRATIONS
 from research.storage import Database
+from tests.tables import each_row
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ def test_no_more_than_a_number_and_a_size_is_taken_at_once(
     assert too_much([60, 41]) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "kept"),
     [
         ("notes/a.md", "notes/a.md"),
@@ -227,7 +228,7 @@ def test_a_library_of_before_is_listed_with_its_numbers(path: Path) -> None:
     library.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "text", "words"),
     [
         ("zebras running", "A Zebra runs.", ["Zebra", "runs"]),

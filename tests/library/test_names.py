@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.library.names import aliases_of, grams, name_key, title_names
+from tests.tables import each_row
 
 
 def same(title: str, text: str) -> set[frozenset[str]]:
     return {frozenset(pair) for pair in aliases_of(title, text)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("The Palace Museum", "palace museum"),
@@ -28,7 +29,7 @@ def test_names_that_differ_only_in_writing_are_the_same(one: str, other: str) ->
     assert name_key(one) == name_key(other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("title", "names"),
     [
         ("故宫博物院", {"故宫博物院"}),
@@ -41,12 +42,12 @@ def test_a_title_gives_its_names(title: str, names: set[str]) -> None:
     assert names <= set(title_names(title))
 
 
-@pytest.mark.parametrize("title", ["", "？", "…", "（）"])
+@each_row("title", ["", "？", "…", "（）"])
 def test_a_title_without_words_gives_no_name(title: str) -> None:
     assert title_names(title) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("title", "text", "pair"),
     [
         ("故宫博物院", "故宫博物院（The Palace Museum）位于北京。", ("故宫博物院", "Palace Museum")),
@@ -64,7 +65,7 @@ def test_two_names_mean_the_same_where_the_document_says_so(
     assert frozenset(pair) in same(title, text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "西湖（见第3页）很美。",

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.library.passages import SIZE, split
+from tests.tables import each_row
 
 TEXT = st.text(st.sampled_from("ab cd. E9\n，。！？；字节符”）\"' \t\u3000😀𠮷é%"), max_size=1_500)
 CHINESE = "颐和园的长廊全长728米，共273间，梁枋上绘有山水、花鸟和人物故事。" * 40
@@ -38,7 +39,7 @@ def test_no_passage_is_longer_than_twice_the_size(text: str, size: int) -> None:
 WRAPPED = ["\n".join(CHINESE[at : at + 37] for at in range(0, len(CHINESE), 37)), textwrap.fill(ENGLISH, 72)]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", [CHINESE, ENGLISH, *WRAPPED])
+@each_row("text", [CHINESE, ENGLISH, *WRAPPED])
 def test_passages_of_plain_prose_are_whole_sentences_and_not_much_too_short(text: str) -> None:
     passages = [text[a:b] for a, b in split(text, 0, len(text))]
     assert all(passage[-1] in "。." for passage in passages)

@@ -22,6 +22,7 @@ from research.settings import SettingError
 from research.trouble import Trouble
 from tests.models.conftest import SCHEMA, Colour, Wire, loaded
 from tests.servers.lengths import LENGTHS, too_long
+from tests.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 RULES = "Reply with JSON: colour, red or green."
@@ -35,7 +36,7 @@ def context(name: str, **env: str) -> int:
 # The table and the setting
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "length"),
     [
         ("gemini-3.8-flash", 1_048_576),
@@ -80,7 +81,7 @@ async def test_the_table_has_a_context_for_each_provider_and_no_name_that_nothin
     assert all(2_048 <= length <= 10_000_000 for length in table["tokens"].values())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "lengths"),
     [
         ("16384", {"gemini-3.8-flash": 16_384, "openai:x": 16_384, "ollama:x": 32_768}),
@@ -102,7 +103,7 @@ async def test_the_setting_goes_before_the_table_and_the_longest_name_before_oth
     assert found == lengths
 
 
-@pytest.mark.parametrize("value", ["many", "100", "openai:x", "openai:x=", "8192=openai", "1e6"])
+@each_row("value", ["many", "100", "openai:x", "openai:x=", "8192=openai", "1e6"])
 async def test_a_context_that_is_none_is_refused_and_named(value: str) -> None:
     with pytest.raises(SettingError, match="SIGHTLINE_CONTEXT_LENGTH is"):
         loaded({"SIGHTLINE_CONTEXT_LENGTH": value})
@@ -138,7 +139,7 @@ def told(wording: str, limit: int = 32_768, asked: int = 41_234) -> tuple[int, A
     return too_long(wording, limit, asked)
 
 
-@pytest.mark.parametrize("wording", LENGTHS)
+@each_row("wording", LENGTHS)
 async def test_every_provider_s_words_for_a_prompt_too_long_are_understood(wording: str) -> None:
     status, body = told(wording)
     found = overflow(status, body if isinstance(body, dict) else {}, str(body))
@@ -178,12 +179,12 @@ OTHERS: list[tuple[int, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("status", "body"), OTHERS)
+@each_row(("status", "body"), OTHERS)
 async def test_another_refusal_is_not_taken_for_one_of_length(status: int, body: Any) -> None:
     assert overflow(status, body, str(body)) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limit", "asked", "sent", "room"),
     [
         (8_192, 12_000, 14_000, 5_529),  # 6,144 for the prompt, a tenth less

@@ -12,6 +12,7 @@ import pytest
 from research.models.prices import as_of, priced
 from research.models.roles import DEFAULTS
 from research.records import Usage
+from tests.tables import each_row
 
 THEN = date(2026, 12, 31)  # the last day of the promotion
 LATER = THEN + timedelta(days=1)
@@ -52,7 +53,7 @@ def test_an_alias_costs_what_it_stands_for() -> None:
     assert cost("gemini:gemini-flash-latest", **used) == cost("gemini:gemini-3.8-flash", **used)
 
 
-@pytest.mark.parametrize("model", ["gemini:gemini-9", "openai:gpt-fake", "ollama:qwen3:8b", ""])
+@each_row("model", ["gemini:gemini-9", "openai:gpt-fake", "ollama:qwen3:8b", ""])
 def test_the_cost_of_a_model_without_a_price_is_unknown(model: str) -> None:
     assert cost(model, input=1_000, output=1_000, searches=1) is None
 

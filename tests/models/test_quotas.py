@@ -13,6 +13,7 @@ from research.sources.web.gemini import GeminiSearch
 from research.trouble import Trouble
 from tests.fakes import RETRIEVED
 from tests.models.conftest import PROMPT, Heard, Wire
+from tests.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 METRIC = "generativelanguage.googleapis.com/generate_content_free_tier_requests"
@@ -48,7 +49,7 @@ INFO = {
 NOTHING = limit("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "0")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "hint", "after"),
     [
         (body("", PER_MINUTE, delay="7s"), "minute", 7),
@@ -83,7 +84,7 @@ async def test_a_quota_is_told_by_its_period_and_its_limit(
     assert (found.hint, found.after) == (hint, after)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "line"),
     [
         (

@@ -6,6 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from research.models.reading import Unfit, fitting, sound, spoken
+from tests.tables import each_row
 
 
 class Colour(BaseModel):
@@ -13,7 +14,7 @@ class Colour(BaseModel):
     shade: str = ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "clean"),
     [
         ("plain", "plain"),
@@ -29,7 +30,7 @@ def test_halves_of_surrogate_pairs_never_leave_a_model_s_text(text: str, clean: 
     sound(text).encode("utf-8")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "answer"),
     [
         ("<think>hm</think>Old.", "Old."),
@@ -68,7 +69,7 @@ def test_a_thousand_tags_are_read_in_no_time() -> None:
 GREEN = '{"colour": "green"}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         GREEN,
@@ -90,13 +91,13 @@ def test_an_object_is_found_among_prose_and_fences(text: str) -> None:
     assert fitting(text, Colour) == Colour(colour="green")
 
 
-@pytest.mark.parametrize("colour", ["} and {", '"}', "```", "\\", "绿{"])
+@each_row("colour", ["} and {", '"}', "```", "\\", "绿{"])
 def test_an_object_may_hold_what_looks_like_its_end(colour: str) -> None:
     found = Colour(colour=colour)
     assert fitting(f"Sure! {found.model_dump_json()} Well?", Colour) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("I cannot say.", "Invalid JSON"),

@@ -9,6 +9,7 @@ from research.models.roles import usable as is_usable
 from research.settings import ROLES, Role, SettingError, model_setting
 from research.trouble import Trouble
 from tests.models.conftest import PROMPT, Heard, Wire, loaded
+from tests.tables import each_row
 
 SETTINGS = {role: model_setting(role) for role in ROLES}
 
@@ -17,7 +18,7 @@ def chosen(**env: str) -> dict[str, str]:
     return {role: str(spec) for role, spec in roles(loaded(env)).items()}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "spec"),
     [
         ("gemini-3.8-flash", "gemini:gemini-3.8-flash"),
@@ -50,14 +51,14 @@ def test_a_blank_setting_is_not_set(blank: str) -> None:
     assert chosen(**dict.fromkeys(SETTINGS.values(), blank)) == chosen()
 
 
-@pytest.mark.parametrize("role", ROLES)
+@each_row("role", ROLES)
 def test_each_role_has_a_setting_of_its_own(role: Role) -> None:
     changed = chosen(**{SETTINGS[role]: "openai:other"})
     assert {name for name, model in changed.items() if model != chosen()[name]} == {role}
     assert roles(loaded({SETTINGS[role]: "x"}))[role] == Spec("gemini", "x", SETTINGS[role])
 
 
-@pytest.mark.parametrize("role", ROLES)
+@each_row("role", ROLES)
 def test_without_a_gemini_key_one_local_model_serves_every_role(role: Role) -> None:
     env = {"GEMINI_API_KEY": "", SETTINGS[role]: "ollama:qwen3:8b"}
     assert set(chosen(**env).values()) == {"ollama:qwen3:8b"}
@@ -81,7 +82,7 @@ def test_without_a_key_and_without_a_model_nothing_is_available() -> None:
     assert not available(loaded({"GEMINI_API_KEY": ""}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "env", "usable"),
     [
         ("gemini:m", {"GEMINI_API_KEY": "key-0123"}, True),
@@ -99,7 +100,7 @@ def test_a_model_is_usable_with_what_its_provider_needs(
     assert is_usable(parse(model), loaded(env)) == usable
 
 
-@pytest.mark.parametrize("name", RETIRED)
+@each_row("name", RETIRED)
 def test_a_retired_name_is_known_to_be_gone(name: str) -> None:
     assert "was shut down" in gone(name)
     assert name not in DEFAULTS.values()

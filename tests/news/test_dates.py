@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from research.news.dates import LONGEST, Moment, Reading, read
+from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "meant"),
     [
         ("Mon, 29 Jun 2026 09:00:00 GMT", "2026-06-29T09:00:00Z"),
@@ -54,7 +54,7 @@ def test_a_date_is_read_as_what_it_says_and_a_day_stays_a_day(text: str, meant: 
     assert (reading.moment.text, reading.note) == (meant, "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "2026-11-20T12:00:00",
@@ -78,7 +78,7 @@ def test_a_time_without_a_zone_tells_only_the_day(text: str) -> None:
     assert read(text) == Reading(Moment(datetime(2026, 11, 20, tzinfo=UTC), day_only=True))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "05/06/2026", "2026-11", "2026-02-30", "12345678", "1795161600", "soon", "2026-11-20T99:00:00Z",
@@ -93,7 +93,7 @@ def test_what_can_be_read_in_two_ways_or_in_none_is_unknown(text: object) -> Non
     assert (read(text).moment, read(text).note) == (None, "unreadable")
 
 
-@pytest.mark.parametrize("text", ["", None, "3 hours ago", "yesterday"])
+@each_row("text", ["", None, "3 hours ago", "yesterday"])
 def test_what_is_no_date_is_unknown_and_never_today(text: str | None) -> None:
     assert read(text).moment is None
     assert read(text, now=NOW).moment is None
@@ -105,7 +105,7 @@ def test_no_date_is_missing_and_never_the_time_of_retrieval() -> None:
         assert read(text).note == "missing"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "meant"),
     [
         ("3 hours ago", "2026-11-21T09:00:00Z"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research.news.article import Article
 from research.news.figures import Conflict, conflicts
 from research.news.stories import Story
+from tests.tables import each_row
 
 
 def between(*texts: str) -> tuple[Conflict, ...]:
@@ -16,7 +16,7 @@ def between(*texts: str) -> tuple[Conflict, ...]:
     return conflicts(Story(id="s", headline=texts[0], items=items))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "texts"),
     [
         ("山体滑坡致12人遇难", "山体滑坡造成15人死亡", ("12人", "15人")),
@@ -41,7 +41,7 @@ def test_two_figures_of_one_thing_are_a_conflict(
     assert {figure.outlet for figure in found.figures} == {"outlet 0", "outlet 1"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("山体滑坡致12人遇难", "山体滑坡致15人受伤"),

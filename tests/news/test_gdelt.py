@@ -12,6 +12,7 @@ from research.records import silent
 from research.trouble import Trouble
 from tests.servers.news import FakeGDELT, seen
 from tests.servers.search import nowhere
+from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 BASIC = Request()
@@ -102,7 +103,7 @@ async def test_a_chinese_query_asks_for_chinese_articles(gdelt, server):
     assert news.asked == "央行 降准 sourcelang:chinese"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "sent"),
     [
         ('bank (cuts OR "ratio") -china', "bank cuts OR ratio china"),

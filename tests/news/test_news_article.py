@@ -10,6 +10,7 @@ from research.news.article import Article, host, web_address
 from research.news.dates import Moment
 from research.news.stories import stories
 from research.news.windows import Window
+from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
@@ -27,7 +28,7 @@ def test_an_article_keeps_utc_and_refuses_a_time_without_a_zone() -> None:
             Article.model_validate({field: datetime(2026, 1, 1)})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("told", "published", "day_only", "kept"),
     [
         ("Fri, 20 Nov 2026 12:00:00 GMT", DAY + timedelta(hours=12), False, "Fri, 20 Nov 2026 12:00:00 GMT"),
@@ -50,7 +51,7 @@ def test_a_date_stands_beside_its_providers_words(
     assert made.moment == (Moment(published, day_only) if published else None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("told", "address"),
     [
         ("https://example.org/a b?q=c d", "https://example.org/a%20b?q=c%20d"),

@@ -1,10 +1,9 @@
 from datetime import UTC, date, datetime, timedelta
 
-import pytest
-
 from research.news.notes import joined
 from research.news.tools import BASIC, TOOLS, Request, chosen
 from research.records import Task, fingerprint
+from tests.tables import each_row
 
 TODAY = date(2026, 11, 21)
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -23,7 +22,7 @@ def test_there_are_six_tools_and_each_looks_for_news():
     assert {Request(tool).parameters["topic"] for tool in TOOLS.values()} == {"news"}
 
 
-@pytest.mark.parametrize("name", [name for name in TOOLS if name != BY_DATE])
+@each_row("name", [name for name in TOOLS if name != BY_DATE])
 def test_a_tool_that_is_named_is_the_one_that_is_used(name):
     choice = chosen(f" {name} ", None, None, TODAY)
     assert (choice.request, choice.notes, choice.fault) == (Request(TOOLS[name]), (), None)
@@ -66,7 +65,7 @@ def test_a_last_day_that_is_still_to_come_is_today_and_that_is_said():
     assert "2026-12-24 is in the future" in joined(choice.notes, "en")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "start", "end", "said"),
     [
         ("search_everything", None, None, "there is no tool 'search_everything'"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from research.news.sentiment import tone
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headline", "told"),
     [
         ("企业扭亏为盈，股价创新高", "positive"),

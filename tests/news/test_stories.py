@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from research.news.copies import agency, independent
 from research.news.stories import Story, stories
 from research.news.titles import key, stripped
 from tests.benchmarks.stories import alone, made_up, pairs, score, together
+from tests.tables import each_row
 
 DAY = datetime(2026, 11, 20, 8, tzinfo=UTC)
 TEXT = "The regional government said on Friday that the bridge over the river would stay shut until engineers had checked every cable and every joint of it."
@@ -28,7 +28,7 @@ def same(one: str, other: str) -> bool:
     return len(grouped(one, other)) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         QUAKE,
@@ -41,7 +41,7 @@ def test_one_event_in_other_words_is_one_story(one: str, other: str) -> None:
     assert same(one, other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("央行降准0.5个百分点", "央行降准0.25个百分点"),
@@ -115,7 +115,7 @@ def test_copies_and_agencies_count_once() -> None:
     assert (len(story.items), len(story.outlets), story.independent) == (5, 5, 3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "name"),
     [
         (Article(outlet="新华网"), "Xinhua"),

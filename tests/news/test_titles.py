@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from research.news.titles import key, stripped
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("title", "bare"),
     [
         ("央行宣布下调存款准备金率 - 证券时报", "央行宣布下调存款准备金率"),

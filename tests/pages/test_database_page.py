@@ -41,6 +41,7 @@ from research.records import Cite
 from research.sources.database import PROVIDER, STATEMENT
 from tests.pages.test_progress import events, plan, task
 from tests.pages.visitor import Visitor
+from tests.tables import each_row
 
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -392,7 +393,7 @@ def test_steps_are_told_while_they_are_taken_under_their_search() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_what_a_step_says_is_text(text: str) -> None:
     said = steps.told(Step(kind="judge", text=text))
     assert said != f"**Judged** — {text}"
@@ -409,7 +410,7 @@ def made(names: str, *lines: tuple[Any, ...]) -> Rows:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "kind", "label", "measures"),
     [
         (made("province n", ("a", 1), ("b", 2)), "bar", 0, (1,)),
@@ -430,7 +431,7 @@ def test_the_chart_follows_from_the_types(
     assert (choice.kind, choice.label, choice.measures) == (kind, label, measures)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "table",
     [
         made("name n", ("a", 1)),
@@ -442,7 +443,6 @@ def test_the_chart_follows_from_the_types(
         made("name city", ("a", "b"), ("c", "d")),
         made("n", (1,), (2,)),
     ],
-    ids=["one row", "constant", "id", "coordinates", "years", "links", "texts", "one number"],
 )
 def test_where_nothing_is_measured_there_is_no_chart(table: Rows) -> None:
     assert chart.choose(table) is None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "pages").rglob("*.py"))
@@ -118,7 +118,7 @@ def test_every_download_has_a_name_that_the_program_made() -> None:
     assert wrong({str(file): file.read_text(encoding="utf-8") for file in FILES}) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "st.download_button('x', data)",
@@ -135,7 +135,7 @@ def test_a_name_of_outside_text_is_found(text: str) -> None:
     assert wrong({"page": text})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "st.download_button('x', data, file_name='places.csv')",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from pages.parts.words import forms
+from tests.tables import each_row
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 MADE = datetime(2026, 11, 20, 2, 59, tzinfo=UTC)
@@ -33,7 +32,7 @@ def test_numbers_are_exact_and_grouped() -> None:
     assert both(forms.percent, 0.123) == ("12%", "12%")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dollars", "told"),
     [(0, "0.00"), (0.06, "0.06"), (0.00123, "0.0012"), (0.2, "0.20"), (1.5, "1.50"), (1234.567, "1,234.57")],
 )  # fmt: skip
@@ -41,7 +40,7 @@ def test_money_has_cents_or_two_digits_that_say_something(dollars: float, told: 
     assert both(forms.money, dollars) == (f"US${told}", f"${told}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seconds", "chinese", "english"),
     [
         (0.001, "<0.01 秒", "<0.01 s"),

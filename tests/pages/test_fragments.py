@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.parts.fragments import address, directive
 from research import Evidence, Passage
+from tests.tables import each_row
 
 TEXT = "Tickets, which cost 60 yuan & more, are well-known. Others are free."
 TIME = datetime(2026, 11, 20, tzinfo=UTC)
@@ -60,11 +60,10 @@ def test_a_place_in_the_page_keeps_its_own_fragment() -> None:
     assert found == "https://example.org/a#prices:~:text=Tickets"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "update",
     [{"expires": True}, {"kind": "library"}, {"kind": "place"}, {"kind": "database"},
      {"url": "https://example.org/a#:~:text=x"}],
-    ids=lambda update: next(iter(update)),
 )  # fmt: skip
 def test_what_loses_the_words_keeps_its_address_as_it_is(update: dict[str, Any]) -> None:
     found = source(**update)
@@ -76,7 +75,7 @@ def test_words_of_a_search_model_are_not_looked_for() -> None:
     assert address(source(), passage, 0, 7) == "https://example.org/a"
 
 
-@pytest.mark.parametrize("url", ["", "javascript:alert(1)", "file:///etc/passwd", "https://"])
+@each_row("url", ["", "javascript:alert(1)", "file:///etc/passwd", "https://"])
 def test_what_is_no_address_of_the_web_has_none(url: str) -> None:
     assert address(source(url=url), source().passages[0], 0, 7) == ""
 

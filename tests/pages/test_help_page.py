@@ -16,6 +16,7 @@ from research import SUPPORT_ACCURACY, Options, Run, runs
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
 from tests.servers.openai import FakeOpenAI
+from tests.tables import each_row
 
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -177,7 +178,7 @@ def test_who_has_asked_before_is_not_met_by_the_tour(visit: Visit) -> None:
     assert "tour_next" not in visit(new=True).buttons
 
 
-@pytest.mark.parametrize("step", tour.STEPS)
+@each_row("step", tour.STEPS)
 def test_each_step_has_a_light_picture_that_asks_nobody_for_anything(step: str) -> None:
     picture = Path(ASSETS / "tour" / f"{step}.svg")
     text = picture.read_text("utf-8")

@@ -7,7 +7,6 @@ import json
 import re
 from io import BytesIO, StringIO
 
-import pytest
 from lxml import etree
 from markdown_it import MarkdownIt
 from openpyxl import load_workbook
@@ -17,6 +16,7 @@ from pages.parts.safe import link, plain, web
 from research import Place, Rows, geojson, kml, places_csv, rows_csv, rows_excel
 from research.library.intake import LONG, safe_name
 from tests.hostile import ADDRESSES, TEXTS, UNSTORABLE, planted, seen
+from tests.tables import each_row
 
 URL = "http://127.0.0.1:9"
 ALL = [planted(text, URL) for text in (*TEXTS, *UNSTORABLE)]
@@ -36,7 +36,7 @@ def test_there_are_many_and_no_two_are_the_same() -> None:
     assert len(set(TEXTS)) == len(TEXTS)
 
 
-@pytest.mark.parametrize("text", ALL, ids=IDS)
+@each_row("text", ALL)
 def test_a_page_shows_it_as_words(text: str) -> None:
     tokens = READER.parse(f"- **{plain(text, 160)}** {link(text, URL)} {plain(text)}")
     inside = {child.type for token in tokens for child in token.children or ()}
@@ -55,13 +55,13 @@ def test_a_page_shows_it_as_words(text: str) -> None:
     assert seen(text) in seen(words, len(words))
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
+@each_row("address", ADDRESSES)
 def test_no_such_address_becomes_a_link(address: str) -> None:
     assert web(address) == ""
     assert link("words", address) == "words"
 
 
-@pytest.mark.parametrize("text", ALL, ids=IDS)
+@each_row("text", ALL)
 def test_a_name_of_it_leads_nowhere_and_has_nothing_unseen(text: str) -> None:
     name = safe_name(text)
     assert not re.search("[\x00-\x1f\x7f\\\\\u200b-\u200f\u202a-\u202e\u2066-\u2069]", name)
@@ -75,7 +75,7 @@ def no_formula(cell: str) -> bool:
     return not re.match(r"\s*[=+\-@\t\r\n]", cell) or bool(re.fullmatch(r"[-+]?[\d.]+", cell))
 
 
-@pytest.mark.parametrize("text", ALL, ids=IDS)
+@each_row("text", ALL)
 def test_no_spreadsheet_takes_it_for_a_formula(text: str) -> None:
     rows = Rows(sql="select 1", names=(text, "n"), types=("text", "integer"), rows=((text, 1),))
     lines = list(csv.reader(StringIO(rows_csv(rows).decode("utf-8-sig"), newline="")))
@@ -88,7 +88,7 @@ def test_no_spreadsheet_takes_it_for_a_formula(text: str) -> None:
     assert not any(cell.hyperlink for page in sheet for row in page for cell in row)
 
 
-@pytest.mark.parametrize("text", ALL, ids=IDS)
+@each_row("text", ALL)
 def test_a_file_of_places_has_it_as_text(text: str) -> None:
     written = kml([place(text)], text, (text,)).encode("utf-8", "replace")
     names = {etree.QName(one).localname for one in etree.fromstring(written).iter()}
@@ -99,7 +99,7 @@ def test_a_file_of_places_has_it_as_text(text: str) -> None:
     assert seen(text) == seen(one["properties"]["name"])
 
 
-@pytest.mark.parametrize("text", ALL, ids=IDS)
+@each_row("text", ALL)
 def test_inside_a_script_it_stays_a_text(text: str) -> None:
     written = script_json({"name": text, text: [text]})
     assert not re.search(r"[<>&\u2028\u2029]", written)

@@ -24,6 +24,7 @@ from pages.parts import map as maps
 from pages.parts.words import WORDS
 from research import Centre, Place, Point, Sighting
 from research.places.coordinates import metres
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 22, 5, 0, tzinfo=UTC)
@@ -163,7 +164,7 @@ def test_a_balloon_says_what_is_known() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metres_", "shown"),
     [(None, ""), (0, "0 m"), (999, "999 m"), (1000, "1 km"), (2540, "2.5 km")],
 )
@@ -171,7 +172,7 @@ def test_distances_are_written_as_people_do(metres_: int | None, shown: str) -> 
     assert maps.distance(metres_) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "good"),
     [
         ("https://www.amap.com/place/B000A", True),
@@ -223,7 +224,7 @@ def test_where_a_table_follows_the_map_a_click_runs_the_whole_page_again() -> No
     assert state["rerun"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "told",
     [None, "x", {}, {"n": 2, "of": "other", "turn": 7}, {"n": 3, "of": "x", "turn": 7},
      {"n": 0, "of": "x", "turn": 7}, {"n": "2", "of": "x", "turn": 7}, {"n": 2, "of": "x", "turn": None}],
@@ -245,7 +246,7 @@ def test_boxes_say_nothing_about_places_that_are_not_in_the_list() -> None:
 # What reaches the browser
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_json_in_a_script_is_what_it_was(text: str) -> None:
     made = maps.script_json({"x": [text, {"y": text}]})
     assert json.loads(made) == {"x": [text, {"y": text}]}
@@ -290,7 +291,7 @@ def test_what_is_drawn_loads_nothing_from_elsewhere() -> None:
     assert maps.own(found) is found
 
 
-@pytest.mark.parametrize(
+@each_row(
     "foreign",
     [folium.Map, MarkerCluster, lambda: FastMarkerCluster([]), lambda: folium.FeatureGroup().add_child(MarkerCluster())],
 )  # fmt: skip
@@ -300,9 +301,7 @@ def test_an_element_that_loads_something_from_elsewhere_is_refused(foreign: Any)
         maps.own(found)
 
 
-@pytest.mark.parametrize(
-    "url", ["//cdn.example/x.js", "HTTP://x/y.js", "\\\\x\\y.js", "data:text/javascript,1"]
-)
+@each_row("url", ["//cdn.example/x.js", "HTTP://x/y.js", "\\\\x\\y.js", "data:text/javascript,1"])
 def test_no_spelling_of_another_host_passes(url: str) -> None:
     found = maps.base_map()
     found.default_js = [("x", url)]

@@ -23,6 +23,7 @@ from research.records import Answer, Coverage, Picture, Story
 from tests.pages.visitor import ROUTER, Visitor
 from tests.servers.news import FakeNewsroom, FakeTavilyNews
 from tests.servers.openai import FakeOpenAI
+from tests.tables import each_row
 
 Visit = Callable[..., Visitor]
 TOPIC = {"en": "Tourism in China over the holiday", "zh": "国庆假期的旅游市场"}
@@ -145,7 +146,7 @@ def test_only_news_has_a_tool_and_only_the_search_by_dates_has_days() -> None:
     assert not plan.idle(table.iloc[:1])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("start", "end", "fault"),
     [
         (None, None, "dates_missing"),
@@ -290,7 +291,7 @@ def test_a_timeline_speaks_the_language_of_its_report() -> None:
     assert "positive" not in text
 
 
-@pytest.mark.parametrize("days", [0, 1, 30, 500])
+@each_row("days", [0, 1, 30, 500])
 def test_a_timeline_can_be_drawn_of_any_length(days: int) -> None:
     first = date(2025, 1, 1)
     stories = [story(n, first + timedelta(n * days // 59)) for n in range(60)]

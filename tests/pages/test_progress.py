@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.parts.progress import View, summary
 from research import Event, Options, Run
 from research.records import RunStatus
+from tests.tables import each_row
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -169,7 +169,7 @@ def test_what_a_run_uses_is_added_up_and_told() -> None:
     assert summary(view, run()).endswith(told)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("usage", "words"),
     [
         ([used("plan", 1, cost=0.5)], "1 token · about $0.50 (estimate)"),

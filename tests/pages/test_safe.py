@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pages.parts.safe import link, plain, web
+from tests.tables import each_row
 
 READER = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(
     ["table", "strikethrough"]
@@ -60,12 +60,12 @@ def test_no_markup_survives_and_no_text_is_lost(text: str) -> None:
     assert seen == " ".join(text.split()).replace("\x00", "\ufffd")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_hostile_text_is_shown_as_it_is(text: str) -> None:
     assert texts(plain(text)) == " ".join(text.split())
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_hostile_text_stays_text_inside_the_marks_of_a_page(text: str) -> None:
     """In a list, in bold, in a coloured stretch: where the pages put it."""
     html = READER.render(f"- **{plain(text, 160)}** — {plain(text)}  \n  :gray[{plain(text)}]")
@@ -86,7 +86,7 @@ def test_a_limit_counts_the_characters_that_are_seen(text: str, limit: int) -> N
     assert seen == whole or (seen.endswith("…") and whole.startswith(seen[:-1].rstrip()))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         "https://example.org/a_(b)?q=1&copy;=2#x",
@@ -95,7 +95,7 @@ def test_a_limit_counts_the_characters_that_are_seen(text: str, limit: int) -> N
         'https://example.org/"><script>alert(1)</script>',
     ],
 )
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_a_link_is_one_link_with_plain_text_whatever_its_address(text: str, address: str) -> None:
     (paragraph,) = (token for token in READER.parse(link(text, address)) if token.children)
     assert paragraph.children is not None
@@ -107,7 +107,7 @@ def test_a_link_is_one_link_with_plain_text_whatever_its_address(text: str, addr
     assert not set(target) & set('<>()[]`* "$')
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     ["", "javascript:alert(1)", "data:text/html,x", "//example.org", "/x", "https://", "http://[x"],
 )

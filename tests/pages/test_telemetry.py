@@ -11,6 +11,7 @@ from streamlit import config
 
 from pages.parts.document import dressed
 from pages.parts.headers import CSP, MAP_CSP
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 SET = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -51,7 +52,7 @@ def test_a_page_may_ask_no_stranger(policy: str) -> None:
     assert {"default-src 'self'", "form-action 'self'"} <= set(policy.split("; "))
 
 
-@pytest.mark.parametrize("file", ASSETS, ids=lambda file: str(file.relative_to(ROOT / "pages")))
+@each_row("file", ASSETS)
 def test_no_file_of_the_page_asks_a_stranger(file: Path) -> None:
     if OWN not in file.parents:
         assert not FETCHED.search(file.read_text(encoding="utf-8"))

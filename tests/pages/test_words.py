@@ -9,8 +9,6 @@ from pathlib import Path
 from string import Formatter
 from typing import get_args, get_type_hints
 
-import pytest
-
 from pages.parts import belongings, cards, guide, spending, tour
 from pages.parts.downloads import GROUPS
 from pages.parts.history_filters import PERIODS, STATES
@@ -25,6 +23,7 @@ from research.runs.holdings import HoldingName
 from research.settings import KEYS, ROLES
 from research.stages import budget
 from research.storage import Trouble
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "pages").rglob("*.py"))
@@ -197,7 +196,7 @@ def test_every_word_is_used() -> None:
     assert unused == []
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each_row("family", FAMILIES)
 def test_there_is_a_word_for_every_value_that_a_record_may_have(family: str) -> None:
     assert [value for value in FAMILIES[family] if family + value not in WORDS] == []
 

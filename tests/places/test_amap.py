@@ -15,6 +15,7 @@ from research.places.offline import _table
 from research.trouble import Trouble
 from tests.servers.amap import PLACES, FakeAmap
 from tests.servers.search import nowhere
+from tests.tables import each_row
 
 KEY = "sentinel+amap/0123456789"
 WANGFUJING = "116.410894,39.911514"
@@ -219,9 +220,7 @@ async def test_nobody_at_the_address_is_unreachable_and_no_address_is_refused() 
     assert (trouble.reason, trouble.hint) == ("refused", "endpoint")
 
 
-@pytest.mark.parametrize(
-    "location", [[], "", "x,y", "nan,1", "200,10", "116.4", None, {"lng": 1}], ids=repr
-)
+@each_row("location", [[], "", "x,y", "nan,1", "200,10", "116.4", None, {"lng": 1}])
 def test_a_place_without_a_point_on_the_earth_is_left_out(location: Any) -> None:
     row = {"id": "1", "name": "nowhere", "location": location}
     assert Amap(KEY)._places({"pois": [row, None, 7]})["pois"] == []

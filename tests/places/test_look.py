@@ -18,6 +18,7 @@ from research.runs.store import Store
 from research.settings import Settings
 from research.trouble import Trouble
 from tests.servers.amap import FakeAmap
+from tests.tables import each_row
 
 FAMILY = ("亲子乐园", "儿童乐园", "博物馆", "公园")
 WANGFUJING = from_gcj02(Point(116.410894, 39.911514))
@@ -208,7 +209,7 @@ def area(level: str, province: str, city: str = "", district: str = "", **more: 
     return Area(f"{province}{city}{district}", level, point, province, city, district)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("place", "found"),
     [
         ("黑龙江哈尔滨", area("市", "黑龙江省", "哈尔滨市")),

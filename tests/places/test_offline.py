@@ -9,6 +9,7 @@ import pytest
 from research.places.coordinates import Point, from_gcj02, metres
 from research.places.offline import Offline, _entries, _places, _table
 from research.trouble import Trouble
+from tests.tables import each_row
 
 OFFLINE = Offline()
 
@@ -47,7 +48,7 @@ def test_the_table_is_whole_and_each_place_is_near_a_centre() -> None:
         assert len(entry["adcode"]) == len(entry["typecode"]) == 6
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     ["王府井", "北京市王府井", "北京王府井附近", "北京市东城区王府井大街", "Wangfujing, Beijing"],
 )
@@ -55,7 +56,7 @@ async def test_a_centre_is_found_by_its_usual_names(address: str) -> None:
     assert await where(address) == ["北京市东城区王府井"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "city", "found"),
     [
         ("外滩", "上海", "上海市黄浦区外滩"),
@@ -70,7 +71,7 @@ async def test_a_city_and_other_names_lead_to_the_same(address: str, city: str, 
     assert await where(address, city) == [found]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "city"),
     [
         ("福州西湖", ""),
@@ -89,7 +90,7 @@ async def test_an_address_with_more_in_it_is_another_one_and_unknown(
 ) -> None:
     trouble = await refusal("geocode", address, city)
     assert trouble.reason == "empty"
-    assert "王府井, 外滩 and 西湖 only" in trouble.message
+    assert "only has places around 王府井, 外滩 and 西湖" in trouble.message
     assert "AMAP_MAPS_API_KEY" in trouble.message
 
 
@@ -149,7 +150,7 @@ async def test_straight_lines_can_be_told() -> None:
     assert (170 < first < 200, second) == (True, 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "arguments"),
     [
         ("walking", ("116.4,39.9", "116.5,39.9")),

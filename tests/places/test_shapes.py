@@ -27,6 +27,7 @@ from research.places.shapes import (
 from research.records import Place, Reason
 from tests.places.test_coordinates import PAIRS
 from tests.servers.amap import FakeAmap
+from tests.tables import each_row
 
 KEY = "sentinelamap0123456789abcdef0123"
 # The same three places on every server; where they are in truth, and on a Chinese map.
@@ -139,7 +140,7 @@ def test_empty_values_are_none_of_them() -> None:
     assert off(mall, MALL) < 5
 
 
-@pytest.mark.parametrize("nothing", [[], {}, None, "", 0, False, "[]", [[]], [None], "B0"])
+@each_row("nothing", [[], {}, None, "", 0, False, "[]", [[]], [None], "B0"])
 def test_no_places_are_no_places(nothing: Any) -> None:
     assert list(places({"pois": nothing})) == []
     assert areas({"return": nothing}) == areas({"results": nothing}) == ()
@@ -214,7 +215,7 @@ async def test_every_server_of_ours_says_the_same_of_a_place() -> None:
 # Categories
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "kind", "expected"),
     [
         ("080501", "", "family"), ("080503", "体育休闲服务;娱乐场所;游乐场", "family"),
@@ -264,7 +265,7 @@ def test_an_address_without_a_point_is_left_out() -> None:
     assert [area.adcode for area in found] == ["110105"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("level", "province", "region", "too_large"),
     [
         ("国家", "", True, True), ("省", "浙江省", True, True), ("省", "北京市", True, False),
@@ -291,7 +292,7 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer",
     [
         {"route": {"origin": "1,1", "destination": "2,2", "paths": PATHS}},
@@ -331,7 +332,7 @@ ADDRESS = f"https://restapi.amap.com/v3/geocode/geo?key={KEY}&address=%E7%8E%8B&
 LOST = f"Error: request to {ADDRESS} failed, reason: "
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("told", "reason", "hint", "again", "shown"),
     [
         # our own server

@@ -15,6 +15,7 @@ import pytest
 from research.places.client import TETHER
 from tests.fakes import until
 from tests.servers.processes import MARK, alive, children, lacking, marked
+from tests.tables import each_row
 
 REASON = "only for POSIX" if os.name != "posix" else lacking()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
@@ -91,7 +92,7 @@ def test_a_group_that_is_not_its_own_is_left_alone(mark: str) -> None:
         other.kill()
 
 
-@pytest.mark.parametrize("code", [0, 1, 3, 127])
+@each_row("code", [0, 1, 3, 127])
 def test_it_passes_on_how_a_command_ends(code: int) -> None:
     assert run("sh", "-c", f"exit {code}").returncode == code
 
@@ -137,7 +138,7 @@ def _command(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         f"AMAP_MAPS_API_KEY={KEY} is wrong",

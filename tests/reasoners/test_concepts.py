@@ -8,6 +8,7 @@ import pytest
 
 from research.reasoners.concepts import concepts, generic, matches
 from research.text import tokens
+from tests.tables import each_row
 
 
 def named(text: str) -> list[str]:
@@ -19,7 +20,7 @@ def same(one: str, other: str) -> bool:
     return bool({m.concept for m in matches(one)} & {m.concept for m in matches(other)})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("门票", "票价"),
@@ -73,12 +74,12 @@ def test_matches_lie_in_order_and_never_overlap() -> None:
         assert before.end <= after.start
 
 
-@pytest.mark.parametrize("name", ["门票", "Tickets", "开放时间", "Opening hours", "门票 价格"])
+@each_row("name", ["门票", "Tickets", "开放时间", "Opening hours", "门票 价格"])
 def test_a_name_that_only_says_what_is_usually_asked_is_generic(name: str) -> None:
     assert generic(name)
 
 
-@pytest.mark.parametrize("name", ["西湖", "Summer Palace", "西湖门票", "Kenya"])
+@each_row("name", ["西湖", "Summer Palace", "西湖门票", "Kenya"])
 def test_a_name_that_says_more_is_not_generic(name: str) -> None:
     assert not generic(name)
 

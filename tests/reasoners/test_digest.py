@@ -34,6 +34,7 @@ from research.text import has_han
 from research.trouble import Trouble
 from tests.reasoners.conftest import Digested, digest, planned
 from tests.servers.amap import FakeAmap
+from tests.tables import each_row
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 QUESTIONS = [
@@ -78,14 +79,14 @@ async def test_a_question_in_traditional_characters_is_answered_from_simplified_
     assert any("地铁1号线" in quote for quote in found.quotes("p2"))
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@each_row("question", QUESTIONS)
 async def test_every_quote_is_a_verbatim_slice_of_its_document(
     question: str, library: Library
 ) -> None:
     verbatim(library, await digest(library, question))
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@each_row("question", QUESTIONS)
 async def test_every_part_has_a_heading_and_then_quotes_or_the_word_that_none_was_found(
     question: str, library: Library
 ) -> None:
@@ -120,7 +121,7 @@ async def test_where_nothing_is_found_it_is_told_what_was_looked_for_and_what_co
 # What is found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "quote"),
     [
         ("西湖门票多少钱？", "西湖环湖景区免费开放，沿湖散步不需要门票。"),
@@ -171,7 +172,7 @@ def numbered(digested: Digested) -> CitedAnswer:
     return number(answer, gather(digested.findings))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "subjects", "asked"),
     [
         ("比较西湖和颐和园的门票", ["西湖", "颐和园"], ["门票"]),
@@ -227,7 +228,7 @@ async def test_a_part_that_is_not_in_the_library_is_reported_beside_those_that_a
     assert missing.text == "所查资料中未找到。"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "question",
     ["wine production of Andorra", "Wine production in Andorra?", "安道尔的 wine production", "Andorra's wine production"],
 )  # fmt: skip

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from research.library.index import Library
 from research.reasoners.digest import Digest
 from research.reasoners.follow import standalone, unresolved
 from research.records import Draft, Memory, Options, Plan, Question, Turn, silent
+from tests.tables import each_row
 
 
 def asked(text: str, *earlier: str) -> Question:
@@ -16,7 +15,7 @@ def asked(text: str, *earlier: str) -> Question:
     return Question(text=text, language=language, before=Memory(turns=turns))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "earlier", "meant"),
     [
         ("第二家周末几点关门？", "西湖和颐和园的门票", "颐和园周末几点关门？"),
@@ -37,7 +36,7 @@ def test_a_place_in_a_list_is_a_name_of_the_earlier_question(
     assert standalone(asked(text, earlier), library) == meant
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "earlier", "pointer"),
     [
         ("第二家周末几点关门？", "颐和园的门票", "第二家"),
@@ -69,7 +68,7 @@ async def test_what_nothing_before_resolves_is_asked_back(
     assert pointer in span.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "earlier"),
     [
         ("它几点关门？", "颐和园的门票"),

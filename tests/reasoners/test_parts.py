@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from research.library.index import Library
 from research.reasoners.parts import Reading, read
+from tests.tables import each_row
 
 
 def about(reading: Reading) -> list[list[str]]:
     return [piece.subjects for piece in reading.pieces]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "subjects"),
     [
         ("西湖的门票多少钱？", [["西湖"]]),
@@ -42,7 +43,7 @@ def test_a_question_is_about_its_names(
     assert about(reading) == subjects
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "asked"),
     [
         ("西湖门票多少钱？怎么去？", ["门票", "怎么去"]),
@@ -65,16 +66,14 @@ def test_each_thing_that_is_asked_is_a_part_in_the_questions_words(
         assert words in piece.text
 
 
-@pytest.mark.parametrize("name", ["Andorra", "Orlando", "Andes", "Oregon", "Butte", "Orkney"])
+@each_row("name", ["Andorra", "Orlando", "Andes", "Oregon", "Butte", "Orkney"])
 def test_a_name_that_begins_like_a_joining_word_stays_whole(name: str, library: Library) -> None:
     (piece,) = read(f"{name}'s wine production", library).pieces
     assert piece.subjects == [name]
     assert piece.text == f"{name}'s wine production"
 
 
-@pytest.mark.parametrize(
-    "question", ["organic bread", "butter bread", "oranges in bread", "android apps"]
-)
+@each_row("question", ["organic bread", "butter bread", "oranges in bread", "android apps"])
 def test_a_word_that_begins_like_a_joining_word_stays_whole(
     question: str, library: Library
 ) -> None:
@@ -88,7 +87,7 @@ def test_a_question_without_a_name_has_no_subject_that_must_occur(
     assert not read(question, library).proper
 
 
-@pytest.mark.parametrize("question", ["the", "什么", "是什么吗", "?!", "of the"])
+@each_row("question", ["the", "什么", "是什么吗", "?!", "of the"])
 def test_a_question_without_a_telling_word_has_no_parts(question: str, library: Library) -> None:
     assert read(question, library).pieces == ()
 
@@ -126,7 +125,7 @@ def test_any_question_is_read_without_trouble_and_keeps_its_names(
             assert all(subject in asked for subject in piece.subjects)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "parts"),
     [
         ("1932年，电车公司为什么停运？", ["1932年，电车公司为什么停运"]),

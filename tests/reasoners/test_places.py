@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research.reasoners.places import BESIDE, NEAR, WITHIN, purposes, wanted
 from tests.benchmarks.places import TARGET, figures, questions
+from tests.tables import each_row
 
 
 def test_the_labelled_questions_are_told_apart_and_read() -> None:
@@ -23,7 +23,7 @@ def test_the_labelled_set_has_traps_and_wishes_in_both_languages() -> None:
         assert 0.4 <= sum(wishes) / len(wishes) <= 0.6
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "place"),
     [
         ("我想在三里屯找一家日料", "三里屯"),
@@ -46,7 +46,7 @@ def test_the_place_is_the_name_without_the_words_around_it(question: str, place:
     assert wish.place == place
 
 
-@pytest.mark.parametrize(
+@each_row(
     "question",
     ["附近有什么好吃的", "这附近有厕所吗", "pharmacy near me", "Is there an ATM nearby?"],
 )
@@ -56,7 +56,7 @@ def test_a_wish_without_a_named_place_is_still_a_wish(question: str) -> None:
     assert wish.place == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "radius"),
     [
         ("王府井附近的书店", NEAR),

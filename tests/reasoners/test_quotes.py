@@ -9,6 +9,7 @@ import pytest
 from research.library.index import Library
 from research.reasoners.quotes import ITEMS, LONGEST, QUOTES, Quote, looks, select
 from research.records import Evidence, Finding, Passage, Task
+from tests.tables import each_row
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -91,7 +92,7 @@ def test_at_most_three_quotes_are_chosen_and_the_best_comes_first(library: Libra
     assert [q.score for q in quotes] == sorted((q.score for q in quotes), reverse=True)
 
 
-@pytest.mark.parametrize("text", ["门票。", "颐和园门票" + "很贵" * LONGEST + "。", "———", ""])
+@each_row("text", ["门票。", "颐和园门票" + "很贵" * LONGEST + "。", "———", ""])
 def test_what_is_too_short_too_long_or_no_sentence_is_not_quoted(
     text: str, library: Library
 ) -> None:
@@ -122,7 +123,7 @@ def test_markup_in_a_document_is_quoted_as_it_stands(text: str, library: Library
         assert quote.text in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "yes", "no"),
     [
         ("门票多少钱", "成人票40元", "成人票在南门出售"),

@@ -16,6 +16,7 @@ from research.runs.files import BYTES, NAME, claimed, safe, stamp, written
 from research.runs.local import LocalRuns
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import Bench, over, report
+from tests.tables import each_row
 
 TOPIC = "The tower / in the news: 塔?"
 REPORT = Options(sections=5, reflections=1, sources=("web",))
@@ -33,7 +34,7 @@ def reasoner() -> ScriptedReasoner:
 # Names
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("topic", "name"),
     [
         ("2025年AI芯片市场动向", "2025年AI芯片市场动向"),

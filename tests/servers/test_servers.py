@@ -30,6 +30,7 @@ from tests.servers.brain import Ask, Brain, ToolCall, keywords_of, place_of
 from tests.servers.gemini import BYPASS, FakeGemini
 from tests.servers.ollama import FakeOllama
 from tests.servers.openai import FakeOpenAI
+from tests.tables import each_row
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -180,7 +181,7 @@ async def test_runs_of_one_question_at_once_do_not_count_for_each_other() -> Non
     assert reflect(f"searched {second[0]['web_queries']}")["is_sufficient"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompt", "question", "query"),
     [("Question: Who?\nEarlier question: Why?", "Who?", "Who?"),
      ("Question:\n<<<question a1\nWho\n\nis it?\na1 question>>>\nGo.", "Who is it?", "Who is it?"),
@@ -774,7 +775,7 @@ async def test_a_schema_goes_before_tools(chat: ChatOpenAI) -> None:
     assert (await bound.ainvoke("Say green.")).additional_kwargs["parsed"].colour == "green"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "place", "keywords"),
     [("王府井附近遛娃", "王府井", FAMILY), ("外滩的周边有什么", "外滩", "景点"),
      ("Coffee near the Bund?", "the Bund", "咖啡厅"), ("雷峰塔", "雷峰塔", "景点"),

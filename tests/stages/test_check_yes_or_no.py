@@ -31,6 +31,7 @@ from tests.stages.test_check import (
     texts,
 )
 from tests.stages.test_check_narrow import DOUBT, FOUND, NARROW, PASSAGE, QUOTED, WIDE, doubts
+from tests.tables import each_row
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -78,7 +79,7 @@ def sent(ollama: FakeOllama) -> list[str]:
     return [entry.body["messages"][-1]["content"] for entry in ollama.log]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "known"),
     [
         (NAME, True),

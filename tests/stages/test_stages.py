@@ -29,6 +29,7 @@ from research.stages.search import failed, look_up
 from research.text import has_han
 from research.trouble import Trouble
 from tests.fakes import AUTHOR, HANGS, Outcome, ScriptedReasoner, ScriptedSource
+from tests.tables import each_row
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TOWER = Question(text="What is known of the tower?", language="en")
@@ -36,7 +37,7 @@ TOWER_ZH = Question(text="塔有多高？", language="zh")
 WEB = Options(sources=("web",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("", "empty"),
@@ -58,7 +59,7 @@ def test_a_question_keeps_its_marks_but_no_control_characters():
     assert asked.text == "![x](http://a) <b>`$5` 故宫"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "language"),
     [
         ("故宫的门票多少钱", "zh"),
@@ -123,7 +124,7 @@ def test_an_unchanged_row_of_an_edited_plan_keeps_its_way_of_searching():
     assert (new.tool, new.start, new.end) == ("", None, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "way",
     [
         {"tool": "search_news_last_week"},
@@ -267,7 +268,7 @@ class Notebook:
 SEARCH = Task(id="1.1", source="web", query="tower")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("outcome", "reason", "hint", "message"),
     [
         (
@@ -390,7 +391,7 @@ ENGLISH = "The tower was built in 1975 and is open to visitors on every day of t
 CHINESE = "这座塔建于1975年，除星期一外每天对游客开放。"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "language", "text", "said"),
     [
         ("这座塔建于哪一年？", "zh", ENGLISH, True),

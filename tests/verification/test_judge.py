@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from research.language.quantities import derived, measures
 from research.records import Ruling
 from research.verification.judge import judge, model, probability
+from tests.tables import each_row
 
 KILIMANJARO = (
     "Mount Kilimanjaro in Tanzania is a dormant volcano with three cones: Kibo, Mawenzi and Shira. "
@@ -84,13 +85,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "passages", "status"), CASES, ids=[c[0] for c in CASES])
+@each_row(("claim", "passages", "status"), CASES)
 def test_a_claim_is_judged_by_what_its_passages_say(claim: str, passages: list[str], status: str) -> None:  # fmt: skip
     ruling = judge(claim, passages)
     assert ruling.status == status, ruling
 
 
-@pytest.mark.parametrize(("claim", "passages", "found"), DIFFERS)
+@each_row(("claim", "passages", "found"), DIFFERS)
 def test_another_figure_is_told_as_the_passage_has_it(
     claim: str, passages: list[str], found: str
 ) -> None:
@@ -119,7 +120,7 @@ def test_the_score_is_that_of_the_weights_in_the_file() -> None:
         assert probability({**names, "words": 1.0}, language) > probability(names, language)
 
 
-@pytest.mark.parametrize("text", [KILIMANJARO, PALACE, TRAM, STEEL, VACCINE, BRIDGE, PRICES, POWER])
+@each_row("text", [KILIMANJARO, PALACE, TRAM, STEEL, VACCINE, BRIDGE, PRICES, POWER])
 def test_a_passage_bears_itself_out(text: str) -> None:
     ruling = judge(text, [TRAM, text])
     assert (ruling.status, ruling.lacks, ruling.score) == ("supported", (), 1.0)
@@ -190,7 +191,7 @@ def test_a_sign_among_the_letters_is_no_letter() -> None:
 HOSTILE = ("1", "一", "1,", "1,111", "A b ", "1-2-3-", "one hundred and ", "今年1月", "《", "1 to ", "不", "no ", "from 1 and ", "二分之", "A of ", "than ", "3.")  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@each_row("piece", HOSTILE)
 def test_no_text_takes_long(piece: str) -> None:
     text = piece * 4_000
     start = time.process_time()
@@ -205,7 +206,7 @@ def test_whatever_a_passage_says_word_for_word_it_supports(claim: str, rest: str
     assert judge(claim, [rest, claim]).status == "supported"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claim", "passage"),
     [
         ("Smoking is legal.", "Smoking is legally restricted in public places."),

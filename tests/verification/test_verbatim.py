@@ -6,6 +6,7 @@ import pytest
 
 from research.verification.judge import judge
 from research.verification.quotes import stands_in
+from tests.tables import each_row
 
 ENGLISH = "The tower was\n   finished in 1889 for a fair. It is 330 metres\nhigh and belongs to the\ncity."
 CHINESE = (
@@ -18,7 +19,7 @@ WRAPPED = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claim", "passage", "said"),
     [
         ("The tower was finished in 1889 for a fair.", ENGLISH, ENGLISH[:44]),

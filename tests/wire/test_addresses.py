@@ -7,6 +7,7 @@ import pytest
 
 from research.trouble import Trouble
 from research.wire.addresses import Guard, kind, system_addresses
+from tests.tables import each_row
 
 # An address, and a piece of the reason for which it is refused.
 HOSTILE = [
@@ -146,7 +147,7 @@ def named(*numbers):
     return resolve
 
 
-@pytest.mark.parametrize(("url", "why"), HOSTILE, ids=[ascii(url)[:60] for url, _ in HOSTILE])
+@each_row(("url", "why"), HOSTILE)
 def test_an_address_that_leads_inside_is_refused_and_the_reason_is_said(url, why):
     with pytest.raises(Trouble) as caught:
         Guard().target(url)
@@ -154,7 +155,7 @@ def test_an_address_that_leads_inside_is_refused_and_the_reason_is_said(url, why
     assert why in caught.value.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "asked"),
     [
         ("http://SITE.example", "http://site.example"),

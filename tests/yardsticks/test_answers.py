@@ -22,6 +22,7 @@ from research.records import (
     Run,
     Span,
 )
+from tests.tables import each_row
 from tests.yardsticks.answers import (
     SETS,
     Labelled,
@@ -79,7 +80,7 @@ def test_ids_and_questions_are_used_once() -> None:
     assert Counter(row["q"] for _, row in ROWS).most_common(1)[0][1] == 1
 
 
-@pytest.mark.parametrize(("file", "row"), ROWS, ids=[row["id"] for _, row in ROWS])
+@each_row(("file", "row"), ROWS)
 def test_labels_stand_in_the_documents(file: Path, row: dict[str, Any]) -> None:
     assert row["half"] == half_of(row["id"])
     assert row["kind"] in KINDS

@@ -16,6 +16,7 @@ from research.sources.web.reader import LONGEST, WINDOW, decoded, read
 from research.trouble import Trouble
 from tests.fakes import until
 from tests.servers.site import HTML, Reply, Site, bomb, identity, page, redirect
+from tests.tables import each_row
 
 TODAY = date(2026, 5, 4)
 WORDS = "".join(
@@ -677,7 +678,7 @@ def page_of(body, **options):
     return read(body, "http://site.example/", latest=TODAY, **options)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "day"),
     [
         ('<meta property="article:published_time" content="2025-03-02T01:02:03Z">', (2025, 3, 2)),
@@ -703,7 +704,7 @@ def test_a_page_was_published_on_the_day_it_states_or_on_none(head, day):
     assert found.published == (date(*day) if day else None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lang", "body", "language"),
     [
         ("en", WORDS, "en"),
@@ -781,7 +782,7 @@ TEXT = "\n".join(
 PALACE = Page("http://site.example/", "Palace", TEXT.replace(" \n", "\n"), None, "en")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "word"),
     [
         ("ticket price", "60 yuan"),
@@ -795,8 +796,8 @@ def test_the_first_passage_speaks_to_the_query(query, word):
     assert word in passages(PALACE, query, 3)[0].text
 
 
-@pytest.mark.parametrize("query", ["ticket palace 门票", "nothing of this", ""])
-@pytest.mark.parametrize("limit", [1, 3, 50])
+@each_row("query", ["ticket palace 门票", "nothing of this", ""])
+@each_row("limit", [1, 3, 50])
 def test_a_passage_stands_in_the_page_word_for_word(query, limit):
     found = passages(PALACE, query, limit)
     assert 1 <= len(found) <= limit

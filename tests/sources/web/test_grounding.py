@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.sources.web.grounding import SUGGESTIONS, TITLE, Grounded, read
+from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
@@ -111,7 +112,7 @@ def parts(*texts: str) -> list[Json]:
 # Texts
 
 
-@pytest.mark.parametrize("stretches", TEXTS.values(), ids=TEXTS)
+@each_row("stretches", TEXTS.values())
 def test_every_segment_stands_where_it_is_in_any_script(stretches: list[Stretch]) -> None:
     grounded = read(parts(joined(stretches)), metadata(stretches), NOW)
     assert cited(grounded) == ends(stretches)
@@ -139,7 +140,7 @@ def cut(text: str, pieces: int) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-@pytest.mark.parametrize("pieces", range(1, 6))
+@each_row("pieces", range(1, 6))
 def test_thoughts_and_tools_between_the_parts_of_a_text_do_not_count(pieces: int) -> None:
     said: list[Json] = []
     for piece in cut(joined(CHINESE), pieces):
@@ -155,7 +156,7 @@ def test_thoughts_and_tools_between_the_parts_of_a_text_do_not_count(pieces: int
     assert cited(grounded) == ends(CHINESE)
 
 
-@pytest.mark.parametrize("pieces", range(1, 6))
+@each_row("pieces", range(1, 6))
 def test_with_a_part_index_offsets_are_those_of_the_part(pieces: int) -> None:
     said: list[Json] = [{"text": "hm", "thought": True}]
     told: list[Stretch] = []
@@ -170,7 +171,7 @@ def test_with_a_part_index_offsets_are_those_of_the_part(pieces: int) -> None:
     assert grounded.unplaced == 0
 
 
-@pytest.mark.parametrize("index", [7, -1, "x", 1.5, True])
+@each_row("index", [7, -1, "x", 1.5, True])
 def test_a_part_index_that_leads_nowhere_is_as_good_as_none(index: Any) -> None:
     found = metadata(CHINESE)
     for support in found["groundingSupports"]:
@@ -277,8 +278,8 @@ def dicts(found: Json) -> Any:
     return objects(found).model_dump()
 
 
-@pytest.mark.parametrize("stretches", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("form", [objects, dicts])
+@each_row("stretches", TEXTS.values())
+@each_row("form", [objects, dicts])
 def test_objects_and_dicts_are_read_as_the_json_is(
     form: Callable[[Json], Any], stretches: list[Stretch]
 ) -> None:
@@ -396,7 +397,7 @@ MENDED: dict[str, Callable[[Json], None]] = {
 }
 
 
-@pytest.mark.parametrize("spoil", MENDED.values(), ids=MENDED)
+@each_row("spoil", MENDED.values())
 def test_offsets_that_do_not_fit_are_mended_by_the_text(spoil: Callable[[Json], None]) -> None:
     found = metadata(CHINESE)
     spoil(found)
@@ -417,7 +418,7 @@ LOST: dict[str, Callable[[Json], None]] = {
 }
 
 
-@pytest.mark.parametrize("spoil", LOST.values(), ids=LOST)
+@each_row("spoil", LOST.values())
 def test_a_segment_that_cannot_be_placed_is_counted_and_its_source_stays(
     spoil: Callable[[Json], None],
 ) -> None:
@@ -496,7 +497,7 @@ def test_overlapping_and_nested_segments_each_end_where_they_end() -> None:
     }
 
 
-@pytest.mark.parametrize("empty", [{}, None, {"web": None}, {"web": {}}, {"image": {}}, "", 7, []])
+@each_row("empty", [{}, None, {"web": None}, {"web": {}}, {"image": {}}, "", 7, []])
 def test_an_empty_chunk_moves_no_other(empty: Any) -> None:
     found = metadata([("甲。", (0,)), ("乙。", (1,)), ("丙。", (1, 2))])
     found["groundingChunks"][1] = empty
@@ -505,7 +506,7 @@ def test_an_empty_chunk_moves_no_other(empty: Any) -> None:
     assert [item.title for item in grounded.evidence] == ["site0.example.org", "site2.example.org"]
 
 
-@pytest.mark.parametrize("index", [3, 99, -1, -3, None, "x", 1.0, True, [0], {}])
+@each_row("index", [3, 99, -1, -3, None, "x", 1.0, True, [0], {}])
 def test_an_index_that_names_no_chunk_cites_nothing(index: Any) -> None:
     found = metadata([("甲。", (0,)), ("乙。", (1,))])
     found["groundingSupports"][1]["groundingChunkIndices"] = [index, 2]
@@ -543,14 +544,14 @@ MISSING: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("found", MISSING.values(), ids=MISSING)
+@each_row("found", MISSING.values())
 def test_a_text_without_sources_is_kept(found: Any) -> None:
     grounded = read(parts("塔。"), found, NOW)
     assert (grounded.text, grounded.evidence, grounded.unplaced) == ("塔。", (), 0)
     assert [(span.text, span.cites) for span in grounded.spans] == [("塔。", ())]
 
 
-@pytest.mark.parametrize("found", [None, [], [{"segment": None, "groundingChunkIndices": None}], 5])
+@each_row("found", [None, [], [{"segment": None, "groundingChunkIndices": None}], 5])
 def test_sources_without_supports_are_listed(found: Any) -> None:
     grounded = read(parts("塔。"), metadata([]) | {"groundingSupports": found}, NOW)
     assert [item.title for item in grounded.evidence] == [f"site{n}.example.org" for n in range(3)]
@@ -594,7 +595,7 @@ TITLES: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("title", "shown"), TITLES.values(), ids=TITLES)
+@each_row(("title", "shown"), TITLES.values())
 def test_no_citation_is_lost_for_its_title(title: Any, shown: str) -> None:
     found = metadata([("甲。", (0,)), ("乙。", (1,))])
     found["groundingChunks"][0]["web"]["title"] = title
@@ -603,7 +604,7 @@ def test_no_citation_is_lost_for_its_title(title: Any, shown: str) -> None:
     assert grounded.evidence[0].title == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("uri", "url", "expires"),
     [
         (f"{REDIRECT}AbC-1_2==", f"{REDIRECT}AbC-1_2==", True),

@@ -6,6 +6,7 @@ from research.records import silent
 from research.sources.web.searxng import SearXNG
 from research.trouble import Trouble
 from tests.servers.search import FakeSearXNG, nowhere
+from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 ROW = {
@@ -124,7 +125,7 @@ async def test_a_broken_and_a_refused_connection_are_unreachable(server):
         assert (trouble.reason, trouble.again) == ("unreachable", True)
 
 
-@pytest.mark.parametrize("address", ["localhost:8080", "searx", "ftp://a.example", "http://a:b:c"])
+@each_row("address", ["localhost:8080", "searx", "ftp://a.example", "http://a:b:c"])
 async def test_an_address_that_is_none_is_refused(address):
     trouble = await failure(SearXNG(address))
     assert (trouble.reason, trouble.hint) == ("refused", "endpoint")
