@@ -14,27 +14,9 @@ from research.language.numbers import RANKS, SPOKEN, integer, number
 from research.language.reading import Reading
 from research.language.units import ENGLISH, begins_word, behind, either
 
-MONTHS = {
-    name: at
-    for at, names in enumerate(
-        [
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sept sep",
-            "october oct",
-            "november nov",
-            "december dec",
-        ],
-        1,
-    )
-    for name in names.split()
-}
+_NAMES = "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|october oct|november nov|december dec"
+MONTHS = {name: at for at, names in enumerate(_NAMES.split("|"), 1) for name in names.split()}
+WEEKDAYS = "(?:周|星期|礼拜)[一二三四五六日天]"
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _ERAS = {"民国": 1911, "令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
 
@@ -84,15 +66,15 @@ _CENTURY = re.compile(
     rf"\b(?P<n>\d{{1,2}})(?:st|nd|rd|th)[\s-]century\b|\b(?P<w>{either(RANKS)})[\s-]century\b"
     rf"|(?P<z>公元前)?(?P<h>\d{{1,2}}|{_HAN}{{1,3}})世纪"
 )
-_PART_OF_DAY = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜间|晚间|晚|早"
+PART_OF_DAY = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜间|晚间|晚|早"
 _LATE = frozenset(("下午", "傍晚", "晚上", "夜间", "晚间", "晚"))
 _AP = r"[ap]\.?m\b\.?"
 _CLOCK = re.compile(
-    rf"(?P<when>{_PART_OF_DAY})?\s?(?<![\d.:])(?P<h>\d{{1,2}})"
+    rf"(?P<when>{PART_OF_DAY})?\s?(?<![\d.:])(?P<h>\d{{1,2}})"
     r"(?:\s?[:：](?P<m>[0-5]\d)(?::[0-5]\d)?(?!\d)|[点时](?!间)(?:(?P<m2>[0-5]?\d)分(?!钟)?|(?P<half>半)|(?P<past>[一三])刻|整)?)"
     rf"\s?(?P<ap>{_AP})?"
     rf"|(?<![\d.:])\b(?P<h3>\d{{1,2}})(?:\.(?P<m3>[0-5]\d))?\s?(?P<ap3>{_AP})|\b(?P<noon>noon|midnight|正午)\b"
-    rf"|(?P<when4>{_PART_OF_DAY})(?P<h4>[一二三四五六七八九十两]{{1,3}})点(?:(?P<half4>半)|(?P<past4>[一三])刻|(?P<m4>{_HAN}{{1,3}})分)?"
+    rf"|(?P<when4>{PART_OF_DAY})(?P<h4>[一二三四五六七八九十两]{{1,3}})点(?:(?P<half4>半)|(?P<past4>[一三])刻|(?P<m4>{_HAN}{{1,3}})分)?"
 )
 _WEEKDAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])(?:[至到-](?:周|星期|礼拜)?([一二三四五六日天])(?!月))?|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b")  # fmt: skip
 _UNTIL = re.compile(

@@ -128,15 +128,6 @@ def first_line(text: str) -> str:
     return line if len(line) <= 80 else ""
 
 
-def parse_date(text: str) -> date | None:
-    """The date that a text begins with: 2024-05-01, 2024/5/1, 2024年5月1日. Never a guess."""
-    found = re.match(r"\s*(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)", text)
-    try:
-        return date(*map(int, found.groups())) if found else None
-    except ValueError:
-        return None
-
-
 def decode(data: bytes) -> str:
     """UTF-8, UTF-16 with its mark, or GB18030; anything else is refused rather than guessed."""
     mark = data[:2] in (b"\xff\xfe", b"\xfe\xff")

@@ -17,6 +17,7 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from research.language.published import day
 from research.library.formats import (
     Draft,
     Unreadable,
@@ -24,7 +25,6 @@ from research.library.formats import (
     decode,
     first_line,
     one_line,
-    parse_date,
     table_lines,
     too_deep,
     visible,
@@ -124,7 +124,7 @@ def read_md(data: bytes) -> Draft:
     draft = Draft(
         title=facts.get("title", ""),
         url=facts.get("url") or facts.get("source", ""),
-        published=parse_date(facts.get("date") or facts.get("published") or facts.get("as_of", "")),
+        published=day(facts.get("date") or facts.get("published") or facts.get("as_of"), 1),
     )
     stated = facts.get("language", "").lower()[:2]
     draft.language = "zh" if stated == "zh" else "en" if stated == "en" else None
@@ -245,8 +245,8 @@ def _json_ld_date(tree: Any) -> date | None:
         items = found if isinstance(found, list) else [found]
         for item in [*items, *(x for i in items if isinstance(i, dict) for x in _graph(i))]:
             stated = item.get("datePublished") if isinstance(item, dict) else None
-            if isinstance(stated, str) and (day := parse_date(stated)):
-                return day
+            if isinstance(stated, str) and (found := day(stated, 1)):
+                return found
     return None
 
 
@@ -268,7 +268,7 @@ def _page_facts(tree: Any) -> Draft:
         if "canonical" in (e.get("rel") or "").lower().split()
     )
     addresses = (web_address(text) for text in (*links, meta.get("og:url", "")))
-    dates = [parse_date(meta.get(key, "")) for key in _DATE_KEYS.split()]
+    dates = [day(meta.get(key), 1) for key in _DATE_KEYS.split()]
     dates.insert(1, _json_ld_date(tree))
     return Draft(
         title=one_line(meta.get("og:title", "")) or next(filter(None, titles), ""),

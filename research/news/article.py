@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import field_validator
 
-from research.news.dates import LONGEST, Moment, read
+from research.language.published import LONGEST, Moment, read
 from research.news.windows import Window
 from research.records import Record
 from research.urls import unseen_encoded, without_www

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from research.language.published import read
 from research.news.article import Article
-from research.news.dates import read
 from research.news.figures import conflicts
 from research.news.stories import Story, stories
 
@@ -27,7 +27,7 @@ def grouped(text: str, now: datetime | None = None) -> str:
     """The stories of a JSON list of items, as JSON.
 
     The list is that of `{"items": [...]}` or stands alone. An item has a title and may have an outlet,
-    a date of publication in any form that `research.news.dates` reads, a text and an address. A date
+    a date of publication in any form that `research.language.published` reads, a text and an address. A date
     that cannot be read, or that is later than `now`, is unknown and listed under `unread`.
 
     Raises:

@@ -20,8 +20,8 @@ from typing import Any
 import httpx
 
 from research.deadlines import uncounted
+from research.language.published import read
 from research.news.article import HEADLINE, Article, host, web_address
-from research.news.dates import read
 from research.news.notes import noted
 from research.news.provider import BACKOFF, PATIENCE, News, again
 from research.news.tools import Request

@@ -20,9 +20,9 @@ from itertools import combinations
 from typing import TypeVar
 
 from research.language.copies import near_copies, shingles
+from research.language.published import Moment
 from research.news.article import Article, host
 from research.news.copies import READ, independent
-from research.news.dates import Moment
 from research.news.pieces import Piece, Pieces, kind, piece
 from research.news.titles import key, presented, stripped
 from research.records import Record, fingerprint

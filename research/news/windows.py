@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 
-from research.news.dates import Moment
+from research.language.published import Moment
 
 
 class Window(NamedTuple):

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from research.language.published import Moment
 from research.news.article import Article, host, web_address
-from research.news.dates import Moment
 from research.news.stories import stories
 from research.news.windows import Window
 from tests.tables import each_row

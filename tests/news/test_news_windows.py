@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from research.news.dates import Moment
+from research.language.published import Moment
 from research.news.windows import Window, days
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

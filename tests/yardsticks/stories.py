@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from research.hanzi import simplified
+from research.language.published import read
 from research.news.article import Article
-from research.news.dates import read
 from research.news.stories import stories
 
 Half = Literal["seen", "unseen"]

@@ -21,9 +21,8 @@ import lxml.html
 import trafilatura
 from lxml import etree
 
+from research.language.published import day
 from research.records import Passage, fingerprint
-from research.sources.web.results import WEB_BEGAN
-from research.sources.web.results import published as day_of
 from research.text import HAN, LIGHT, idle, language, tokens, unwrapped
 from research.trouble import Trouble
 from research.wire.plain import legible
@@ -226,7 +225,6 @@ def _tidy(text: str) -> str:
 
 # What a page states about itself
 
-_DAY = re.compile(r"\s*(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)")
 _DATE_KEYS = (
     "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued",
     "dcterms.date", "dcterms.issued", "pubdate", "publishdate", "publish_date",
@@ -253,17 +251,8 @@ def _published(tree: Any, latest: date) -> date | None:
             value = element.get("content") or element.get("datetime") or ""
             stated.setdefault((element.get(name) or "").strip().lower(), value)
     values = chain((stated.get(key, "") for key in _DATE_KEYS), _linked_data(tree))
-    days = (_day(value) for value in values)
-    return next((day for day in days if day and day.year >= WEB_BEGAN and day <= latest), None)
-
-
-def _day(text: str) -> date | None:
-    if not (found := _DAY.match(text)):
-        return day_of(text)
-    try:
-        return date(*map(int, found.groups()))
-    except ValueError:
-        return None
+    days = (day(value) for value in values)
+    return next((found for found in days if found and found <= latest), None)
 
 
 def _linked_data(tree: Any) -> Iterator[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from research.evidence.registry import Registry, evidence_id
@@ -16,21 +15,7 @@ from research.urls import canonical_url
 from research.wire.plain import SNIPPET, shortened
 
 KIND: EvidenceKind = "web"
-WEB_BEGAN = 1990  # a date before it is a service's way of saying that it knows none
 AHEAD = timedelta(days=1)  # it may be tomorrow elsewhere; nothing is published later than that
-
-
-def published(value: object) -> date | None:
-    """The day that a service names in one of the ways of RFC 1123 or ISO 8601; else None."""
-    if not isinstance(value, str):
-        return None
-    for parse in (parsedate_to_datetime, datetime.fromisoformat):
-        try:
-            day = parse(value.strip()).date()
-        except (TypeError, ValueError, IndexError, OverflowError):
-            continue
-        return day if day.year >= WEB_BEGAN else None
-    return None
 
 
 # Evidence

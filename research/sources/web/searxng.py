@@ -9,9 +9,10 @@ from typing import Any
 
 import httpx
 
+from research.language.published import day
 from research.records import Readiness, Say
 from research.sources.web.provider import Found
-from research.sources.web.results import published, result, united
+from research.sources.web.results import result, united
 from research.trouble import Trouble, of_status
 from research.wire.plain import rows, tidy, unmarked
 from research.wire.replies import content, reaching, trusted
@@ -73,7 +74,7 @@ class SearXNG:
                 unmarked(row.get("title")),
                 unmarked(row.get("content")),
                 retrieved=retrieved,
-                day=published(row.get("publishedDate")),
+                day=day(row.get("publishedDate")),
             )
             for row in found
         )

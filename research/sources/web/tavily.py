@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from research.language.published import day
 from research.records import Readiness, Say, Usage
 from research.sources.web.provider import Found
-from research.sources.web.results import published, result, united
+from research.sources.web.results import result, united
 from research.wire.plain import rows, shortened, tidy
 from research.wire.tavily import LONGEST, MOST, TavilyWire
 
@@ -52,7 +53,7 @@ class Tavily:
                 tidy(row.get("title")),
                 tidy(row.get("content")),
                 retrieved=retrieved,
-                day=published(row.get("published_date")),
+                day=day(row.get("published_date")),
             )
             for row in rows(answer.get("results"))
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.news.dates import LONGEST, Moment, Reading, read
+from research.language.published import BEGAN, LONGEST, Moment, Reading, day, read
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -158,3 +158,27 @@ def test_every_time_comes_back_from_its_iso_form_to_the_second(naive: datetime) 
     moment = read(at.isoformat()).moment
     assert moment is not None
     assert moment.at == at
+
+
+DAYS = [
+    ("2026-06-30T01:30:00+08:00", BEGAN, date(2026, 6, 30)),  # as it is written, not in UTC
+    ("2026年6月29日", BEGAN, date(2026, 6, 29)),
+    ("Mon, 29 Jun 2026 23:30:00 -0700", BEGAN, date(2026, 6, 29)),
+    ("29 June 2026", BEGAN, date(2026, 6, 29)),
+    ("1950-05-01", BEGAN, None),
+    ("1950-05-01", 1, date(1950, 5, 1)),
+    ("05/06/2026", BEGAN, None),
+    ("2026-06", BEGAN, None),
+    ("2026-06-29 and later", BEGAN, None),
+    ("3 hours ago", BEGAN, None),
+    ("9999-12-31T23:59:59-12:00", 1, date(9999, 12, 31)),
+    ("2026-02-30", BEGAN, None),
+    ("", BEGAN, None),
+    (None, BEGAN, None),
+    (20260629, BEGAN, None),
+]
+
+
+@each_row("said began meant", DAYS)
+def test_a_day_is_read_as_it_is_written(said: object, began: int, meant: date | None) -> None:
+    assert day(said, began) == meant

@@ -15,10 +15,11 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
+from research.language.dates import MONTHS, PART_OF_DAY, WEEKDAYS
 from research.language.numbers import number
 
 AHEAD = timedelta(days=1)  # clocks and zones differ; a date further in the future is a mistake
-NEWS_BEGAN = 1990  # a date before it is a service's way of saying that it knows none
+BEGAN = 1990  # a date before it is a service's way of saying that it knows none
 LONGEST = 100  # characters of a date
 
 Note = Literal[
@@ -78,12 +79,21 @@ def read(
     if relative is not None:
         found = relative
     else:
-        moment = _absolute(said)
+        moment = _moment(_absolute(said))
         found = Reading(moment) if moment else Reading(note="unreadable")
     latest = retrieved or now
     if found.moment and latest and found.moment.at > latest + AHEAD:
         return Reading(note="future")
     return found
+
+
+def day(text: object, began: int = BEGAN) -> date | None:
+    """The day of publication as it is written, wherever that was; None if it cannot be read with
+    certainty, or lies before the year `began`. The same forms, but none that counts from now."""
+    said = " ".join(unicodedata.normalize("NFKC", text).split()) if isinstance(text, str) else ""
+    found = _absolute(said) if len(said) <= LONGEST else None
+    found = found.date() if isinstance(found, datetime) else found
+    return found if found and found.year >= began else None
 
 
 # What counts from now
@@ -136,13 +146,6 @@ def _day(day: date) -> Moment:
 
 # What stands for itself
 
-_NAMES = """
-jan january|feb february|mar march|apr april|may|jun june|jul july|aug august|sep sept september
-|oct october|nov november|dec december
-"""
-_MONTHS = {
-    name: number for number, names in enumerate(_NAMES.split("|"), 1) for name in names.split()
-}
 _CLOCK = (
     r"(?P<time>\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d+)? ?(?P<half>[AP]\.?M\.?)?"
     r" ?(?P<zone>(?:Z|UTC|GMT|CST \(UTC\+8\)|[+-]\d{2}:?\d{2})(?![A-Z]))?"
@@ -151,21 +154,22 @@ _CLOCK = (
 _TIME = rf"(?:(?:,? (?:at )?|T| *- *){_CLOCK})?"
 _CHINESE = (
     r"(?P<year>\d{4}) ?年 ?(?P<month>\d{1,2}) ?月 ?(?P<day>\d{1,2})(?: ?[日号]|(?!\d))"
-    r"(?: ?\(?(?:星期|周)[一二三四五六日天]\)?)? ?"
+    rf"(?: ?\(?{WEEKDAYS}\)?)? ?"
 )
 _WEEKDAY = r"(?:(?:mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)[a-z]*\.?,? )?"
 _MONTH_NAME = r"(?P<name>[A-Za-z]{3,9})\.?"
+_EITHER = r"(?P<month>\d{1,2})(?P<mark>[/.-])(?P<day>\d{1,2})(?P=mark)(?P<year>\d{4})"
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
         r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})" + _TIME,
         _CHINESE + rf"(?:{_CLOCK})?",
-        _CHINESE + r"(?P<time>)(?:凌晨|早上|上午|中午|下午|晚上|晚间)? ?\d{1,2}[:时点](?:\d{1,2}分?)?",
+        _CHINESE + rf"(?P<time>)(?:{PART_OF_DAY})? ?\d{{1,2}}[:时点](?:\d{{1,2}}分?)?",
         _WEEKDAY + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -]" + _MONTH_NAME + r",?[ -](?P<year>\d{4})" + _TIME,
         _WEEKDAY + _MONTH_NAME + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})" + _TIME,
+        "(?P<either>)" + _EITHER + _TIME,
     )
 )  # fmt: skip
-_EITHER = re.compile(r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})" + _TIME, re.IGNORECASE)  # fmt: skip
 _COMPACT = re.compile(r"\d{8}(?:T?\d{6}(?:Z|[+-]\d{2}:?\d{2})?)?")
 _RFC = re.compile(
     r"(?:[A-Z]{3,9},? )?\d{1,2}[ -][A-Z]{3,9}[ -](?:\d{4}|\d{2}) \d{1,2}:\d{2}(?::\d{2})?(?: .+)?"
@@ -174,67 +178,62 @@ _RFC = re.compile(
 )
 
 
-def _absolute(said: str) -> Moment | None:
+def _absolute(said: str) -> datetime | date | None:
+    """A time with its zone, or a day."""
     try:
         if _RFC.fullmatch(said) and not re.search(r"[AP]\.?M\.?", said.rpartition(":")[2], re.IGNORECASE):  # fmt: skip
             at = parsedate_to_datetime(said)
-            return _moment(at.replace(tzinfo=UTC) if said.endswith("-0000") else at)
+            return _zoned(at.replace(tzinfo=UTC) if said.endswith("-0000") else at)
         if _COMPACT.fullmatch(said):
             return _compact(said)
         for form in _FORMS:
             if match := form.fullmatch(said):
                 return _matched(match)
-        if match := _EITHER.fullmatch(said):
-            return _either(match)
         if "T" in said and said[:4].isdecimal():
-            return _moment(datetime.fromisoformat(said))
+            return _zoned(datetime.fromisoformat(said))
     except (ValueError, OverflowError, IndexError, TypeError):
         pass
     return None
 
 
-def _compact(said: str) -> Moment | None:
+def _compact(said: str) -> datetime | date:
     if len(said) == 8:
-        return _known(date(int(said[:4]), int(said[4:6]), int(said[6:])))
-    return _moment(datetime.fromisoformat(f"{said[:8]}T{said[8:].removeprefix('T')}"))
+        return date(int(said[:4]), int(said[4:6]), int(said[6:]))
+    return _zoned(datetime.fromisoformat(f"{said[:8]}T{said[8:].removeprefix('T')}"))
 
 
-def _moment(at: datetime) -> Moment | None:
+def _zoned(at: datetime) -> datetime | date:
+    return at if at.tzinfo else at.date()
+
+
+def _moment(found: datetime | date | None) -> Moment | None:
     """A time in UTC; of one without a zone the day."""
-    if at.tzinfo is None:
-        return _known(at.date())
-    at = at.astimezone(UTC).replace(microsecond=0)
-    return Moment(at) if at.year >= NEWS_BEGAN else None
+    if not found or not BEGAN <= found.year < date.max.year:
+        return None
+    if isinstance(found, datetime):
+        return Moment(found.astimezone(UTC).replace(microsecond=0))
+    return _day(found)
 
 
-def _known(day: date) -> Moment | None:
-    return _day(day) if day.year >= NEWS_BEGAN else None
-
-
-def _matched(match: re.Match[str]) -> Moment | None:
+def _matched(match: re.Match[str]) -> datetime | date | None:
+    """A day with its time, if any. Where nothing tells the day from the month they are read in the
+    only order in which they are a date; None if both are possible."""
     parts = match.groupdict()
-    name = parts.get("name")
-    month = _MONTHS.get(name.lower(), 0) if name else int(parts["month"])
-    return _built(parts, date(int(parts["year"]), month, int(parts["day"])))
-
-
-def _either(match: re.Match[str]) -> Moment | None:
-    """Day and month in the only order in which they are a date; None if both are possible."""
-    first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
-    if first > 12 >= second or first == second:
-        return _built(match.groupdict(), date(year, second, first))
-    return _built(match.groupdict(), date(year, first, second)) if second > 12 >= first else None
-
-
-def _built(parts: dict[str, str | None], day: date) -> Moment | None:
+    year, last = int(parts["year"]), int(parts["day"])
+    month = MONTHS.get(parts["name"].lower(), 0) if parts.get("name") else int(parts["month"])
+    if "either" in parts and month != last:
+        if month <= 12 and last <= 12:
+            return None
+        month, last = (month, last) if month <= 12 else (last, month)
+    day = date(year, month, last)
     if not (said := parts["time"]):
-        return _known(day)
+        return day
     hour, minute, second = ([int(part) for part in said.split(":")] + [0])[:3]
     if half := parts["half"]:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + 12 * (half[0] in "Pp")
-    return _moment(datetime.combine(day, time(hour, minute, second, tzinfo=_zone(parts["zone"]))))
+    return _zoned(datetime.combine(day, time(hour, minute, second, tzinfo=_zone(parts["zone"]))))
 
 
 def _zone(said: str | None) -> timezone | None:
