@@ -9,8 +9,7 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -20,37 +19,11 @@ from research import MAX_QUESTION
 from research.__main__ import main
 from research.evidence.citations import verbatim
 from tests.servers.openai import FakeOpenAI
+from tests.terminal import ROOT, command, environment, process, terminal
 
-ROOT = Path(__file__).resolve().parent.parent
 ENGLISH = "When was the Summer Palace built?"
 CHINESE = "故宫的门票多少钱，周几闭馆？"
 ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130
-
-
-def command(*args: str) -> list[str]:
-    return [sys.executable, "-W", "error", "-m", "research", *args]
-
-
-def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    inherited = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "SYSTEMROOT")}
-    return inherited | {"SIGHTLINE_DATA_DIR": str(folder)} | dict(more or {})
-
-
-def terminal(
-    folder: Path, *args: str, env: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end. Nothing may ever look like a crash."""
-    done = subprocess.run(
-        command(*args),
-        cwd=ROOT,
-        env=environment(folder, env),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert "Traceback" not in done.stdout + done.stderr
-    return done
 
 
 def asked(folder: Path, *args: str) -> tuple[int, dict]:
@@ -106,7 +79,7 @@ def test_a_question_is_answered_with_quotes_that_stand_in_their_documents(
 def test_the_report_goes_to_standard_output_and_the_progress_to_standard_error(
     folder: Path,
 ) -> None:
-    done = terminal(folder, CHINESE)
+    done = process(folder, CHINESE)
     assert done.returncode == ANSWERED
     assert done.stdout.startswith(f"# {CHINESE}\n")
     assert "[1]" in done.stdout
@@ -153,7 +126,7 @@ def test_the_reflection_names_the_gap_and_the_next_queries(folder: Path) -> None
 
 def test_on_a_terminal_a_clock_runs_and_the_report_stays_clean(folder: Path) -> None:
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    running = subprocess.Popen(
         command(ENGLISH),
         cwd=ROOT,
         env=environment(folder, {"TERM": "xterm"}),
@@ -167,9 +140,9 @@ def test_on_a_terminal_a_clock_runs_and_the_report_stays_clean(folder: Path) -> 
             shown += piece
     except OSError:  # the other end is closed
         pass
-    report, _ = process.communicate(timeout=60)
+    report, _ = running.communicate(timeout=60)
     os.close(ours)
-    assert process.returncode == ANSWERED
+    assert running.returncode == ANSWERED
     assert b"\x1b[" in shown and b"0:00:0" in shown
     assert report.startswith(b"# When") and b"\x1b" not in report
 
@@ -326,7 +299,7 @@ def test_the_data_folder_of_the_command_line_beats_the_environment(
 
 def test_the_text_is_utf8_whatever_the_locale(folder: Path) -> None:
     env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    done = terminal(folder, CHINESE, env=env)
+    done = process(folder, CHINESE, env=env)
     assert done.returncode == ANSWERED
     assert "闭馆" in done.stdout and "闭馆" in done.stderr
 
@@ -334,20 +307,20 @@ def test_the_text_is_utf8_whatever_the_locale(folder: Path) -> None:
 @pytest.mark.parametrize("both", [False, True])
 def test_a_reader_that_leaves_early_is_no_error(folder: Path, both: bool) -> None:
     stderr = subprocess.STDOUT if both else subprocess.PIPE
-    process = subprocess.Popen(
+    running = subprocess.Popen(
         command(CHINESE),
         cwd=ROOT,
         env=environment(folder),
         stdout=subprocess.PIPE,
         stderr=stderr,
     )
-    assert process.stdout
-    process.stdout.close()
-    told = process.stderr.read() if process.stderr else b""
-    assert process.wait(60) == ANSWERED
+    assert running.stdout
+    running.stdout.close()
+    told = running.stderr.read() if running.stderr else b""
+    assert running.wait(60) == ANSWERED
     assert b"Traceback" not in told and b"BrokenPipe" not in told
-    if process.stderr:
-        process.stderr.close()
+    if running.stderr:
+        running.stderr.close()
 
 
 # Exit codes
@@ -616,9 +589,9 @@ def test_two_at_once_on_one_data_folder_both_answer(tmp_path: Path) -> None:
         )
         for question in (ENGLISH, CHINESE)
     ]
-    for process, question in zip(both, (ENGLISH, CHINESE), strict=True):
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == ANSWERED, err
+    for running, question in zip(both, (ENGLISH, CHINESE), strict=True):
+        out, err = running.communicate(timeout=120)
+        assert running.returncode == ANSWERED, err
         assert json.loads(out)["question"] == question
     assert len(run_ids(tmp_path)) == 2
 
@@ -638,7 +611,7 @@ def searches(folder: Path) -> list[tuple[str, bool]]:
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT can be sent to one process")
 def test_ctrl_c_stops_the_run_and_resume_goes_on_with_it(tmp_path: Path) -> None:
-    process = subprocess.Popen(
+    running = subprocess.Popen(
         command("Summer Palace helicopter licence"),
         cwd=ROOT,
         env=environment(tmp_path, {"SIGHTLINE_SEARCH_DELAY": "6"}),
@@ -649,15 +622,15 @@ def test_ctrl_c_stops_the_run_and_resume_goes_on_with_it(tmp_path: Path) -> None
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     # The second round waits before its search: the first round's searches are done by then.
-    assert process.stderr
+    assert running.stderr
     told = ""
     while "round 2:" not in told:
-        line = process.stderr.readline()
+        line = running.stderr.readline()
         assert line, told
         told += line
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == STOPPED
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=30)
+    assert running.returncode == STOPPED
     assert out == ""
     assert "Traceback" not in err
     found = re.search(r"python -m research resume (\w+)", err)

@@ -3,48 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.terminal import Done, terminal
+
 ANSWERED, UNUSABLE, NOTHING = 0, 2, 3
 
 
-def terminal(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "SYSTEMROOT")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "research", "db", *args],
-        cwd=ROOT,
-        env={**env, "SIGHTLINE_DATA_DIR": str(folder)},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert "Traceback" not in done.stdout + done.stderr
-    return done
-
-
-def told(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+def told(done: Done) -> dict[str, Any]:
     found = json.loads(done.stdout)
     assert isinstance(found, dict)
     return found
 
 
 def test_a_question_is_answered_with_its_rows_and_its_statement(tmp_path: Path) -> None:
-    done = terminal(tmp_path, "浙江省有多少个5A级景区？")
+    done = terminal(tmp_path, "db", "浙江省有多少个5A级景区？")
     assert done.returncode == ANSWERED
     assert done.stdout.startswith("浙江省有 22 个 5A 级景区。")
     assert "SELECT COUNT(*)" in done.stdout
 
 
 def test_as_json_it_has_all_the_steps(tmp_path: Path) -> None:
-    found = told(terminal(tmp_path, "The 3 nearest areas to 颐和园", "--json"))
+    found = told(terminal(tmp_path, "db", "The 3 nearest areas to 颐和园", "--json"))
     assert (found["status"], found["count"], len(found["rows"])) == ("answered", 3, 3)
     assert [step["kind"] for step in found["thought_chain"]] == ["understand", "write", "run"]
     assert found["rows"][0]["km"] < found["rows"][2]["km"]
@@ -53,7 +36,7 @@ def test_as_json_it_has_all_the_steps(tmp_path: Path) -> None:
 
 def test_a_statement_of_one_s_own_is_run(tmp_path: Path) -> None:
     sql = "SELECT province, COUNT(*) AS n FROM a_sight GROUP BY province ORDER BY n DESC LIMIT 2"
-    found = told(terminal(tmp_path, "--sql", sql, "--json"))
+    found = told(terminal(tmp_path, "db", "--sql", sql, "--json"))
     assert found["columns"] == ["province", "n"] and found["count"] == 2
 
 
@@ -67,22 +50,22 @@ def test_a_statement_of_one_s_own_is_run(tmp_path: Path) -> None:
     ],
 )
 def test_what_may_not_be_run_ends_with_2_and_says_why(tmp_path: Path, sql: str, why: str) -> None:
-    done = terminal(tmp_path, "--sql", sql)
+    done = terminal(tmp_path, "db", "--sql", sql)
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
     assert why in done.stderr
-    assert told(terminal(tmp_path, "--sql", sql, "--json"))["status"] == "refused"
+    assert told(terminal(tmp_path, "db", "--sql", sql, "--json"))["status"] == "refused"
 
 
 def test_what_needs_a_model_says_so(tmp_path: Path) -> None:
-    done = terminal(tmp_path, "评分最高的景区")
+    done = terminal(tmp_path, "db", "评分最高的景区")
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
     assert "评分最高" in done.stderr
 
 
 def test_where_nothing_fits_it_ends_with_3(tmp_path: Path) -> None:
-    assert terminal(tmp_path, "1999年评定的景区有哪些？").returncode == NOTHING
+    assert terminal(tmp_path, "db", "1999年评定的景区有哪些？").returncode == NOTHING
 
 
 @pytest.mark.parametrize("args", [(), ("--sql", "SELECT 1", "and a question")])
 def test_it_takes_a_question_or_a_statement(tmp_path: Path, args: tuple[str, ...]) -> None:
-    assert terminal(tmp_path, *args).returncode == UNUSABLE
+    assert terminal(tmp_path, "db", *args).returncode == UNUSABLE

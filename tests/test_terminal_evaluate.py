@@ -30,6 +30,7 @@ from research.records import (
     Run,
     Span,
 )
+from tests.terminal import Done, called, environment
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE = datetime(2026, 1, 2, tzinfo=UTC)
@@ -73,16 +74,8 @@ def test_a_sound_report_ends_with_0_and_a_wrong_one_with_1_and_no_data_folder_is
 ) -> None:
     files = [written(tmp_path, "a.md", SOUND), written(tmp_path, "b.md", WRONG)]
 
-    def run(*names: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "research", "evaluate", *names],
-            cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "SIGHTLINE_DATA_DIR": str(tmp_path / "data")},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
+    def run(*names: str) -> Done:
+        return called(environment(tmp_path / "data"), "evaluate", *names)
 
     sound, both = run(files[0]), run(*files)
     assert (sound.returncode, sound.stderr) == (0, "")

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -20,8 +19,8 @@ from research.__main__ import main
 from tests.fakes import until
 from tests.servers.news import FakeFeeds, FakeTavilyNews, Given, item, rows, rss
 from tests.servers.openai import FakeOpenAI
+from tests.terminal import ROOT, Done, called, command
 
-ROOT = Path(__file__).resolve().parent.parent
 TOPIC = "央行降准 and the market"
 KEY, TAVILY_KEY = "qe-sentinel-0123456789", "tvly-sentinel-0123456789"
 ANSWERED, FAILED, UNUSABLE, STOPPED = 0, 1, 2, 130
@@ -54,10 +53,6 @@ def env(tmp_path: Path, model: FakeOpenAI, tavily: FakeTavilyNews) -> dict[str, 
     }
 
 
-def command(*args: str) -> list[str]:
-    return [sys.executable, "-W", "error", "-m", "research", *args]
-
-
 def begun(env: Mapping[str, str], *args: str, cwd: Path = ROOT) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command(*args),
@@ -70,11 +65,10 @@ def begun(env: Mapping[str, str], *args: str, cwd: Path = ROOT) -> subprocess.Po
     )
 
 
-def done(env: Mapping[str, str], *args: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    process = begun(env, *args, cwd=cwd)
-    out, err = process.communicate(timeout=120)
-    assert "Traceback" not in out + err
-    return subprocess.CompletedProcess(args, process.returncode, out, err)
+def done(env: Mapping[str, str], *args: str, cwd: Path = ROOT) -> Done:
+    found = called(env, *args, cwd=cwd)
+    assert "Traceback" not in found.stdout + found.stderr
+    return found
 
 
 def test_a_report_is_printed_with_live_progress_and_nothing_is_saved(

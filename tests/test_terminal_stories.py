@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,8 +11,8 @@ import pytest
 from research import UnreadableItems, stories_json
 from research.__main__ import main
 from tests.tables import each_row
+from tests.terminal import called, environment
 
-ROOT = Path(__file__).resolve().parent.parent
 ITEMS = [
     {"title": "Landslide in Nepal kills 14", "outlet": "A", "published": "2026-11-20", "url": "https://a.example/1?utm_source=x"},
     {"title": "At least 14 dead after landslide in Nepal", "outlet": "B", "published": "Sat, 21 Nov 2026 09:00:00 GMT"},
@@ -27,15 +24,7 @@ ITEMS = [
 def test_a_file_of_items_is_printed_as_stories_and_touches_no_data_folder(tmp_path: Path) -> None:
     file = tmp_path / "items.json"
     file.write_text(json.dumps(ITEMS), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "research", "stories", str(file)],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "SIGHTLINE_DATA_DIR": str(tmp_path / "data")},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
+    done = called(environment(tmp_path / "data"), "stories", str(file))
     assert (done.returncode, done.stderr) == (0, "")
     assert not (tmp_path / "data").exists()
     found = json.loads(done.stdout)
