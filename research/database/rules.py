@@ -21,16 +21,12 @@ from research.database.gazetteer import (
 from research.database.statements import built
 from research.hanzi import simplified
 from research.language import numbers
-from research.language.units import either
+from research.language.units import either, factor, spelled
 from research.readable import CITIES_EN, PROVINCES_EN
 from research.text import language
 
 NEAREST = 10  # if nobody says how many
-_UNITS = {
-    "公里": 1.0, "千米": 1.0, "km": 1.0, "里": 0.5, "华里": 0.5, "米": 0.001, "m": 0.001, "英里": 1.609344,
-}  # fmt: skip
-
-_NUMBER = r"(?:\d+(?:\.\d+)?|[一二两三四五六七八九十百千]+)"
+_LENGTH = rf"({spelled('length')})(?![a-z])"
 _N_EN = rf"(?:\d+|{either(numbers.SPOKEN)})"
 _AREA_NOUN = r"(?:5A级?|AAAAA级?|旅游|风景|的|名胜|景区|景点)"
 
@@ -45,9 +41,7 @@ def read(question: str, words: Vocabulary) -> Reading:
     if re.search(SIGN, text):
         raise NotUnderstood(question)
     text = " ".join(text.split()).strip(" ?？。.!！")
-    text = re.sub(
-        r"[零〇一二三四五六七八九]{4}(?=\s*年)", lambda year: f"{_value(year[0]):g}", text
-    )
+    text = re.sub(rf"[{numbers.DIGIT}]{{4}}(?=\s*年)", lambda year: f"{_value(year[0]):g}", text)
     asked = Asked(text, f" {text} ", language(text))
     _never(asked)
     _named(asked)
@@ -253,24 +247,22 @@ def _distance(asked: Asked) -> None:
         asked.take(r"(?<![a-z])to(?![a-z])|到|至|从|离")
         asked.wants.add("distance")
         return
-    unit = r"(公里|千米|华里|里|英里|米|km|m)(?![a-z])"
     of = r"(?:away\s+)?(?:of|from|around)?"
-    english_unit = r"(km|kms|kilomet(?:er|re)s?|miles?|mi|met(?:er|re)s?|m)(?![a-z])"
     far = (
         asked.take(
-            rf"(?:within|less than|under|at most|no more than|up to)\s+(?:a radius of\s+)?({_NUMBER})\s*{english_unit}\s*{of}"
+            rf"(?:within|less than|under|at most|no more than|up to)\s+(?:a radius of\s+)?({numbers.WRITTEN})\s*{_LENGTH}\s*{of}"
         )
-        or asked.take(rf"(?:周边|附近|周围|方圆|不超过|小于|少于)?\s*({_NUMBER})\s*{unit}\s*(?:以内|之内|范围之?内|范围|内)")
-        or asked.take(rf"(?:周边|附近|周围|方圆)\s*({_NUMBER})\s*{unit}")
+        or asked.take(rf"(?:周边|附近|周围|方圆|不超过|小于|少于)?\s*({numbers.WRITTEN})\s*{_LENGTH}\s*(?:以内|之内|范围之?内|范围|内)")
+        or asked.take(rf"(?:周边|附近|周围|方圆)\s*({numbers.WRITTEN})\s*{_LENGTH}")
     )  # fmt: skip
     if far:
         asked.centre = "within"
-        asked.radius = _value(far[1]) * _unit(far[2])
+        asked.radius = _value(far[1]) * factor(far[2], "length") / 1000
         asked.take(r"(?:距离|离|距)")
         asked.take(r"周边|附近|周围|方圆")
     near = asked.take(
         rf"(?:the\s+)?({_N_EN})?\s*(?:nearest|closest)\s*({_N_EN})?(?![a-z\d])"
-    ) or asked.take(rf"最近的?\s*({_NUMBER})?\s*(?:个|家|处|座)?()(?!年)")
+    ) or asked.take(rf"最近的?\s*({numbers.WRITTEN})?\s*(?:个|家|处|座)?()(?!年)")
     if near:
         asked.take(r"(?:距离|离|距)|(?<![a-z])(?:to|from)(?![a-z])")
         number = near[1] or near[2]
@@ -292,14 +284,6 @@ def _distance(asked: Asked) -> None:
         joined = rf"{SIGN}\s*(?:和|与|及|、|,|(?<![a-z])and(?![a-z]))\s*{SIGN}"
         if (asked.provinces or asked.cities) and re.search(joined, asked.text):
             raise asked.lost(asked.text)
-
-
-def _unit(said: str) -> float:
-    """Kilometres in a unit of length."""
-    said = said.lower()
-    if said in _UNITS:
-        return _UNITS[said]
-    return _UNITS["英里"] if said.startswith("mi") else 0.001 if said.startswith("met") else 1.0
 
 
 def _years(asked: Asked) -> None:
@@ -374,22 +358,22 @@ def _in(match: re.Match[str]) -> tuple[str, str, str]:
 
 
 def _tickets(asked: Asked) -> None:
-    unit = r"(?:元|块钱?|人民币|yuan|cny|rmb)(?:钱)?"
+    unit = rf"(?:{spelled('yuan')})钱?"
     ticket = r"(?:with\s+(?:a\s+)?)?(?:门票|票价|tickets?(?: prices?)?)?(?:价格|费用)?\s*(?:is|are|cost(?:s|ing)?|在|为|是)?\s*"
     rules = (
-        (rf"{ticket}({_NUMBER})\s*{unit}\s*(?:以下|以内|之内|及以下|or less|or under)", "<="),
-        (rf"{ticket}({_NUMBER})\s*{unit}\s*(?:以上|及以上|or more)", ">="),
-        (rf"{ticket}(?:不超过|不高于|最多|at most|no more than|up to)\s*({_NUMBER})\s*{unit}", "<="),
-        (rf"{ticket}(?:低于|少于|小于|不到|under|below|less than|cheaper than)\s*({_NUMBER})\s*{unit}", "<"),
-        (rf"{ticket}(?:高于|超过|大于|多于|over|above|more than|more expensive than)\s*({_NUMBER})\s*{unit}", ">"),
-        (rf"{ticket}(?:不低于|不少于|至少|at least)\s*({_NUMBER})\s*{unit}", ">="),
+        (rf"{ticket}({numbers.WRITTEN})\s*{unit}\s*(?:以下|以内|之内|及以下|or less|or under)", "<="),
+        (rf"{ticket}({numbers.WRITTEN})\s*{unit}\s*(?:以上|及以上|or more)", ">="),
+        (rf"{ticket}(?:不超过|不高于|最多|at most|no more than|up to)\s*({numbers.WRITTEN})\s*{unit}", "<="),
+        (rf"{ticket}(?:低于|少于|小于|不到|under|below|less than|cheaper than)\s*({numbers.WRITTEN})\s*{unit}", "<"),
+        (rf"{ticket}(?:高于|超过|大于|多于|over|above|more than|more expensive than)\s*({numbers.WRITTEN})\s*{unit}", ">"),
+        (rf"{ticket}(?:不低于|不少于|至少|at least)\s*({numbers.WRITTEN})\s*{unit}", ">="),
     )  # fmt: skip
     words = {
         "<=": ("不超过", "of at most"), ">=": ("不低于", "of at least"),
         "<": ("低于", "under"), ">": ("高于", "over"),
     }  # fmt: skip
     range_ = asked.take(
-        rf"{ticket}(?:between\s+|from\s+)?({_NUMBER})\s*(?:{unit})?\s*(?:到|至|-|~|—|–|and|to)\s*({_NUMBER})\s*{unit}(?:之间|的)?"
+        rf"{ticket}(?:between\s+|from\s+)?({numbers.WRITTEN})\s*(?:{unit})?\s*(?:到|至|-|~|—|–|and|to)\s*({numbers.WRITTEN})\s*{unit}(?:之间|的)?"
     )
     if range_:
         least, most = sorted((_value(range_[1]), _value(range_[2])))
@@ -475,7 +459,7 @@ def _having(asked: Asked) -> bool:
     if match:
         kind, sign, number = match.groups()
     else:
-        said = rf"({'|'.join(s for s in signs if not s.isascii())})\s*({_NUMBER})\s*(?:个|家|处|座)(?:以上)?"
+        said = rf"({'|'.join(s for s in signs if not s.isascii())})\s*({numbers.WRITTEN})\s*(?:个|家|处|座)(?:以上)?"
         found = re.search(said, asked.text)
         where = found and re.search(
             rf"(?:哪些|哪几个|(?<=的)|有)({zh})(?![a-z])|(?<=\s)({zh})(?=\s*$)", asked.text
@@ -500,7 +484,7 @@ def _most(asked: Asked) -> bool:
             or asked.take(rf"(?<![a-z])(top|bottom)\s+({_N_EN})\s+{en}(?:\s+(?:by|with|in)\s+(?:the\s+)?(?:most\s+)?(?:5A\s+)?(?:number|count|numbers)?)?(?![a-z])")
             or asked.take(rf"(?:which\s+|the\s+)?()({_N_EN})?\s*{en}\s+(?:that\s+)?(?:has|have|had|with)\s+(?:the\s+)?(most|fewest|least)(?:\s+number of)?(?![a-z]|\s+expensive)")
         )  # fmt: skip
-        if named := asked.take(rf"(最[多少])的?\s*前?\s*({_NUMBER})\s*(?:个|名)?\s*{zh}"):
+        if named := asked.take(rf"(最[多少])的?\s*前?\s*({numbers.WRITTEN})\s*(?:个|名)?\s*{zh}"):
             word, asked.limit = named[1], int(_value(named[2]))
         elif found:
             word = next((text for text in found.groups() if text and text.lower() in _MOST), "most")
@@ -512,7 +496,7 @@ def _most(asked: Asked) -> bool:
                 continue
             asked.take(which)
             word = said[0]
-            asked.take(rf"{word}的?\s*(?:前\s*)?({_NUMBER})?\s*(?:个|名)?")
+            asked.take(rf"{word}的?\s*(?:前\s*)?({numbers.WRITTEN})?\s*(?:个|名)?")
         asked.group = column
         asked.wants.add("count")
         order = _MOST[word.lower()]
@@ -626,9 +610,9 @@ def _sorted(asked: Asked) -> None:
 
 def _limits(asked: Asked) -> None:
     match = (
-        asked.take(rf"(?:排名)?前\s*({_NUMBER})\s*(?:个|名|家|处|座|位)?(?:的)?")
+        asked.take(rf"(?:排名)?前\s*({numbers.WRITTEN})\s*(?:个|名|家|处|座|位)?(?:的)?")
         or asked.take(rf"(?<![a-z])(?:top|first)\s+({_N_EN})(?![a-z\d])")
-        or (asked.order and asked.take(rf"({_NUMBER})\s*(?:个|家|处|座)"))
+        or (asked.order and asked.take(rf"({numbers.WRITTEN})\s*(?:个|家|处|座)"))
         or (asked.order and asked.take(rf"(?<![a-z\d.])({_N_EN})(?![a-z\d.])"))
     )
     if match:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from research.language.measure import Measure, Parts
-from research.language.numbers import RANKS, SPOKEN, integer, number
+from research.language.numbers import DIGIT, NUMERAL, ONE, RANKS, SPOKEN, integer, number
 from research.language.reading import Reading
 from research.language.units import ENGLISH, begins_word, behind, either
 
@@ -20,7 +20,7 @@ WEEKDAYS = "(?:周|星期|礼拜)[一二三四五六日天]"
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _ERAS = {"民国": 1911, "令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
 
-_HAN = "[一二三四五六七八九十]"
+_HAN = f"[{ONE}十]"
 _ND = r"(?:st|nd|rd|th)?"
 _NAME = rf"(?P<m>{either(MONTHS)})\b"
 _YEAR = r"1[0-9]\d\d|20\d\d|2100"
@@ -34,11 +34,11 @@ _SLASHED = re.compile(
 )
 _NO_YEAR_AFTER = "级|代|前|后|来|间|以上|左右|的?历史|多|之久|有余|余|期|寿|龄"
 _ZH_DATE = re.compile(
-    rf"(?P<bc>公元前|前)?(?<![\d.])(?P<y>\d{{3,4}}|[一二三四五六七八九零〇]{{4}}|(?<=公元前)\d{{1,2}})\s?年(?!{_NO_YEAR_AFTER})"
+    rf"(?P<bc>公元前|前)?(?<![\d.])(?P<y>\d{{3,4}}|[{DIGIT}]{{4}}|(?<=公元前)\d{{1,2}})\s?年(?!{_NO_YEAR_AFTER})"
     rf"(?:\s?(?P<m>\d{{1,2}}|{_HAN}{{1,2}})\s?月(?:份)?(?:\s?(?P<d>\d{{1,2}}|{_HAN}{{1,3}})\s?[日号])?)?"
-    rf"|(?P<era>{either(_ERAS)})(?P<e>元|\d{{1,3}}|[一二三四五六七八九十百零〇]{{1,4}})\s?年(?:\s?(?P<m3>\d{{1,2}}|{_HAN}{{1,2}})\s?月(?:\s?(?P<d4>\d{{1,2}}|{_HAN}{{1,3}})\s?[日号])?)?"
+    rf"|(?P<era>{either(_ERAS)})(?P<e>元|\d{{1,3}}|[{NUMERAL}]{{1,4}})\s?年(?:\s?(?P<m3>\d{{1,2}}|{_HAN}{{1,2}})\s?月(?:\s?(?P<d4>\d{{1,2}}|{_HAN}{{1,3}})\s?[日号])?)?"
     rf"|(?<![\d.第])(?P<m2>\d{{1,2}}|{_HAN}{{1,2}})\s?月(?:份|初|中旬|底|上旬|下旬|末)?(?:\s?(?P<d2>\d{{1,2}}|{_HAN}{{1,3}})\s?[日号])?"
-    rf"|(?<![\d.一二三四五六七八九十])(?P<d3>\d{{1,2}})[日号](?![线馆楼门院厅店口航元圆])"
+    rf"|(?<![\d.{ONE}十])(?P<d3>\d{{1,2}})[日号](?![线馆楼门院厅店口航元圆])"
 )
 _LUNAR = re.compile(rf"(?:农历|阴历|旧历)(?:[^\d\s]年)?(?:正|腊|冬|闰?{_HAN}{{1,2}}|\d{{1,2}})月(?:初|廿|卅)?(?:{_HAN}{{1,3}}|\d{{1,2}})?日?")  # fmt: skip
 _ZH_MONTHS = re.compile(rf"(?<![\d.])(?:(?P<y>\d{{4}})年)?(?P<a>\d{{1,2}}){_TO}(?P<b>\d{{1,2}})月(?:份)?(?!\d)")  # fmt: skip
@@ -61,7 +61,7 @@ _EN_YEAR = re.compile(
 )
 _IN = re.compile(r"\b(in|since|by|until|from|to|of|last|this|early|late|mid|and|through|between)[ -]$")  # fmt: skip
 _OTHER_MONTH = re.compile(rf"\b(?:{either(name for name in MONTHS if len(name) > 3 and name not in ('march', 'sept'))})\b")  # fmt: skip
-_DECADE = re.compile(rf"\b(?:the\s)?(?P<c>1[0-9]|20)(?P<t>\d)0s\b|(?:(?P<n>\d{{1,2}}|{_HAN}{{1,3}})世纪)?(?P<ten>\d0|[二三四五六七八九]十|〇〇)年代")  # fmt: skip
+_DECADE = re.compile(rf"\b(?:the\s)?(?P<c>1[0-9]|20)(?P<t>\d)0s\b|(?:(?P<n>\d{{1,2}}|{_HAN}{{1,3}})世纪)?(?P<ten>\d0|[{ONE}]十|〇〇)年代")  # fmt: skip
 _CENTURY = re.compile(
     rf"\b(?P<n>\d{{1,2}})(?:st|nd|rd|th)[\s-]century\b|\b(?P<w>{either(RANKS)})[\s-]century\b"
     rf"|(?P<z>公元前)?(?P<h>\d{{1,2}}|{_HAN}{{1,3}})世纪"
@@ -74,11 +74,11 @@ _CLOCK = re.compile(
     r"(?:\s?[:：](?P<m>[0-5]\d)(?::[0-5]\d)?(?!\d)|[点时](?!间)(?:(?P<m2>[0-5]?\d)分(?!钟)?|(?P<half>半)|(?P<past>[一三])刻|整)?)"
     rf"\s?(?P<ap>{_AP})?"
     rf"|(?<![\d.:])\b(?P<h3>\d{{1,2}})(?:\.(?P<m3>[0-5]\d))?\s?(?P<ap3>{_AP})|\b(?P<noon>noon|midnight|正午)\b"
-    rf"|(?P<when4>{PART_OF_DAY})(?P<h4>[一二三四五六七八九十两]{{1,3}})点(?:(?P<half4>半)|(?P<past4>[一三])刻|(?P<m4>{_HAN}{{1,3}})分)?"
+    rf"|(?P<when4>{PART_OF_DAY})(?P<h4>[{DIGIT}十]{{1,3}})点(?:(?P<half4>半)|(?P<past4>[一三])刻|(?P<m4>{_HAN}{{1,3}})分)?"
 )
 _WEEKDAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])(?:[至到-](?:周|星期|礼拜)?([一二三四五六日天])(?!月))?|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b")  # fmt: skip
 _UNTIL = re.compile(
-    r"(?<!提)前(?P<h>[一二三四五六七八九十两\d]{1,3})个?(?P<q>季度|月)(?!份)"
+    rf"(?<!提)前(?P<h>[{DIGIT}十\d]{{1,3}})个?(?P<q>季度|月)(?!份)"
     rf"|\bfirst (?P<w>{either(SPOKEN)}) (?P<e>quarter|month)s\b"
 )
 _QUARTER = re.compile(r"(?<!上)第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b")  # fmt: skip
@@ -223,7 +223,7 @@ def _clock(match: re.Match[str]) -> Measure | None:
     when = match["when"] or match["when4"] or ""
     if hour > 24 or (match["h"] and not match["m"] and _NO_CLOCK.match(match.string, match.start("h"))):  # fmt: skip
         return None
-    if (noon == "p" or when in _LATE) and hour < 12:
+    if (noon == "p" or when in _LATE) and 0 < hour < 12:
         hour += 12
     if noon == "a" and hour > 12:
         return None

@@ -18,11 +18,15 @@ from research.language.units import SCALES, either, sign
 Style = Literal["digits", "han", "words", "part"]
 _Pair = tuple[float, float]
 
-DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+ONE = "一二三四五六七八九"
+DIGIT = f"零〇两{ONE}"
+DIGITS = {char: value for value, char in enumerate(f"零{ONE}")} | {"〇": 0, "两": 2}
 _SMALL = {"十": 10.0, "百": 100.0, "千": 1000.0}
 _GREAT = {"万": 1e4, "亿": 1e8, "兆": 1e12}
+NUMERAL = f"{DIGIT}十百千万亿"  # the characters of Chinese numbers
+WRITTEN = rf"(?:\d+(?:\.\d+)?|[{NUMERAL}]+)"  # a pattern for what `number` may read, but for English words
 _SCALE_OF = _SMALL | _GREAT
-_FORMAL = str.maketrans("壹贰叁肆伍陆柒捌玖拾佰仟", "一二三四五六七八九十百千")  # as on cheques
+_FORMAL = str.maketrans("壹贰叁肆伍陆柒捌玖拾佰仟", f"{ONE}十百千")  # as on cheques
 _ONES = "one two three four five six seven eight nine"
 _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -43,20 +47,19 @@ FIGURE = (
     r"|\d{1,3}(?: \d{3})+(?!\d|\.\d)|\d+(?:\.\d+)?|(?<![\w.])\.\d+"
 )
 _SCALE = r"[十万亿]|百(?![帕分])|千(?![瓦米克卡赫])|兆(?=元|新台币|台币|日元|韩元|美元)"
-_ONE_DIGIT = "零〇一二三四五六七八九两"
 # Chinese numerals, figures, and both together (12亿3456万, 30多万). 人数, 以上 are words.
 _LINK = (
-    rf"[{_ONE_DIGIT}廿卅]|{_SCALE}|几(?=[十百千万亿])|(?<=十)几"
+    rf"[{DIGIT}廿卅]|{_SCALE}|几(?=[十百千万亿])|(?<=十)几"
     r"|(?<![人个次总倍指位户件基参系岁])数(?=[十百千万亿](?!分))"
 )
 _RUN = re.compile(
     rf"(?:(?<![以史加])上(?=[百千万亿](?!分))|{_LINK}|(?<!\d)(?:{FIGURE}))"
     rf"(?:(?<!\d)(?:{_LINK})|{_SCALE}|(?<=[十百千万亿点.零])(?:{FIGURE})"
-    rf"|(?<=[十百千万亿\d])[多余来](?=[百千万亿](?!分))|(?<=[{_ONE_DIGIT}十百])[点.](?=[{_ONE_DIGIT}\d]))*"
+    rf"|(?<=[十百千万亿\d])[多余来](?=[百千万亿](?!分))|(?<=[{DIGIT}十百])[点.](?=[{DIGIT}\d]))*"
 )
 _HALF = re.compile("(?<![一上下前后大小多个几年月天时点折])半(?=[^数个]|个[月小钟世星])")
 _TOKEN = re.compile(
-    rf"(?P<figure>{FIGURE})|(?P<digits>[{_ONE_DIGIT}]+)(?:[点.](?P<rest>[{_ONE_DIGIT}\d]+))?"
+    rf"(?P<figure>{FIGURE})|(?P<digits>[{DIGIT}]+)(?:[点.](?P<rest>[{DIGIT}\d]+))?"
     r"|(?P<tens>[廿卅])|(?P<few>[几数])|(?P<scale>[十百千万亿兆])|(?P<vague>[多余来上])"
 )
 _POINT_AFTER, _POINT_BEFORE = re.compile(r"\.\d"), re.compile(r"[a-z\d]\.$")

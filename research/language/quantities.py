@@ -16,7 +16,7 @@ from research.language.arithmetic import derived
 from research.language.dates import completed, dated, timed
 from research.language.folding import plain
 from research.language.measure import Measure, agrees, compatible, dates_agree, dates_clash
-from research.language.numbers import Numeral, number, numerals
+from research.language.numbers import NUMERAL, ONE, Numeral, number, numerals
 from research.language.reading import Reading, bounded
 from research.language.shares import grown, ranked, ranked_in_words, shared
 from research.language.units import UNITS, Unit, begins_word, behind, sign
@@ -26,7 +26,7 @@ __all__ = ["Measure", "agrees", "bounded", "compatible", "dates_agree", "dates_c
 _MORE = re.compile(r"多|余|好几|几|来|\+|[\s-]?plus\b|-odd\b")
 _HALF_BEFORE = re.compile(r"个半(?=小时|钟头|月|世纪|星期|季度)")
 _HALF_BEHIND = re.compile(r"半(?![年月天日小个径数价票夜])")
-_DECIMALS = re.compile(r"([1-9]\d?|[一二三四五六七八九]{1,2})(?![\d.一二三四五六七八九十百千万亿点年月日号个块元米])")  # fmt: skip
+_DECIMALS = re.compile(rf"([1-9]\d?|[{ONE}]{{1,2}})(?![\d.{NUMERAL}点年月日号个块元米])")  # fmt: skip
 _TO = re.compile(r"\s?(?:-|–|—|~|～|至|到)\s?-?|\sto\s-?")
 _AND = re.compile(r"\s(?:and|to)\s-?")
 _STARTS = re.compile(r"\b(?:between|from)\s-?$")

@@ -5,23 +5,22 @@ from __future__ import annotations
 import re
 
 from research.language.measure import Measure
-from research.language.numbers import PARTS, RANKS, SPOKEN, number
+from research.language.numbers import DIGIT, NUMERAL, ONE, PARTS, RANKS, SPOKEN, number
 from research.language.reading import Reading
 from research.language.units import ENGLISH, SCALES, UNITS, either
 
 _GROWTH = {"doubled": 2, "doubling": 2, "double": 2, "tripled": 3, "tripling": 3, "triple": 3, "quadrupled": 4, "twice": 2, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10}  # fmt: skip
-_NUMERAL = "一二两三四五六七八九十百千万零"
-_TOP = rf"(?:\d+(?:\.\d+)?|[{_NUMERAL}]+(?:[点.][零一二三四五六七八九\d]+)?)"
+_TOP = rf"(?:\d+(?:\.\d+)?|[{NUMERAL}]+(?:[点.][{DIGIT}\d]+)?)"
 _SHARE_ZH = re.compile(
-    rf"(?P<base>[{_NUMERAL}]{{1,12}}|\d{{1,9}})分之(?P<top>{_TOP})(?P<and>半)?(?!\d)"
+    rf"(?P<base>[{NUMERAL}]{{1,12}}|\d{{1,9}})分之(?P<top>{_TOP})(?P<and>半)?(?!\d)"
 )
-_TENTHS = re.compile(rf"(?P<whole>\d+(?:\.\d+)?|[一二两三四五六七八九十])成(?P<more>半|[一二三四五六七八九](?![{_NUMERAL}]))?(?!功|立|员|本|为|交|都|果|长|人|分|绩|熟|语|年|就|千)")  # fmt: skip
+_TENTHS = re.compile(rf"(?P<whole>\d+(?:\.\d+)?|[{DIGIT}十])成(?P<more>半|[{ONE}](?![{NUMERAL}]))?(?!功|立|员|本|为|交|都|果|长|人|分|绩|熟|语|年|就|千)")  # fmt: skip
 _DISCOUNT = re.compile(
-    r"(?:对|(?P<said>(?<!\d)\d{1,2}(?:\.\d)?|(?<![一二三四五六七八九])[一二三四五六七八九]{2}"
-    r"|(?<![一波两])[一二三四五六七八九]))折(?![叠扣率线合磨腾射返页屏画伞扇弯])"
+    rf"(?:对|(?P<said>(?<!\d)\d{{1,2}}(?:\.\d)?|(?<![{ONE}])[{ONE}]{{2}}"
+    rf"|(?<![一波两])[{ONE}]))折(?![叠扣率线合磨腾射返页屏画伞扇弯])"
 )
 _WHO = "个家所人位名辆座件只条户份场"
-_EVERY = re.compile(rf"每(?P<of>[{_NUMERAL}\d]+)[{_WHO}][^。；]{{0,12}}?有(?:近|约|大约)?(?P<one>[{_NUMERAL}\d]+)[{_WHO}]")  # fmt: skip
+_EVERY = re.compile(rf"每(?P<of>[{NUMERAL}\d]+)[{_WHO}][^。；]{{0,12}}?有(?:近|约|大约)?(?P<one>[{NUMERAL}\d]+)[{_WHO}]")  # fmt: skip
 _OF = r"below|above|less|more|fewer|lower|higher|smaller|larger|down|up|was|were|stood|had|have|has|are|is"  # fmt: skip
 _PART = rf"(?P<part>{either(word for word in PARTS if word != 'fourth')})s?"
 _SCALED = [word for word in SCALES if word.isascii() and len(word) > 4]  # a quarter of a million
@@ -37,12 +36,12 @@ _POINT_PART = re.compile(r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:perc
 _HALF_ZH = re.compile(r"一半|半数|过半|对半")
 _ROSE = r"(?:近|约)?(?:增长|增加|提高|提升|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?"
 _GROWN = re.compile(
-    rf"\b(?:{either(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[一两二三四\d])番|翻倍"
-    rf"|{_ROSE}(?P<fold>\d+(?:\.\d+)?|[{_NUMERAL}]+)倍"
+    rf"\b(?:{either(_GROWTH)})\b(?!\s(?:room|bed|decker|track))|翻了?(?P<times>[{DIGIT}\d])番|翻倍"
+    rf"|{_ROSE}(?P<fold>\d+(?:\.\d+)?|[{NUMERAL}]+)倍"
 )
 _ORDINAL = re.compile(
-    r"第(?P<h>[一二三四五六七八九十百零两]+|\d+)(?!季度)(?P<unit>届)?|(?<![\d.,])(?P<n>\d+)(?:st|nd|rd|th)\b"
-    r"|(?P<z>[一二三四五六七八九十百零]{1,4})号(?!线)|\bno\.\s?(?P<no>\d+)\b"
+    rf"第(?P<h>[{NUMERAL}]+|\d+)(?!季度)(?P<unit>届)?|(?<![\d.,])(?P<n>\d+)(?:st|nd|rd|th)\b"
+    rf"|(?P<z>[{NUMERAL}]{{1,4}})号(?!线)|\bno\.\s?(?P<no>\d+)\b"
 )
 _RANK = re.compile(rf"\b(?:{either(word for word in RANKS if word != 'first')})\b(?!\s(?:of|half))")
 _WON = "win|victory|defeat|loss|draw|aggregate|against|over|at|on|in|to|thanks"

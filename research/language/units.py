@@ -62,6 +62,19 @@ def either(words: Iterable[str]) -> str:
     return "|".join(re.escape(word).replace(r"\ ", r"[\s-]") for word in found)
 
 
+def spelled(*of: str) -> str:
+    """A pattern for the spellings of the units that have one of some names or kinds."""
+    return either(
+        word for word, units in UNITS.items() if any(u.kind in of or u.name in of for u in units)
+    )
+
+
+def factor(said: str, kind: str) -> float:
+    """How many of a kind's base unit a unit is, by its spelling; 0 if it is none of the kind."""
+    units = UNITS.get(plain(said).replace("-", " "), ())
+    return next((unit.factor for unit in units if unit.kind == kind), 0.0)
+
+
 ENGLISH = rf"(?:{either(_LETTERED)})(?![a-z0-9²³])"
 _LONGEST = max(len(word) for word in UNITS if not word.isascii())
 _HAN_WORD = re.compile("[\u4e00-\u9fff]{2,8}")

@@ -17,6 +17,7 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from research.language.numbers import NUMERAL
 from research.language.published import day
 from research.library.formats import (
     Draft,
@@ -46,10 +47,9 @@ def web_address(text: str) -> str:
 
 # Plain text
 
-_NUMBER = r"[一二三四五六七八九十百零〇两\d]+"
 _TXT_HEADING = re.compile(
-    rf"(?P<part>第{_NUMBER}[章编部篇卷]|(?:Chapter|CHAPTER|Part|PART) [\dIVXLC]+\b)"
-    rf"|第{_NUMBER}节|[一二三四五六七八九十]{{1,3}}、|\d{{1,2}}\. ?(?=[^\d\s])"
+    rf"(?P<part>第[{NUMERAL}\d]+[章编部篇卷]|(?:Chapter|CHAPTER|Part|PART) [\dIVXLC]+\b)"
+    rf"|第[{NUMERAL}\d]+节|[{NUMERAL}]{{1,3}}、|\d{{1,2}}\. ?(?=[^\d\s])"
 )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from research import segment
 from research.hanzi import simplified
-from research.language.numbers import RANKS, integer
+from research.language.numbers import NUMERAL, RANKS, integer
 from research.reasoners import Corpus
 from research.reasoners.concepts import matches
 from research.reasoners.parts import read
@@ -49,8 +49,8 @@ _SEVERAL = re.compile(
 )
 _COUNTED = "家个座处间所条项种本篇位款部只"
 _ZH_RANKED = re.compile(
-    rf"(?:(?<!倒数)第(?P<rank>[一二两三四五六七八九十\d]{{1,3}})|(?P<first>前)(?=一)|(?P<last>最后|后)(?=[一那])"
-    rf"|倒数第[一二两三四五\d]|[上下](?=一)|另外?(?=[一那几])|[前后](?=[两几]))[一那两几]?[{_COUNTED}]"
+    rf"(?:(?<!倒数)第(?P<rank>[{NUMERAL}\d]{{1,3}})|(?P<first>前)(?=一)|(?P<last>最后|后)(?=[一那])"
+    rf"|倒数第[{NUMERAL}\d]|[上下](?=一)|另外?(?=[一那几])|[前后](?=[两几]))[一那两几]?[{_COUNTED}]"
     r"|(?P<former>前者)|(?P<latter>后者)"
 )
 _EN_GOES_ON = (

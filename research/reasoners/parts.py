@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from research import segment
 from research.hanzi import simplified
+from research.language.numbers import DIGIT
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, Match, generic, matches
 from research.reasoners.quotes import asks
@@ -110,7 +111,7 @@ _NOT_NAMES = frozenset(
         "english",
     ]
 )
-_NOT_IN_NAMES = re.compile(r"[0-9一二三四五六七八九十百两几半]|^[刚带坐不未有去到从]")
+_NOT_IN_NAMES = re.compile(rf"[0-9{DIGIT}十百几半]|^[刚带坐不未有去到从]")
 _LEAD = re.compile(
     r"^(?:(?:and|also|or|but|then|please)\b|以及|还有|那么|请教(?:一下)?|请问(?:一下)?|想问(?:一下)?|麻烦|请|并且|和|与|及|另外)\s*",
     re.I,

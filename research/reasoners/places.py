@@ -16,11 +16,15 @@ from itertools import pairwise
 
 from research import data, segment
 from research.hanzi import simplified
+from research.language.numbers import WRITTEN
+from research.language.quantities import measures
+from research.language.units import spelled
 from research.text import HAN, has_han
 
 BESIDE, NEAR, WITHIN = 500, 2000, 5000  # metres around a place: right beside it, near it, in it
 _LEAST, _MOST = 100, 50_000  # what a map service takes
 _METRES_A_MINUTE = {"walk": 80, "ride": 250, "drive": 500}
+_LONGEST_WAY = 2 * 3600  # seconds; what is longer is no way, as in 24小时药店
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +133,13 @@ def _keywords(found: list[_Found]) -> tuple[str, ...]:
 
 def _radius(text: str, usual: int) -> int:
     """How far the question says, else as far as its words usually mean."""
-    distance = re.search(
-        r"(\d+(?:\.\d+)?)\s*-?(公里|千米|km\b|kilomet|miles?\b|米|m\b|met(?:re|er))", text, re.I
-    )
-    if distance:
-        unit = distance[2].lower()
-        factor = (
-            1600
-            if unit.startswith("mile")
-            else 1
-            if unit in ("米", "m", "metre", "meter")
-            else 1000
-        )
-        return max(_LEAST, min(_MOST, round(float(distance[1]) * factor)))
-    minutes = re.search(r"(\d+)\s*-?\s*(?:分钟|min)", text, re.I)
-    if minutes:
-        how = "drive" if re.search(r"开车|车程|驾车|driv", text) else "walk"
-        how = "ride" if re.search(r"骑|cycl|bike ride", text) else how
-        return max(_LEAST, min(_MOST, int(minutes[1]) * _METRES_A_MINUTE[how]))
+    for measure in measures(text):
+        if measure.kind == "length":
+            return max(_LEAST, min(_MOST, round(measure.high)))
+        if measure.kind == "duration" and measure.high <= _LONGEST_WAY:
+            how = "drive" if re.search(r"开车|车程|驾车|driv", text) else "walk"
+            how = "ride" if re.search(r"骑|cycl|bike ride", text) else how
+            return max(_LEAST, min(_MOST, round(measure.high / 60) * _METRES_A_MINUTE[how]))
     return usual
 
 
@@ -164,9 +157,10 @@ _ZH_FACT = re.compile(
     r"|介绍|简介|评价|特点|特色是|分类|种类|镇馆|藏品|馆藏|作者|出自|有害|营养|热量|好处|坏处|功效|副作用|消费者|竞争|商业模式"
     r"|标准|等级|级别|编制|学费|分数线|占比|比例|份额|模式|现状|制度|法律|负责人|老板是|员工|客流|设计|结构|风格|理念|现象|问题|技术"
 )
+_FAR = spelled("km", "m", "mile", "minute")  # what says how far something may be
 _ZH_NEAR = (
     r"(?:这?附近|周边|周围|周遭|旁边|边上|一带|附近儿|隔壁|对面|楼下|门口|四周|沿线|左近"
-    r"|(?:方圆|步行|走路|开车|骑车|车程|驾车)?\s*[\d一二两三五十]+\s*(?:公里|千米|米|km|分钟|里地)(?:以内|之内|内|的?范围内?|路程|车程|能到)?)"
+    rf"|(?:方圆|步行|走路|开车|骑车|车程|驾车)?\s*{WRITTEN}\s*(?:{_FAR})(?:以内|之内|内|的?范围内?|路程|车程|能到)?)"
 )
 _ZH_BESIDE = re.compile("旁边|边上|隔壁|对面|楼下|门口")
 _ZH_NEAR_PLACE = re.compile(rf"(?P<place>.*?)(?:的|站)?(?:{_ZH_NEAR})+".replace("|站", ""), re.I)
@@ -438,8 +432,7 @@ _NEAR_EN = (
     r"within (?:easy )?walking distance (?:of|from|to)|in walking distance (?:of|from)"
     r"|walking distance (?:of|from|to)|(?:a )?(?:short|quick|easy) (?:walk|stroll|drive) (?:of"
     r"|from|to|away from)"
-    r"|(?:within )?(?:an? |about )?\d+(?:\.\d+)?[\s-]*(?:km|kilomet(?:er|re)s?|m|met(?:er|re)s?"
-    r"|miles?|min(?:ute)?s?)(?:[\s'-]*(?:walk|drive|ride|on foot))? (?:of|from|around)"
+    rf"|(?:within )?(?:an? |about )?\d+(?:\.\d+)?[\s-]*(?:{_FAR})(?:[\s'-]*(?:walk|drive|ride|on foot))? (?:of|from|around)"
     r"|not (?:too )?far from|close to|near to|nearest to|closest to|near by|near|nearby|around"
     r"|round|next to|next door to|beside|opposite|across from|outside|by|off|along"
 )
@@ -452,8 +445,7 @@ _EN_HERE = re.compile(
     r"|within walking distance of) (?:me|here|us|my \w+(?: \w+)?|our \w+|home|work|the office)"
     r"|nearby|close by|round here|around here"
     r"|in (?:the|this|my|our) (?:area|neighbou?rhood|vicinity|district)"
-    r"|(?:with)?in walking distance|near my [\w ]+|within \d+ ?(?:km|m|min\w*|met\w+"
-    r"|miles?)(?: walk)?)(?=\W*$|\W*(?:that|which|with|for|open|to|where|right|please|now"
+    rf"|(?:with)?in walking distance|near my [\w ]+|within \d+ ?(?:{_FAR})(?: walk)?)(?=\W*$|\W*(?:that|which|with|for|open|to|where|right|please|now"
     r"|tonight|today|and)\b)",
     re.I,
 )

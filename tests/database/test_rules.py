@@ -95,7 +95,7 @@ areas with no ticket
 北京到上海多远
 故宫到上海多远
 Which areas in Zhejiang are more than 100 km from West Lake
-areas within 1000 feet of West Lake
+areas within 1000 litres of West Lake
 5A景区总数的平均数
 浙江5A景区平均评定年份
 平均每个省有多少个5A
@@ -334,6 +334,7 @@ SAME = (
     ("名称包含古镇的景区数量", "SELECT COUNT(*) FROM a_sight WHERE name LIKE '%古镇%'"),
     ("故宫方圆100里内还有别的5A吗", "SELECT o.name FROM a_sight s, a_sight o WHERE s.gid = 1101 AND o.gid <> 1101 AND distance_km(s.lng_wgs84, s.lat_wgs84, o.lng_wgs84, o.lat_wgs84) <= 50"),
     ("areas less than 5000 metres from the Palace Museum", "SELECT o.name FROM a_sight s, a_sight o WHERE s.gid = 1101 AND o.gid <> 1101 AND distance_km(s.lng_wgs84, s.lat_wgs84, o.lng_wgs84, o.lat_wgs84) <= 5"),
+    ("areas within 100000 feet of the Summer Palace", "SELECT o.name FROM a_sight s, a_sight o WHERE s.gid = 1103 AND o.gid <> 1103 AND distance_km(s.lng_wgs84, s.lat_wgs84, o.lng_wgs84, o.lat_wgs84) <= 30.48"),
     ("sights within 60 miles of the Summer Palace", "SELECT o.name FROM a_sight s, a_sight o WHERE s.gid = 1103 AND o.gid <> 1103 AND distance_km(s.lng_wgs84, s.lat_wgs84, o.lng_wgs84, o.lat_wgs84) <= 96.56064"),
     ("黄山附近200千米以内的5A级景区？", "SELECT o.name FROM a_sight s, a_sight o WHERE s.gid = 3401 AND o.gid <> 3401 AND distance_km(s.lng_wgs84, s.lat_wgs84, o.lng_wgs84, o.lat_wgs84) <= 200"),
     ("離故宮最近的3個景區", "SELECT o.name FROM a_sight s, a_sight o WHERE s.gid = 1101 AND o.gid <> 1101 AND o.lng_wgs84 IS NOT NULL ORDER BY distance_km(s.lng_wgs84, s.lat_wgs84, o.lng_wgs84, o.lat_wgs84) LIMIT 3"),

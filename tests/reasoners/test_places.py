@@ -59,6 +59,9 @@ def test_a_wish_without_a_named_place_is_still_a_wish(question: str) -> None:
 @each_row(
     ("question", "radius"),
     [
+        ("西湖附近两公里内有什么餐厅", 2_000),
+        ("西湖附近半小时车程有什么餐厅", 15_000),
+        ("西湖附近哪里有24小时药店", NEAR),
         ("王府井附近的书店", NEAR),
         ("王府井旁边的书店", BESIDE),
         ("杭州有哪些书店", WITHIN),

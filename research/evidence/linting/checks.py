@@ -16,6 +16,7 @@ from research.evidence.linting.addresses import identity, wrong_with
 from research.evidence.linting.lists import Entry, Lists, Sources
 from research.evidence.linting.marks import Mark, Marks
 from research.evidence.linting.reading import Line, Reading
+from research.language.numbers import NUMERAL
 from research.text import HAN
 
 Flawed = tuple[str, int, str, str]
@@ -28,7 +29,9 @@ _PRINT = re.compile(
     re.IGNORECASE,
 )
 _LOCATOR = re.compile(
-    r"\bpp?\. ?[\dxvi]+|§+ ?[\d.]+|\bch(?:apter|\.) ?\d+|\bsec(?:tion|\.) ?[\d.]+|\btable [\w.]+|\bfig(?:ure|\.) ?[\d.]+|\bannex \w+|\bart(?:icle|\.) ?\d+|\bpara\.? ?\d+|\d{1,2}:\d\d|#page=\d+|第\s*[\d一二三四五六七八九十]+\s*[页章节条款表卷期]|表\s*[\d-]+|附录\s*\w|#[\w%-]{2,}",
+    r"\bpp?\. ?[\dxvi]+|§+ ?[\d.]+|\bch(?:apter|\.) ?\d+|\bsec(?:tion|\.) ?[\d.]+|\btable [\w.]+|\bfig(?:ure|\.) ?[\d.]+|\bannex \w+|\bart(?:icle|\.) ?\d+|\bpara\.? ?\d+|\d{1,2}:\d\d|#page=\d+|第"
+    rf"\s*[\d{NUMERAL}]+\s*"
+    r"[页章节条款表卷期]|表\s*[\d-]+|附录\s*\w|#[\w%-]{2,}",
     re.IGNORECASE,
 )
 _EXEMPT = re.compile(
@@ -41,7 +44,7 @@ _OWN_SUM = re.compile(
     re.IGNORECASE,
 )
 _FIGURE = re.compile(
-    rf"(?<![\w.])[$€£¥]?\d[\d,.]*\d?(?:\s?%)?(?![A-Za-z\d])|(?<=[{HAN}])\d[\d,.]*|[一二三四五六七八九十百千]+(?:亿|万|成|个百分点)"
+    rf"(?<![\w.])[$€£¥]?\d[\d,.]*\d?(?:\s?%)?(?![A-Za-z\d])|(?<=[{HAN}])\d[\d,.]*|[{NUMERAL}]+(?:成|个百分点)|[{NUMERAL}]+[万亿]"
 )
 _SOURCED = re.compile(
     r"[\s*_>(（【\[-]*(?:sources?|data|references?|citations?|via|来源|资料来源|数据来源|出处|引自|参考)\s*[*_]*\s*[:：]",

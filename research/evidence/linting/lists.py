@@ -15,11 +15,14 @@ from typing import Literal
 from research import data
 from research.evidence.linting.addresses import ADDRESS, trimmed
 from research.evidence.linting.reading import Line, Link, Reading
+from research.language.numbers import NUMERAL
 
 Sort = Literal["number", "footnote", "label", "plain", "link"]
 
 _DECORATION = re.compile(
-    r"^(?:[\s*_#>:：.、·•|【】\[\]〔〕]|\d{1,2}(?:\.\d{1,2}){0,3}[.、)）]?\s|[一二三四五六七八九十]{1,3}[、.．]|[IVX]{1,5}\.\s|[A-Z]\.\s|附录?[:：])+"
+    r"^(?:[\s*_#>:：.、·•|【】\[\]〔〕]|\d{1,2}(?:\.\d{1,2}){0,3}[.、)）]?\s|"
+    rf"[{NUMERAL}]{{1,3}}[、.．]"
+    r"|[IVX]{1,5}\.\s|[A-Z]\.\s|附录?[:：])+"
 )
 _HEADLINE = re.compile(
     r"[ \t>]*(?:\*\*|__)?[^\n|]{1,60}?(?:[:：]\s*(?:\*\*|__)?|(?:\*\*|__)\s*[:：]?)\s*$"
