@@ -26,19 +26,19 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from pages.parts import errors, login  # noqa: E402 - the root has to be found first
-from pages.parts.document import Document  # noqa: E402
-from pages.parts.gate import Gate  # noqa: E402
-from pages.parts.headers import SecurityHeaders  # noqa: E402
-from pages.parts.hosts import Hosts  # noqa: E402
-from pages.parts.pace import Pace  # noqa: E402
-from pages.parts.uploads import Uploads  # noqa: E402
+from pages.middleware.document import Document  # noqa: E402
+from pages.middleware.gate import Gate  # noqa: E402
+from pages.middleware.headers import SecurityHeaders  # noqa: E402
+from pages.middleware.hosts import Hosts  # noqa: E402
+from pages.middleware.pace import Pace  # noqa: E402
+from pages.middleware.uploads import Uploads  # noqa: E402
+from pages.shared import errors, login  # noqa: E402 - the root has to be found first
 from research import SettingError, StoreError, runs  # noqa: E402
 
 log = logging.getLogger(__name__)
 
 # Not streamlit_folium: its component is registered only where a script of the page imports it.
-LOADED = ("pages.parts.run", "pages.parts.map", "folium")
+LOADED = ("pages.run.view", "pages.run.map", "folium")
 AHEAD = 3.0  # seconds after the start; until then the first page has the processor to itself
 
 

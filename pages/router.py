@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts import layout, login, tour, trouble, words
-from pages.parts.safe import plain
-from pages.parts.words import lang, number, t
+from pages.shared import layout, login, tour, trouble, words
+from pages.shared.files import ASSETS, script
+from pages.shared.safe import plain
+from pages.shared.words import lang, number, t
 from research import SettingError, StoreError, runs
 
-PAGES = Path(__file__).resolve().parent
 UNDER_WAY = 8  # runs in the sidebar, at most
 LabelVisibility = Literal["visible", "collapsed"]
 
 
+def page(name: str, title: str, icon: str, *, default: bool = False) -> st.Page:  # type: ignore[valid-type]
+    path = "" if default else name
+    return st.Page(script(name), title=title, icon=icon, url_path=path, default=default)
+
+
 def menu() -> list[st.Page]:  # type: ignore[valid-type]
     return [
-        st.Page(PAGES / "ask.py", title=t("nav.ask"), icon=":material/search:", default=True),
-        st.Page(PAGES / "news.py", title=t("nav.news"), icon=":material/newspaper:"),
-        st.Page(PAGES / "places.py", title=t("nav.places"), icon=":material/map:"),
-        st.Page(PAGES / "database.py", title=t("nav.database"), icon=":material/database:"),
-        st.Page(PAGES / "library.py", title=t("nav.library"), icon=":material/library_books:"),
-        st.Page(PAGES / "history.py", title=t("nav.history"), icon=":material/history:"),
-        st.Page(PAGES / "settings.py", title=t("nav.settings"), icon=":material/tune:"),
-        st.Page(PAGES / "status.py", title=t("nav.status"), icon=":material/monitor_heart:"),
-        st.Page(PAGES / "help.py", title=t("nav.help"), icon=":material/help:"),
+        page("ask", t("nav.ask"), ":material/search:", default=True),
+        page("news", t("nav.news"), ":material/newspaper:"),
+        page("places", t("nav.places"), ":material/map:"),
+        page("database", t("nav.database"), ":material/database:"),
+        page("library", t("nav.library"), ":material/library_books:"),
+        page("history", t("nav.history"), ":material/history:"),
+        page("settings", t("nav.settings"), ":material/tune:"),
+        page("status", t("nav.status"), ":material/monitor_heart:"),
+        page("help", t("nav.help"), ":material/help:"),
     ]
 
 
@@ -43,14 +47,14 @@ def sidebar(owner: str) -> None:
             st.caption(t("nav.active"))
             for run in active[:UNDER_WAY]:
                 st.page_link(
-                    PAGES / "ask.py",
+                    script("ask"),
                     label=plain(run.question, 15 if lang() == "zh" else 28),
                     icon=":material/pending:",
                     query_params={"run": run.id},
                 )
             if len(active) > UNDER_WAY:
                 rest = f"+ {number(len(active) - UNDER_WAY)} · {t('nav.history')}"
-                st.page_link(PAGES / "history.py", label=rest)
+                st.page_link(script("history"), label=rest)
 
 
 def preferred(owner: str) -> words.Lang:
@@ -94,7 +98,7 @@ def astray(pages: list[st.Page]) -> list[st.Page]:  # type: ignore[valid-type]
     own = str(st.get_option("server.baseUrlPath")).strip("/")
     path = unquote(urlsplit(st.context.url or "").path).strip("/")
     asked = path.removeprefix(own).rpartition("/")[2].strip()
-    known = {"", PAGES.joinpath("ask.py").stem, *(page.url_path for page in pages)}
+    known = {"", "ask", *(page.url_path for page in pages)}
     if asked in known:
         return []
     return [st.Page(nowhere, title=t("nowhere.title"), url_path=asked, visibility="hidden")]
@@ -103,7 +107,7 @@ def astray(pages: list[st.Page]) -> list[st.Page]:  # type: ignore[valid-type]
 def nowhere() -> None:
     """What is drawn at an address without a page."""
     layout.header(t("nowhere.title"), t("nowhere.lead"))
-    st.page_link(PAGES / "ask.py", label=t("nowhere.ask"), icon=":material/search:")
+    st.page_link(script("ask"), label=t("nowhere.ask"), icon=":material/search:")
 
 
 def outside(state: login.Login, found: login.Person) -> None:
@@ -136,10 +140,10 @@ def inside(owner: str, found: login.Person | None) -> None:
 
 st.set_page_config(
     page_title="Sightline",
-    page_icon=(PAGES / "assets" / "icon.svg").read_text("utf-8"),
+    page_icon=(ASSETS / "icon.svg").read_text("utf-8"),
     layout="wide",
 )
-st.logo(str(PAGES / "assets" / "logo.svg"), size="large")
+st.logo(str(ASSETS / "logo.svg"), size="large")
 state = login.setup()
 if state.on:
     found = login.visitor()

@@ -15,48 +15,18 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 
 if TYPE_CHECKING:
     from research import runs
+    from research.account.exporting import Export
+    from research.account.inventory import Holding
+    from research.account.preferences import Choice, KeyState
+    from research.account.usage import DayUsage
+    from research.account.wiping import StillRunning, Wiped
+    from research.audit import Flaw, Lint, lint_markdown
+    from research.audit.evaluating import Evaluation, UnreadableReport, evaluate_report
+    from research.audit.sarif import evaluations_sarif
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
-    from research.evidence.comparing import (
-        ComparedRun,
-        ComparedSource,
-        Comparison,
-        FigureChange,
-        SentenceMove,
-        compare,
-    )
-    from research.evidence.conflicts import conflicts
     from research.evidence.drafts import drafted
-    from research.evidence.evaluating import Evaluation, UnreadableReport, evaluate_report
-    from research.evidence.linting import Flaw, Lint, lint_markdown
     from research.evidence.markup import tree as answer_tree
-    from research.evidence.onward import onward
-    from research.evidence.sarif import evaluations_sarif
-    from research.evidence.support import ACCURACY as SUPPORT_ACCURACY
-    from research.evidence.support import Sentence, Support, support
-    from research.evidence.support import drawn as answer_stretches
-    from research.export.about import about as report_origin
-    from research.export.archive import report_zip
-    from research.export.data import report_json
-    from research.export.docx import report_docx
-    from research.export.formats import FORMATS as REPORT_FORMATS
-    from research.export.formats import report_as
-    from research.export.formats import suffix as report_suffix
-    from research.export.geo import csv as places_csv
-    from research.export.geo import geojson, kml, located
-    from research.export.grids import answer_tables
-    from research.export.grids import tables_csv as answer_tables_csv
-    from research.export.grids import tables_excel as answer_tables_excel
-    from research.export.html import report_html
-    from research.export.markdown import file_name, report_markdown
-    from research.export.pdf import report_pdf
-    from research.export.references import bibtex, csl_json, ris, sources_csv
-    from research.export.rows import csv as rows_csv
-    from research.export.rows import excel as rows_excel
-    from research.export.rows import parquet as rows_parquet
-    from research.export.rows import table as rows_table
-    from research.export.sketch import mapped as mapped_places
-    from research.export.sketch import sketch_svg
-    from research.export.words import Citations
+    from research.language.text import language as text_language
     from research.library.documents import LIMITS as FILE_LIMITS
     from research.library.documents import SUFFIXES
     from research.library.index import Hit, Library
@@ -109,7 +79,37 @@ if TYPE_CHECKING:
         Usage,
         Watch,
     )
-    from research.runs.choices import Choice, KeyState
+    from research.report.about import about as report_origin
+    from research.report.archive import report_zip
+    from research.report.data import report_json
+    from research.report.docx import report_docx
+    from research.report.formats import FORMATS as REPORT_FORMATS
+    from research.report.formats import report_as
+    from research.report.formats import suffix as report_suffix
+    from research.report.geo import csv as places_csv
+    from research.report.geo import geojson, kml, located
+    from research.report.grids import answer_tables
+    from research.report.grids import tables_csv as answer_tables_csv
+    from research.report.grids import tables_excel as answer_tables_excel
+    from research.report.html import report_html
+    from research.report.markdown import file_name, report_markdown
+    from research.report.pdf import report_pdf
+    from research.report.references import bibtex, csl_json, ris, sources_csv
+    from research.report.rows import csv as rows_csv
+    from research.report.rows import excel as rows_excel
+    from research.report.rows import parquet as rows_parquet
+    from research.report.rows import table as rows_table
+    from research.report.sketch import mapped as mapped_places
+    from research.report.sketch import sketch_svg
+    from research.report.words import Citations
+    from research.runs.comparing import (
+        ComparedRun,
+        ComparedSource,
+        Comparison,
+        FigureChange,
+        SentenceMove,
+        compare,
+    )
     from research.runs.database import (
         DatabaseAnswer,
         DatabaseColumn,
@@ -119,22 +119,22 @@ if TYPE_CHECKING:
         database_schema,
         query_database,
     )
-    from research.runs.exporting import Export
-    from research.runs.history import HistoryEntry, HistoryHit, HistoryPage, HistoryTurn
-    from research.runs.holdings import Holding
+    from research.runs.onward import onward
     from research.runs.pace import PaceError
     from research.runs.reports import load_report, news_report
     from research.runs.roles import ModelRole
     from research.runs.states import StateError
-    from research.runs.usages import DayUsage
     from research.runs.watching import Unwatchable
-    from research.runs.wiping import StillRunning, Wiped
     from research.settings import SettingError, Settings
     from research.stages.plan import edited_plan, served_as_a_whole
     from research.stages.question import QuestionError
     from research.storage import StoreError
-    from research.text import language as text_language
+    from research.store.history import HistoryEntry, HistoryHit, HistoryPage, HistoryTurn
     from research.urls import url_identity
+    from research.verification.conflicts import conflicts
+    from research.verification.support import ACCURACY as SUPPORT_ACCURACY
+    from research.verification.support import Sentence, Support, support
+    from research.verification.support import drawn as answer_stretches
 
 __all__ = [
     "FILE_LIMITS",
@@ -283,109 +283,109 @@ __all__ = [
 
 # Where a public name lives, unless it is a record; and what it is called there, if that differs.
 _HOMES = {
-    "ComparedRun": "evidence.comparing",
-    "ComparedSource": "evidence.comparing",
-    "Comparison": "evidence.comparing",
-    "FigureChange": "evidence.comparing",
-    "HistoryEntry": "runs.history",
-    "HistoryHit": "runs.history",
-    "HistoryPage": "runs.history",
-    "HistoryTurn": "runs.history",
-    "SentenceMove": "evidence.comparing",
+    "ComparedRun": "runs.comparing",
+    "ComparedSource": "runs.comparing",
+    "Comparison": "runs.comparing",
+    "FigureChange": "runs.comparing",
+    "HistoryEntry": "store.history",
+    "HistoryHit": "store.history",
+    "HistoryPage": "store.history",
+    "HistoryTurn": "store.history",
+    "SentenceMove": "runs.comparing",
     "column_heading": "readable",
-    "compare": "evidence.comparing",
+    "compare": "runs.comparing",
     "FILE_LIMITS": "library.documents",
-    "REPORT_FORMATS": "export.formats",
+    "REPORT_FORMATS": "report.formats",
     "SUFFIXES": "library.documents",
-    "SUPPORT_ACCURACY": "evidence.support",
+    "SUPPORT_ACCURACY": "verification.support",
     "Added": "library.prepare",
-    "Choice": "runs.choices",
-    "Citations": "export.words",
+    "Choice": "account.preferences",
+    "Citations": "report.words",
     "CitedAnswer": "evidence.citations",
     "CitedSource": "evidence.citations",
     "Entry": "library.listing",
     "Excerpt": "library.listing",
     "Intake": "library.intake",
     "Wanted": "library.listing",
-    "Evaluation": "evidence.evaluating",
-    "Flaw": "evidence.linting",
+    "Evaluation": "audit.evaluating",
+    "Flaw": "audit",
     "Hit": "library.index",
-    "KeyState": "runs.choices",
+    "KeyState": "account.preferences",
     "Library": "library.index",
-    "Lint": "evidence.linting",
+    "Lint": "audit",
     "NumberedSpan": "evidence.citations",
     "Point": "places.coordinates",
     "PaceError": "runs.pace",
     "QuestionError": "stages.question",
     "SettingError": "settings",
-    "Sentence": "evidence.support",
+    "Sentence": "verification.support",
     "Settings": "settings",
     "StateError": "runs.states",
     "StoreError": "storage",
-    "Support": "evidence.support",
+    "Support": "verification.support",
     "UnreadableItems": "news.command",
-    "UnreadableReport": "evidence.evaluating",
+    "UnreadableReport": "audit.evaluating",
     "Unwatchable": "runs.watching",
     "DatabaseAnswer": "runs.database",
     "DatabaseColumn": "runs.database",
     "DatabaseSchema": "runs.database",
     "DatabaseTable": "runs.database",
-    "DayUsage": "runs.usages",
-    "Export": "runs.exporting",
-    "Holding": "runs.holdings",
+    "DayUsage": "account.usage",
+    "Export": "account.exporting",
+    "Holding": "account.inventory",
     "ModelRole": "runs.roles",
     "Price": "models.prices",
-    "StillRunning": "runs.wiping",
-    "Wiped": "runs.wiping",
+    "StillRunning": "account.wiping",
+    "Wiped": "account.wiping",
     "database_schema": "runs.database",
-    "answer_stretches": "evidence.support",
-    "answer_tables": "export.grids",
-    "answer_tables_csv": "export.grids",
-    "answer_tables_excel": "export.grids",
+    "answer_stretches": "verification.support",
+    "answer_tables": "report.grids",
+    "answer_tables_csv": "report.grids",
+    "answer_tables_excel": "report.grids",
     "answer_tree": "evidence.markup",
     "ask_database": "runs.database",
     "english_region": "readable",
     "query_database": "runs.database",
-    "bibtex": "export.references",
+    "bibtex": "report.references",
     "cited": "evidence.citations",
-    "csl_json": "export.references",
-    "conflicts": "evidence.conflicts",
+    "csl_json": "report.references",
+    "conflicts": "verification.conflicts",
     "drafted": "evidence.drafts",
     "edited_plan": "stages.plan",
-    "evaluate_report": "evidence.evaluating",
-    "evaluations_sarif": "evidence.sarif",
-    "file_name": "export.markdown",
-    "geojson": "export.geo",
-    "kml": "export.geo",
-    "lint_markdown": "evidence.linting",
+    "evaluate_report": "audit.evaluating",
+    "evaluations_sarif": "audit.sarif",
+    "file_name": "report.markdown",
+    "geojson": "report.geo",
+    "kml": "report.geo",
+    "lint_markdown": "audit",
     "load_report": "runs.reports",
-    "located": "export.geo",
+    "located": "report.geo",
     "news_report": "runs.reports",
-    "places_csv": "export.geo",
+    "places_csv": "report.geo",
     "prices_as_of": "models.prices",
-    "mapped_places": "export.sketch",
-    "onward": "evidence.onward",
+    "mapped_places": "report.sketch",
+    "onward": "runs.onward",
     "readable_rows": "readable",
-    "report_docx": "export.docx",
-    "report_json": "export.data",
-    "report_markdown": "export.markdown",
-    "report_pdf": "export.pdf",
-    "report_as": "export.formats",
-    "report_html": "export.html",
-    "report_origin": "export.about",
-    "report_suffix": "export.formats",
-    "report_zip": "export.archive",
-    "ris": "export.references",
-    "rows_csv": "export.rows",
-    "rows_excel": "export.rows",
-    "rows_parquet": "export.rows",
-    "rows_table": "export.rows",
+    "report_docx": "report.docx",
+    "report_json": "report.data",
+    "report_markdown": "report.markdown",
+    "report_pdf": "report.pdf",
+    "report_as": "report.formats",
+    "report_html": "report.html",
+    "report_origin": "report.about",
+    "report_suffix": "report.formats",
+    "report_zip": "report.archive",
+    "ris": "report.references",
+    "rows_csv": "report.rows",
+    "rows_excel": "report.rows",
+    "rows_parquet": "report.rows",
+    "rows_table": "report.rows",
     "served_as_a_whole": "stages.plan",
-    "sketch_svg": "export.sketch",
-    "sources_csv": "export.references",
+    "sketch_svg": "report.sketch",
+    "sources_csv": "report.references",
     "stories_json": "news.command",
-    "support": "evidence.support",
-    "text_language": "text",
+    "support": "verification.support",
+    "text_language": "language.text",
     "to_gcj02": "places.coordinates",
     "url_identity": "urls",
 }

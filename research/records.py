@@ -630,7 +630,7 @@ class Tones(Record):
 
 class Judged(Record):
     """What a model has ruled of a cited sentence. `key` names the sentence with what it cites (see
-    `research.evidence.support.key_of`); `quote` is verbatim in a passage, `start` to `end` of it. Without
+    `research.verification.support.key_of`); `quote` is verbatim in a passage, `start` to `end` of it. Without
     one, "supported" is an opinion that supports nothing."""
 
     key: str

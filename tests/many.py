@@ -29,7 +29,7 @@ from research.records import (
     Task,
     Usage,
 )
-from research.runs.store import Store
+from research.store.store import Store
 from tests.pages import checked_run
 
 RUNS, DOCUMENTS, PLACES = 2_000, 10_000, 5_000

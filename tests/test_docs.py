@@ -13,8 +13,8 @@ import pytest
 
 from research import __main__ as cli
 from research import settings
-from research.evidence.support import ACCURACY
 from research.models import roles
+from research.verification.support import ACCURACY
 from tests import settings_table
 from tests.tables import each_row
 

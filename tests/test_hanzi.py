@@ -8,7 +8,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.hanzi import simplified
+from research.language.hanzi import simplified
 from tests.simplified import FILE, pairs
 from tests.tables import each_row
 
@@ -44,7 +44,7 @@ def test_the_table_is_opencc_s() -> None:
 
 def test_the_table_is_read_at_the_first_need_and_fast() -> None:
     code = (
-        "import time, research.text as text; from research import hanzi; "
+        "import time, research.language.text as text; from research import hanzi; "
         "assert not hanzi._table.cache_info().currsize; "
         "began = time.process_time(); hanzi.simplified('萬'); print(time.process_time() - began)"
     )

@@ -16,26 +16,24 @@ import research
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
-NEUTRAL = {
-    "records",
-    "settings",
-    "text",
-    "storage",
-    "trouble",
-    "deadlines",
-    "tracing",
-    "urls",
-    "readable",
-}
-PURE = {
-    "data",
-    "places.coordinates",
-    "segment",
-    "hanzi",
-}  # that import nothing of ours: anyone may use them
+NEUTRAL = {"records", "settings", "storage", "trouble", "deadlines", "tracing", "urls", "readable"}
+PURE = {"places.coordinates", "data"}  # import nothing of ours: anyone may use them
 PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
-FOLDERS = {"evidence", "export", "library", "models", "news", "database", "places"}
-WIRED = {"news", "wire"}  # what talks to strangers without being a source
+WIRED = {"news", "wire", "sources"}  # what talks to strangers
+SERVED = {"library", "models", "news", "database", "places"}  # that a source may stand for
+FOLDERS = {  # what a folder may import of others, beside what everybody may
+    "evidence": set(),
+    "verification": {"evidence"},
+    "audit": {"evidence", "verification"},
+    "report": {"evidence", "verification"},
+    "library": set(),
+    "models": set(),
+    "news": {"verification"},
+    "database": set(),
+    "places": set(),
+    "store": {"evidence"},
+    "account": {"evidence", "report", "store", "library", "models"},
+}
 MODULES = sorted((ROOT / "research").rglob("*.py"))
 PAGES = sorted((ROOT / "pages").rglob("*.py"))
 
@@ -83,19 +81,15 @@ def allowed(module: str, wanted: str) -> bool:
     if module == "records" or module in PURE:
         return False
     if module in NEUTRAL:
-        return wanted in ("records", "segment", "hanzi", "data")
+        return wanted in ("records", "data") or target == "language"
     if top == "language":
-        return target == "language" or wanted in ("records", "text", "hanzi", "segment", "data")
+        return target == "language" or wanted in ("records", "data")
     if wanted in NEUTRAL | PURE or target == "language":
         return True
-    if target == "wire" and (top in WIRED or top == "sources"):
+    if target == "wire" and top in WIRED:
         return True
-    if top == "verification":
-        return target == "verification"
     if top in FOLDERS:
-        if top in ("evidence", "news") and target == "verification":
-            return True
-        return target == top or (top == "export" and target == "evidence")
+        return target == top or target in FOLDERS[top]
     if top == "reasoners":
         return target in ("reasoners", "models") or wanted in (
             "evidence.markup",
@@ -104,15 +98,17 @@ def allowed(module: str, wanted: str) -> bool:
         )
     if top == "sources":
         own = rest.split(".")[0]
-        served = FOLDERS - {"evidence", "export"}
         return (
             wanted in ("sources", "evidence.registry")
             or target == "models"
-            or (own in served and target == own)
+            or (own in SERVED and target == own)
             or (bool(own) and wanted.split(".")[:2] == ["sources", own])
         )
     if top == "stages":
-        return target in ("stages", "evidence") or wanted in {*PROTOCOLS, "news.coverage"}
+        return target in ("stages", "evidence", "verification") or wanted in {
+            *PROTOCOLS,
+            "news.coverage",
+        }
     if top == "graph":
         return target == "stages" or wanted in PROTOCOLS
     if top in ("runs", "served"):
@@ -132,7 +128,7 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert allowed("sources.web.tavily", "sources.web")
     assert allowed("sources.web.tavily", "wire.tavily")
     assert allowed("news.tools", "wire.tavily")
-    assert allowed("export.html", "evidence.citations")
+    assert allowed("report.html", "evidence.citations")
     assert allowed("stages.search", "sources")
     assert allowed("database.build", "places.coordinates")
     assert not allowed("stages.search", "sources.library")
@@ -141,26 +137,27 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert not allowed("news.tools", "sources.web.results")
     assert not allowed("wire.tavily", "news.tools")
     assert not allowed("library.index", "wire.plain")
-    assert not allowed("evidence.registry", "export.markdown")
+    assert not allowed("evidence.registry", "report.markdown")
     assert not allowed("library.index", "evidence.registry")
-    assert allowed("evidence.support", "verification.judge")
+    assert allowed("verification.support", "evidence.registry")
     assert allowed("news.figures", "verification.rivals")
     assert not allowed("verification.rivals", "news.figures")
-    assert not allowed("verification.judge", "evidence.registry")
+    assert not allowed("evidence.registry", "verification.judge")
     assert not allowed("library.index", "verification.judge")
     assert not allowed("graph", "runs.local")
     assert not allowed("database.build", "places.offline")
     assert allowed("news.figures", "language.quantities")
-    assert allowed("language.quantities", "text")
+    assert allowed("urls", "language.text")
     assert not allowed("language.quantities", "settings")
     assert not allowed("language.quantities", "evidence.registry")
-    assert not allowed("text", "language.quantities")
-    assert allowed("text", "segment")
-    assert not allowed("text", "places.coordinates")
+    assert not allowed("language.text", "places.coordinates")
+    assert not allowed("store.store", "runs.local")
+    assert not allowed("account.preferences", "runs.kits")
+    assert allowed("account.preferences", "store.store")
     assert not allowed("runs.local", "research")
-    assert not allowed("records", "segment")
-    assert allowed("hanzi", "data")
-    assert not allowed("data", "hanzi")
+    assert not allowed("records", "language.segment")
+    assert allowed("language.hanzi", "data")
+    assert not allowed("data", "language.hanzi")
     assert not allowed("records", "settings")
 
 

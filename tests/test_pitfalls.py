@@ -16,11 +16,11 @@ from pydantic import SecretStr
 
 from research import Report, cited, report_json, report_markdown
 from research.evidence.citations import CitedAnswer, lint
+from research.language.text import has_han
 from research.models.roles import DEFAULTS, RETIRED, roles
 from research.records import Options, RunStatus, Span
 from research.runs import Desk
 from research.settings import Settings, load
-from research.text import has_han
 from tests.fakes import until
 from tests.servers import Call
 from tests.servers.gemini import FakeGemini

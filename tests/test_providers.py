@@ -18,8 +18,8 @@ from research import settings
 from research.__main__ import main
 from research.evidence.citations import cited, lint, number
 from research.evidence.registry import gather
-from research.export.data import report_json
 from research.records import Report
+from research.report.data import report_json
 from research.runs import Desk
 from tests.fakes import until
 from tests.servers import Call, Server

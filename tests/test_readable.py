@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from research.database.columns import PROVINCES, TABLES
-from research.export.tables import tables
-from research.export.words import speaker
 from research.readable import CITIES_EN, english, heading, readable, region
 from research.records import Finding, Known, Language, Options, Report, Rows, Run, Task
-from tests.export.test_markdown import NOW
+from research.report.tables import tables
+from research.report.words import speaker
+from tests.report.test_markdown import NOW
 from tests.tables import each_row
 
 SQL = "SELECT province, COUNT(*) AS n FROM a_sight GROUP BY province"

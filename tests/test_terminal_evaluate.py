@@ -17,8 +17,8 @@ import pytest
 
 from research import UnreadableReport, evaluate_report, report_json
 from research.__main__ import main
+from research.audit.words import KINDS
 from research.evidence.citations import cited
-from research.evidence.linting.words import KINDS
 from research.evidence.registry import evidence_id
 from research.records import (
     Answer,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from research.text import (
+from research.language.text import (
     STOP,
     flowing,
     fold,

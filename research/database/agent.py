@@ -21,9 +21,9 @@ from typing import Any, Literal, Protocol
 from research.database.asking import NotUnderstood, Reading, Shape, Vocabulary
 from research.database.refusals import Refused
 from research.database.rules import read
-from research.hanzi import simplified
+from research.language.hanzi import simplified
+from research.language.text import language
 from research.records import Failure, Hint, Reason, Record, Rows, Say, Step, StepKind
-from research.text import language
 from research.trouble import Trouble
 
 STEPS = 4  # statements: the first, and three to put it right or to supplement it

@@ -12,9 +12,9 @@ from typing import Any
 
 from research.database.agent import Outcome
 from research.database.columns import LABELS
+from research.language.text import language
 from research.readable import english
 from research.records import Known, Language, Rows
-from research.text import language
 
 NAMES = 10  # things that are named
 LONGEST = 160  # characters of a cell in a sentence

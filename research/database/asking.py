@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from research.database.gazetteer import aliases, short_city, short_province
-from research.hanzi import simplified
+from research.language.hanzi import simplified
 from research.readable import english
 from research.records import Language
 

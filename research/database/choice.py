@@ -20,7 +20,7 @@ from itertools import combinations
 from math import log
 
 from research.database.schema import Schema, Table, described
-from research.text import idle, telling, tokens
+from research.language.text import idle, telling, tokens
 
 MOST = 12  # tables that are described, where not all can be
 ROOM = 24_000  # characters of descriptions

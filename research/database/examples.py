@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rapidfuzz import fuzz
 
-from research.hanzi import simplified
+from research.language.hanzi import simplified
 
 MOST = 3
 LIKE = 45.0  # of 100, from which a question is like another

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
-from research.hanzi import simplified
+from research.language.hanzi import simplified
 
 LIKE = 72.0  # of 100, from which a value may be what was meant
 MOST = 3  # values for each name

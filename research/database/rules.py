@@ -19,11 +19,11 @@ from research.database.gazetteer import (
     short_province,
 )
 from research.database.statements import built
-from research.hanzi import simplified
 from research.language import numbers
+from research.language.hanzi import simplified
+from research.language.text import language
 from research.language.units import either, factor, spelled
 from research.readable import CITIES_EN, PROVINCES_EN
-from research.text import language
 
 NEAREST = 10  # if nobody says how many
 _LENGTH = rf"({spelled('length')})(?![a-z])"

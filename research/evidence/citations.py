@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from research.evidence.registry import Registry
+from research.language.text import fold, place_of
 from research.records import Answer, Evidence, Passage, Record, Report, Span
-from research.text import fold, place_of
 from research.urls import url_identity
 
 

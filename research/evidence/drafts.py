@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from research.evidence.citations import CitedAnswer, number
 from research.evidence.markup import parse
 from research.evidence.registry import addresses, gather
+from research.language.text import language
 from research.records import Answer, Cite, Report
-from research.text import language
 
 
 def drafted(report: Report, text: str, handles: Mapping[str, Sequence[str]]) -> CitedAnswer:

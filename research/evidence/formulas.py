@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from research.text import HAN
+from research.language.text import HAN
 
 # A private character stands for each formula of a text; outside text is stripped of these.
 _FIRST, _LAST = 0xE100, 0xF8FF

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from research.hanzi import simplified
+from research.language.hanzi import simplified
 
 _ALIKE = {
     **dict.fromkeys("’‘", "'"),

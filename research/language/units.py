@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from research import data
 from research.language.folding import plain
-from research.segment import cut
+from research.language.segment import cut
 
 
 class Unit(NamedTuple):

@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 
 from lxml import etree
 
+from research.language.text import language
 from research.library.formats import (
     MAX_CELLS,
     MAX_CHARACTERS,
@@ -46,7 +47,6 @@ from research.library.formats import (
 )
 from research.library.markup import read_html, read_md, read_txt, web_address
 from research.records import Language, Record
-from research.text import language
 
 __all__ = [
     "LIMITS",

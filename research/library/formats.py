@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lxml import etree
 
+from research.language.text import unwrapped
 from research.records import Language
-from research.text import unwrapped
 
 if TYPE_CHECKING:
     import pypdf

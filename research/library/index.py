@@ -1,6 +1,6 @@
 """The library's index: documents, passages and names in one SQLite file with full-text search.
 
-Words are cut by `research.text` for the index and for the query alike. A passage is found by its own
+Words are cut by `research.language.text` for the index and for the query alike. A passage is found by its own
 words, by those of its title and headings, and by those of its document's opening, which says what
 the whole is about. A document is known by its name (a path or an upload's file name): adding it
 again replaces it. The sample documents that ship with the package are in the index only while the
@@ -21,6 +21,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from research.language.text import STOP, characters, tokens
 from research.library import bin, listing, renewal, unread
 from research.library.documents import walk
 from research.library.intake import Files, Intake
@@ -31,7 +32,6 @@ from research.library.prepare import Added, Prepared, prepare, sample_files, sig
 from research.library.schema import MIGRATIONS
 from research.library.unread import ANYBODY, Unread
 from research.storage import Database
-from research.text import STOP, characters, tokens
 
 COMMON = 0.2  # a word in more than this share of passages is left out of a query with rarer words,
 FEW = 500  # unless it is in no more passages than this

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from research.hanzi import simplified
-from research.text import HAN, STOP, characters, has_han, stem, tokens
+from research.language.hanzi import simplified
+from research.language.text import HAN, STOP, characters, has_han, stem, tokens
 
 _WORD = re.compile(rf"(?<![\d.])\d+\.\d+(?!\.?\d)|[^\W_{HAN}]+")
 

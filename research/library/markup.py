@@ -19,6 +19,7 @@ from markdown_it.token import Token
 
 from research.language.numbers import NUMERAL
 from research.language.published import day
+from research.language.text import HAN, unwrapped
 from research.library.formats import (
     Draft,
     Unreadable,
@@ -30,7 +31,6 @@ from research.library.formats import (
     too_deep,
     visible,
 )
-from research.text import HAN, unwrapped
 
 
 def web_address(text: str) -> str:

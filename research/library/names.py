@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from research import segment
-from research.hanzi import simplified
-from research.text import HAN, tokens
+from research.language import segment
+from research.language.hanzi import simplified
+from research.language.text import HAN, tokens
 
 _BRACKET = re.compile(r"[（(]([^（）()]{2,60})[）)]")
 _HAN_RUN = re.compile(f"[{HAN}·]{{2,}}$")

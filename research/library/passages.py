@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from research.text import wraps
+from research.language.text import wraps
 
 SIZE = 300  # characters
 

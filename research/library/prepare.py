@@ -15,12 +15,12 @@ from functools import lru_cache
 from importlib import resources
 from typing import Literal
 
+from research.language.text import STOP, characters, tokens
 from research.library.bin import NEW_ID
 from research.library.documents import Document, Limit, Unreadable, read
 from research.library.listing import kind_of
 from research.library.names import aliases_of, name_key, title_names
 from research.library.passages import split
-from research.text import STOP, characters, tokens
 
 OPENING = 160  # characters of a document that stand for it
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import unicodedata
 
-from research.hanzi import simplified
+from research.language.hanzi import simplified
 from research.library.names import aliases_of, title_names
 from research.library.prepare import name_rows, opening, passage_rows
 from research.storage import Database

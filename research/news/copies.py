@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from research.hanzi import simplified
 from research.language.copies import near_copies, shingles
+from research.language.hanzi import simplified
 from research.news.article import Article
 from research.news.titles import agencies, key, stripped
 

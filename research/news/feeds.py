@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from research.language.text import language, telling
 from research.news.article import Article
 from research.news.notes import noted
 from research.news.parsing import PROVIDER, Feed, Item, listed, parsed
@@ -22,7 +23,6 @@ from research.news.pieces import piece, told_across
 from research.news.provider import News
 from research.news.tools import Request
 from research.records import Failure, Picture, Readiness, Say
-from research.text import language, telling
 from research.trouble import Trouble
 from research.wire.plain import tidy
 

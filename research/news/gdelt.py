@@ -21,12 +21,12 @@ import httpx
 
 from research.deadlines import uncounted
 from research.language.published import read
+from research.language.text import language
 from research.news.article import HEADLINE, Article, host, web_address
 from research.news.notes import noted
 from research.news.provider import BACKOFF, PATIENCE, News, again
 from research.news.tools import Request
 from research.records import Picture, Readiness, Say
-from research.text import language
 from research.trouble import Trouble, of_status, retry_after
 from research.wire.plain import legible, rows, shortened, tidy
 from research.wire.replies import reaching, trusted

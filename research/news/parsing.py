@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from research.language.text import tokens
 from research.news.article import HEADLINE, Article, host, web_address
-from research.text import tokens
 from research.trouble import Trouble
 from research.wire.plain import rows, shortened, unmarked
 

@@ -22,10 +22,11 @@ from typing import TypeVar
 
 from rapidfuzz.distance import Indel
 
-from research import data, segment
-from research.hanzi import simplified
+from research import data
+from research.language import segment
+from research.language.hanzi import simplified
 from research.language.quantities import measures
-from research.text import STOP, stem
+from research.language.text import STOP, stem
 
 READ = 600  # characters of a text
 USUAL = 60  # further pieces that are thought of beside those at hand, so that rarity is told of few as well

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from research import data
-from research.hanzi import simplified
+from research.language.hanzi import simplified
+from research.language.text import HAN, stem
 from research.records import Language, Tone
-from research.text import HAN, stem
 
 _WINDOW_EN = 2  # words
 _WINDOW_ZH = 6  # characters

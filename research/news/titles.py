@@ -10,8 +10,8 @@ import unicodedata
 from functools import cache
 
 from research import data
-from research.hanzi import simplified
-from research.text import STOP, has_han
+from research.language.hanzi import simplified
+from research.language.text import STOP, has_han
 
 _TAIL = re.compile(
     r"^(?P<head>.{6,}?)(?P<mark>\s+[-—–]{1,2}\s+|\s*[_|]+\s*)(?P<tail>[^_|\d]{2,40})$"

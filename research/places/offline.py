@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from research.hanzi import simplified
+from research.language.hanzi import simplified
 from research.places.coordinates import Point, from_gcj02, metres, to_gcj02
 from research.trouble import Trouble
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from research.language.text import fold, place_of
 from research.models.calls import Chat
 from research.reasoners import Claim, prompts
 from research.reasoners.llm import LLM
@@ -25,7 +26,6 @@ from research.records import (
     Say,
     Verdict,
 )
-from research.text import fold, place_of
 from research.trouble import Trouble
 
 REASON = 200  # characters that are kept

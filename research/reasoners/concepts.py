@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from research import data
-from research.hanzi import simplified
+from research.language.hanzi import simplified
+from research.language.text import has_han, idle, stem, tokens
 from research.records import Language
-from research.text import has_han, idle, stem, tokens
 
 Form = tuple[str, ...]
 

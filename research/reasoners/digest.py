@@ -12,7 +12,8 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice, zip_longest
 
-from research.hanzi import simplified
+from research.language.hanzi import simplified
+from research.language.text import has_han
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, matches
 from research.reasoners.follow import standalone, unresolved
@@ -39,7 +40,6 @@ from research.records import (
     normalised,
 )
 from research.storage import StoreError
-from research.text import has_han
 
 Reads = Callable[[str], Awaitable[bool]]
 MAP = "places"  # the source that is asked for places, and for nothing else

@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research import segment
-from research.hanzi import simplified
+from research.language import segment
+from research.language.hanzi import simplified
 from research.language.numbers import NUMERAL, RANKS, integer
+from research.language.text import has_han, telling
 from research.reasoners import Corpus
 from research.reasoners.concepts import matches
 from research.reasoners.parts import read
 from research.reasoners.places import wanted
 from research.records import Question, Turn
-from research.text import has_han, telling
 
 LONGEST = 60  # characters of a question that takes its subject from before
 _ZH_LEAD = re.compile(

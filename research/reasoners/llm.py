@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from research.evidence.markup import parse
 from research.evidence.registry import addresses
+from research.language.text import language
 from research.models.calls import Chat, Prompt
 from research.models.clients import Clients
 from research.models.roles import KEYS, Spec, checker, reporter, roles, usable
@@ -51,7 +52,6 @@ from research.records import (
     normalised,
 )
 from research.settings import Role, SettingError, model_setting
-from research.text import language
 from research.trouble import Trouble
 
 PROPOSED = 200  # queries of a model that are looked at

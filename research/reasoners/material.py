@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Protocol
 
+from research.language.text import telling
 from research.models.calls import Prompt
 from research.models.counting import tokens
 from research.reasoners.room import CUT, Item, cut, excerpt, picked
 from research.records import Cite, Evidence, Finding, Passage, Span, fingerprint
-from research.text import telling
 
 NAME = 160  # characters of what a source is called
 HANDLE = 4  # tokens of a handle in its brackets

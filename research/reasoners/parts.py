@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from research import segment
-from research.hanzi import simplified
+from research.language import segment
+from research.language.hanzi import simplified
 from research.language.numbers import DIGIT
+from research.language.text import HAN, STOP, has_han, idle, telling, tokens
 from research.reasoners import Corpus
 from research.reasoners.concepts import ASKING, Match, generic, matches
 from research.reasoners.quotes import asks
-from research.text import HAN, STOP, has_han, idle, telling, tokens
 
 _MARK = "\ue000"  # stands for a subject while clauses are split; private use, removed from input
 _SET_OFF = re.compile(rf"(?:\b(?:of|between|in|at|for|the)\s+)*{_MARK}(?:[’']s)?", re.I)

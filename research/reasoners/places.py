@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from research import data, segment
-from research.hanzi import simplified
+from research import data
+from research.language import segment
+from research.language.hanzi import simplified
 from research.language.numbers import WRITTEN
 from research.language.quantities import measures
+from research.language.text import HAN, has_han
 from research.language.units import spelled
-from research.text import HAN, has_han
 
 BESIDE, NEAR, WITHIN = 500, 2000, 5000  # metres around a place: right beside it, near it, in it
 _LEAST, _MOST = 100, 50_000  # what a map service takes

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from research.language.text import telling
 from research.models.calls import Prompt
 from research.models.counting import tokens
 from research.reasoners import Claim
@@ -25,7 +26,6 @@ from research.records import (
     Reflection,
     fingerprint,
 )
-from research.text import telling
 
 QUERY = 200  # characters of a query
 PARTS = 6

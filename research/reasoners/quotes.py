@@ -17,10 +17,10 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from research import data
-from research.hanzi import simplified
+from research.language.hanzi import simplified
+from research.language.text import flowing, has_han, sentences, tokens
 from research.reasoners.concepts import matches
 from research.records import Evidence, Finding, Passage, Record
-from research.text import flowing, has_han, sentences, tokens
 from research.verification.reading import read
 
 QUOTES = 3

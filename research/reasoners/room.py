@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
+from research.language.text import HAN
 from research.models.counting import tokens
-from research.text import HAN
 
 SHARES = 12  # texts, at least, that the room is divided among, if there are so many
 LEAST, MOST = 150, 1_200  # tokens of a share, as far as the room allows

@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from research.language.text import language
 from research.models.calls import Chat, Prompt, Sized
 from research.models.counting import tokens
 from research.reasoners.prompts import DESK, fenced, structure
 from research.records import Say
 from research.settings import Role
-from research.text import language
 
 SQL = 4_000  # characters of a statement
 NAMES = 12

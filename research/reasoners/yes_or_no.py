@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from research.language.text import telling
 from research.models.calls import Chat, Prompt
 from research.models.counting import tokens
 from research.models.roles import Spec
@@ -15,7 +16,6 @@ from research.reasoners import Claim
 from research.reasoners.prompts import HEAD
 from research.reasoners.room import excerpt
 from research.records import Judged, Say, Verdict
-from research.text import telling
 from research.trouble import Trouble
 
 # What a model of this kind is asked with, by the name that it begins with. Its own system prompt comes

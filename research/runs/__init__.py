@@ -16,6 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from research import settings as _settings
+from research.account import wiping
+from research.account.exporting import Export, Exports
+from research.account.inventory import Holding, holdings
+from research.account.keys import Keys
+from research.account.preferences import Choice, KeyState
+from research.account.usage import DayUsage, by_day
+from research.account.wiping import Wiped
+from research.language.text import language
 from research.places import route
 from research.places.coordinates import Point
 from research.reasoners.places import kinds
@@ -40,31 +48,24 @@ from research.records import (
     Watch,
     silent,
 )
-from research.runs import choices as _choices
-from research.runs import rescue, watching, wiping
-from research.runs.archive import Wanted
+from research.runs import watching
 from research.runs.base import Runs
-from research.runs.choices import Choice, KeyState
 from research.runs.estimate import EARLIER, Earlier
 from research.runs.estimate import Means as Calls
 from research.runs.estimate import estimate as estimated
-from research.runs.exporting import Export, Exports
 from research.runs.files import problem
-from research.runs.history import HistoryEntry, HistoryPage, RunKind
-from research.runs.holdings import Holding, holdings
-from research.runs.keys import Keys
 from research.runs.kit import Kit, now
 from research.runs.kits import Kits
 from research.runs.local import LocalRuns
 from research.runs.pace import Pace
 from research.runs.roles import ModelRole, model_table
 from research.runs.states import read, restored
-from research.runs.usages import DayUsage, by_day
-from research.runs.wiping import Wiped
 from research.settings import Settings
 from research.stages.answer import STATEMENT
 from research.stages.search import failed
-from research.text import language
+from research.store import rescue
+from research.store.archive import Wanted
+from research.store.history import HistoryEntry, HistoryPage, RunKind
 from research.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -318,23 +319,23 @@ def preferences(*, owner: str = "local") -> dict[str, Any]:
 
 def choices(*, owner: str = "local") -> Sequence[Choice]:
     """Every setting that an owner can choose, as the owner has it."""
-    return _choices.choices(desk().kits, owner)
+    return desk().kits.preferences.choices(owner)
 
 
 def choose(values: Mapping[str, str], *, owner: str = "local") -> dict[str, str]:
     """Keeps what an owner has chosen, by the name of the setting; a blank value is the environment's.
     Returns what is wrong, by name; then nothing is kept."""
-    return _choices.choose(desk().kits, values, owner)
+    return desk().kits.preferences.choose(values, owner)
 
 
 def reset(*, owner: str = "local") -> None:
     """Forgets all that an owner has chosen of the settings. Keys stay."""
-    _choices.reset(desk().kits, owner)
+    desk().kits.preferences.reset(owner)
 
 
 def key_states(*, owner: str = "local") -> Sequence[KeyState]:
     """Where each key is that an owner may bring along; none where the runs are worked on elsewhere."""
-    return _choices.key_states(desk().kits, owner)
+    return desk().kits.preferences.key_states(owner)
 
 
 def bring(
@@ -346,7 +347,7 @@ def bring(
     Raises:
         OSError: the file cannot be written; none was taken.
     """
-    return _choices.bring(desk().kits, values, owner, remember=remember)
+    return desk().kits.preferences.bring(values, owner, remember=remember)
 
 
 def forget_key(name: str, *, owner: str = "local") -> None:
@@ -355,7 +356,7 @@ def forget_key(name: str, *, owner: str = "local") -> None:
     Raises:
         OSError: the file of the remembered keys cannot be written.
     """
-    _choices.forget_key(desk().kits, name, owner)
+    desk().kits.preferences.forget_key(name, owner)
 
 
 def load(path: Path, *, owner: str = "local", save: Path | None = None) -> Run:
@@ -688,7 +689,7 @@ def wipe(*, caches: bool = False, library: bool = False, owner: str = "local") -
     here = desk()
     here.exports.discard(owner)
     wiped = wiping.wipe(here.runs, owner, caches=caches, library=here.library if library else None)
-    _choices.forget_all(here.kits, owner)
+    here.kits.preferences.forget_all(owner)
     return wiped
 
 

@@ -16,14 +16,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from research.records import Check, Draft, Event, Options, Plan, Report, Run, silent
-from research.runs.archive import Wanted
-from research.runs.history import HistoryEntry, HistoryPage
 from research.runs.live import Means
 from research.runs.loop import Loop
 from research.runs.memory import before
-from research.runs.queue import ahead
 from research.stages.plan import carried_on, make_plan, own_words
 from research.stages.question import understand
+from research.store.archive import Wanted
+from research.store.history import HistoryEntry, HistoryPage
+from research.store.queue import ahead
 
 log = logging.getLogger(__name__)
 

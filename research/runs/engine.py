@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 from sqlalchemy import bindparam, func, literal_column, select
 
-from research.runs.databases import Database, File
-from research.runs.server import Server
 from research.storage import APPLICATION, explained, private_file, private_folder
+from research.store.databases import Database, File
+from research.store.postgres import Server
 
 GRACE = 5  # seconds after the start of a server in which those that held locks take them again
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from research.evidence.citations import cited
 from research.records import Run
 from research.runs.states import identity, state
-from research.runs.store import Store
 from research.settings import Settings
+from research.store.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Files:
         report = self._store.report(run)
         if folder is None or report.answer is None:
             return None
-        from research.export.markdown import report_markdown
+        from research.report.markdown import report_markdown
 
         text = report_markdown(report, cited(report), citations="links")
         made = report.answer.made

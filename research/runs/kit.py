@@ -25,7 +25,6 @@ from research.reasoners.sql import SQLWriter
 from research.records import Check, Options
 from research.runs.check import connections
 from research.runs.live import Means
-from research.runs.store import Store
 from research.settings import Role, Settings, forget_old_tracing
 from research.sources import Source
 from research.sources.database import DatabaseSource
@@ -39,6 +38,7 @@ from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
 from research.sources.web.wikipedia import Wikipedia
 from research.storage import StoreError
+from research.store.store import Store
 from research.tracing import Tracing, keep_from_langsmith
 from research.trouble import conceal
 

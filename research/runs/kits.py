@@ -6,28 +6,22 @@ nobody needs any more is closed on the loop, once the runs and calls that work w
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from research.models.roles import parse, reporter
+from research.account.keys import Keys
+from research.account.preferences import Preferences
 from research.records import Options
-from research.runs.keys import Keys
 from research.runs.kit import Kit
 from research.runs.live import Means
 from research.runs.loop import Loop
-from research.runs.store import Store
-from research.settings import CHOICES, SettingError, Settings, overlaid
-
-log = logging.getLogger(__name__)
+from research.settings import Settings
 
 MOST = 64  # kits of people's own that are kept for when they come again
-MODELS = ("QUERY_GENERATOR_MODEL", "REFLECTION_MODEL", "ANSWER_MODEL", "WEB_SEARCH_MODEL",
-          "CHECK_MODEL")  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -54,57 +48,12 @@ class Kits:
 
     def __init__(self, kit: Kit, runs: House, keys: Keys | None = None) -> None:
         """Without `keys`, nobody's own are used."""
-        self._desk, self._runs, self.keys = kit, runs, keys
+        self._desk, self._runs = kit, runs
+        self.preferences = Preferences(kit.settings, kit.store, keys)
         self._base = self._lent(kit, ())
         self._owners: OrderedDict[str, tuple[Settings, _Lent]] = OrderedDict()
         self._retired: list[_Lent] = []
         self._lock = threading.RLock()
-
-    @property
-    def base(self) -> Settings:
-        """The settings of those who have chosen nothing."""
-        return self._desk.settings
-
-    @property
-    def store(self) -> Store:
-        return self._desk.store
-
-    @property
-    def keyed(self) -> bool:
-        """Whether keys of people can be used: not where the runs are worked on elsewhere."""
-        return self.keys is not None and not self._desk.settings.runs_url
-
-    def chosen(self, owner: str) -> dict[str, str]:
-        """What an owner has chosen, by the name of the setting.
-
-        Raises:
-            StoreError: the store cannot be used.
-        """
-        known = self._desk.store.preferences(owner)
-        return {n: v for n, v in known.items() if n in CHOICES and isinstance(v, str)}
-
-    def brought(self, owner: str) -> dict[str, str]:
-        """The keys that an owner has brought along."""
-        return self.keys.of(owner) if self.keys and self.keyed else {}
-
-    def settings(self, owner: str) -> Settings:
-        """The settings for an owner. A choice that is not usable any more counts as none."""
-        base, wanted = self._desk.settings, {**self.chosen(owner), **self.brought(owner)}
-        if not wanted:
-            return base
-        try:
-            return checked(base, wanted)
-        except SettingError:
-            pass
-        kept: dict[str, str] = {}
-        for name, value in wanted.items():
-            try:
-                checked(base, kept | {name: value})
-            except SettingError as error:
-                log.warning("what somebody has chosen is left out: %s", error)
-            else:
-                kept[name] = value
-        return checked(base, kept)
 
     def kit(self, owner: str = "local") -> Kit:
         """What an owner's runs work with."""
@@ -159,7 +108,8 @@ class Kits:
         return _Lent(kit, means)
 
     def _of(self, owner: str) -> _Lent:
-        settings, keys = self.settings(owner), self.brought(owner)
+        mine = self.preferences
+        settings, keys = mine.settings(owner), mine.brought(owner)
         with self._lock:
             known = self._owners.get(owner)
             if known and known[0] == settings:
@@ -192,17 +142,3 @@ class Kits:
             self._retired = [one for one in self._retired if one not in free]
         for one in free:
             self._runs.loop.keep(one.kit.closing())
-
-
-def checked(settings: Settings, choices: Mapping[str, str]) -> Settings:
-    """The settings with these choices, all of which can be worked with.
-
-    Raises:
-        SettingError: one of them cannot.
-    """
-    made = overlaid(settings, choices)
-    for name in MODELS:
-        if choices.get(name, "").strip():
-            parse(choices[name], name)
-    reporter(made)
-    return made

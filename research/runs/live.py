@@ -15,16 +15,16 @@ from research.models.prices import priced
 from research.reasoners import Checker, Reasoner
 from research.records import Answer, Plan, Reflection, Report, Run, RunStatus, Usage
 from research.runs.files import Files, problem
-from research.runs.ledger import RunLedger
 from research.runs.memory import before
-from research.runs.store import Lost, Store
-from research.runs.together import Together
 from research.settings import KEYS, Settings
 from research.sources import Owned, Source
 from research.stages.answer import Unwritten
 from research.stages.budget import Meter, worked
 from research.stages.update import Earlier
 from research.storage import StoreError, explained
+from research.store.batcher import Together
+from research.store.ledger import RunLedger
+from research.store.store import Lost, Store
 from research.tracing import Trace, Tracing, spent
 from research.trouble import Trouble
 

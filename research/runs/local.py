@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from research.reasoners import Checker, Reasoner
 from research.records import Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
-from research.runs.checkpoints import checkpoints
 from research.runs.engine import SERVED, joined
 from research.runs.live import Keyless, Live, Means
-from research.runs.store import WRITE, Store
 from research.settings import Settings
 from research.sources import Source
 from research.stages.answer import Unwritten
 from research.storage import StoreError
+from research.store.checkpoints import checkpoints
+from research.store.store import WRITE, Store
 from research.tracing import Tracing
 
 if TYPE_CHECKING:

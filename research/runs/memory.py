@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from research.evidence.citations import cited
 from research.records import Memory, Run
-from research.runs.store import Store
 from research.stages.memory import ASKED, TURNS, remembered
+from research.store.store import Store
 
 
 def before(store: Store, run: Run) -> Memory:

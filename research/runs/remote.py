@@ -25,10 +25,10 @@ from research.runs.base import WATCH, Runs
 from research.runs.check import timed
 from research.runs.engine import PREFIX, SERVED, joined
 from research.runs.live import Means
-from research.runs.store import STOP, Store
 from research.settings import Settings, open_address
 from research.sources import Source
 from research.storage import StoreError
+from research.store.store import STOP, Store
 from research.tracing import Tracing
 from research.trouble import Trouble
 

@@ -31,9 +31,9 @@ from research.records import (
     Tones,
     Usage,
 )
-from research.runs.store import Store
 from research.stages.budget import worked
 from research.stages.question import QuestionError, understand
+from research.store.store import Store
 
 FORMAT = "sightline report state"
 VERSION = 1

@@ -28,9 +28,9 @@ from research.records import RunStatus
 from research.runs.base import WATCH, Lender
 from research.runs.live import Live, Means
 from research.runs.loop import Loop
-from research.runs.store import WRITE
 from research.stages.answer import Unwritten
 from research.storage import StoreError
+from research.store.store import WRITE
 
 log = logging.getLogger(__name__)
 

@@ -18,6 +18,7 @@ from research.database.agent import STEPS, Outcome
 from research.database.answer import sentences, told
 from research.database.points import Points
 from research.evidence.registry import evidence_id
+from research.language.text import language
 from research.records import (
     Cite,
     Evidence,
@@ -34,7 +35,6 @@ from research.records import (
     Task,
     fingerprint,
 )
-from research.text import language
 from research.trouble import Trouble
 
 KIND: EvidenceKind = "database"

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from research.deadlines import counted
 from research.evidence.registry import Registry, evidence_id
+from research.language.text import language
 from research.news.article import Article
 from research.news.notes import joined, noted
 from research.news.provider import News, Provider
@@ -28,7 +29,6 @@ from research.records import (
     Task,
     fingerprint,
 )
-from research.text import language
 from research.trouble import Trouble
 from research.urls import canonical_url
 from research.wire.relay import first, lost

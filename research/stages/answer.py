@@ -8,6 +8,7 @@ from datetime import datetime
 
 from research.evidence.citations import number
 from research.evidence.registry import gather
+from research.language.text import dominant, far
 from research.reasoners import Reasoner
 from research.records import (
     Answer,
@@ -27,7 +28,6 @@ from research.records import (
 from research.stages.budget import Ended, Meter, Why
 from research.stages.section import Notes, Unnoted, bound, once
 from research.stages.update import Earlier
-from research.text import dominant, far
 
 STATEMENT = "sql"  # the way of searching that is a statement of the analyst's own
 _WIDENED: dict[Language, str] = {

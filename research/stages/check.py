@@ -16,17 +16,6 @@ from typing import TypeVar
 
 from research.evidence.citations import CitedAnswer, number
 from research.evidence.registry import Registry, gather
-from research.evidence.repairing import mended
-from research.evidence.support import (
-    TO_JUDGE,
-    Sentence,
-    behind,
-    close,
-    key_of,
-    said,
-    stretches,
-    support,
-)
 from research.reasoners import Checker, Cited, Claim
 from research.records import (
     Answer,
@@ -47,6 +36,17 @@ from research.records import (
 )
 from research.stages.budget import Ended, Meter
 from research.stages.section import Notes, once
+from research.verification.repairing import mended
+from research.verification.support import (
+    TO_JUDGE,
+    Sentence,
+    behind,
+    close,
+    key_of,
+    said,
+    stretches,
+    support,
+)
 
 BATCH = 12  # sentences a call
 CALLS = 8  # of each kind, at most, or as many sentences as these would have

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from typing import Literal
 
+from research.language.text import language
 from research.records import MAX_QUESTION, Question
-from research.text import language
 
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ufeff\ue000-\uf8ff]"

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from research import deadlines
+from research.language.text import language
 from research.records import Finding, Options, Say, Task
 from research.sources import Source
 from research.stages.budget import Ended, Meter
-from research.text import language
 from research.trouble import Trouble
 
 log = logging.getLogger(__name__)

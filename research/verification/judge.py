@@ -12,9 +12,10 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from research import data, segment
+from research import data
+from research.language import segment
+from research.language.text import STOP
 from research.records import Lack, Record, Ruling
-from research.text import STOP
 from research.verification.cues import cues
 from research.verification.features import Measured, measured
 from research.verification.figures import Figure

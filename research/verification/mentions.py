@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 
-from research import data, segment
+from research import data
+from research.language import segment
 from research.language.quantities import Measure, agrees, compatible, dates_clash
-from research.text import HAN, STOP, has_han
+from research.language.text import HAN, STOP, has_han
 from research.verification.cues import cues
 from research.verification.figures import TIMES
 from research.verification.reading import Sentence, Text, read

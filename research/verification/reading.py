@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from research.language.quantities import Measure, measures, plain
-from research.text import HAN, STOP, has_han, levelled, stem
+from research.language.text import HAN, STOP, has_han, levelled, stem
 
 LONGEST = 60_000  # characters of a passage that are read
 MOST_FIGURES = 60  # of a sentence

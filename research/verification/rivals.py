@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import combinations
 
 from research.language.quantities import Measure, plain
-from research.text import STOP
+from research.language.text import STOP
 from research.verification.mentions import Mention, agree, mentions
 from research.verification.reading import read
 

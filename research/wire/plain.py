@@ -10,7 +10,7 @@ import html
 import re
 from typing import Any
 
-from research.text import has_han
+from research.language.text import has_han
 
 SNIPPET = 4_000  # characters of a result's text that are kept
 

@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
+from research.language.text import STOP, has_han, sentences, tokens, words
 from research.library.documents import read
 from research.library.index import Library
 from research.library.prepare import sample_files
 from research.runs import Desk
 from research.settings import load
-from research.text import STOP, has_han, sentences, tokens, words
 from tests.benchmarks.figures import Figure, percentile
 
 DOCUMENTS = 1_000

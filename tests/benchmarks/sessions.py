@@ -21,7 +21,7 @@ import aiohttp
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.parts.pace import COOKIE
+from pages.middleware.pace import COOKIE
 from research.records import Options
 from research.runs.local import LocalRuns
 from research.settings import Settings

@@ -1,6 +1,6 @@
 """How well sentences are checked against the passages that they cite, on reports with planted defects.
 
-The reports are those of `tests/evaluation/sentences`: sentences that their sources say, in the same or
+The reports are those of `tests/audit/sentences`: sentences that their sources say, in the same or
 in other words, and sentences with another figure, date, unit, source or name, with a negation, with no
 citation or an invented one. `differs` is found or not; of all, "supported" (quoted and supported) is
 told from "unsupported". Beside it stands what plain word overlap reaches with the threshold that is
@@ -15,10 +15,9 @@ from pathlib import Path
 
 from research.evidence.citations import CitedAnswer, cited
 from research.evidence.registry import Registry
-from research.evidence.support import Sentence, support
 from research.records import Answer, Cite, Report, Span
-from tests.benchmarks.figures import Figure
-from tests.evaluation.plantings import (
+from research.verification.support import Sentence, support
+from tests.audit.plantings import (
     MADE,
     Judged,
     balanced,
@@ -31,8 +30,9 @@ from tests.evaluation.plantings import (
     planted,
     report,
 )
+from tests.benchmarks.figures import Figure
 
-PAIRS = Path(__file__).resolve().parent.parent / "evaluation" / "pairs"
+PAIRS = Path(__file__).resolve().parent.parent / "audit" / "pairs"
 PRECISION = 0.9
 SENTENCES, SOURCES = 900, 300  # of a report of about 30 pages
 LANGUAGES = {"": "all", "zh": "Chinese", "en": "English", "mixed": "mixed"}

@@ -18,9 +18,6 @@ from markdown_it.token import Token
 from research.evidence.citations import CitedAnswer, lint, number
 from research.evidence.markup import Node, parse, tree
 from research.evidence.registry import addresses, evidence_id, gather
-from research.export.data import report_json
-from research.export.html import report_html
-from research.export.markdown import answer_markdown, report_markdown
 from research.records import (
     Answer,
     Cite,
@@ -35,6 +32,9 @@ from research.records import (
     Span,
     Task,
 )
+from research.report.data import report_json
+from research.report.html import report_html
+from research.report.markdown import answer_markdown, report_markdown
 from research.urls import canonical_url, url_identity
 from tests.tables import each_row
 

@@ -25,7 +25,7 @@ from research.records import (
     Task,
     Usage,
 )
-from research.runs.store import Store
+from research.store.store import Store
 
 IDS: dict[str, str] = {"zh": "checkedzh-run", "en": "checkeden-run"}
 ASKED = {"zh": "故宫怎么参观？", "en": "How does one visit the Palace Museum?"}

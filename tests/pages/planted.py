@@ -17,7 +17,7 @@ from pathlib import Path
 
 from research import Options, Run, runs
 from research.records import Plan, RunStatus, Task
-from research.runs.store import Store
+from research.store.store import Store
 from tests.pages import checked_run
 from tests.pages.serving import SETTINGS
 

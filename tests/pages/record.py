@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image, ImageChops
 
-from research.runs.store import Store
+from research.store.store import Store
 from tests.pages.checked_run import IDS, put
 from tests.pages.serving import ROOT, Server, chromium, settled
 from tests.servers.news import FakeNewsroom

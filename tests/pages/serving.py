@@ -16,10 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pages.parts import tour
+from pages.shared import tour
 from research import StoreError
-from research.runs.store import Store
 from research.settings import load
+from research.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ("GOOGLE_API_KEY", *(name for name, _ in load({}).shown()))  # none may come from outside

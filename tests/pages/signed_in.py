@@ -27,7 +27,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg  # noqa: E402
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 
 from app import app  # noqa: E402
-from pages.parts import login  # noqa: E402
+from pages.shared import login  # noqa: E402
 from research import Options, runs  # noqa: E402
 
 ORIGIN = "http://localhost"

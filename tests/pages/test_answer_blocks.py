@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from pages.parts.answer import blocks, cells
+from pages.run.answer import blocks, cells
 from research import CitedAnswer, Report
-from research.export.data import report_json
+from research.report.data import report_json
 from tests.evidence.test_rendered_properties import BIDI, cites_of, reports
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pages.parts.words import WORDS
+from pages.shared.words import WORDS
 from research import MAX_QUESTION, Options, Run, runs
 from tests.fakes import until
 from tests.pages.conftest import KEY

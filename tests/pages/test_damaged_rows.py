@@ -13,9 +13,9 @@ from markdown_it import MarkdownIt
 
 from research import runs
 from research.evidence.citations import cited
-from research.export.data import report_json
-from research.export.markdown import report_markdown
 from research.records import Report
+from research.report.data import report_json
+from research.report.markdown import report_markdown
 from tests.pages.visitor import Visitor
 from tests.runs.tampered import BAD, GOOD, TEXT, asked, hostile, put, tamper
 

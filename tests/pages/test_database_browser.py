@@ -14,7 +14,7 @@ import pytest
 from openpyxl import load_workbook
 from pyarrow import parquet
 
-from pages.parts.words import WORDS
+from pages.shared.words import WORDS
 from research.readable import heading
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits, started

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.parts import chart, rows, steps
-from pages.parts.answer import blocks, cells, host
-from pages.parts.progress import View, thought
-from pages.parts.words import WORDS, speaker
+from pages.run import chart, rows, steps
+from pages.run.answer import blocks, cells, host
+from pages.run.progress import View, thought
+from pages.shared.words import WORDS, speaker
 from research import (
     Answer,
     Evidence,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pages.parts.downloads import formats
-from tests.export.test_markdown import numbered, report
+from pages.run.downloads import formats
+from tests.report.test_markdown import numbered, report
 
 
 def test_markdown_is_offered_with_links_and_with_footnotes() -> None:

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import errors
-from pages.parts.words import WORDS
+from pages.shared import errors
+from pages.shared.words import WORDS
 from research import Options, Report, Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +63,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from pages.parts import errors
+from pages.shared import errors
 from research.trouble import conceal
 
 conceal([])
@@ -200,7 +200,7 @@ def test_a_file_that_cannot_be_made_has_a_number_that_the_log_has(
         """Offers a file that fails, asks for it and looks at the page again."""
         import streamlit as st
 
-        from pages.parts import downloads
+        from pages.run import downloads
 
         broken = downloads.Format(
             "md", "first", "Markdown", ".md", "text/markdown", ":material/download:", lambda: 1 / 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
-from pages.parts.words import forms
+from pages.shared.words import forms
 from tests.tables import each_row
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.parts.fragments import address, directive
+from pages.run.fragments import address, directive
 from research import Evidence, Passage
 from tests.tables import each_row
 

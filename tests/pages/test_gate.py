@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.parts.gate import Gate, file_id, offered
-from pages.parts.words import WORDS
+from pages.middleware.gate import Gate, file_id, offered
+from pages.shared.words import WORDS
 from tests.pages.serving import SETTINGS
 from tests.servers.oidc import FakeOIDC
 

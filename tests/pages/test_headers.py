@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pages.parts.headers import FOR_EVER, HEADERS, SecurityHeaders
+from pages.middleware.headers import FOR_EVER, HEADERS, SecurityHeaders
 
 
 def client() -> TestClient:

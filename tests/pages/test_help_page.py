@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pages.parts import guide, tour
-from pages.parts.layout import ASSETS
-from pages.parts.words import WORDS
+from pages.shared import guide, tour
+from pages.shared.files import ASSETS
+from pages.shared.words import WORDS
 from research import SUPPORT_ACCURACY, Options, Run, runs
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
@@ -115,10 +115,11 @@ def test_a_small_link_leads_to_its_topic_in_the_language_that_was_chosen() -> No
     def page() -> None:
         import streamlit as st
 
-        from pages.parts import guide
+        from pages.shared import guide
+        from pages.shared.files import script
 
         st.session_state.lang = "zh"
-        st.navigation([st.Page(guide.PAGE, url_path="help"), st.Page(lambda: guide.checked(), url_path="x", default=True)])  # fmt: skip
+        st.navigation([st.Page(script("help"), url_path="help"), st.Page(lambda: guide.checked(), url_path="x", default=True)])  # fmt: skip
         guide.checked()
 
     at = AppTest.from_function(page).run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from pages.parts.words import WORDS
+from pages.shared.words import WORDS
 from research import Options, Run, runs
 from research.records import RunStatus
 from tests.pages.visitor import Visitor

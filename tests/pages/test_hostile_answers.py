@@ -11,7 +11,7 @@ import pytest
 from research.evidence.markup import parse
 from research.evidence.registry import addresses
 from research.records import Answer, Cite, Passage, Span
-from research.runs.store import Store
+from research.store.store import Store
 from tests.pages.serving import Server
 from tests.pages.test_browser import SKIPPED, Listener, Watched, fits
 from tests.runs.tampered import TEXT, answer, evidence, put

@@ -34,7 +34,7 @@ from research.records import (
     Story,
     Task,
 )
-from research.runs.store import Store
+from research.store.store import Store
 from tests.hostile import ADDRESSES, TEXTS, planted, seen
 from tests.pages.serving import Server
 from tests.pages.test_browser import SKIPPED, Listener, Watched

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
-from pages.parts.hosts import Hosts, known, own
+from pages.middleware.hosts import Hosts, known, own
 
 OWN = ["127.0.0.1", "localhost", "::1", "Desk.example.org", "*.inner.example"]
 GOOD = [

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pages.parts.library_add import LISTED
-from pages.parts.library_reader import SHOWN
-from pages.parts.words import WORDS
+from pages.library.add import LISTED
+from pages.library.reader import SHOWN
+from pages.shared.words import WORDS
 from research import runs
 from tests.pages.visitor import Visitor
 
@@ -52,7 +52,7 @@ def own(visitor: Visitor) -> list[str]:
 
 def tick(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, *rows: int) -> Visitor:
     """Ticks rows of the table, which no test without a browser can do itself."""
-    from pages.parts import library_list
+    from pages.library import documents as library_list
 
     before = library_list._table
     monkeypatch.setattr(

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.parts import login
-from pages.parts.words import WORDS
+from pages.shared import login
+from pages.shared.words import WORDS
 from research import Options, Run, runs
 from tests.pages.visitor import Visitor, shown
 

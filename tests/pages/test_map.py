@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from lxml import html as lxml_html
 from streamlit_folium import _get_feature_group_string
 
-from pages.parts import map as maps
-from pages.parts.words import WORDS
+from pages.run import map as maps
+from pages.shared.words import WORDS
 from research import Centre, Place, Point, Sighting
 from research.places.coordinates import metres
 from tests.tables import each_row
@@ -377,7 +377,7 @@ HEADERS = """
 import json
 from starlette.testclient import TestClient
 import app
-from pages.parts import headers
+from pages.middleware import headers
 
 with TestClient(app.app, base_url="http://localhost") as client:
     import streamlit_folium

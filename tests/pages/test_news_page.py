@@ -15,8 +15,8 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 
-from pages.parts import coverage, plan
-from pages.parts.words import WORDS
+from pages.run import coverage, plan
+from pages.shared.words import WORDS
 from research import Finding, Options, Part, Plan, Report, Run, Task, runs
 from research.news.tools import TOOLS
 from research.records import Answer, Coverage, Picture, Story
@@ -104,7 +104,7 @@ def begun(visitor: Visitor, lang: str = "en") -> Visitor:
     visitor.at.text_area(key="topic").set_value(TOPIC[lang])
     visitor.at.button(key="outline_first").click()
     visitor.at.run()
-    visitor.at.switch_page("news.py")
+    visitor.turn("news")
     visitor.at.query_params["run"] = runs.list()[0].id
     return visitor.look().wait()
 
@@ -337,7 +337,7 @@ def test_pictures_of_no_web_address_are_left_out() -> None:
 
 OLD = """
 from tests.pages import test_news_page as here
-from pages.parts import coverage
+from pages.run import coverage
 coverage.head(here.report_of(*here.OLD_STORIES, **here.OLD_MORE))
 coverage.draw(here.report_of(*here.OLD_STORIES, **here.OLD_MORE), None)
 """
@@ -452,7 +452,7 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(
 
 CHANGES = """
 from types import SimpleNamespace as N
-from pages.parts import watch
+from pages.run import watch
 watch.changes([
     N(kind="new", headline="A *new* story", before=None, after=None),
     N(kind="figure", headline="Fares", before=N(text="3%", outlet="post"), after=N(text="4%", outlet="")),
@@ -465,9 +465,9 @@ watch.changes([], "abc")
 def test_what_has_changed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from streamlit.testing.v1 import AppTest
 
-    monkeypatch.setattr("pages.parts.watch.st.page_link", lambda *_, **__: None)
+    monkeypatch.setattr("pages.run.watch.st.page_link", lambda *_, **__: None)
     monkeypatch.setattr(
-        "pages.parts.watch.st.container", lambda **_: __import__("contextlib").nullcontext()
+        "pages.run.watch.st.container", lambda **_: __import__("contextlib").nullcontext()
     )
     at = AppTest.from_string(CHANGES).run()
     assert not at.exception

@@ -12,7 +12,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from pages.parts.pace import COOKIE, MEASURES, SHARED, Buckets, Measure, Pace, clients, kind
+from pages.middleware.pace import COOKIE, MEASURES, SHARED, Buckets, Measure, Pace, clients, kind
 
 LOAD = 40  # requests of a cold page beside its files; measured: fewer than half as many
 TABS = 10

@@ -12,8 +12,8 @@ import pytest
 import streamlit
 from starlette.testclient import TestClient
 
-from pages.parts.document import ASSETS, FILES, MODULES, dressed, modules, versioned
-from research.export.families import families
+from pages.middleware.document import ASSETS, FILES, MODULES, dressed, modules, versioned
+from research.report.families import families
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
@@ -25,7 +25,7 @@ def client() -> Any:
     from starlette.responses import FileResponse, PlainTextResponse
     from starlette.routing import Route
 
-    from pages.parts.document import Document
+    from pages.middleware.document import Document
 
     async def page(_request: Any) -> FileResponse:
         return FileResponse(INDEX)
@@ -103,7 +103,7 @@ def test_a_path_in_another_leads_to_a_page_that_can_be_drawn(
 def test_a_file_that_changes_has_another_address(tmp_path: Path, monkeypatch: Any) -> None:
     before = versioned("icon.svg")
     (tmp_path / "icon.svg").write_bytes((ASSETS / "icon.svg").read_bytes() + b" ")
-    monkeypatch.setattr("pages.parts.document.ASSETS", tmp_path)
+    monkeypatch.setattr("pages.middleware.document.ASSETS", tmp_path)
     assert versioned("icon.svg") != before
 
 

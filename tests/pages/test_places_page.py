@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import map as maps
-from pages.parts.words import WORDS
+from pages.run import map as maps
+from pages.shared.words import WORDS
 from research import Evidence, Options, Place, runs
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor
@@ -307,7 +307,7 @@ def test_the_places_of_others_are_not_shown(folder: Path, visit: Visit) -> None:
 def report_page() -> None:
     import streamlit as st
 
-    from pages.parts import map as maps
+    from pages.run import map as maps
 
     st.session_state.drawn = maps.draw_report(st.session_state.report, "report")
 

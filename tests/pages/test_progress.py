@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.parts.progress import View, summary
+from pages.run.progress import View, summary
 from research import Event, Options, Run
 from research.records import RunStatus
 from tests.tables import each_row

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from streamlit.web.server.app_discovery import discover_asgi_app
 
-from pages.parts.words import WORDS
+from pages.shared.words import WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 

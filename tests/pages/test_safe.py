@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pages.parts.safe import link, plain, web
+from pages.shared.safe import link, plain, web
 from tests.tables import each_row
 
 READER = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.parts import cards
-from pages.parts.words import WORDS, day_text
+from pages.shared.words import WORDS, day_text
+from pages.status import cards
 from research import Usage, prices_as_of, runs
 from tests.pages.visitor import Visitor
 from tests.runs.test_store import run

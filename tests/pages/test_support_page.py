@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pytest import MonkeyPatch
 
-from pages.parts import answer, conflicts, downloads, sources
-from pages.parts import support as standing
-from pages.parts.safe import plain
-from pages.parts.words import WORDS
+from pages.run import answer, conflicts, downloads, sources
+from pages.run import support as standing
+from pages.shared.safe import plain
+from pages.shared.words import WORDS
 from research import (
     REPORT_FORMATS,
     SUPPORT_ACCURACY,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit import config
 
-from pages.parts.document import dressed
-from pages.parts.headers import CSP, MAP_CSP
+from pages.middleware.document import dressed
+from pages.middleware.headers import CSP, MAP_CSP
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]

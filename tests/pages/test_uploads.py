@@ -11,8 +11,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pages.parts import uploads
-from pages.parts.uploads import Load, Uploads, announced
+from pages.middleware import uploads
+from pages.middleware.uploads import Load, Uploads, announced
 
 Kept = dict[str, list[int]]
 

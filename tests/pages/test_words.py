@@ -9,20 +9,21 @@ from pathlib import Path
 from string import Formatter
 from typing import get_args, get_type_hints
 
-from pages.parts import belongings, cards, guide, spending, tour
-from pages.parts.downloads import GROUPS
-from pages.parts.history_filters import PERIODS, STATES
-from pages.parts.words import PARTS, WORDS, size
+from pages.history.filters import PERIODS, STATES
+from pages.run.downloads import GROUPS
+from pages.shared import guide, tour
+from pages.shared.words import PARTS, WORDS, size
+from pages.status import belongings, cards, spending
 from research import records
+from research.account.inventory import HoldingName
+from research.account.preferences import KeyPlace
 from research.library.listing import KINDS, ORDERS
 from research.library.prepare import Added
 from research.news.tools import TOOLS
-from research.runs.choices import KeyPlace
-from research.runs.history import Field, RunKind
-from research.runs.holdings import HoldingName
 from research.settings import KEYS, ROLES
 from research.stages import budget
 from research.storage import Trouble
+from research.store.history import Field, RunKind
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,9 @@ from typing import Any
 import pandas as pd
 from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
-from pages.parts import tour
+from pages.shared import tour
 
 ROUTER = Path(__file__).resolve().parents[2] / "pages" / "router.py"
 _MARKDOWN = MarkdownIt("commonmark", {"html": True})
@@ -44,7 +45,7 @@ class Visitor:
         for name, value in query.items():
             self.at.query_params[name] = value
         if page:
-            self.at.switch_page(f"{page}.py")
+            self.turn(page)
         self.look()
 
     def look(self) -> Visitor:
@@ -53,8 +54,13 @@ class Visitor:
         assert [problem.message for problem in self.at.exception] == []
         return self
 
+    def turn(self, page: str) -> None:
+        """The next look is at this page. `AppTest.switch_page` takes a page that was not drawn yet to
+        have its file's name as its path, and all scripts of pages have the same name."""
+        self.at._page_hash = calc_hash("" if page == "ask" else page)
+
     def go(self, page: str) -> Visitor:
-        self.at.switch_page(f"{page}.py")
+        self.turn(page)
         return self.look()
 
     def press(self, key: str) -> Visitor:

@@ -14,8 +14,8 @@ from research.places.look import SHOWN, Look, find, look, ranked, the_one
 from research.places.service import Service
 from research.places.shapes import Area
 from research.records import Language, Place, silent
-from research.runs.store import Store
 from research.settings import Settings
+from research.store.store import Store
 from research.trouble import Trouble
 from tests.servers.amap import FakeAmap
 from tests.tables import each_row

@@ -13,8 +13,8 @@ from research.places.coordinates import Point, from_gcj02, metres
 from research.places.route import STROLL, day
 from research.places.service import Service
 from research.records import Place
-from research.runs.store import Store
 from research.settings import Settings
+from research.store.store import Store
 from tests.servers.amap import PLACES, FakeAmap
 
 NEAR = ("故宫博物院", "王府井书店", "皇城根遗址公园", "中国国家博物馆")

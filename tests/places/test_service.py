@@ -21,8 +21,8 @@ from pydantic import SecretStr
 from research.places.amap import Amap
 from research.places.server import Backend, build
 from research.places.service import ATTEMPTS, Service, Told
-from research.runs.store import Store
 from research.settings import Settings
+from research.store.store import Store
 from research.trouble import Trouble
 from tests.fakes import until
 from tests.servers.amap import FakeAmap

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
+from research.language.text import tokens
 from research.reasoners.concepts import concepts, generic, matches
-from research.text import tokens
 from tests.tables import each_row
 
 

@@ -13,15 +13,14 @@ from pydantic import SecretStr
 
 from research.evidence.citations import CitedAnswer, lint, number
 from research.evidence.registry import gather
-from research.evidence.support import support
-from research.export.grids import answer_tables
+from research.language.text import has_han
 from research.library.index import Library
 from research.places.service import Service
 from research.reasoners.digest import PLACES, Digest
 from research.reasoners.parts import read
 from research.reasoners.places import wanted
 from research.records import Draft, Finding, Options, Plan, Reflection, Span, Task, silent
-from research.runs.store import Store
+from research.report.grids import answer_tables
 from research.settings import Settings
 from research.sources.library import LibrarySource
 from research.sources.places import PlacesSource
@@ -30,8 +29,9 @@ from research.stages.plan import make_plan
 from research.stages.question import understand
 from research.stages.reflect import judge
 from research.stages.search import failed
-from research.text import has_han
+from research.store.store import Store
 from research.trouble import Trouble
+from research.verification.support import support
 from tests.reasoners.conftest import Digested, digest, planned
 from tests.servers.amap import FakeAmap
 from tests.tables import each_row

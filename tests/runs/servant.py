@@ -13,9 +13,9 @@ from typing import Any
 
 from research.records import Draft, Options, Plan, Question, Say, Task
 from research.runs.live import Means
-from research.runs.store import Store
 from research.runs.worker import Worker, served
 from research.settings import load
+from research.store.store import Store
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource
 
 SECRET = "sk-sentinel-of-a-server"  # that an error message of a library might quote

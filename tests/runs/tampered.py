@@ -26,7 +26,7 @@ from research.records import (
     Task,
     Usage,
 )
-from research.runs.store import Store
+from research.store.store import Store
 from tests.servers.postgres import PASSWORD, USER
 
 GOOD, BAD = "good", "tampered"

@@ -10,7 +10,6 @@ import pytest
 from pydantic import SecretStr
 
 from research.evidence.citations import cited
-from research.evidence.support import support
 from research.models.clients import Clients
 from research.reasoners.checker import ModelChecker
 from research.reasoners.llm import LLM
@@ -30,6 +29,7 @@ from research.records import (
 from research.runs.local import LocalRuns
 from research.settings import Settings
 from research.stages.check import BATCH
+from research.verification.support import support
 from tests.fakes import AUTHOR, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import QUESTION, WEB, over, report
 from tests.servers.gemini import FakeGemini

@@ -17,9 +17,9 @@ from research.evidence.citations import cited, lint
 from research.records import MEMORY, Options, Report
 from research.runs import Desk
 from research.runs.memory import before
-from research.runs.tables import answer, event, evidence, search
 from research.settings import Settings
 from research.stages.memory import ANSWER, PASSAGES, SOURCES
+from research.store.tables import answer, event, evidence, search
 from tests.servers.gemini import FakeGemini
 from tests.servers.search import FakeTavily
 

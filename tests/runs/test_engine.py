@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from research.runs import tables
-from research.runs.databases import Database, File
 from research.runs.engine import Engine, FolderEngine, ServerEngine, joined
-from research.runs.server import Server
 from research.storage import StoreError
+from research.store import tables
+from research.store.databases import Database, File
+from research.store.postgres import Server
 from tests.fakes import until
 from tests.runs.conftest import ROOT
 from tests.servers.postgres import Cluster
@@ -23,7 +23,7 @@ from tests.servers.postgres import Cluster
 CHILD = """
 import sys, time
 from research.runs.engine import joined
-from research.runs.store import Store
+from research.store.store import Store
 from research.settings import load
 engine = joined(Store(load({"STORE_URL": sys.argv[1]}).store).database)
 print(engine.id, flush=True)

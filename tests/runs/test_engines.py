@@ -15,8 +15,8 @@ from research.records import Event, Options, Task
 from research.runs.base import Runs
 from research.runs.local import LocalRuns
 from research.runs.remote import RemoteRuns, thread
-from research.runs.store import Store
 from research.settings import Settings
+from research.store.store import Store
 from tests.fakes import until
 from tests.runs.servant import SECRET, reasoner, source
 from tests.servers.agent import Aegra, Agent, Dev, lacking

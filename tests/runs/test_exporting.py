@@ -11,8 +11,8 @@ from zipfile import ZipFile
 import pytest
 
 from research import Export, runs
+from research.account.exporting import without_keys
 from research.database.build import shipped
-from research.runs.exporting import without_keys
 from tests.fakes import until
 from tests.runs.test_wiping import ANN, BOB, OTHER, SECRET, put
 

@@ -11,9 +11,9 @@ import pytest
 
 from research import runs, settings
 from research.evidence.citations import cited, lint
-from research.export.data import report_json
 from research.places.coordinates import Point, from_gcj02, metres
 from research.records import Place, Report
+from research.report.data import report_json
 from tests.fakes import until
 from tests.servers.amap import PLACES, FakeAmap
 from tests.servers.gemini import FakeGemini

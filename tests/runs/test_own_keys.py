@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from research import report_json, report_markdown, runs
+from research.account.keys import FILE
 from research.evidence.citations import cited
 from research.records import Options, Run
-from research.runs.keys import FILE
 from research.settings import SettingError, load, overlaid
 from tests.fakes import until
 from tests.pages.serving import SETTINGS

@@ -16,10 +16,10 @@ import pytest
 from sqlalchemy import create_engine, inspect
 
 from research.records import Finding
-from research.runs import tables
-from research.runs.server import Server
-from research.runs.store import Store
 from research.storage import StoreError
+from research.store import tables
+from research.store.postgres import Server
+from research.store.store import Store
 from research.trouble import conceal
 from tests.fakes import ScriptedSource
 from tests.runs.conftest import QUESTION, ROOT, WEB, Bench, get, over
@@ -157,7 +157,7 @@ def test_processes_that_start_together_make_the_tables_once(address: str, tmp_pa
 APPEND = """
 import sys
 from datetime import UTC, datetime
-from research.runs.store import Store
+from research.store.store import Store
 store = Store(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()

@@ -8,7 +8,7 @@ import pytest
 
 from research.records import Options
 from research.runs.local import LocalRuns
-from research.runs.queue import Waiting, admitted, ahead
+from research.store.queue import Waiting, admitted, ahead
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import WEB, Bench, over
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from research.runs.rescue import damaged, set_aside
-from research.runs.store import Store
 from research.storage import StoreError
+from research.store.rescue import damaged, set_aside
+from research.store.store import Store
 
 SPOILT = b"This is no database. " * 500
 

@@ -24,9 +24,9 @@ from research.records import (
     Span,
     Task,
 )
-from research.runs.archive import Wanted
-from research.runs.history import hits, snippet, tidy
-from research.runs.store import Store
+from research.store.archive import Wanted
+from research.store.history import hits, snippet, tidy
+from research.store.store import Store
 
 NOW = datetime(2026, 5, 6, 7, 8, tzinfo=UTC)
 TASK = Task(id="1.1", source="web", query="q")

@@ -29,12 +29,12 @@ from research.records import (
     Task,
     Usage,
 )
-from research.runs import statements as sql
-from research.runs import tables
-from research.runs.ledger import RunLedger
-from research.runs.store import LOOKUPS, STOP, WRITE, Lost, Store
-from research.runs.together import Together
 from research.storage import Database, StoreError
+from research.store import statements as sql
+from research.store import tables
+from research.store.batcher import Together
+from research.store.ledger import RunLedger
+from research.store.store import LOOKUPS, STOP, WRITE, Lost, Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TASK = Task(id="1.1", source="web", query="塔 “tower”", part="p1", subject=("塔", "Tower"), why="x")

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from research.account.usage import DayUsage, by_day
 from research.records import Usage
-from research.runs.store import Store
-from research.runs.usages import DayUsage, by_day
+from research.store.store import Store
 from tests.runs.test_store import run
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from research import runs
+from research.account.wiping import DELETE, NOBODYS
 from research.evidence.registry import evidence_id
 from research.records import Answer, Evidence, Finding, Options, Passage, Plan, Run, Span, Task
-from research.runs import tables
-from research.runs.wiping import DELETE, NOBODYS
 from research.storage import StoreError
+from research.store import tables
 from tests.fakes import until
 
 ANN, BOB = "user-ann", "user-bob"
@@ -162,7 +162,7 @@ def test_a_file_that_another_program_reads_is_told(desk: Path, place: Path | str
     import sqlite3
     from contextlib import closing
 
-    from research.runs import wiping
+    from research.account import wiping
 
     put(ANN, SECRET)
     with closing(sqlite3.connect(desk / "runs.db", isolation_level=None)) as other:

@@ -23,8 +23,8 @@ from research.places.service import Service
 from research.reasoners.llm import LLM
 from research.reasoners.places import wanted
 from research.records import Answer, Cite, Evidence, Finding, Span, Task, silent
-from research.runs.store import Store
 from research.sources.places import PlacesSource
+from research.store.store import Store
 from tests.places.test_service import Bare, hosted
 from tests.servers import Server
 from tests.servers.amap import PLACES, FakeAmap

@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from research.evidence.citations import CitedAnswer, lint, number
 from research.evidence.registry import gather
-from research.evidence.support import support
 from research.models.clients import Clients
 from research.reasoners.checker import ModelChecker
 from research.reasoners.llm import LLM
@@ -33,6 +32,7 @@ from research.settings import Settings
 from research.stages.budget import Meter
 from research.stages.check import BATCH, CALLS, checked
 from research.stages.section import Unnoted
+from research.verification.support import support
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from research.evidence.support import close, support
 from research.models.clients import Clients
 from research.reasoners.llm import LLM
 from research.records import Passage
 from research.stages.budget import Meter
 from research.stages.check import BATCH, CALLS
+from research.verification.support import close, support
 from tests.servers.gemini import FakeGemini
 from tests.stages.test_check import (
     NOW,

@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
+from research.language.text import has_han
 from research.records import (
     LOCAL,
     MAX_QUESTION,
@@ -26,7 +27,6 @@ from research.stages.plan import edited_plan, make_plan, own_words, within
 from research.stages.question import QuestionError, understand
 from research.stages.reflect import judge
 from research.stages.search import failed, look_up
-from research.text import has_han
 from research.trouble import Trouble
 from tests.fakes import AUTHOR, HANGS, Outcome, ScriptedReasoner, ScriptedSource
 from tests.tables import each_row

@@ -21,10 +21,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from research.language.text import fold, sentences, tokens
 from research.records import Report, Span
 from research.runs import Desk
 from research.settings import load
-from research.text import fold, sentences, tokens
 
 HERE = Path(__file__).parent / "answers"
 SETS = (HERE / "sample.jsonl", HERE / "other.jsonl")

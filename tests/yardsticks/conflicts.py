@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from research.evidence.conflicts import conflicts
 from research.language.quantities import Measure, agrees, measures
 from research.records import Evidence, Options, Passage, Report, Run
 from research.verification import mentions
+from research.verification.conflicts import conflicts
 from research.verification.reading import Sentence, read
 
 RESULTS = Path(__file__).with_name("conflicts.json")

@@ -17,7 +17,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-from research.hanzi import simplified
+from research.language.hanzi import simplified
 from research.language.published import read
 from research.news.article import Article
 from research.news.stories import stories

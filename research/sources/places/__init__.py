@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from research.deadlines import deadline
+from research.language.text import language
 from research.places.coordinates import Point
 from research.places.look import Look, asked_back, find, identity, look
 from research.places.service import Service
 from research.records import Failure, Finding, Language, Readiness, Say, Task
 from research.sources.places.chain import FOR_MODELS, Chain
 from research.sources.places.facts import KIND, evidence, facts, remark
-from research.text import language
 from research.trouble import Trouble
 
 PUNCTUAL = 0.9  # of the time for a search: then it ends by itself, and keeps what it has

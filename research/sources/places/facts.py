@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import Any
 
 from research.evidence.registry import evidence_id
+from research.language.text import far
 from research.places.coordinates import Point, to_gcj02
 from research.places.look import Look
 from research.places.service import Told
 from research.places.shapes import forecasts, number, route, ways
 from research.records import Centre, Evidence, EvidenceKind, Language, Passage, Place, fingerprint
-from research.text import far
 
 KIND: EvidenceKind = "place"
 _POI = re.compile(r"[A-Z0-9]{8,12}")

@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from research.evidence.registry import evidence_id
+from research.language.text import language
 from research.records import Cite, Evidence, Passage, Span, fingerprint
-from research.text import language
 from research.urls import canonical_url
 from research.wire.plain import legible, shortened
 

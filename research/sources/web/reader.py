@@ -22,8 +22,8 @@ import trafilatura
 from lxml import etree
 
 from research.language.published import day
+from research.language.text import HAN, LIGHT, idle, language, tokens, unwrapped
 from research.records import Passage, fingerprint
-from research.text import HAN, LIGHT, idle, language, tokens, unwrapped
 from research.trouble import Trouble
 from research.wire.plain import legible
 

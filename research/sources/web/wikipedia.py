@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 import httpx
 
 from research.evidence.registry import evidence_id
+from research.language.text import language, telling, tokens
 from research.records import Evidence, Failure, Passage, Readiness, Say, fingerprint
 from research.sources.web.provider import Found
 from research.sources.web.results import KIND, united
-from research.text import language, telling, tokens
 from research.trouble import Trouble, of_status, retry_after
 from research.urls import canonical_url
 from research.wire.plain import legible, rows, shortened, tidy

@@ -1,0 +1,161 @@
+"""Ask a question, watch the run, read the answer."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ask.examples import offered
+from pages.shared import asking, effort, guide, layout
+from pages.shared.files import script
+from pages.shared.login import owner
+from pages.shared.safe import plain
+from pages.shared.words import t
+from research import Options, PaceError, QuestionError, runs
+
+RECENT = 4  # conversations that one may go on with
+
+
+# Asking
+
+
+def form() -> None:
+    effort.offer("", st.session_state.get("limits", runs.kit(owner=owner()).usual()))
+    with (
+        st.container(border=True, key="ask_card"),
+        st.form("ask", border=False, enter_to_submit=True),
+    ):
+        question = st.text_area(
+            t("ask.question"),
+            key="question",
+            placeholder=t("ask.placeholder"),
+            label_visibility="collapsed",
+            height=92,
+        )
+        with st.container(
+            horizontal=True, horizontal_alignment="right", vertical_alignment="center"
+        ):
+            first = st.form_submit_button(
+                t("ask.plan_first"), key="plan_first", type="tertiary", icon=":material/checklist:"
+            )
+            go = st.form_submit_button(
+                t("ask.start"), type="primary", key="start", icon=":material/search:"
+            )
+    with st.container(horizontal=True, vertical_alignment="center", key="ask_effort"):
+        effort.effort()  # outside the form: the estimate follows what is chosen
+        if chosen := effort.options():
+            effort.estimate(chosen)
+    if (go or first) and chosen is not None:
+        st.session_state.limits = chosen
+        if go:
+            asking.start(question, chosen)
+        else:
+            preview(question, chosen)
+    elif go or first:
+        st.error(t("ask.no_sources"))
+
+
+def preview(question: str, limits: Options) -> None:
+    try:
+        with st.spinner(t("step.planning")):
+            st.session_state.draft = runs.plan(question, options=limits, owner=owner())
+    except (QuestionError, PaceError) as error:
+        asking.refuse(error)
+        return
+    st.session_state.draft_question = question
+    st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
+    st.query_params.pop("run", None)
+    st.session_state.pop("last_run", None)
+    st.rerun()
+
+
+def draft() -> None:
+    """The plan before the run, as the analyst edits it."""
+    from pages.run import plan
+    from pages.run import view as run
+
+    layout.header(t("plan.title"), plain(st.session_state.draft_question))
+    if st.session_state.draft.failures:
+        run.failures(st.session_state.draft.failures)
+    key = f"draft_{st.session_state.draft_round}"
+    edited = plan.editor(st.session_state.draft, tuple(runs.desk().sources), key)
+    with st.container(horizontal=True):
+        if st.button(t("plan.start"), type="primary", key="start_draft"):
+            if edited.tasks:
+                asking.start(st.session_state.draft_question, st.session_state.limits, edited)
+            else:
+                st.error(t("plan.none"))
+        st.button(t("ask.new"), key="leave_draft", on_click=asking.leave)
+
+
+def examples() -> None:
+    """Questions that have an answer here; a click puts one into the box."""
+
+    def ask(question: str) -> None:
+        st.session_state.question = question
+
+    found = list(enumerate(offered()))
+    if not found:
+        return
+    st.caption(t("ask.examples"))
+    with st.container(key="examples"):
+        for side, column in enumerate(st.columns(2, gap="small")):
+            for n, one in found[side::2]:
+                column.button(
+                    one.question, key=f"example_{n}", on_click=ask, args=(one.question,),
+                    icon=one.icon, width="stretch",
+                )  # fmt: skip
+
+
+def recent() -> bool:
+    """The conversations that were begun last, to go on with."""
+    talks = [*runs.conversations(owner=owner(), limit=RECENT)]
+    if talks:
+        st.caption(t("ask.recent"))
+        with st.container(key="recent", gap=None):
+            for talk in talks:
+                st.page_link(
+                    script("ask"), label=plain(talk.title, 90), icon=":material/history:",
+                    query_params={"run": talk.latest},
+                )  # fmt: skip
+    return bool(talks)
+
+
+def lesson() -> None:
+    """What happens to a question, for those who have asked none yet."""
+    steps = (
+        (":material/checklist:", t("ask.lesson_plan"), t("ask.lesson_plan_text")),
+        (":material/travel_explore:", t("ask.lesson_search"), t("ask.lesson_search_text")),
+        (":material/fact_check:", t("ask.lesson_proof"), t("ask.lesson_proof_text")),
+    )
+    with st.container(key="lesson"):
+        for column, (icon, title, text) in zip(st.columns(3), steps, strict=True):
+            column.markdown(f"{icon} **{title}**")
+            column.caption(text)
+
+
+def empty() -> None:
+    """The page before anything is asked."""
+    with layout.column("home", 820):
+        layout.header(t("ask.title"), t("ask.lead"))
+        form()
+        models = runs.kit(owner=owner()).models
+        told = t("ask.models", write=plain(models.name("write"))) if models else t("ask.keyless")
+        with st.container(horizontal=True, vertical_alignment="center", key="writer"):
+            st.caption(told, width="content")
+            if not models:
+                guide.link("digest", t("help.digest"))
+        examples()
+        if not recent():
+            lesson()
+
+
+asking.home("last_run")
+shown = asking.current()
+if shown is not None:
+    from pages.run import view as run  # heavier than all else here, and not needed to ask
+
+    run.draw(shown)
+elif "draft" in st.session_state:
+    draft()
+else:
+    empty()

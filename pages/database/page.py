@@ -1,0 +1,257 @@
+"""Ask a database: a question or SQL, what can be asked, and what was found right before."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from pages.run import rows
+from pages.run import view as run
+from pages.shared import asking, layout, login
+from pages.shared.login import owner
+from pages.shared.safe import plain
+from pages.shared.words import counted, lang, t
+from research import (
+    DatabaseSchema,
+    DatabaseTable,
+    PaceError,
+    QuestionError,
+    column_heading,
+    database_schema,
+    english_region,
+    runs,
+)
+
+EXAMPLES = {
+    "zh": (
+        "各省 5A 景区数量",
+        "每年评定了多少个 5A 景区？",
+        "浙江省门票最贵的 10 个 5A 景区",
+        "四川有哪些 5A 景区，门票多少钱？",
+    ),
+    "en": (
+        "How many 5A areas does each province have?",
+        "How many 5A areas were rated each year?",
+        "Which 5A areas are within 50 km of the Palace Museum?",
+        "The 10 most expensive 5A areas in Sichuan",
+    ),
+}
+MODES = {"question": "database.question", "sql": "database.sql"}
+VALUES = 12  # of a column that are listed
+MANY = 20  # tables, above which one is looked at at a time
+
+
+# Asking
+
+
+def form(*, own: bool) -> None:
+    """The box for a question or for SQL. `own` is an attached database, whose tables nobody knows."""
+    st.session_state.setdefault(
+        "database_mode", st.session_state.get("database_kept_mode", "question")
+    )
+    mode = st.segmented_control(
+        t("database.mode"),
+        list(MODES),
+        format_func={name: t(words) for name, words in MODES.items()}.__getitem__,
+        key="database_mode",
+        required=True,
+        label_visibility="collapsed",
+    )
+    st.session_state.database_kept_mode = mode
+    typed = mode == "sql"
+    key = "database_sql" if typed else "database_question"
+    if typed:  # a question that was asked is over, a statement is worked on
+        st.session_state.setdefault(key, st.session_state.get("database_kept_sql", ""))
+    if typed:
+        hint = t("database.sql_own") if own else t("database.sql_placeholder")
+    else:
+        hint = "" if own else t("database.placeholder")
+    with st.form("database", border=False, enter_to_submit=True):
+        text = st.text_area(
+            t(MODES[mode]), key=key, placeholder=hint, label_visibility="collapsed",
+            height=150 if typed else 84,
+        )  # fmt: skip
+        go = st.form_submit_button(
+            t("database.run") if typed else t("database.ask"),
+            type="primary",
+            key="database_go",
+            icon=":material/play_arrow:" if typed else ":material/search:",
+            shortcut="Ctrl+Enter",
+        )
+    if typed:
+        st.caption(t("database.sql_help"))
+    if go:
+        if typed:
+            st.session_state.database_kept_sql = text
+        start(text, typed=typed)
+
+
+def start(text: str, *, typed: bool) -> None:
+    try:
+        made = runs.ask_database(text, statement=typed, owner=owner())
+    except (QuestionError, PaceError) as error:
+        asking.refuse(error)
+        return
+    asking.show(made)
+    st.rerun()
+
+
+def examples() -> None:
+    def take(question: str) -> None:
+        st.session_state.database_question = question
+
+    with st.container(gap=None, key="database_examples"):
+        st.caption(t("ask.examples"))
+        for n, question in enumerate(EXAMPLES[lang()]):
+            st.button(
+                question, key=f"database_example_{n}", on_click=take, args=(question,),
+                type="tertiary", icon=":material/arrow_outward:",
+            )  # fmt: skip
+
+
+def writer(*, own: bool) -> None:
+    """Who writes the SQL."""
+    models = runs.kit(owner=owner()).models
+    if models:
+        st.caption(t("database.model", write=plain(models.name("plan"))))
+    else:
+        st.caption(t("database.rules_own") if own else t("database.rules"))
+
+
+# What was found right
+
+
+def confirmed() -> None:
+    """The questions whose statements are remembered, each with a way to ask again and to take back."""
+    pairs = runs.confirmed(owner=owner())
+    if not pairs:
+        return
+    label = t("database.confirmed", n=len(pairs))
+    with st.expander(label, icon=":material/thumb_up:", key="confirmed"):
+        st.caption(t("database.confirmed_help"))
+        for n, (question, sql) in enumerate(pairs):
+            with st.container(border=True, key=f"pair_{n}"):
+                st.markdown(f"**{plain(question, 300)}**")
+                st.code(sql, language="sql", wrap_lines=True)
+                with st.container(horizontal=True):
+                    if st.button(t("database.again"), key=f"ask_{n}", icon=":material/replay:"):
+                        start(question, typed=False)
+                    if st.button(t("rows.edit"), key=f"edit_pair_{n}", icon=":material/edit:"):
+                        rows.edit(sql)
+                    st.button(
+                        t("rows.back"), key=f"take_back_{n}", type="tertiary", icon=":material/undo:",
+                        on_click=lambda asked=question: runs.unconfirm(asked, owner=owner()),
+                    )  # fmt: skip
+
+
+# What can be asked
+
+
+def privileges(schema: DatabaseSchema) -> None:
+    """The warning where the account of the database may do more than read."""
+    if schema.privileges:
+        st.warning(t(f"database.{schema.privileges}"), icon=":material/gpp_maybe:")
+
+
+def tables(schema: DatabaseSchema) -> None:
+    if schema.failure:
+        st.error(t("database.schema_failed", why=failed(schema)))
+        return
+    privileges(schema)
+    label = counted("database.schema1", "database.schema", len(schema.tables))
+    with st.expander(label, icon=":material/schema:", key="schema"):
+        shown = schema.tables
+        if len(shown) > MANY:
+            names = {plain(table.name): table for table in shown}
+            name = st.selectbox(t("database.table"), list(names), key="database_table")
+            shown = (names[name],)
+        for n, table in enumerate(shown):
+            view = f" · {t('database.view')}" if table.view else ""
+            comment = f" — {plain(told(table.comment), 300)}" if table.comment else ""
+            st.markdown(f"**{plain(table.name)}**{view}{comment}")
+            columns(table, n, ours=not schema.title)
+
+
+def failed(schema: DatabaseSchema) -> str:
+    """Why a database cannot be used, in words; where it lies is for who runs the server."""
+    assert schema.failure
+    failure = schema.failure
+    message = "" if login.setup().on else plain(failure.message, 400)
+    return " — ".join(filter(None, [t(f"reason.{failure.reason}"), message]))
+
+
+def _value(value: str) -> str:
+    """A value as statements have it, with what an English reader calls the region that it names."""
+    told = english_region(value)
+    return value if lang() == "zh" or told == value else f"{value} ({told})"
+
+
+def columns(table: DatabaseTable, n: int, *, ours: bool) -> None:
+    """The columns of a table, with what they are called above answers if the database is `ours`."""
+    found = [
+        {
+            "heading": column_heading(column.name, lang()) if ours else column.name,
+            "name": column.name,
+            "type": column.type,
+            "meaning": " · ".join(
+                filter(
+                    None,
+                    [
+                        t("database.key") if column.key else "",
+                        t("database.refers", column=column.refers) if column.refers else "",
+                        told(column.comment),
+                    ],
+                )
+            ),
+            "values": ", ".join(_value(value) for value in column.values[:VALUES])
+            + ("…" if len(column.values) > VALUES else ""),
+        }
+        for column in table.columns
+    ]
+    text = st.column_config.TextColumn
+    st.dataframe(
+        pd.DataFrame(found),
+        hide_index=True,
+        key=f"columns_{n}",
+        alt=t("database.columns", table=table.name),
+        placeholder="",
+        height="content",
+        column_config={
+            "heading": text(t("database.heading"), width=140) if ours else None,
+            "name": text(t("database.column"), width=130),
+            "type": text(t("database.type"), width=85),
+            "meaning": text(t("database.comment"), width=320),
+            "values": text(t("database.values"), width="medium"),
+        },
+    )
+
+
+def told(comment: str) -> str:
+    """A comment in the visitor's language, where it is given in both."""
+    both = comment.split(" / ")
+    return both[0 if lang() == "zh" else 1] if len(both) == 2 else comment
+
+
+def main() -> None:
+    asking.home(rows.LAST)
+    edited = st.session_state.pop(rows.EDIT, None)
+    if edited is not None:
+        st.session_state.database_mode = "sql"
+        st.session_state.database_sql = edited
+    shown = asking.current()
+    if shown is not None:
+        run.draw(shown)
+        return
+    ready = runs.readiness()["database"]
+    own = ready.state == "live"
+    layout.header(t("database.title"), t("database.lead"))
+    form(own=own)
+    if not own and st.session_state.database_mode == "question":
+        examples()
+    st.caption(t("database.which", name=plain(ready.detail) if own else t("database.shipped")))
+    writer(own=own)
+    confirmed()
+    tables(database_schema())
+
+
+main()

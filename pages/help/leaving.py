@@ -1,0 +1,62 @@
+"""What leaves this machine, as it is set up now."""
+
+from __future__ import annotations
+
+from pages.shared.login import owner
+from pages.shared.safe import plain
+from pages.shared.words import WORDS, lang, t
+from research import runs
+
+
+def told() -> str:
+    """A list of who is sent what, as Markdown."""
+    lines = [*_services(), *_browser()]
+    return "\n".join(lines)
+
+
+def _services() -> list[str]:
+    """What the server sends to others."""
+    kit, ready = runs.kit(owner=owner()), runs.readiness(owner=owner())
+    settings, lines = kit.settings, []
+    live = {name for name, state in ready.items() if state.state == "live"}
+    if models := _models():
+        lines.append(t("leaves.models", names=_listed(models)))
+    if "web" in live:
+        lines.append(t("leaves.web", names=_named(ready["web"].detail)))
+        if settings.pages_per_search:
+            lines.append(t("leaves.pages"))
+    if "news" in live:
+        lines.append(t("leaves.news", names=_named(ready["news"].detail)))
+    if "places" in live:
+        lines.append(t("leaves.places"))
+    lines = lines or [t("leaves.none")]
+    if settings.runs_url:
+        lines.append(t("leaves.engine"))
+    if settings.traces_url:
+        lines.append(t("leaves.traces"))
+    return lines
+
+
+def _browser() -> list[str]:
+    """What the visitor's own browser asks others for."""
+    tiles = [t("leaves.tiles")] if runs.kit(owner=owner()).settings.map_tiles != "off" else []
+    news = [t("leaves.pictures")] if runs.readiness(owner=owner())["news"].state == "live" else []
+    return tiles + news
+
+
+def _models() -> list[str]:
+    """The models that can be asked."""
+    models = runs.kit(owner=owner()).models
+    if models is None:
+        return []
+    return list(dict.fromkeys(model for _, _, model, lacks in models.table() if not lacks))
+
+
+def _named(providers: str) -> str:
+    """The names of those who search, as a reader knows them."""
+    names = [f"source.{name}" for name in providers.split(", ")]
+    return _listed([t(name) if name in WORDS else name.partition(".")[2] for name in names])
+
+
+def _listed(names: list[str]) -> str:
+    return ("、" if lang() == "zh" else ", ").join(map(plain, names))

@@ -1,0 +1,24 @@
+"""What a model that checks an answer has put right, with each sentence as it was."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared.safe import plain
+from pages.shared.words import counted, t
+from research import Report
+
+
+def draw(report: Report) -> None:
+    """The sentences that were taken out or put in other words; nothing if there are none."""
+    review = report.answer.review if report.answer else None
+    if review is None or not review.repairs:
+        return
+    title = counted("review.title1", "review.title", len(review.repairs))
+    with st.expander(title, key=f"review_{report.run.id[:8]}", icon=":material/rule:"):
+        by_rules = t("review.rules")
+        st.caption(t("review.help", author=plain(review.author)) if review.author else by_rules)
+        for repair in review.repairs:
+            kind = "review.rewritten" if repair.after else "review.dropped"
+            after = f"  \n→ {plain(repair.after)}" if repair.after else ""
+            st.markdown(f"- **{t(kind)}** {plain(repair.before)}{after}")

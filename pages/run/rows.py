@@ -1,0 +1,299 @@
+"""Rows of a database: the table, its files, its statement, its chart, and how it came to be.
+
+The table and the map of a run select each other. What a cell says is text, whatever it looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.run import chart, steps
+from pages.run import map as maps
+from pages.shared import layout
+from pages.shared.files import script
+from pages.shared.login import owner
+from pages.shared.safe import plain, web
+from pages.shared.words import browser_lang, counted, lang, number, seconds, t
+from research import (
+    Finding,
+    Report,
+    Rows,
+    file_name,
+    readable_rows,
+    rows_csv,
+    rows_excel,
+    rows_parquet,
+    rows_table,
+    runs,
+)
+
+SQL = "sql"  # the way of searching whose query is a statement
+EDIT = "database_edit"  # the statement that the database page opens with
+LAST = "last_database"  # the run that it showed last
+NULL = "–"
+SHORT, HEIGHT = 12, 420  # rows that a table shows all, and else its height in pixels
+PICKED = 400  # characters of a selected row
+FILES: tuple[tuple[str, str, str, str, Callable[[Rows], bytes]], ...] = (
+    ("rows.csv", ".csv", "text/csv", ":material/table:", rows_csv),
+    ("rows.excel", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+     ":material/table_view:", rows_excel),
+    ("rows.parquet", ".parquet", "application/vnd.apache.parquet", ":material/view_column:",
+     rows_parquet),
+)  # fmt: skip
+
+
+def draw(report: Report) -> None:
+    """Whatever a run has found in a database; nothing if it has asked none."""
+    found = [one for one in report.findings if one.rows or one.steps or one.task.tool == SQL]
+    for n, finding in enumerate(found):
+        key = f"{report.run.id[:8]}_{n}"
+        if len(found) > 1 or finding.task.query != report.run.question:
+            layout.section(f":material/database: {plain(finding.task.query, 200)}")
+        if finding.rows and finding.rows.rows:
+            _table(finding, finding.rows, key, report.run.id[:8])
+            _files(finding.rows, f"{file_name(report, '')[:-1]}-rows{n + 1 if n else ''}", key)
+            chart.draw(finding.rows, readable_rows(finding.rows, lang()), key)
+        elif finding.rows:
+            st.info(t("rows.none"))
+        if finding.rows and finding.rows.coverage:
+            st.caption(f":material/data_check: {known(finding.rows)}")
+        if finding.rows and finding.rows.missed:
+            st.warning(t("rows.missed", what=plain("; ".join(finding.rows.missed), 600)))
+        _statement(finding, key)
+        _thoughts(finding, key)
+
+
+# The table
+
+
+def _table(finding: Finding, rows: Rows, key: str, map_key: str) -> None:
+    places = placed(finding)
+    table_key = f"rows_{key}"
+    _follow(places, table_key, map_key)
+    shown = readable_rows(rows, lang())
+    table = rows_table(shown.model_copy(update={"names": rows.names}))
+    order = table.column_names
+    if places and finding.task.tool != SQL:  # the map shows them: what was asked for comes first
+        order = sorted(order, key=chart.is_coordinate)
+    chosen = st.dataframe(
+        table,
+        column_order=order,
+        hide_index=True,
+        key=table_key,
+        alt=t("rows.table"),
+        placeholder=NULL,
+        height=HEIGHT if len(rows.rows) > SHORT else "content",
+        column_config=_columns(rows, shown.names),
+        on_select=lambda: _selected(places, table_key, map_key),
+        selection_mode=["single-row", "single-cell"],
+    )
+    if chosen.selection.rows:
+        _picked(shown, chosen.selection.rows[0])
+    st.caption(caption(rows))
+    if places:
+        st.caption(t("rows.pick"))
+
+
+def _picked(rows: Rows, at: int) -> None:
+    """The selected row in words: a table cannot be scrolled to it, nor shows all of a wide one."""
+    if at < len(rows.rows):
+        cells = zip(rows.names, rows.rows[at], strict=True)
+        told = " · ".join(f"{name}: {value}" for name, value in cells if value is not None)
+        row = t("rows.place", n=number(at + 1))
+        st.caption(f":material/check_box: **{row}** — {plain(told, PICKED)}")
+
+
+def placed(finding: Finding) -> dict[int, str]:
+    """The id of the place of each row that has one, by the row's number, from 0."""
+    count = len(finding.rows.rows) if finding.rows else 0
+    out: dict[int, str] = {}
+    for item in finding.evidence:
+        heading = item.passages[0].heading if item.place and item.passages else ""
+        at = heading.removeprefix("row ")
+        if item.place and at != heading and at.isascii() and at.isdigit() and 0 < int(at) <= count:
+            out[int(at) - 1] = item.place.id
+    return out
+
+
+def _follow(places: dict[int, str], key: str, map_key: str) -> None:
+    """Selects the row of the place that was picked on the map since the table was drawn last."""
+    picked = maps.picked(map_key)
+    if not places or picked == st.session_state.get(f"{key}_place", ""):
+        return
+    st.session_state[f"{key}_place"] = picked
+    at = next((row for row, place in places.items() if place == picked), None)
+    rows = [] if at is None else [at]
+    st.session_state[f"{key}_cells"] = []
+    st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+
+
+def _selected(places: dict[int, str], key: str, map_key: str) -> None:
+    """Picks the place of the row that was selected, by its box or by one of its cells."""
+    chosen = st.session_state[key]["selection"]
+    rows, cells = list(chosen["rows"]), list(chosen["cells"])
+    if cells and cells != st.session_state.get(f"{key}_cells", []):
+        rows = [cells[0][0]]
+    cells = [cell for cell in cells if [cell[0]] == rows]
+    st.session_state[f"{key}_cells"] = cells
+    if (rows, cells) != (list(chosen["rows"]), list(chosen["cells"])):
+        st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": cells}}
+    place = places.get(rows[0], "") if rows else ""
+    if places and place != maps.picked(map_key):
+        st.session_state[f"{key}_place"] = place
+        maps.choose(map_key, place)
+
+
+def _columns(rows: Rows, headings: Sequence[str]) -> dict[int, Any]:
+    """How each column is drawn, by its place: names may be anything."""
+    types = rows.types or ("text",) * len(rows.names)
+    columns = list(zip(*rows.rows, strict=True))
+    told = zip(rows.names, headings, types, columns, strict=True)
+    return {at: _column(*each) for at, each in enumerate(told)}
+
+
+def _column(name: str, heading: str, kind: str, values: Sequence[Any]) -> Any:
+    """A column under its heading, with its own name as help if that is another."""
+    column = st.column_config
+    named = {"label": heading, "help": name} if heading != name else {}
+    known = [value for value in values if value is not None]
+    if kind == "integer" and all(-(2**53) < value < 2**53 for value in known):
+        plain_ = chart.is_id(name) or chart.is_year(name, values)
+        return column.NumberColumn(**named, format="%d" if plain_ else "localized")
+    if kind == "number":
+        form = "%.5f" if chart.is_coordinate(name) else None
+        return column.NumberColumn(**named, format=form)
+    if kind == "boolean":
+        return column.CheckboxColumn(**named)
+    if kind == "text" and known and all(map(web, known)):
+        return column.LinkColumn(**named)
+    if kind in ("date", "datetime"):
+        return None  # a column whose texts are none of the calendar is one of text
+    wide = "large" if any(len(str(v)) > 60 for v in known) else None
+    return column.TextColumn(**named, width=wide)
+
+
+def caption(rows: Rows) -> str:
+    """How many rows, what is cut and what is missing in them, and how long they took."""
+    rows = readable_rows(rows, lang())
+    facts = [counted("rows.row1", "rows.rows", len(rows.rows))]
+    if rows.truncated:
+        facts.append(t("rows.truncated", n=number(len(rows.rows))))
+    if rows.cut:
+        facts.append(t("rows.cut", n=number(rows.cut)))
+    facts.append(seconds(rows.seconds))
+    lacking = [
+        t("rows.null_in", name=plain(name, 40), n=number(n))
+        for name, values in zip(rows.names, zip(*rows.rows, strict=True), strict=False)
+        if (n := sum(value is None for value in values))
+    ]
+    if lacking:
+        facts.append(t("rows.null", what=("、" if lang() == "zh" else ", ").join(lacking)))
+    return " · ".join(facts)
+
+
+def known(rows: Rows) -> str:
+    """For how many rows the columns are known that the statement compares."""
+    told = []
+    for each in readable_rows(rows, lang()).coverage:
+        names = [plain(name, 40) for name in each.columns]
+        name = ("、" if lang() == "zh" else ", ").join(names)
+        if each.known is None:
+            told.append(t("rows.uncounted", name=name))
+        else:
+            key = "rows.known_part" if each.part else "rows.known"
+            told.append(t(key, name=name, known=number(each.known), n=each.rows))
+    return " · ".join(told)
+
+
+def _files(rows: Rows, name: str, key: str) -> None:
+    """The rows as files, made when they are asked for. Programs read all but the workbook, and find
+    the names of the database in them."""
+    shown = readable_rows(rows, lang())
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for words, suffix, mime, icon, make in FILES:
+            st.download_button(
+                t(words),
+                lambda make=make: make(shown if make is rows_excel else rows),
+                file_name=f"{name}{suffix}",
+                mime=mime,
+                key=f"rows_{suffix[1:]}_{key}",
+                on_click="ignore",
+                icon=icon,
+            )
+
+
+# The statement
+
+
+def _statement(finding: Finding, key: str) -> None:
+    """The statement that was run, and what can be done with it."""
+    text = finding.rows.sql if finding.rows else _last(finding)
+    if not text:
+        return
+    if finding.rows:
+        layout.section(t("rows.statement"))
+        st.code(text, language="sql", wrap_lines=True)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if finding.rows and finding.task.tool != SQL:
+            _right(finding, finding.rows.sql, key)
+        if st.button(t("rows.edit"), key=f"edit_{key}", icon=":material/edit:"):
+            edit(text)
+
+
+def _last(finding: Finding) -> str:
+    """The last statement of a finding without rows."""
+    typed = finding.task.query if finding.task.tool == SQL else ""
+    return next((step.sql for step in reversed(finding.steps) if step.sql), typed)
+
+
+def edit(sql: str) -> None:
+    """Opens the database page with a statement in its box."""
+    st.session_state[EDIT] = sql
+    st.session_state.pop(LAST, None)
+    language = {"lang": lang()} if lang() != browser_lang() else {}
+    st.switch_page(script("database"), query_params=language)
+
+
+def _right(finding: Finding, sql: str, key: str) -> None:
+    """Whether the statement is remembered as right for its question, and the way to change that."""
+    question, who = finding.task.query, owner()
+    pairs = dict(runs.confirmed(owner=who))
+    known = [asked for asked, right in pairs.items() if right == sql]
+    used = any(step.kind == "write" and step.text == steps.KNOWN for step in finding.steps)
+    asked = question if question in known else (known[0] if used and known else "")
+    if asked:
+        st.badge(t("rows.remembered"), icon=":material/check:", color="green")
+        st.button(
+            t("rows.back"), key=f"back_{key}", type="tertiary", icon=":material/undo:",
+            on_click=lambda: runs.unconfirm(asked, owner=who),
+        )  # fmt: skip
+        return
+    if question in pairs:
+        st.caption(t("rows.other"), width="content")
+    st.button(
+        t("rows.right"), key=f"right_{key}", icon=":material/thumb_up:", help=t("rows.right_help"),
+        on_click=lambda: runs.confirm(question, sql, owner=who),
+    )  # fmt: skip
+
+
+# The way to it
+
+
+def _thoughts(finding: Finding, key: str) -> None:
+    """Every step, with the statement that it wrote or ran where it is another than before."""
+    if not finding.steps:
+        return
+    label = counted("rows.step1", "rows.steps", len(finding.steps))
+    with st.expander(
+        label, expanded=not finding.rows, icon=":material/psychology:", key=f"thoughts_{key}"
+    ):
+        before = ""
+        for step in finding.steps:
+            st.markdown(f"{steps.ICONS.get(step.kind, '')} {steps.told(step)}")
+            shown = finding.rows.sql if finding.rows else ""  # above
+            if step.sql and step.sql not in (before, shown if step.kind == "run" else ""):
+                st.code(step.sql, language="sql", wrap_lines=True)
+            before = step.sql or before

@@ -1,0 +1,420 @@
+"""What a person wants otherwise than the server has it: effort, models, search, keys, language.
+
+Whatever is chosen is checked and kept by `research.runs`; a key goes there and never comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import layout, login
+from pages.shared.login import owner
+from pages.shared.safe import plain
+from pages.shared.words import WORDS, seconds, t
+from research import Check, Choice, KeyState, runs
+
+EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN",
+          "SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS",
+          "SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS", "SIGHTLINE_REPORT_SOURCES")  # fmt: skip
+NUMBERS = {  # the words, the least, the most, and what a step is
+    "NUMBER_OF_INITIAL_QUERIES": ("settings.queries", 1, 10, 1),
+    "MAX_RESEARCH_LOOPS": ("settings.loops", 0, 10, 1),
+    "SIGHTLINE_REPORT_SECTIONS": ("settings.sections", 1, 12, 1),
+    "MAX_REFLECTIONS": ("settings.reflections", 0, 10, 1),
+    "SIGHTLINE_MAX_SEARCHES": ("ask.searches", 0, 10_000, 1),
+    "SIGHTLINE_MAX_TOKENS": ("ask.tokens", 0, 1_000_000_000, 1_000),
+    "SIGHTLINE_MAX_COST": ("ask.cost", 0.0, 10_000.0, 0.1),
+    "SIGHTLINE_MAX_SECONDS": ("ask.seconds", 0, 86_400, 10),
+}
+LIMITS = ("SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS")  # fmt: skip
+MODELS = {
+    "QUERY_GENERATOR_MODEL": "settings.plan_model",
+    "REFLECTION_MODEL": "settings.reflect_model",
+    "ANSWER_MODEL": "settings.write_model",
+    "WEB_SEARCH_MODEL": "settings.search_model",
+    "CHECK_MODEL": "settings.check_model",
+}
+PICKS = {
+    "SIGHTLINE_CHECK": ("settings.check", {"rules": "settings.check_rules", "model": "settings.check_llm"}),
+    "SIGHTLINE_REPAIR": ("settings.repair", {
+        "off": "settings.repair_off", "drop": "settings.repair_drop", "rewrite": "settings.repair_rewrite",
+    }),
+}  # fmt: skip
+MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
+PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")
+ADDRESSES = ("OPENAI_BASE_URL", "OLLAMA_BASE_URL")
+PLACES = {"session": "green", "machine": "green", "environment": "blue", "none": "gray"}
+
+
+# What all sections have in common
+
+
+def key(name: str) -> str:
+    """The key of a field. With every change that is kept the fields are new ones."""
+    return f"set_{name}_{st.session_state.get('settings_round', 0)}"
+
+
+def chosen(name: str) -> Any:
+    return st.session_state.get(key(name))
+
+
+def keep(values: dict[str, str]) -> None:
+    """Keeps what is chosen, or says beside the fields what is wrong."""
+    wrong = runs.choose(values, owner=owner())
+    st.session_state.settings_wrong = {name: _why(name) for name in wrong}
+    if not wrong:
+        told("settings.saved")
+
+
+def told(word: str) -> None:
+    """Says quietly that it is done, and fills the fields anew."""
+    st.session_state.settings_round = st.session_state.get("settings_round", 0) + 1
+    st.session_state.pop(
+        "limits", None
+    )  # of the last question; the next begins with the usual ones
+    st.session_state.settings_wrong = {}
+    st.toast(t(word), icon=":material/check:")
+
+
+def _why(name: str) -> str:
+    return "settings.wrong_model" if name in MODELS else "settings.wrong_value"
+
+
+def note(name: str, choice: Choice | None = None) -> None:
+    """What is to be said under a field."""
+    if word := st.session_state.get("settings_wrong", {}).get(name):
+        st.error(t(word))
+    elif choice and not choice.usable:
+        st.warning(t("settings.unusable"))
+    elif choice and choice.chosen:
+        st.caption(t("settings.server", value=shown(name, choice.usual)))
+
+
+def shown(name: str, value: str) -> str:
+    """A value of a setting in words."""
+    if name in LIMITS:
+        return t("settings.unlimited") if float(value) == 0 else plain(value)
+    if name.endswith("_SOURCES"):
+        return ", ".join(t(f"source.{one}") for one in value.split(",") if one) or t(
+            "settings.everything"
+        )
+    if name in PICKS:
+        return t(PICKS[name][1][value])
+    if name == "SIGHTLINE_APPROVE_PLAN":
+        return t("settings.yes") if value == "on" else t("settings.no")
+    if name == "WEB_SEARCH":
+        return (
+            t(MODES[value])
+            if value in MODES
+            else ", ".join(t(f"source.{one}") for one in value.split(","))
+        )
+    return plain(value) or t("settings.nothing")
+
+
+def field(name: str) -> None:
+    """A number."""
+    choice, (words, low, high, step) = CHOICES[name], NUMBERS[name]
+    value = type(step)(float(choice.value))
+    st.number_input(
+        t(words), low, high, value, step=step, key=key(name),
+        format="%.2f" if isinstance(step, float) else None,
+    )  # fmt: skip
+    note(name, choice)
+
+
+def sources(name: str) -> None:
+    choice = CHOICES[name]
+    st.pills(
+        t("settings.sources"), list(runs.kit(owner=owner()).sources), selection_mode="multi",
+        default=[one for one in choice.value.split(",") if one], key=key(name),
+        format_func=lambda one: t(f"source.{one}"),
+    )  # fmt: skip
+    note(name, choice)
+
+
+def in_columns(draw: Callable[[str], None], names: Sequence[str]) -> None:
+    """Fields side by side, two in a row, so that each row is level."""
+    for n in range(0, len(names), 2):
+        for column, name in zip(st.columns(2), names[n : n + 2], strict=False):
+            with column:
+                draw(name)
+
+
+def save(act: Callable[[], None], name: str) -> None:
+    st.form_submit_button(t("settings.save"), type="primary", key=f"save_{name}", on_click=act)
+
+
+# The sections
+
+
+def keep_effort() -> None:
+    values = {}
+    for name in EFFORT:
+        value = chosen(name)
+        if name in NUMBERS:
+            values[name] = f"{value:.12g}"
+        elif name.endswith("_SOURCES"):
+            values[name] = ",".join(value or ())
+        else:
+            values[name] = "on" if value else "off"
+    keep(values)
+
+
+def effort() -> None:
+    layout.section(t("settings.effort"))
+    st.caption(t("settings.effort_lead"))
+    with st.form("settings_effort", enter_to_submit=False):
+        st.markdown(f"**{t('settings.of_question')}**")
+        in_columns(field, ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS"))
+        sources("SIGHTLINE_SOURCES")
+        approve = CHOICES["SIGHTLINE_APPROVE_PLAN"]
+        st.toggle(t("ask.approve"), approve.value == "on", key=key(approve.name))
+        note(approve.name, approve)
+        st.markdown(f"**{t('settings.of_report')}**")
+        in_columns(field, ("SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS"))
+        sources("SIGHTLINE_REPORT_SOURCES")
+        st.markdown(f"**{t('settings.limits')}**")
+        in_columns(field, LIMITS)
+        save(keep_effort, "effort")
+
+
+def keep_models() -> None:
+    values = {name: str(chosen(name) or "") for name in MODELS}
+    keep(values | {name: str(chosen(name) or "") for name in PICKS})
+
+
+def model(name: str) -> None:
+    """The field of a role's model. Empty, it tells which one is used."""
+    choice = CHOICES[name]
+    spec, _ = USED.get(name, (choice.usual or t("settings.same_as_reflect"), ""))
+    st.text_input(
+        t(MODELS[name]), choice.value if choice.chosen else "", max_chars=120, key=key(name),
+        placeholder=spec, autocomplete="off",
+    )  # fmt: skip
+    note(name, choice if choice.usual or not choice.usable else None)
+
+
+def pick(name: str) -> None:
+    choice, (words, options) = CHOICES[name], PICKS[name]
+    st.segmented_control(
+        t(words), list(options), default=choice.value, key=key(name), required=True,
+        format_func=lambda one: t(options[one]),
+    )  # fmt: skip
+    note(name, choice)
+
+
+def models() -> None:
+    layout.section(t("settings.models"))
+    st.caption(t("settings.models_lead"))
+    with st.form("settings_models", enter_to_submit=False):
+        in_columns(model, tuple(MODELS))
+        in_columns(pick, tuple(PICKS))
+        if lacks := dict.fromkeys(needed for _, needed in USED.values() if needed):
+            st.caption(t("settings.needs", setting=", ".join(lacks)))
+        save(keep_models, "models")
+
+
+def keep_search() -> None:
+    mode, order = chosen("mode"), chosen("order") or []
+    if mode == "own" and not order:
+        st.session_state.settings_wrong = {"WEB_SEARCH": "settings.search_empty"}
+        return
+    keep({"WEB_SEARCH": ",".join(order) if mode == "own" else str(mode)})
+
+
+def search() -> None:
+    choice = CHOICES["WEB_SEARCH"]
+    layout.section(t("settings.search"))
+    st.caption(t("settings.search_lead"))
+    own = choice.value not in MODES
+    with st.form("settings_search", enter_to_submit=False):
+        st.segmented_control(
+            t("settings.search_mode"), list(MODES), default="own" if own else choice.value,
+            format_func=lambda one: t(MODES[one]), key=key("mode"), required=True,
+        )  # fmt: skip
+        st.multiselect(
+            t("settings.search_order"), PROVIDERS, choice.value.split(",") if own else [],
+            format_func=lambda one: t(f"source.{one}"), key=key("order"),
+            placeholder=t("settings.nothing"),
+        )  # fmt: skip
+        note("WEB_SEARCH", choice)
+        ready = runs.readiness(owner=owner())["web"]
+        if ready.state == "live":
+            names = ", ".join(t(f"source.{one}") for one in ready.detail.split(", "))
+            st.caption(t("settings.search_now", names=names))
+        elif choice.value != "off":
+            st.caption(t("settings.search_lacks", names=plain(ready.detail)))
+        save(keep_search, "search")
+
+
+# Keys
+
+
+def keep_keys(names: Sequence[str]) -> None:
+    """Takes the keys in; the fields that held them are gone afterwards, whatever comes of it."""
+    values = {name: str(chosen(name) or "") for name in names}
+    remember = bool(chosen("remember"))
+    for name in names:
+        st.session_state.pop(key(name), None)
+    if not any(value.strip() for value in values.values()):
+        return
+    try:
+        wrong = runs.bring(values, remember=remember, owner=owner())
+    except OSError:
+        wrong = {"remember": ""}
+    told_wrong = {
+        name: "settings.keys_unsaved"
+        if name == "remember"
+        else "settings.wrong_address"
+        if name in ADDRESSES
+        else "settings.wrong_key"
+        for name in wrong
+    }
+    if wrong:
+        st.session_state.settings_round = st.session_state.get("settings_round", 0) + 1
+        st.session_state.settings_wrong = told_wrong
+    else:
+        told("settings.saved")
+
+
+def forget(name: str) -> None:
+    try:
+        runs.forget_key(name, owner=owner())
+    except OSError:
+        st.session_state.settings_wrong = {"remember": "settings.keys_unsaved"}
+    else:
+        told("settings.key_forgotten")
+
+
+def one_key(state: KeyState) -> None:
+    """Where a key is, where to get one, and a field for a new one."""
+    here = state.place in ("session", "machine")
+    with st.container(key=f"a_key_{state.name}", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{t(f'settings.key_name.{state.name}')}**", width="content")
+            st.badge(t(f"settings.key_{state.place}"), color=PLACES[state.place])
+        st.caption(t(f"settings.key_for.{state.name}"))
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.text_input(
+                t("settings.key_new", name=state.name), type="password", autocomplete="off",
+                key=key(state.name), max_chars=400, label_visibility="collapsed",
+                placeholder=t("settings.key_replace") if here else None,
+            )  # fmt: skip
+            if here:
+                st.form_submit_button(
+                    t("settings.key_forget"), key=f"forget_{state.name}", icon=":material/delete:",
+                    on_click=forget, args=(state.name,),
+                )  # fmt: skip
+        note(state.name)
+
+
+def keys() -> None:
+    layout.section(t("settings.keys"))
+    states = runs.key_states(owner=owner())
+    if not states:
+        st.info(t("settings.keys_elsewhere"))
+        return
+    st.caption(t("settings.keys_lead"))
+    with st.form("settings_keys", enter_to_submit=False):
+        for state in states:
+            one_key(state)
+        if login.setup().on:
+            st.caption(t("settings.keys_addresses"))
+        st.checkbox(t("settings.remember"), key=key("remember"), help=t("settings.remember_help"))
+        note("remember")
+        save(lambda: keep_keys([state.name for state in states]), "keys")
+    # What it costs is paid by whose keys it asks with: those of the server are the operator's.
+    if not login.setup().on or any(state.place in ("session", "machine") for state in states):
+        connections()
+
+
+def connections() -> None:
+    """The test of all that this person's runs would ask."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        test = st.button(t("status.check"), key="check_keys", icon=":material/network_check:")
+        st.caption(t("status.check_help"), width="content")
+    if not test:
+        return
+    with st.spinner(t("status.checking")):
+        checks = runs.check(owner=owner())
+    if not checks:
+        st.info(t("status.nothing_to_check"))
+    for check in checks:
+        outcome(check)
+
+
+def outcome(check: Check) -> None:
+    """What a test of one model or service has come to."""
+    role, failure = f"role.{check.name}", check.failure
+    name = t(role) if role in WORDS else t(f"source.{check.name}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{name}** · {plain(check.model)}", width="content")
+        if failure is None:
+            st.badge(t("status.ok", seconds=seconds(check.seconds)), color="green")
+        else:
+            st.badge(t(f"reason.{failure.reason}"), color="red")
+    said = [t(f"hint.{failure.hint}")] if failure and failure.hint else []
+    said += [plain(text) for text in (failure.message if failure else "", check.warning) if text]
+    if said:
+        st.caption(" · ".join(said))
+
+
+# Language and appearance
+
+
+def keep_language() -> None:
+    wanted = chosen("language")
+    runs.prefer("language", None if wanted == "browser" else wanted, owner=owner())
+    if wanted in ("zh", "en"):
+        st.session_state.lang = wanted
+    else:
+        st.session_state.pop("lang", None)
+        st.query_params.pop("lang", None)
+    told("settings.saved")
+
+
+def appearance() -> None:
+    layout.section(t("settings.appearance"))
+    known = runs.preferences(owner=owner()).get("language")
+    names = {"browser": t("settings.language_browser"), "zh": "中文", "en": "English"}
+    st.segmented_control(
+        t("settings.language"), list(names), default=known if known in names else "browser",
+        format_func=names.__getitem__, key=key("language"), required=True, on_change=keep_language,
+    )  # fmt: skip
+    off = runs.desk().settings.map_tiles == "off"
+    st.toggle(
+        t("settings.map"), CHOICES["MAP_TILES"].value == "osm", key=key("map"), disabled=off,
+        help=t("settings.map_help"),
+        on_change=lambda: keep({"MAP_TILES": "osm" if chosen("map") else "off"}),
+    )  # fmt: skip
+    if off:
+        st.caption(t("settings.map_off"))
+
+
+def reset() -> None:
+    runs.reset(owner=owner())
+    told("settings.reset_done")
+
+
+def start_over() -> None:
+    with st.popover(t("settings.reset"), icon=":material/restart_alt:", key="reset"):
+        st.markdown(t("settings.reset_sure"))
+        st.button(t("settings.reset_do"), key="reset_sure", type="primary", on_click=reset)
+
+
+CHOICES = {choice.name: choice for choice in runs.choices(owner=owner())}
+USED = {
+    setting: (spec, lacks) for _, setting, spec, lacks in runs.kit(owner=owner()).table()
+}  # by the setting of a role
+
+with layout.column("settings"):
+    layout.header(t("settings.title"), t("settings.lead"))
+    effort()
+    models()
+    search()
+    keys()
+    appearance()
+    start_over()

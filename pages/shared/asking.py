@@ -1,0 +1,95 @@
+"""What is asked and which run a page shows; light, for a page that shows none yet."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import errors
+from pages.shared.files import script
+from pages.shared.login import owner
+from pages.shared.words import address, number, t
+from research import MAX_QUESTION, Options, PaceError, Plan, QuestionError, Run, runs
+
+COLORS = {"running": "blue", "queued": "blue", "waiting": "blue", "done": "green", "failed": "red"}
+REPORTS = "last_report"  # under which the page of the news remembers a run
+
+
+def home(last: str) -> None:
+    """Which page draws runs now: under `last` it remembers the one that it has shown last."""
+    st.session_state.home = last
+
+
+def _last() -> str:
+    return str(st.session_state.get("home", "last_run"))
+
+
+def current() -> Run | None:
+    """The run of the URL, else the last one that this visitor looked at on this page."""
+    asked = st.query_params.get("run", "")
+    run_id = asked or st.session_state.get(_last(), "")
+    if not run_id:
+        return None
+    run = runs.get(run_id, owner=owner())
+    if run is None:
+        if asked:
+            st.warning(t("ask.no_run"))
+        return None
+    if other := _elsewhere(run):
+        if asked:
+            st.switch_page(script(other), query_params=address(run.id))
+        st.session_state.pop(_last())
+        return None
+    show(run)
+    return run
+
+
+def _elsewhere(run: Run) -> str:
+    """The page that a run belongs on, if it is another: reports are drawn where they are asked for."""
+    here, report = _last(), bool(run.options.sections)
+    if here == "last_run" and report:
+        return "news"
+    return "ask" if here == REPORTS and not report else ""
+
+
+def show(run: Run) -> None:
+    st.query_params["run"] = run.id
+    st.session_state[_last()] = run.id
+
+
+def leave() -> None:
+    st.query_params.pop("run", None)
+    for key in (_last(), "draft", "draft_question"):
+        st.session_state.pop(key, None)
+
+
+def start(
+    question: str,
+    limits: Options,
+    plan_: Plan | None = None,
+    based_on: str = "",
+    follows: str = "",
+) -> None:
+    try:
+        run = runs.start(
+            question,
+            options=limits,
+            owner=owner(),
+            plan=plan_,
+            based_on=based_on,
+            follows=follows,
+        )
+    except (QuestionError, PaceError) as error:
+        refuse(error)
+        return
+    st.session_state.pop("draft", None)
+    show(run)
+    st.rerun()
+
+
+def refuse(error: QuestionError | PaceError) -> None:
+    """Why nothing was started; what was typed stays where it is."""
+    if isinstance(error, PaceError):
+        errors.hurried(error)
+        return
+    length, limit = number(error.length), number(MAX_QUESTION)
+    st.error(t(f"problem.{error.problem}", length=length, limit=limit))

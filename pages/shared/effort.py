@@ -1,0 +1,101 @@
+"""What a run may spend: the widgets of its limits, and the options that they come to."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.run import usage
+from pages.shared.login import owner
+from pages.shared.words import t
+from research import Options, Plan, runs
+
+LIMITS = {  # the words for each, and what a step is
+    "searches": ("ask.searches", 1),
+    "tokens": ("ask.tokens", 1_000),
+    "cost": ("ask.cost", 0.01),
+    "seconds": ("ask.seconds", 10.0),
+}
+
+
+def estimate(chosen: Options, plan_: Plan | None = None) -> None:
+    likely = usage.likely(runs.estimate(chosen, plan=plan_, owner=owner()))
+    st.caption(t("ask.estimate", facts=likely), width="content")
+
+
+def offer(what: str, usual: Options) -> None:
+    """Fills the widgets of the effort, unless they hold already what is chosen for this."""
+    if "queries" in st.session_state and st.session_state.get("offered") == what:
+        return  # the values of widgets go as soon as others are drawn
+    st.session_state.offered = what
+    st.session_state.queries, st.session_state.loops = usual.queries, usual.loops
+    st.session_state.sources, st.session_state.model = list(usual.sources), usual.model
+    st.session_state.approve = usual.approve
+    st.session_state.of_sections = usual.sections  # of a report, which has its own kind of rounds
+    st.session_state.of_reflections = usual.reflections
+    for name in LIMITS:
+        st.session_state[f"max_{name}"] = getattr(usual, name)
+
+
+def effort() -> None:
+    reporting = bool(st.session_state.get("of_sections"))
+    if reporting:
+        label = t("news.effort", n=st.session_state.of_reflections)
+    else:
+        label = t("ask.effort", queries=st.session_state.queries, loops=st.session_state.loops)
+    with st.popover(label, icon=":material/tune:", key="effort"):
+        st.caption(t("ask.effort_help"))
+        st.slider(t("ask.queries"), 1, 10, key="queries")
+        if reporting:
+            st.slider(t("news.reflections"), 0, 10, key="of_reflections")
+        else:
+            st.slider(t("ask.loops"), 0, 10, key="loops")
+        st.pills(
+            t("ask.sources"),
+            list(runs.desk().sources),
+            selection_mode="multi",
+            format_func=lambda name: t(f"source.{name}"),
+            key="sources",
+        )
+        if runs.kit(owner=owner()).models:
+            st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
+        st.toggle(t("ask.approve"), key="approve")
+        limits()
+        web = runs.readiness(owner=owner())["web"]
+        if web.state == "missing":
+            st.caption(t("ask.no_web", names=web.detail))
+
+
+def limits() -> None:
+    """What the run may use in all; 0 is no limit."""
+    with st.expander(t("ask.limits"), key="limits_box", expanded=bool(_limited())):
+        st.caption(t("ask.limits_help"))
+        columns = st.columns(2)
+        for n, (name, (words, step)) in enumerate(LIMITS.items()):
+            form = {"cost": "%.2f", "seconds": "%.0f"}.get(name)
+            columns[n % 2].number_input(
+                t(words), 0 * step, step=step, format=form, key=f"max_{name}"
+            )
+
+
+def _limited() -> dict[str, float]:
+    """The limits that are set."""
+    chosen = {name: st.session_state.get(f"max_{name}") or 0 for name in LIMITS}
+    return {name: value for name, value in chosen.items() if value}
+
+
+def options() -> Options | None:
+    """What is chosen; None without a source."""
+    chosen = tuple(st.session_state.sources or ())
+    if not chosen:
+        return None
+    sections = st.session_state.get("of_sections", 0)
+    own = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
+    return Options(
+        queries=st.session_state.queries,
+        loops=st.session_state.loops,
+        **own,
+        sources=chosen,
+        model=(st.session_state.get("model") or "").strip(),
+        approve=bool(st.session_state.get("approve")),
+        **_limited(),
+    )

@@ -1,0 +1,73 @@
+"""The data folder, the database or a setting is unusable: what is wrong, and a way to try again."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path, PurePath
+
+import streamlit as st
+
+from pages.shared import layout, login
+from pages.shared.safe import plain
+from pages.shared.words import t
+from research import SettingError, StoreError, runs
+
+log = logging.getLogger(__name__)
+_ASKING = "rescue_asking"  # in the session: the file that may be set aside
+
+
+def told(error: StoreError) -> str:
+    """What is wrong with the store, in words that are safe in Markdown. Others than the one who runs
+    the server see the last part of a path alone."""
+    place = str(error.path)
+    path = PurePath(place).name if login.setup().on else place
+    return t(f"trouble.{error.trouble}", path=plain(path))
+
+
+def draw(error: StoreError | SettingError) -> None:
+    """Says it in the visitor's language; the log gets it as well."""
+    log.error("%s", error)
+    if isinstance(error, StoreError):
+        st.header(t("trouble.store" if isinstance(error.path, str) else "trouble.title"))
+        st.error(told(error))
+    else:
+        st.header(t("trouble.setting"))
+        st.error(plain(str(error)))
+    broken = error.damaged if isinstance(error, StoreError) and not login.setup().on else None
+    asking = broken is not None and st.session_state.get(_ASKING) == str(broken)
+    with st.container(horizontal=True):
+        st.button(t("trouble.retry"), key="retry", icon=":material/refresh:")
+        if broken:
+            st.button(
+                t("rescue.open"), key="rescue", icon=":material/drive_file_move:", disabled=asking,
+                on_click=_ask, args=(str(broken),),
+            )  # fmt: skip
+    if broken and asking:
+        with st.container(border=True, width=layout.READING, key="rescue_asked"):
+            _asked(broken)
+
+
+def _ask(path: str) -> None:
+    st.session_state[_ASKING] = path
+
+
+def _asked(path: Path) -> None:
+    """Asks whether a damaged file is to be set aside."""
+    st.markdown(t("rescue.text", name=plain(path.name)))
+    lost = {"runs.db": "rescue.runs", "library.db": "rescue.library"}
+    st.warning(t(lost.get(path.name, "rescue.other")), icon=":material/warning:")
+    with st.container(horizontal=True):
+        go = st.button(t("rescue.go"), key="rescue_go", type="primary")
+        st.button(t("wipe.cancel"), key="rescue_cancel", on_click=_ask, args=("",))
+    if go:
+        try:
+            aside = runs.set_aside(path)
+        except ValueError:
+            st.error(t("rescue.whole"))
+            return
+        except OSError as error:
+            st.error(t("rescue.failed", why=plain(error.strerror or type(error).__name__)))
+            return
+        log.warning("%s was set aside as %s", path, aside)
+        st.toast(t("rescue.done", name=plain(aside.name)), icon=":material/check_circle:")
+        st.rerun()

@@ -1,0 +1,142 @@
+"""Every word that the pages show, in Chinese and in English. `t("key")` gives the visitor's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
+
+from pages.shared.words import (
+    activity,
+    answers,
+    ask,
+    database,
+    downloads,
+    forms,
+    help,
+    history,
+    library,
+    news,
+    places,
+    settings,
+    shell,
+    status,
+)
+
+Lang = Literal["zh", "en"]
+Say = Callable[..., str]
+CODES: dict[Lang, str] = {"zh": "zh-CN", "en": "en"}  # the languages as browsers call them
+
+PARTS = (
+    activity,
+    answers,
+    ask,
+    database,
+    downloads,
+    help,
+    history,
+    library,
+    news,
+    places,
+    settings,
+    shell,
+    status,
+)
+WORDS: dict[str, tuple[str, str]] = {
+    key: (chinese, forms.Told(english))
+    for part in PARTS
+    for key, (chinese, english) in part.WORDS.items()
+}
+
+
+def lang() -> Lang:
+    """The visitor's language: the switch, else the browser's."""
+    chosen = st.session_state.get("lang")
+    if chosen in ("zh", "en"):
+        return chosen  # type: ignore[no-any-return]
+    return browser_lang()
+
+
+def browser_lang() -> Lang:
+    return "zh" if str(st.context.locale or "").lower().startswith("zh") else "en"
+
+
+def address(run_id: str) -> dict[str, str]:
+    """The query of a run's address, for `st.switch_page`, which would forget the language that was
+    chosen on the page."""
+    return {"run": run_id, "lang": lang()} if lang() != browser_lang() else {"run": run_id}
+
+
+def t(key: str, **values: object) -> str:
+    """The words for a key, with the values filled in."""
+    return WORDS[key][0 if lang() == "zh" else 1].format(**values)
+
+
+def speaker(language: Lang) -> Say:
+    """`t` in a given language: for what is in that of a report, and for files that are made without
+    a visitor."""
+    return lambda key, **values: WORDS[key][0 if language == "zh" else 1].format(**values)
+
+
+def day_text(day: date, language: Lang) -> str:
+    """A day as a reader of that language writes it."""
+    return forms.day(day, language)
+
+
+def day(value: date) -> str:
+    """A day as the visitor writes it."""
+    return forms.day(value, lang())
+
+
+def day_form() -> str:
+    """How the dates of a table's column are written, which sort as dates: what `day` writes."""
+    return "YYYY年M月D日" if lang() == "zh" else "D MMM YYYY"
+
+
+def cost_form() -> str:
+    """How the amounts of a table's column are written; small ones among them, so four digits."""
+    return "US$%.4f" if lang() == "zh" else "$%.4f"
+
+
+def tool_name(name: str) -> str:
+    """What a way of searching the news is called; one of a later version keeps its own name."""
+    if not name:
+        return t("tool.usual")
+    return t(f"tool.{name}") if f"tool.{name}" in WORDS else name
+
+
+def number(value: float) -> str:
+    return forms.number(value, lang())
+
+
+def money(dollars: float) -> str:
+    """US dollars."""
+    return forms.money(dollars, lang())
+
+
+def counted(one: str, many: str, n: int) -> str:
+    return t(one) if n == 1 else t(many, n=number(n))
+
+
+def seconds(value: float) -> str:
+    return forms.duration(value, lang())
+
+
+def _zone() -> ZoneInfo:
+    """The browser's time zone."""
+    try:
+        return ZoneInfo(st.context.timezone or "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
+
+
+def local_time(moment: datetime) -> str:
+    """A time in the visitor's time zone, to the minute."""
+    return forms.moment(moment, lang(), _zone())
+
+
+def size(count: int) -> str:
+    return forms.size(count, lang())

@@ -1,0 +1,157 @@
+"""What works now, as a row of cards: each says in a sign, a word and a colour how it is, what it uses,
+and what to add for more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from pages.shared.files import script
+from pages.shared.safe import plain
+from pages.shared.words import lang, number, t
+from research import DatabaseSchema, ModelRole, Readiness
+
+State = Literal["live", "sample", "offline", "missing"]
+COLORS = {"live": "green", "sample": "orange", "offline": "orange", "missing": "red"}
+SIGNS = {
+    "live": ":material/check_circle:",
+    "sample": ":material/inventory_2:",
+    "offline": ":material/cloud_off:",
+    "missing": ":material/error:",
+}
+ICONS = {
+    "web": ":material/language:",
+    "news": ":material/newspaper:",
+    "places": ":material/map:",
+    "database": ":material/database:",
+    "library": ":material/library_books:",
+    "models": ":material/psychology:",
+}
+# What to add where something is missing: with a key, and without one where that is possible.
+LINES: dict[str, tuple[str, str]] = {
+    "web": ("export GEMINI_API_KEY=YOUR_KEY", "export WEB_SEARCH=wikipedia"),
+    "web_off": ("", "export WEB_SEARCH=auto"),
+    "news": ("export TAVILY_API_KEY=YOUR_KEY", "export NEWS_GDELT=on"),
+    "places": ("export AMAP_MAPS_API_KEY=YOUR_KEY", ""),
+    "database": ("", "export DATABASE_URL=sqlite:////folder/own.db"),
+    "models": ("export GEMINI_API_KEY=YOUR_KEY", "export ANSWER_MODEL=ollama:qwen3"),
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A part of the desk: `uses` are words that are safe in Markdown, `add` a key of `LINES`."""
+
+    name: str
+    state: State
+    uses: str
+    add: str = ""
+    word: str = ""  # of the state, where it has a better one
+
+
+def gathered(
+    ready: dict[str, Readiness], schema: DatabaseSchema, models: Sequence[ModelRole],
+    documents: tuple[int, int],
+) -> list[Card]:  # fmt: skip
+    """The cards of all parts. `documents` are the own ones and the samples."""
+    found = [_source(name, ready[name], schema, documents) for name in ICONS if name in ready]
+    usable = [role for role in models if not role.lacks]
+    names = " · ".join(dict.fromkeys(plain(role.model) for role in usable))
+    state: State = "live" if usable else "missing"
+    return [*found, Card("models", state, names or t("status.digest"), "" if usable else "models")]
+
+
+def _source(
+    name: str, ready: Readiness, schema: DatabaseSchema, documents: tuple[int, int]
+) -> Card:
+    live = ready.state == "live"
+    if name == "web":
+        off = ready.detail == "WEB_SEARCH"
+        lacks = t("status.web_off") if off else t("status.nothing_asked")
+        add = "" if live else "web_off" if off else "web"
+        return Card(name, ready.state, _providers(ready.detail) if live else lacks, add)
+    if name == "news":
+        uses = _providers(ready.detail) if live else t("status.nothing_asked")
+        return Card(name, ready.state, uses, "" if live else "news")
+    if name == "places":
+        uses = {"live": t("source.amap"), "offline": t("source.offline")}
+        told = uses.get(ready.state, t("status.places_missing"))
+        return Card(name, ready.state, told, "" if live else "places")
+    if name == "database":
+        return _database(ready, schema)
+    own, sample = documents
+    uses = t("status.library", own=number(own), sample=number(sample))
+    word = t("status.empty") if ready.state == "missing" else ""
+    return Card(name, ready.state, uses, "" if live else "library", word)
+
+
+def _database(ready: Readiness, schema: DatabaseSchema) -> Card:
+    if schema.failure:
+        why = t(f"reason.{schema.failure.reason}")
+        return Card("database", "missing", why, "database", t("status.broken"))
+    named = plain(schema.title) or t("database.shipped")
+    uses = t("status.database", name=named, dialect=plain(schema.dialect), n=len(schema.tables))
+    return Card("database", ready.state, uses, "" if schema.title else "database")
+
+
+def _providers(names: str) -> str:
+    return comma().join(t(f"source.{name}") for name in names.split(", "))
+
+
+def comma() -> str:
+    """What stands between the parts of a list."""
+    return "、" if lang() == "zh" else ", "
+
+
+def sentence(cards: Sequence[Card]) -> str:
+    """What works now, in one sentence."""
+    by: dict[str, list[str]] = {}
+    for card in cards:
+        key = "sample" if card.state == "offline" else card.state
+        by.setdefault(key, []).append(t(f"card.{card.name}"))
+    parts = [
+        t(f"status.now_{state}", names=comma().join(by[state]))
+        for state in ("live", "sample", "missing")
+        if state in by
+    ]
+    if lang() == "zh":
+        return "；".join(parts) + "。"
+    return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
+
+
+def draw(cards: Sequence[Card], *, alone: bool) -> None:
+    """The cards, three in a row. Only who runs the desk is told what to add."""
+    for start in range(0, len(cards), 3):
+        for place, card in zip(st.columns(3), cards[start : start + 3], strict=False):
+            with (
+                place,
+                st.container(border=True, height="stretch", gap="small", key=f"card_{card.name}"),
+            ):
+                _draw(card, alone=alone)
+
+
+def _draw(card: Card, *, alone: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"{ICONS[card.name]} **{t(f'card.{card.name}')}**", width="stretch")
+        word = card.word or t(f"status.{card.state}")
+        st.badge(word, icon=SIGNS[card.state], color=COLORS[card.state])
+    st.markdown(card.uses)
+    if not card.add:
+        return
+    st.caption(t(f"status.brings_{card.add.removesuffix('_off')}"))
+    if card.add == "library":
+        st.page_link(script("library"), label=t("nav.library"), icon=":material/arrow_forward:")
+    if not alone or card.add not in LINES:
+        return
+    key, free = LINES[card.add]
+    if key:
+        if free:
+            st.caption(t("status.with_key"))
+        st.code(key, language="bash", wrap_lines=True)
+    if free:
+        if key:
+            st.caption(t("status.without_key"))
+        st.code(free, language="bash", wrap_lines=True)

@@ -1,0 +1,1 @@
+"""What belongs to a person: preferences, keys, usage, one export of everything, and its deletion."""

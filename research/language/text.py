@@ -1,0 +1,416 @@
+"""Words and sentences in Chinese and English: one tokeniser for the index and for the query.
+
+SQLite's own tokenisers break Chinese silently: they take a whole clause for one word. So words are
+cut here (runs of Han characters by rjieba's dictionary, other runs as they stand, English stemmed)
+and handed to the index ready-made.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby, pairwise
+
+import pysbd
+import snowballstemmer
+
+from research.language import segment
+from research.language.hanzi import simplified
+from research.records import Language
+
+HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_HAN = re.compile(f"[{HAN}]")
+# A run of Han characters, a decimal number, or a run of other letters and digits.
+_RUN = re.compile(rf"[{HAN}]+|(?<![\d.])\d+\.\d+(?!\.?\d)|[^\W_{HAN}]+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_POSSESSIVE = re.compile(r"(?<=\w)'s\b")
+_UNSEEN = re.compile("[\\s\u00ad\u200b\u2060\ufeff]+")
+_CUT_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad][ \t]*\n\s*(?=[^\W\d_])")
+ENOUGH = 12  # Han characters and words that tell the language of a text
+MIXED = 4  # so many words for one Han character are English with a name in Chinese
+_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010](?=\s*[^\W\d_])")
+_CLUSTER = re.compile(
+    "[^\\s\u0300-\u036f\u3099\u309a][\u0300-\u036f\u3099\u309a]*|[\u0300-\u036f\u3099\u309a]"
+)
+_SPLITTER = pysbd.Segmenter(language="en", clean=False)
+# Characters that end a run of loose characters: they never belong to a name or a compound.
+_PARTICLES = frozenset(
+    "的了着过是在和与及或也都就还又很把被给让从到对向往于以而且但则若吗呢吧啊呀么之其这那哪个"
+)
+
+_STOP_WORDS = """
+a an the and or but if of in on at to for from by with without about into over under between near as
+is are was were be been being am do does did done has have had can could may might shall should will
+would must i me my we our us you your he she it its they them their this that these those there here
+one ones what which who whom whose when where why how much many any some all each every more most other such
+no not only own same so than too very just also please tell say know find give show want need like
+s t d ll m o re ve y get
+的 了 着 过 是 在 和 与 及 或 也 都 就 还 又 很 把 被 给 让 从 到 对 向 往 于 以 而 且 但 则 若 吗 呢 吧 啊 呀
+什么 怎么 怎样 怎么样 如何 哪些 哪里 哪儿 哪个 哪天 多少 几点 几个 为什么 为何 是否 有没有 可以 能否 能不能 是不是
+请问 请 告诉 我 我们 你 你们 他 她 它 他们 这 那 这个 那个 这些 那些 一下 一些 一个 有 没有 要 想 会 能 需要 应该
+关于 以及 还是 或者 如果 因为 所以 但是 比较 最 更 时候 什么样 哪 多 几 个 去 来 做
+"""
+
+_LIGHT_WORDS = """
+take takes go goes going come comes came bring use used using make makes made let keep put set turn
+become happen start begin end stop work try allow allowed permit permitted possible able
+good bad better best easy easier easiest hard simple big small large little long short high low new old
+young main major important famous popular well known top first last next early late near nearest close
+closest far same different similar certain several few part kind type sort way thing place point side
+number amount day time year people person visitor someone anyone one two three
+really actually usually normally generally currently now today still already ever never again
+up down out off away back inside outside around along through across during before after
+worth recommend suggest consider plan compare compared difference between
+"""
+
+stem = lru_cache(200_000)(snowballstemmer.stemmer("english").stemWord)
+
+
+def has_han(text: str) -> bool:
+    return _HAN.search(text) is not None
+
+
+def language(text: str) -> Language:
+    """`zh` if Han characters carry the text, else `en`. One Han character weighs as much as a word."""
+    han = len(_HAN.findall(text))
+    latin = len(re.findall(r"[A-Za-z]{2,}", text))
+    return "zh" if han and han >= latin else "en"
+
+
+def dominant(text: str) -> Language | None:
+    """The language that a text is certainly written in; None if it is short, or mixes both."""
+    han = len(_HAN.findall(text))
+    latin = len(re.findall(r"[A-Za-z]{2,}", text))
+    if han + latin < ENOUGH:
+        return None
+    return "zh" if han >= latin else "en" if MIXED * han < latin else None
+
+
+def far(metres: int) -> str:
+    """A distance as people say it."""
+    return f"{metres} m" if metres < 1_000 else f"{metres / 1_000:.1f}".removesuffix(".0") + " km"
+
+
+def fold(text: str) -> str:
+    """Text as quotes are compared: NFKC, simplified, without white space and what cannot be seen."""
+    return _UNSEEN.sub("", simplified(unicodedata.normalize("NFKC", text)))
+
+
+def place_of(quote: str, text: str) -> tuple[int, int] | None:
+    """Start and end of a quote in a text, compared as `fold` does.
+
+    Where the text has words that a line break cuts (inter-⏎national), hyphens within words do not
+    count either, since nothing tells whether the word has one.
+    """
+    loose = _CUT_WORD.search(text) is not None
+    if not loose and fold(quote) not in fold(text):
+        return None
+    folded, places = _folded(text, loose)
+    wanted, _ = _folded(quote, loose)
+    at = folded.find(wanted) if wanted else -1
+    return (places[at][0], places[at + len(wanted) - 1][1]) if at >= 0 else None
+
+
+def _folded(text: str, loose: bool) -> tuple[str, list[tuple[int, int]]]:
+    """The folded text, and for each of its characters the stretch of the text that it stands for."""
+    hyphens = {match.start() for match in _HYPHEN.finditer(text)} if loose else ()
+    out: list[str] = []
+    places: list[tuple[int, int]] = []
+    for match in _CLUSTER.finditer(text):
+        if match.start() not in hyphens:
+            kept = fold(match[0])
+            out.append(kept)
+            places += [match.span()] * len(kept)
+    return "".join(out), places
+
+
+def _loose(run: str) -> list[str]:
+    """Characters that the dictionary left single, as overlapping pairs: 遛娃 stays findable."""
+    return [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def _cut(runs: list[str], *, nested: bool) -> Iterator[list[str]]:
+    """The words of each run of Han characters.
+
+    Only words of the dictionary: guessing at unknown ones cuts the same name differently in a
+    question and in a document.
+    """
+    text = "\n".join(runs)
+    out: list[str] = []
+    run = ""
+    for word in segment.cut_for_search(text, hmm=False) if nested else segment.cut(text, hmm=False):
+        if len(word) == 1 and word != "\n" and word not in _PARTICLES:
+            run += word
+            continue
+        if run:
+            out += _loose(run)
+            run = ""
+        if len(word) > 1:
+            out.append(word)
+        elif word == "\n":
+            yield out
+            out = []
+    yield out + _loose(run)
+
+
+def tokens(text: str) -> list[str]:
+    """Search terms in order: lower case, English stemmed, single letters and punctuation dropped.
+
+    A long Chinese word also gives the words inside it: 博物院 is found by 博物 as well. All are in
+    simplified characters.
+    """
+    return _terms(text, nested=True)
+
+
+def words(text: str) -> list[str]:
+    """As `tokens`, without the words inside words: each stretch of text counts once."""
+    return _terms(text, nested=False)
+
+
+def characters(text: str) -> list[str]:
+    """The Han characters that carry meaning, each once, in order.
+
+    Words that mean nearly the same often share one: 买票, 门票 and 票价; 走廊 and 长廊.
+    """
+    if text.isascii():
+        return []
+    found = dict.fromkeys(simplified(unicodedata.normalize("NFKC", text)))
+    return [character for character in found if _weighty(character)]
+
+
+@lru_cache(20_000)
+def _weighty(character: str) -> bool:
+    return _HAN.match(character) is not None and character not in _LIGHT
+
+
+def _terms(text: str, *, nested: bool) -> list[str]:
+    if not text.isascii():
+        text = simplified(unicodedata.normalize("NFKC", text)).replace("’", "'")
+    text = text.lower()
+    if "'s" in text:
+        text = _POSSESSIVE.sub("", text)
+    if "," in text:
+        text = _THOUSANDS.sub("", text)
+    runs = _RUN.findall(text)
+    han = [run for run in runs if run[0] >= "\u3400" and _HAN.match(run)]
+    cut = _cut(han, nested=nested) if han else iter(())
+    kept: list[str] = []
+    for run in runs:
+        if run.isascii():
+            if len(run) > 1 or run.isdigit():
+                kept.append(stem(run))
+        elif run[0] >= "\u3400" and _HAN.match(run):
+            kept += next(cut)
+        elif len(run) > 1:
+            kept.append(_plain(run))
+    return kept
+
+
+@lru_cache(20_000)
+def _plain(word: str) -> str:
+    """A word of another script; a Latin one without its accents: café is found by cafe."""
+    letters = unicodedata.normalize("NFKD", word)
+    bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return stem(bare) if bare.isascii() else word
+
+
+# Words that carry no meaning of their own in a question, as `tokens` spells them.
+STOP = frozenset(_STOP_WORDS.split()) | {stem(word) for word in _STOP_WORDS.split()}
+# Words that carry little: a sentence may well answer without them.
+LIGHT = frozenset(stem(word) for word in _LIGHT_WORDS.split())
+_ASKING = re.compile(r"^(?:几|多少|哪)[\u4e00-\u9fff]*$")
+
+
+def idle(token: str) -> bool:
+    """Whether a token of a question says nothing about what is asked."""
+    return token in STOP or _ASKING.match(token) is not None
+
+
+# Parts of speech of Chinese words, by their first letter, and how much such a word tells.
+_TELLS = {"n": 1.0, "j": 1.0, "l": 1.0, "i": 1.0, "e": 1.0, "v": 0.6, "b": 0.6, "a": 0.5, "z": 0.5}
+
+
+def telling(text: str) -> dict[str, float]:
+    """The words of a question in order, each with how much it tells (0 to 1); idle ones left out."""
+    if not has_han(text):
+        return {w: 0.3 if w in LIGHT else 1.0 for w in words(text) if not idle(w)}
+    kinds: dict[str, float] = {}
+    for word, tag in segment.tag(simplified(unicodedata.normalize("NFKC", text)).lower()):
+        kinds[stem(word) if word.isascii() else word] = _TELLS.get(tag[:1], 0.25)
+    return {w: 0.3 if w in LIGHT else kinds.get(w, 0.6) for w in words(text) if not idle(w)}
+
+
+_LIGHT = _PARTICLES | {word for word in STOP if len(word) == 1}
+
+
+@lru_cache(4096)
+def sentences(text: str) -> tuple[tuple[int, int], ...]:
+    """Start and end (characters) of each sentence, in order, white space trimmed off.
+
+    A line break ends a sentence unless it is one that a layout made; within a line pysbd decides.
+    """
+    spans: list[tuple[int, int]] = []
+    text = levelled(text)
+    for line in re.finditer(r"[^\n]+", text):
+        spans += _split(text, line.start(), line.end())
+    return tuple(_closed(text, spans))
+
+
+_WINDOW = 3_000  # characters that pysbd is given at a time: what it takes grows with their square
+_AHEAD = 500  # characters behind a sentence that have a say in where it ends: a quotation, a list
+_LONGEST = 12_000  # characters; what goes on for longer without an end is no sentence, and is cut
+
+
+def _split(text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
+    """The sentences of a line, found in windows of which each begins with a sentence."""
+    size = _WINDOW
+    while at < end:
+        edge = min(at + size, end)
+        found = [*_pieces(text, at, edge)]
+        if edge < end:
+            found = [span for span in found if span[1] <= edge - _AHEAD]
+            if not found and size < _LONGEST:  # not one whole sentence
+                size *= 2
+                continue
+        if found or edge == end:
+            yield from found
+        else:
+            yield at, at + len(text[at:edge].rstrip())
+        at, size = (found[-1][1] if found and edge < end else edge), _WINDOW
+
+
+def _pieces(text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
+    for piece in _SPLITTER.processor(text[at:end]).process():
+        core = piece.strip()
+        start = text.find(core, at, end) if core else -1
+        if start >= 0:
+            at = start + len(core)
+            yield start, at
+
+
+def _closed(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Gives a stray closing quote or bracket back to the sentence it closes."""
+    out: list[tuple[int, int]] = []
+    for start, end in spans:
+        same_line = out and "\n" not in text[out[-1][1] : start]
+        while same_line and start < end and text[start] in "”’」』）)】》\"'":
+            if text[start] in "\"'" and out[-1][1] != start:
+                break
+            out[-1] = (out[-1][0], start + 1)
+            start += 1
+        while start < end and text[start].isspace():
+            start += 1
+        if start < end:
+            out.append((start, end))
+    return out
+
+
+# Lines that a layout broke
+
+_WIDE = rf"[{HAN}\u3000-\u30ff\uff00-\uffef]"
+_NO_SPACE = re.compile(
+    rf"(?<={_WIDE})\s*\n\s*(?={_WIDE}|[“”‘’…—])|(?<=[“”‘’…—])\s*\n\s*(?={_WIDE})"
+)
+# An item of a list, a heading, a row of a table, or what has a name before a colon.
+_BEGINS = re.compile(r"[-*•·▪●○◦+#>]\s|\||\(?\d+[.)、]\s|[^\s:：][^:：，。,.]{0,20}(?::\s|：)")
+_STOPPED = re.compile(r"[。！？；：…!?][”’」』）)]*$")
+_HAN_ENDS = re.compile(rf"[{HAN}，、（《“]$")
+_HAN_BEGINS = re.compile(rf"[{HAN}，。、）》”]")
+_RUNS_ON = re.compile(r"[，、（《“]$")
+_RUNS_IN = re.compile(r"[，。、）》”；！？]")
+_PROSE = re.compile(rf"[.!?][\"'”’)]*(?=\s+[A-Z{HAN}]|\s*$)|[。！？]")
+_NARROW = 20  # columns; shorter lines are as long as they are meant to be
+
+
+def flowing(text: str) -> str:
+    """A text in one line. A line break between Chinese characters is no space."""
+    return re.sub(r"\s*\n\s*", " ", _NO_SPACE.sub("", text))
+
+
+def _columns(line: str) -> int:
+    return len(line) + len(re.findall(_WIDE, line))
+
+
+def _glue(before: str, after: str, usual: int, full: bool) -> str | None:
+    """What joins two lines: "" or " " if a sentence runs on, None if a new line is meant.
+
+    `usual` is how wide (in columns) the lines around are; `full` says that `before` has no room left.
+    """
+    if usual < _NARROW or _columns(before) < usual // 2:
+        return None
+    if _BEGINS.match(after) or before.startswith(("# ", "## ", "### ", "|")):
+        return None
+    if _HAN_ENDS.search(before) or _HAN_BEGINS.match(after):
+        runs = full or _RUNS_ON.search(before) or _RUNS_IN.match(after)
+        return "" if runs and not _STOPPED.search(before) else None
+    if after[0].islower():
+        return " "
+    full = full and re.search(r"[A-Za-z,'’-]$", before) is not None
+    return " " if full and not re.match(r"[A-Z][^a-z]*$|\W", after) else None
+
+
+def unwrapped(text: str) -> str:
+    """A text of which the lines were broken by a layout, as of a PDF, with those that belong together
+    joined."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    widths = sorted(_columns(line) for line in lines if line)
+    usual = widths[len(widths) * 9 // 10] if widths else 0
+    out: list[str] = []
+    last = ""
+    for line in lines:
+        full = _columns(last) >= usual * 0.75
+        glue = _glue(last, line, usual, full) if last and line else None
+        if glue is None:
+            out.append(line)
+        elif re.search(r"[a-z][-\u00ad\u2010]$", last) and line[0].islower():
+            out[-1] = out[-1][:-1] + line
+        else:
+            out[-1] += glue + line
+        last = line
+    return "\n".join(out)
+
+
+def wraps(text: str) -> tuple[int, ...]:
+    """Where line breaks stand inside sentences, in a text of any kind.
+
+    Unlike `unwrapped` this does not take the lines for broken: a list has as many as a paragraph. So
+    the paragraph must have a full stop, and a line must be carried on by a small letter or a comma,
+    or be one of several that have no room for what follows.
+    """
+    found: list[int] = []
+    at = 0
+    for blank, group in groupby(text.split("\n"), key=lambda line: not line.strip()):
+        lines = [*group]
+        if len(lines) > 1 and not blank and _PROSE.search("\n".join(lines)):
+            found += (at + place for place in _wraps(lines))
+        at += sum(map(len, lines)) + len(lines)
+    return tuple(found)
+
+
+def levelled(text: str) -> str:
+    """A text with a space for each line break that stands inside a sentence; offsets stay."""
+    if "\n" not in text:
+        return text
+    flowing = list(text)
+    for at in wraps(text):
+        flowing[at] = " "
+    return "".join(flowing)
+
+
+def _wraps(block: Sequence[str]) -> Iterator[int]:
+    lines = [line.strip() for line in block]
+    usual = max(map(_columns, lines))
+    filled = [_columns(one) + _next(other) > usual for one, other in pairwise(lines)]
+    several = sum(filled) > 1
+    at = -1
+    for line, (one, other), full in zip(block, pairwise(lines), filled, strict=False):
+        at += len(line) + 1
+        if one and other and _glue(one, other, usual, full and several) is not None:
+            yield at
+
+
+def _next(line: str) -> int:
+    """The columns that would have been needed for the beginning of a line in the one before."""
+    return 5 if _HAN_BEGINS.match(line) else 1 + _columns(line.split(" ", 1)[0])

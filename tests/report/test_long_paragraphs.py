@@ -1,0 +1,87 @@
+"""An answer of one paragraph, however long: what an export takes grows with its length."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from research.evidence.citations import CitedAnswer, cited
+from research.records import (
+    Answer,
+    Cite,
+    Evidence,
+    Finding,
+    Options,
+    Passage,
+    Report,
+    Run,
+    Span,
+    Task,
+)
+from research.report.formats import FORMATS
+from tests.benchmarks.exports import NOW
+from tests.tables import each_row
+
+ENGLISH = 'The **harbour** of district {n} handled {n} tonnes; "more" (as it said) than in *{n}*. '
+CHINESE = "第{n}区的**港口**吞吐量为{n}吨，比上一年（{n}年）增长一成。"
+
+
+def plain(text: str) -> tuple[list[Span], list[Passage]]:
+    return [Span(kind="text", text=text)], []
+
+
+def grounded(text: str) -> tuple[list[Span], list[Passage]]:
+    """Every sentence with a passage of its own, as a search model brings them."""
+    spans, passages = [], []
+    for n, said in enumerate(text.splitlines()):
+        passages.append(Passage(id=f"p{n}", origin="grounding", text=said, end=len(said)))
+        cites = (Cite(evidence="e1", passage=f"p{n}"),)
+        spans.append(Span(kind="text", text=f"{said} ", cites=cites))
+    return spans, passages
+
+
+def endless(text: str) -> tuple[list[Span], list[Passage]]:
+    """No sentence ends."""
+    return plain(text.translate({ord(stop): " " for stop in ".。\n"}))
+
+
+def report(
+    shape: str, size: int, made: Callable[[str], tuple[list[Span], list[Passage]]]
+) -> Report:
+    """A report whose answer has one paragraph of about `size` bytes."""
+    each = len(shape.encode())
+    text = "\n".join(shape.format(n=10_000 + n) for n in range(size // each))
+    spans, passages = made(text if made is grounded else text.replace("\n", ""))
+    source = Evidence(
+        id="e1", kind="web", title="A page", url="https://example.org/", retrieved=NOW,
+        passages=tuple(passages),
+    )  # fmt: skip
+    return Report(
+        run=Run(id="r", conversation="c", owner="o", question="How much?", options=Options(), status="done", created=NOW),
+        findings=(Finding(task=Task(id="1.1", source="web", query="q"), evidence=(source,), started=NOW),),
+        evidence=(source,),
+        answer=Answer(title="", language="en", author="a", spans=tuple(spans), made=NOW),
+    )  # fmt: skip
+
+
+def seconds(ending: str, written: Report) -> float:
+    """Of the processor, that of others left out."""
+    numbered = cited(written)
+    assert isinstance(numbered, CitedAnswer)
+    began = time.process_time()
+    FORMATS[ending](written, numbered)
+    return time.process_time() - began
+
+
+@each_row("made", [plain, grounded, endless])
+@each_row("shape", [ENGLISH, CHINESE])
+@each_row("ending", ["json", "html", "pdf"])
+def test_an_export_of_one_paragraph_takes_time_in_proportion_to_its_length(
+    ending: str, shape: str, made: Callable[[str], tuple[list[Span], list[Passage]]]
+) -> None:
+    seconds(ending, report(shape, 5_000, made))  # loads what is loaded once
+    short, long = (
+        min(seconds(ending, written) for _ in range(3))
+        for written in (report(shape, size, made) for size in (20_000, 100_000))
+    )
+    assert long < 12 * short  # 5 in proportion, 25 where it grows with the square
