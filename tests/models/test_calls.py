@@ -418,7 +418,7 @@ async def test_a_reply_that_trickles_in_is_over_with_the_deadline(openai: Wire) 
             with pytest.raises(Trouble) as caught:
                 await call
             assert caught.value.reason == "timeout"
-            assert time.monotonic() - start < 3
+            assert time.monotonic() - start < 30
 
 
 async def test_a_stream_may_last_longer_than_one_answer_but_not_for_ever(openai: Wire) -> None:

@@ -250,7 +250,7 @@ async def test_a_pause_that_is_too_long_is_not_waited_for(server):
     trouble = await failure(provider(server))
     assert (trouble.reason, len(server.log)) == ("quota", 1)
     assert "possible again in 600 s" in trouble.message
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
 
 
 async def test_who_has_no_patience_waits_for_no_pause_and_is_told_of_none_that_nobody_wants(server):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -389,14 +390,22 @@ print(json.dumps({"told": told, "hosts": headers.TILES}))
 FRAME = "/component/streamlit_folium.st_folium/index.html"
 
 
-def headers(folder: Path, tiles: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(folder))
-    monkeypatch.setenv("MAP_TILES", tiles)
+def headers(folder: Path, tiles: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-c", HEADERS], cwd=ROOT, capture_output=True, text=True, timeout=200
+        [sys.executable, "-c", HEADERS],
+        cwd=ROOT,
+        env={**os.environ, "SIGHTLINE_DATA_DIR": str(folder), "MAP_TILES": tiles},
+        capture_output=True,
+        text=True,
+        timeout=200,
     )
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def with_tiles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return headers(tmp_path_factory.mktemp("tiles"), "osm")
 
 
 def without_scripts_of_text(frame: dict[str, str]) -> str:
@@ -406,13 +415,12 @@ def without_scripts_of_text(frame: dict[str, str]) -> str:
 
 
 def test_only_the_frame_of_a_map_may_show_tiles_and_says_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    with_tiles: dict[str, Any],
 ) -> None:
-    found = headers(tmp_path, "osm", monkeypatch)
-    told = found["told"]
+    told = dict(with_tiles["told"])
     frame, strict = told.pop(FRAME), told["/"]["content-security-policy"]
     assert frame["referrer-policy"] == "strict-origin"
-    tiles = " ".join(found["hosts"])
+    tiles = " ".join(with_tiles["hosts"])
     assert without_scripts_of_text(frame).replace(f" {tiles}", "") == strict
     assert f"img-src {tiles} 'self' data: blob:;" in frame["content-security-policy"]
     for other in told.values():
@@ -420,10 +428,8 @@ def test_only_the_frame_of_a_map_may_show_tiles_and_says_where_it_is(
         assert other["referrer-policy"] == "no-referrer"
 
 
-def test_without_tiles_the_frame_is_as_strict_as_the_rest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told = headers(tmp_path, "off", monkeypatch)["told"]
+def test_without_tiles_the_frame_is_as_strict_as_the_rest(tmp_path: Path) -> None:
+    told = headers(tmp_path, "off")["told"]
     frame, strict = told[FRAME], told["/"]["content-security-policy"]
     assert without_scripts_of_text(frame) == strict
     assert {entry["content-security-policy"] for path, entry in told.items() if path != FRAME} == {
@@ -433,11 +439,11 @@ def test_without_tiles_the_frame_is_as_strict_as_the_rest(
 
 
 def test_the_tiles_that_are_drawn_are_those_that_the_frame_may_show(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    with_tiles: dict[str, Any],
 ) -> None:
     wanted = {
         tile["url"].split("/{")[0].split("/appmaptile")[0].replace("{s}", part)
         for tile in maps.TILES.values()
         for part in tile.get("subdomains", " ")
     }
-    assert set(headers(tmp_path, "osm", monkeypatch)["hosts"]) == wanted
+    assert set(with_tiles["hosts"]) == wanted

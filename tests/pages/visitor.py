@@ -80,7 +80,7 @@ class Visitor:
         return self._poll(lambda: words in self.words)
 
     def _poll(self, reached: Callable[[], bool]) -> Visitor:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not reached():
             assert time.monotonic() < deadline, self.words
             time.sleep(0.05)

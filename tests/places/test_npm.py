@@ -261,7 +261,7 @@ def mark() -> Iterator[str]:
     made = uuid4().hex
     yield made
     try:
-        until(lambda: not marked(made), 4)
+        until(lambda: not marked(made))
     finally:
         for pid in marked(made):
             os.kill(pid, signal.SIGKILL)

@@ -336,15 +336,15 @@ async def test_it_ends_with_its_client_although_amap_hangs(fake: FakeAmap) -> No
     await asyncio.to_thread(asked, fake)
     left = time.monotonic()
     process.stdin.close()
-    out, errors = await asyncio.wait_for(process.communicate(), 10)
-    assert time.monotonic() - left < 3
+    out, errors = await asyncio.wait_for(process.communicate(), 60)
+    assert time.monotonic() - left < 30
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.decode().splitlines())
     assert not [trace for trace in TRACES if trace in out.decode() + errors.decode()]
 
 
 def asked(fake: FakeAmap) -> None:
     """Waits until the first request is in."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not fake.log:
         assert time.monotonic() < end, "nothing was asked"
         time.sleep(0.02)

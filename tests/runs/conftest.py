@@ -127,7 +127,7 @@ def get(runs: LocalRuns, run_id: str, owner: str = "local") -> Run:
     return run
 
 
-def over(runs: LocalRuns, run_id: str, seconds: float = 15.0, *, owner: str = "local") -> RunStatus:
+def over(runs: LocalRuns, run_id: str, seconds: float = 60.0, *, owner: str = "local") -> RunStatus:
     """The status of a run once it has ended."""
     until(lambda: not get(runs, run_id, owner).active, seconds)
     return get(runs, run_id, owner).status

@@ -90,7 +90,7 @@ def test_a_run_that_is_to_write_before_its_first_step_searches_nothing(shared: B
     for _ in range(10):
         run = runs.start(QUESTION, options=WEB)
         runs.stop(run.id, write=True)
-        assert over(runs, run.id, 5) == "done"
+        assert over(runs, run.id) == "done"
 
 
 def test_a_run_that_is_to_write_can_still_be_stopped(shared: Bench) -> None:
@@ -116,7 +116,7 @@ def test_it_is_asked_for_from_another_process(shared: Bench, tmp_path: Path) -> 
     runs = shared.open()
     until(lambda: sum(done for _, done in searched(runs, run_id).values()) == 2)
     runs.stop(run_id, write=True)
-    assert over(runs, run_id, 5) == "done"
+    assert over(runs, run_id) == "done"
     assert told(runs, run_id) == (2, [ENDED], ["b"])
     assert child.poll() is None
 

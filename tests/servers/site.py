@@ -99,6 +99,7 @@ class Site:
         self.replies = dict(replies or {})
         self.requests: list[Request] = []
         self.connections = 0
+        self.together = self._inside = 0  # the most answers that were being prepared at once
         self.address = address
         self.port = port
         self._tls = tls
@@ -166,7 +167,10 @@ class Site:
         headers = {name.lower(): value for name, _, value in pairs}
         self.requests.append(Request(method, path, headers))
         reply = self.replies.get(path.partition("?")[0], Reply(b"nothing here", 404))
+        self._inside += 1
+        self.together = max(self.together, self._inside)
         await asyncio.sleep(reply.waits)
+        self._inside -= 1
         writer.write(reply.head())
         for _ in range(reply.times):
             await asyncio.sleep(reply.pause)

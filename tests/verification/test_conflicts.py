@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,6 +28,7 @@ from research.records import (
     Span,
 )
 from research.verification.conflicts import conflicts
+from tests.growth import assert_linear
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -314,16 +315,10 @@ def test_time_grows_with_the_number_of_sources_and_hardly_faster() -> None:
                 for k in range(3)
             ),
         )
-        for n in range(300)
+        for n in range(320)
     ]  # fmt: skip
 
-    def taken(count: int) -> float:
-        report = Report(run=RUN, evidence=tuple(sources[:count]))
-        best = float("inf")
-        for _ in range(2):
-            start = time.process_time()
-            conflicts(report, None)
-            best = min(best, time.process_time() - start)
-        return best
+    def work(count: int) -> Callable[[], object]:
+        return partial(conflicts, Report(run=RUN, evidence=tuple(sources[:count])), None)
 
-    assert taken(300) < 12 * taken(75) + 0.1
+    assert_linear(work, 20)
