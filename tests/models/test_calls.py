@@ -422,20 +422,20 @@ async def test_a_reply_that_trickles_in_is_over_with_the_deadline(openai: Wire) 
 
 
 async def test_a_stream_may_last_longer_than_one_answer_but_not_for_ever(openai: Wire) -> None:
-    openai.server.fail("write", "slow:0.4")  # for each piece
+    openai.server.fail("write", "slow:0.25")  # for each piece
     openai.server.brain.answer = "word " * 30  # 7 pieces
     start = time.monotonic()
-    assert (await stream(openai, openai.chat(SIGHTLINE_MODEL_TIMEOUT="2"))).trouble is None
-    assert time.monotonic() - start > 2
+    assert (await stream(openai, openai.chat(SIGHTLINE_MODEL_TIMEOUT="1"))).trouble is None
+    assert time.monotonic() - start > 1
     openai.server.brain.answer = "word " * 100  # 16 pieces
-    chat = openai.chat(SIGHTLINE_MODEL_TIMEOUT="1.2")
+    chat = openai.chat(SIGHTLINE_MODEL_TIMEOUT="0.7")
     await chat.warm()
     start = time.monotonic()
     found = await stream(openai, chat)
     assert found.trouble is not None
     assert found.trouble.reason == "timeout"
     assert found.text.startswith("word word")
-    assert time.monotonic() - start >= 1.2 * STREAM
+    assert time.monotonic() - start >= 0.7 * STREAM
 
 
 async def test_a_call_that_is_cancelled_ends_at_once_and_the_server_is_left(wire: Wire) -> None:
