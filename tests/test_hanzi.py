@@ -44,7 +44,7 @@ def test_the_table_is_opencc_s() -> None:
 
 def test_the_table_is_read_at_the_first_need() -> None:
     code = (
-        "import research.language.text as text; from research import hanzi; "
+        "import research.language.text as text; from research.language import hanzi; "
         "assert not hanzi._table.cache_info().currsize; "
         "assert hanzi.simplified('萬') == '万' and hanzi._table.cache_info().currsize"
     )
