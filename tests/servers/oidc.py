@@ -62,12 +62,12 @@ class FakeOIDC:
         self._down = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="FakeOIDC", daemon=True)
         self._thread.start()
-        assert self._up.wait(10), "the server did not start"
+        assert self._up.wait(60), "the server did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._down.set)
-        self._thread.join(10)
+        self._thread.join(60)
 
     @property
     def base_url(self) -> str:
@@ -90,10 +90,8 @@ class FakeOIDC:
         return "\n".join([*lines, *(f"{k} = {json.dumps(v)}" for k, v in client.items())]) + "\n"
 
     def _run(self) -> None:
-        try:
-            self._loop.run_until_complete(self._serve())
-        finally:
-            self._loop.close()
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:  # ends what is left in it
+            runner.run(self._serve())
 
     async def _serve(self) -> None:
         app = web.Application(middlewares=[self._noted])

@@ -63,12 +63,12 @@ class Service:
 
     def __enter__(self) -> Any:
         self._thread.start()
-        assert self._up.wait(10), "the server did not start"
+        assert self._up.wait(60), "the server did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._down.set)
-        self._thread.join(10)
+        self._thread.join(60)
         assert not self._thread.is_alive(), "the server did not stop"
 
     @property
@@ -84,10 +84,8 @@ class Service:
         raise NotImplementedError
 
     def _run(self) -> None:
-        try:
-            self._loop.run_until_complete(self._serve())
-        finally:
-            self._loop.close()
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:  # ends what is left in it
+            runner.run(self._serve())
 
     async def _serve(self) -> None:
         app = web.Application()
