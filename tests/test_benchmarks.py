@@ -17,6 +17,7 @@ from tests.benchmarks.figures import Unreachable, at_once
 from tests.tables import each_row
 
 
+@pytest.mark.slow
 @each_row("module", [crowd, models, reports, runs, sessions])
 def test_runs_that_are_measured_at_once_wait_for_no_turn(module: ModuleType) -> None:
     with closing(module.figures()) as figures:

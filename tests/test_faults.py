@@ -21,6 +21,7 @@ def rows(request: pytest.FixtureRequest) -> Iterator[Rows]:
         yield {fault.name: matrix.row(fault) for fault in FAULTS if fault.name in wanted}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_run_ends_well_whatever_stage_a_fault_strikes(fault: Fault, rows: Rows) -> None:
     cells = rows[fault.name].result(120)

@@ -15,6 +15,8 @@ import pytest
 import research
 from tests.tables import each_row
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 NEUTRAL = {"records", "settings", "storage", "trouble", "deadlines", "tracing", "urls", "readable"}
 PURE = {"places.coordinates", "data"}  # import nothing of ours: anyone may use them

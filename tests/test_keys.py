@@ -30,6 +30,8 @@ from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeSearXNG, FakeTavily, nowhere
 from tests.servers.site import Reply, Site, page
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 QUESTION = "How old is the Silver Tower?"
 

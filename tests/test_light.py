@@ -17,6 +17,7 @@ HEAVY = (
 LOOK = f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["import app", "import app; import pages.ask"])
 def test_nothing_heavy_is_loaded_before_a_question_is_asked(what: str, tmp_path: Path) -> None:
     """The second draws the page as well, on a data folder that is already there."""
@@ -36,6 +37,7 @@ def test_nothing_heavy_is_loaded_before_a_question_is_asked(what: str, tmp_path:
     assert done.stdout.split() == []
 
 
+@pytest.mark.slow
 def test_what_is_loaded_ahead_leaves_the_component_of_the_map_to_the_pages(tmp_path: Path) -> None:
     """Streamlit registers a component only where a page's script imports it; else its frame is not found."""
     code = (

@@ -28,6 +28,8 @@ from tests.servers.ollama import FakeOllama
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeSearXNG
 
+pytestmark = pytest.mark.slow
+
 ZH = "雷峰塔是什么时候建成的？"
 EN = "When was the tower built?"
 Json = dict[str, Any]

@@ -28,6 +28,8 @@ from tests.servers.ollama import FakeOllama
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeSearXNG, FakeTavily, Service
 
+pytestmark = pytest.mark.slow
+
 KEY = "sentinel-key-0123456789"
 QUESTION = "雷峰塔是什么时候建成的？"
 FAILED, NOTHING = 1, 3

@@ -201,6 +201,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [302, 307])
 def test_without_aiohttp_gemini_is_not_sent_on_either(detour: Detour, status: int) -> None:
     _sent(detour, status)
@@ -254,6 +255,7 @@ SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("name", list(SERVICES))
 async def test_a_service_that_is_elsewhere_is_not_looked_for_there(
@@ -268,6 +270,7 @@ async def test_a_service_that_is_elsewhere_is_not_looked_for_there(
     _held(detour, caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_run_server_that_is_elsewhere_is_not_looked_for_there(
     detour: Detour, status: int, tmp_path: Path
@@ -282,6 +285,7 @@ def test_a_run_server_that_is_elsewhere_is_not_looked_for_there(
     assert check.failure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", STATUSES)
 def test_traces_are_not_sent_on_and_whoever_set_the_collector_is_told(
     detour: Detour,

@@ -21,6 +21,8 @@ from tests.servers.news import FakeTavilyNews, rows
 from tests.servers.openai import FakeOpenAI
 from tests.tables import each_row
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 TOPIC = "The reopening of the tower"
 KEY, OWN = "sk-usual-0123456789abcdef", "qe-own-0123456789abcdef"

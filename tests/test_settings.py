@@ -27,6 +27,8 @@ from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item
 from tests.servers.search import FakeSearXNG, FakeTavily, FakeWikipedia, Service
 from tests.tables import each_row
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., tuple[LocalRuns, Run]]
 WEB = ("web",)
 

@@ -89,6 +89,7 @@ def run(model: FakeOpenAI, pages: Library, tmp_path: Path) -> Iterator[Callable[
         desk.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [False, True], ids=["unknown", "set"])
 @pytest.mark.parametrize(("context", "language", "wording"), [
     (8_192, "en", "vllm"), (8_192, "zh", "zhipu"),

@@ -530,6 +530,7 @@ print(db.read("select n from t"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
 def test_a_process_can_be_started_while_another_thread_reads(tmp_path: Path) -> None:
     done = subprocess.run(

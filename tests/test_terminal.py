@@ -21,6 +21,8 @@ from research.evidence.citations import verbatim
 from tests.servers.openai import FakeOpenAI
 from tests.terminal import ROOT, command, environment, process, terminal
 
+pytestmark = pytest.mark.slow
+
 ENGLISH = "When was the Summer Palace built?"
 CHINESE = "故宫的门票多少钱，周几闭馆？"
 ANSWERED, FAILED, UNUSABLE, NOTHING, STOPPED = 0, 1, 2, 3, 130

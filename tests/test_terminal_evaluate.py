@@ -216,6 +216,7 @@ def test_sarif_says_which_files_could_not_be_read_and_a_finding_of_the_whole_fil
     assert "not both" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_another_repository_checks_its_reports_with_what_the_hook_installs(tmp_path: Path) -> None:
     hook = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
     entry = re.search(r"^  entry: (.+)$", hook, re.MULTILINE)

@@ -21,6 +21,8 @@ from tests.servers.news import FakeFeeds, FakeTavilyNews, Given, item, rows, rss
 from tests.servers.openai import FakeOpenAI
 from tests.terminal import ROOT, Done, called, command
 
+pytestmark = pytest.mark.slow
+
 TOPIC = "央行降准 and the market"
 KEY, TAVILY_KEY = "qe-sentinel-0123456789", "tvly-sentinel-0123456789"
 ANSWERED, FAILED, UNUSABLE, STOPPED = 0, 1, 2, 130

@@ -29,6 +29,8 @@ from tests.servers.collector import Collector, Span
 from tests.servers.gemini import FakeGemini
 from tests.servers.search import nowhere
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 QUESTION = "How old is the sentinelquestion tower?"
 PASSAGE = "The sentineldocument tower is open from 9:00 to 17:00."

@@ -131,6 +131,7 @@ async def test_a_model_that_repeats_itself_is_not_asked_again(folder: Path) -> N
     assert len(writer.tries) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", ["DROP TABLE a_sight", "SELECT 1; DELETE FROM a_sight", "PRAGMA x"])
 async def test_what_may_not_be_run_is_not(folder: Path, sql: str) -> None:
     outcome = await asked(folder, Scripted([sql, RIGHT]))
@@ -211,6 +212,7 @@ async def test_a_model_that_fails_on_the_way_keeps_its_steps(folder: Path, after
     assert kinds(outcome) == ["understand"] + ["write", "refused"] * after
 
 
+@pytest.mark.slow
 async def test_a_model_that_fails_after_some_rows_keeps_them_and_is_named(folder: Path) -> None:
     few = "SELECT gid, name FROM a_sight ORDER BY gid LIMIT 3"
     outcome = await asked(folder, Failing([few], after=1), "评分前10名的景区")

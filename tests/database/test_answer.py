@@ -13,6 +13,7 @@ from research.database.desk import DatabaseDesk
 from research.records import Known, Rows, silent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "words"),
     [

@@ -70,6 +70,7 @@ def outcomes() -> list[tuple[Dialect, dict[str, str], Query | Refused, float]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_attack_is_refused_or_known_to_be_harmless() -> None:
     through = [
         (dialect, case["class"], case["sql"][:120], said.text[:120])
@@ -79,10 +80,12 @@ def test_every_attack_is_refused_or_known_to_be_harmless() -> None:
     assert through == []
 
 
+@pytest.mark.slow
 def test_no_attack_keeps_the_guard_busy() -> None:
     assert [case["sql"][:80] for _, case, _, seconds in outcomes() if seconds > 2] == []
 
 
+@pytest.mark.slow
 def test_what_passes_of_the_attacks_does_no_harm_on_sqlite(scenic: Path) -> None:
     database = open_database(scenic, only=TABLES_READ, limits=Limits(seconds=0.5))
     before = scenic.read_bytes()
@@ -100,6 +103,7 @@ def test_what_passes_of_the_attacks_does_no_harm_on_sqlite(scenic: Path) -> None
     assert scenic.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_of_legitimate_statements_at_most_two_in_a_hundred_are_refused() -> None:
     assert len({sql for _, sql in LEGITIMATE}) >= 190
     wrong = []
@@ -111,6 +115,7 @@ def test_of_legitimate_statements_at_most_two_in_a_hundred_are_refused() -> None
     assert len(wrong) <= len(LEGITIMATE) // 50, wrong
 
 
+@pytest.mark.slow
 def test_legitimate_statements_have_the_same_rows_written_anew(
     database: Database, scenic: Path
 ) -> None:

@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from research.database.results import Limits
 from tests.servers.postgres import Cluster
 
@@ -45,6 +47,7 @@ def told(address: str, dialect: str) -> list[dict[str, Any]]:
     return [{**one, "added": one["peak"] - found["before"]} for one in found["told"]]
 
 
+@pytest.mark.slow
 def test_the_largest_results_of_sqlite_are_small(tmp_path: Path) -> None:
     path = tmp_path / "large.db"
     with closing(sqlite3.connect(path)) as made, made:

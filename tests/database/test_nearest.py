@@ -92,6 +92,7 @@ def statements() -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_boxes_never_change_what_is_found(points: Path, database: Database) -> None:
     changed = 0
     with closing(sqlite3.connect(points)) as plain:

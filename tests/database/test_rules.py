@@ -289,6 +289,7 @@ def test_the_rules_answer_at_least_half_and_are_never_wrong(
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_each_shape_that_is_not_left_to_a_model_is_understood(words: Vocabulary) -> None:
     lost = [g["question"] for g in GOLD if g["shape"] != "model" and g["id"] not in answered(words)]
     assert lost == []

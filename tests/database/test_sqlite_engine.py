@@ -30,6 +30,7 @@ def run(database: Database, sql: str) -> Result:
     return database.run(database.check(sql))
 
 
+@pytest.mark.slow
 def test_every_attack_past_the_guard_reads_nothing_else_writes_nothing_and_ends(
     scenic: Path, tmp_path: Path
 ) -> None:

@@ -387,6 +387,7 @@ def prose(nodes: list[Node]) -> Iterator[Node]:
             yield from prose(node.get("c", []))
 
 
+@pytest.mark.slow
 @given(TEXT)
 @settings(max_examples=300, deadline=None)
 @example("[1[^3]2]")
@@ -402,6 +403,7 @@ def test_any_text_has_only_citations_that_were_gathered(text: str) -> None:
         sound(numbered(spans))
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.builds(
@@ -426,6 +428,7 @@ REPEATED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @each_row("text", REPEATED)
 def test_a_model_that_repeats_itself_holds_nobody_up(text: str) -> None:
     began = time.process_time()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml.html import document_fromstring
@@ -194,6 +195,7 @@ def drawn(cited: CitedAnswer) -> list[int]:
     return out
 
 
+@pytest.mark.slow
 @given(reports())
 @settings(max_examples=400, deadline=None)
 def test_every_form_of_an_answer_has_one_list_of_sources(made: tuple[Report, CitedAnswer]) -> None:

@@ -358,6 +358,7 @@ def test_no_text_is_an_error_and_every_figure_stands_in_its_text(text: str) -> N
         compatible(measure, found[at - 1])
 
 
+@pytest.mark.slow
 @each_row("part", ["1 ", "三", "a ", "百分之", "one hundred and ", "1,", "- ", "年"])
 def test_a_long_text_is_read_in_time_that_grows_with_its_length(part: str) -> None:
     fresh = count(1)  # what was read before is remembered

@@ -28,6 +28,8 @@ from research.library import documents
 from research.library.documents import SUFFIXES, Document, Problem, Unreadable, read, walk
 from tests.tables import each_row
 
+pytestmark = pytest.mark.slow
+
 
 def problem(name: str, data: bytes) -> Problem:
     return refused(name, data).problem

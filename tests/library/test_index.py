@@ -20,6 +20,8 @@ from research.library.index import Library
 from research.library.prepare import Added, sample_files
 from research.storage import StoreError
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 

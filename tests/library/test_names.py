@@ -92,6 +92,7 @@ def test_no_text_breaks_the_reading_of_names(text: str) -> None:
     assert all(len(key) > 1 for key in grams(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["called Big Name (大名字) ", "（Abc）又称大名字", "("])
 def test_an_endless_line_takes_time_in_proportion_to_its_length(piece: str) -> None:
     assert_linear(

@@ -21,7 +21,7 @@ from tests.models.conftest import KEY, PROMPT, Heard, Wire
 from tests.servers import tokens
 from tests.servers.search import FakeTavily
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 ASKED = Prompt("Follow the rules.", "Question: how old is the tower?\n[@3fa9] It is old.")
 

@@ -27,6 +27,7 @@ async def _used(servers: dict[str, Server]) -> None:
     await clients.close()
 
 
+@pytest.mark.slow
 def test_clients_close_without_a_warning_and_can_be_made_again_on_another_loop() -> None:
     with FAKES["gemini"]() as one, FAKES["openai"]() as two, FAKES["ollama"]() as three:
         servers = {"gemini": one, "openai": two, "ollama": three}

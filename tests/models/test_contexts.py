@@ -234,6 +234,7 @@ async def fresh(wire: Wire, wording: str = "openai", limit: int = 0) -> Wire:
     return wire
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wording", "way"),
     [*((wording, "stream") for wording in LENGTHS), ("vllm", "json"), ("vllm", "text")],
@@ -250,6 +251,7 @@ async def test_a_prompt_too_long_is_made_shorter_and_asked_once_more(
     assert [call.fault for call in openai.server.log] == ["too long", "", ""]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [8_192, 32_768])
 @pytest.mark.parametrize("weight", [0.6, 1.0, 1.6])
 @pytest.mark.parametrize("wording", ["openai", "dashscope", "zhipu"])
@@ -314,6 +316,7 @@ async def test_what_is_learnt_of_one_model_is_not_said_of_another(openai: Wire) 
     assert same.room(parse("openai:of-length")) == learnt
 
 
+@pytest.mark.slow
 async def test_several_that_are_refused_at_once_are_each_asked_once_more(openai: Wire) -> None:
     (await fresh(openai, "vllm", 8_192)).server.latency = 0.1
     await asyncio.gather(*(asked(openai, "text") for _ in range(4)))
@@ -341,6 +344,7 @@ async def test_a_prompt_that_ollama_has_cut_is_asked_once_more_shorter(ollama: W
     assert len(ollama.heard.of("usage")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["json", "text", "stream"])
 async def test_a_count_that_is_too_low_for_the_prompt_tells_that_it_was_cut(
     openai: Wire, way: str

@@ -111,6 +111,7 @@ async def failed(call: Awaitable[Any]) -> Trouble:
     return caught.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("client", "way", "fault", "reason", "hint", "again"), CASES)
 async def test_a_failure_has_its_reason_and_hint_and_is_repeated_only_where_that_may_help(
     wires: dict[str, Wire], client: str, way: Ask, fault: str, reason: str, hint: str, again: bool

@@ -110,6 +110,7 @@ def refusing(wire: Wire, parameter: str, status: int, body: Any) -> Strict:
     return wire.server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", list(FORMAT))
 async def test_a_server_that_takes_no_format_is_asked_in_words(strict: Wire, words: str) -> None:
     server = refusing(strict, "response_format", *FORMAT[words])
@@ -130,6 +131,7 @@ async def test_a_server_that_takes_no_schema_is_asked_for_any_object_and_told_th
     assert '"enum": ["red", "green"]' in server.log[1].prompt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", list(COUNT))
 async def test_a_server_that_does_not_count_in_a_stream_is_not_asked_to(
     strict: Wire, words: str

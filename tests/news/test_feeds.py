@@ -16,6 +16,8 @@ from research.wire.addresses import Guard
 from tests.servers.news import FakeFeeds, Given, dumps, item, opml, rss
 from tests.servers.search import nowhere
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 BASIC = Request()
 START, END = date(2026, 11, 18), date(2026, 11, 19)

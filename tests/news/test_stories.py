@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -208,6 +209,7 @@ def test_the_labelled_pairs_are_what_they_are_said_to_be() -> None:
         assert 0.4 < sum(p.same for p in labelled if p.half == half) / (len(labelled) / 2) < 0.6
 
 
+@pytest.mark.slow
 def test_two_thousand_items_of_few_patterns_take_seconds() -> None:
     items = made_up(2_000)
     begun = time.process_time()

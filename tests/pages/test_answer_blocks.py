@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 
 from pages.run.answer import blocks, cells
 from research import CitedAnswer, Report
 from research.report.data import report_json
 from tests.evidence.test_rendered_properties import BIDI, cites_of, reports
+
+pytestmark = pytest.mark.slow
 
 
 def cited_in(block: dict[str, Any]) -> list[dict[str, Any]]:

@@ -18,6 +18,8 @@ from tests.pages.visitor import Visitor, shown
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeSearXNG
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
 ZH = "故宫博物院的门票多少钱，周几闭馆？"

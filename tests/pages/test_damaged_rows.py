@@ -34,6 +34,7 @@ FEW = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FEW)
 def test_no_page_breaks_over_a_row_that_cannot_be_read(
     what: str, visit: Visit, folder: Path

@@ -43,6 +43,8 @@ from tests.pages.test_progress import events, plan, task
 from tests.pages.visitor import Visitor
 from tests.tables import each_row
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 ZHEJIANG = "浙江有哪些5A景区？"

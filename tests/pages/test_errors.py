@@ -22,6 +22,8 @@ from pages.shared import errors
 from pages.shared.words import WORDS
 from research import Options, Report, Run
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-sentinel-0123456789abcdef"
 

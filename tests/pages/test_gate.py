@@ -17,6 +17,8 @@ from pages.shared.words import WORDS
 from tests.pages.serving import SETTINGS
 from tests.servers.oidc import FakeOIDC
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "0123456789abcdef0123456789abcdef0123456789a"
 FILE = "/media/" + "0123456789abcdef" * 2

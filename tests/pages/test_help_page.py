@@ -18,6 +18,8 @@ from tests.pages.visitor import Visitor, shown
 from tests.servers.openai import FakeOpenAI
 from tests.tables import each_row
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

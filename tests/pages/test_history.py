@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from pages.shared.words import WORDS
 from research import Options, Run, runs
 from research.records import RunStatus
 from tests.pages.visitor import Visitor
+
+pytestmark = pytest.mark.slow
 
 Visit = Callable[..., Visitor]
 EN = "What does a ticket to the Palace Museum cost?"

@@ -7,6 +7,7 @@ import json
 import re
 from io import BytesIO, StringIO
 
+import pytest
 from lxml import etree
 from markdown_it import MarkdownIt
 from openpyxl import load_workbook
@@ -75,6 +76,7 @@ def no_formula(cell: str) -> bool:
     return not re.match(r"\s*[=+\-@\t\r\n]", cell) or bool(re.fullmatch(r"[-+]?[\d.]+", cell))
 
 
+@pytest.mark.slow
 @each_row("text", ALL)
 def test_no_spreadsheet_takes_it_for_a_formula(text: str) -> None:
     rows = Rows(sql="select 1", names=(text, "n"), types=("text", "integer"), rows=((text, 1),))

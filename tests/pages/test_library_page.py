@@ -13,6 +13,8 @@ from pages.shared.words import WORDS
 from research import runs
 from tests.pages.visitor import Visitor
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 TOWER = (
     "# The tower\n\nThe tower is open from 9:00 to 17:00. A ticket to the tower costs 12 yuan.\n"

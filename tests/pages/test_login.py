@@ -17,6 +17,8 @@ from pages.shared.words import WORDS
 from research import Options, Run, runs
 from tests.pages.visitor import Visitor, shown
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SECRET = "0123456789abcdef0123456789abcdef0123456789a"

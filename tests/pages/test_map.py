@@ -27,6 +27,8 @@ from research import Centre, Place, Point, Sighting
 from research.places.coordinates import metres
 from tests.tables import each_row
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 22, 5, 0, tzinfo=UTC)
 WANGFUJING = Centre(name="王府井", lng=116.40465, lat=39.91011, radius=3000)

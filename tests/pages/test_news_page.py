@@ -25,6 +25,8 @@ from tests.servers.news import FakeNewsroom, FakeTavilyNews
 from tests.servers.openai import FakeOpenAI
 from tests.tables import each_row
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 TOPIC = {"en": "Tourism in China over the holiday", "zh": "国庆假期的旅游市场"}
 ROOT = ROUTER.parents[1]

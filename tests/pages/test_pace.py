@@ -59,11 +59,13 @@ def spent(client: TestClient, name: str) -> Any:
     return got
 
 
+@pytest.mark.slow
 def test_many_tabs_at_once_are_nothing(client: TestClient) -> None:
     told = [client.get("/news", headers=as_browser("a")) for _ in range(LOAD * TABS)]
     assert {got.status_code for got in told} == {200}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_too_many_requests_are_refused_until_the_time_that_is_told(
     client: TestClient, clock: Clock
@@ -74,6 +76,7 @@ def test_too_many_requests_are_refused_until_the_time_that_is_told(
     assert client.get("/", headers=as_browser("a")).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_another_browser_need_not_wait(client: TestClient) -> None:
     assert spent(client, "a").status_code == 429
@@ -87,6 +90,7 @@ def test_the_files_of_the_page_are_not_counted(client: TestClient) -> None:
         assert client.get(path, headers=as_browser("a")).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_throwing_the_cookie_away_does_not_help_for_ever(client: TestClient) -> None:
     most = int(MEASURES["request"].burst) * SHARED

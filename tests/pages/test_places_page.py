@@ -20,6 +20,8 @@ from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor
 from tests.servers.amap import FakeAmap
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 NOW = datetime(2026, 11, 22, 5, 0, tzinfo=UTC)
 MANY = 5000

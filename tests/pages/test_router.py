@@ -18,6 +18,8 @@ from streamlit.web.server.app_discovery import discover_asgi_app
 
 from pages.shared.words import WORDS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 FIRST = """

@@ -13,6 +13,8 @@ from research import Options, Run, runs
 from tests.many import LAST, fill
 from tests.pages.visitor import Visitor
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 PLACES = 5_000
 MESSAGE = 2_000_000  # bytes for the map and its list, as JSON within JSON

@@ -15,6 +15,8 @@ from research import runs
 from tests.pages.test_login import AUTH, claims, owner
 from tests.pages.visitor import Visitor, shown
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 KEY = "sentinel-key-of-a-person"
 

@@ -20,6 +20,8 @@ from tests.runs.test_store import run
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeTavily
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 PAGES = ["", "library", "history", "status", "help"]
 BOUND = hasattr(os, "geteuid") and os.geteuid() != 0

@@ -33,6 +33,8 @@ from tests.pages.checked_run import QUOTED, SOURCES, evidence, found, put
 from tests.pages.checked_run import answer as answer_of
 from tests.pages.visitor import Visitor
 
+pytestmark = pytest.mark.slow
+
 Visit = Callable[..., Visitor]
 HOSTILE = "<img src=x onerror=alert(1)> [x](javascript:alert(1)) ![y](https://evil.example/y) $a$"
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from string import Formatter
 from typing import get_args, get_type_hints
 
+import pytest
+
 from pages.history.filters import PERIODS, STATES
 from pages.run.downloads import GROUPS
 from pages.shared import guide, tour
@@ -189,6 +191,7 @@ def test_every_word_that_a_page_asks_for_has_the_values_it_needs() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_every_word_is_used() -> None:
     used = written()
     made = {prefix + value for prefix, values in FAMILIES.items() for value in values}

@@ -30,6 +30,8 @@ from tests.servers.npm import KEY, environment, lacking
 from tests.servers.processes import MARK, marked
 from tests.servers.processes import lacking as unseen
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "王府井附近适合遛娃的好去处"
 WANTED = Options(sources=("places", "library"), loops=1, queries=1)
 TRUTH = {row[0]: from_gcj02(Point(*map(float, row[5].split(",")))) for row in PLACES}

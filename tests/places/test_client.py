@@ -34,6 +34,8 @@ from tests.servers.crooked import MODES, NOTHING, TOOL
 from tests.servers.processes import MARK, lacking, marked
 from tests.servers.search import Asked, Service
 
+pytestmark = pytest.mark.slow
+
 KEY = "sentinel+amap/0123456789"
 TRACES = (KEY, "sentinel%2Bamap", "sentinel+amap")
 HERE = "116.410894,39.911514"

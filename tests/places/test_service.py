@@ -27,6 +27,8 @@ from research.trouble import Trouble
 from tests.fakes import until
 from tests.servers.amap import FakeAmap
 
+pytestmark = pytest.mark.slow
+
 KEY = "sentinel+amap/0123456789"
 HERE, THERE = "116.410894,39.911514", "116.397545,39.908699"
 PARKS = {"location": HERE, "radius": "2000", "keywords": "公园"}

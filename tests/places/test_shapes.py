@@ -403,6 +403,7 @@ def test_any_text_is_a_failure_of_a_known_kind(told: str) -> None:
 # Values of any kind
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))  # fmt: skip
 def test_any_value_is_a_line_of_text_and_perhaps_a_number(value: Any) -> None:
     assert "\n" not in text(value)

@@ -54,6 +54,7 @@ def sleeping(mark: str) -> bool:
     return len(marked(mark, "sleep 1000", but="tether.py")) >= 2
 
 
+@pytest.mark.slow
 def test_it_ends_the_whole_group_when_its_parent_is_killed(mark: str) -> None:
     command = [sys.executable, "-c", PARENT, *tied("sh", "-c", FAMILY)]
     with subprocess.Popen(command, env=os.environ | {MARK: mark}) as parent:
@@ -62,6 +63,7 @@ def test_it_ends_the_whole_group_when_its_parent_is_killed(mark: str) -> None:
     until(lambda: not marked(mark), SOON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("group", [False, True], ids=["tether", "group"])
 def test_it_ends_the_whole_group_when_it_is_ended_itself(

@@ -43,6 +43,7 @@ def opened(data: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+@pytest.mark.slow
 def test_everything_is_in_it_and_each_file_is_what_its_name_says() -> None:
     written, cited = whole()
     files = opened(report_zip(written, cited))
@@ -97,6 +98,7 @@ def test_a_format_that_fails_is_named_and_the_others_are_there(
     assert "secret" not in readme
 
 
+@pytest.mark.slow
 @each_row("words", HOSTILE[:12])
 def test_no_name_comes_from_outside_and_the_readme_tells_of_failures(words: str) -> None:
     written = report(words)

@@ -9,6 +9,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import docx
+import pytest
 from docx.oxml.ns import qn
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -182,6 +183,7 @@ def test_the_file_names_its_title_author_and_time_and_is_the_same_each_time() ->
         assert not [name for name in file.namelist() if "thumbnail" in name]
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.text(st.characters(), max_size=80), st.sampled_from(["td", "pre", "p", "li", "h"]))
 def test_any_text_comes_out_but_for_what_xml_cannot_hold(text: str, where: str) -> None:
@@ -195,6 +197,7 @@ def test_any_text_comes_out_but_for_what_xml_cannot_hold(text: str, where: str) 
     assert read(opened(data)) == folded(f"x{text}END[1][9]")
 
 
+@pytest.mark.slow
 @each_row("words", HOSTILE)
 def test_text_from_outside_is_text(words: str) -> None:
     given_ = report(words)
@@ -205,6 +208,7 @@ def test_text_from_outside_is_text(words: str) -> None:
     assert targets <= {URL, "https://redirect.example/g"}
 
 
+@pytest.mark.slow
 def test_a_large_table_is_there_in_full() -> None:
     rows = [row("td", *(f"{at}.{to}" for to in range(30))) for at in range(2_000)]
     data = drawn_docx(Document("T", "en", [p("x"), {"t": "table", "c": rows}]), made=MADE)
@@ -263,6 +267,7 @@ def test_the_contents_tell_pages_that_word_can_count_again() -> None:
     assert fields.count("begin") == fields.count("separate") == fields.count("end") == 41
 
 
+@pytest.mark.slow
 def test_pages_are_counted_with_tables_pictures_and_long_paragraphs() -> None:
     def last(*before: Any) -> int:
         nodes = [h(2, 1, "First"), *before, h(2, 2, "Last")]

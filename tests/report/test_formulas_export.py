@@ -224,6 +224,7 @@ EVIL = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @each_row("tex", [*BOMBS.values(), *EVIL])
 @each_row("display", [True, False])
 def test_no_tex_acts_or_breaks_a_file(tex: str, display: bool) -> None:
@@ -254,6 +255,7 @@ def test_formulas_in_a_quote_stay_formulas() -> None:
     assert r"with $x_1$ of \$5 and 公式 $y^2$ 里" in markdown
 
 
+@pytest.mark.slow
 @each_row("words", [*HOSTILE, "[1]", "x](https://evil.example/)", "<b>", "@3fa9"])
 @each_row("around", ["${}$", "$x = {}$", "$$\n{}\n$$", r"\(x^2 {}\)", r"\[x = 1 {}\]"])
 def test_nothing_acts_from_within_a_formula(around: str, words: str) -> None:

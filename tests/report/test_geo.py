@@ -600,6 +600,7 @@ PLACES = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PLACES, max_size=3), TEXT)
 @settings(max_examples=200, deadline=None)
 @example([PALACE, BARE], "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from io import BytesIO
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl import load_workbook
@@ -49,6 +50,7 @@ def test_several_tables_in_one_file_are_set_off() -> None:
     assert read(tables_csv(tables)) == [["One"], ["a"], [], ["2"], ["b"]]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(CELLS, st.lists(CELLS, min_size=1, max_size=3)), min_size=1, max_size=3))
 @settings(max_examples=150, deadline=None)
 def test_no_cell_is_a_formula_and_every_sheet_is_there(

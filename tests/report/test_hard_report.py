@@ -26,6 +26,8 @@ from tests.report.test_formulas_export import OMML, formulas
 from tests.report.test_markdown import BARRED, shape
 from tests.report.test_pdf import goals, links, tagged
 
+pytestmark = pytest.mark.slow
+
 SAID = [script for name, script in SCRIPTS.items() if name not in ("Arabic", "Hebrew")]
 DIRECT = ("Hangul", "Cyrillic", "Greek")  # scripts whose letters stand in a PDF as they are typed
 

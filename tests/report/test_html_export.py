@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from lxml import html
 
@@ -73,6 +74,7 @@ def test_the_page_says_what_the_tree_says_and_nothing_acts(words: str) -> None:
     assert said(root) == squeezed(plain(document(written, numbered(written)).nodes))
 
 
+@pytest.mark.slow
 @given(TEXT)
 @settings(max_examples=60, deadline=None)
 def test_whatever_the_words_are_the_text_comes_out_as_it_went_in(words: str) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from itertools import count, islice
 
+import pytest
+
 from research.evidence.citations import CitedAnswer, cited
 from research.records import (
     Answer,
@@ -68,6 +70,7 @@ def report(
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @each_row(
     ("ending", "shape", "made"),
     [

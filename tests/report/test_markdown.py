@@ -148,6 +148,7 @@ PIECES = st.lists(st.sampled_from([*HOSTILE, "\n", " ", "a", "&", "_", "宫"]), 
 TEXT = st.one_of(ACTIVE, st.text(), PIECES.map("".join))
 
 
+@pytest.mark.slow
 @given(TEXT)
 @settings(max_examples=500)
 @example("a_b_c __init__ _x_")
@@ -1013,6 +1014,7 @@ def test_a_hostile_place_breaks_no_table_and_reads_as_itself(words: str) -> None
     assert row[7] == flat(words)
 
 
+@pytest.mark.slow
 @given(TEXT)
 @settings(max_examples=200, deadline=None)
 def test_whatever_a_place_is_called_the_table_has_its_rows(words: str) -> None:
@@ -1149,6 +1151,7 @@ def true_sources(span: Span, findings: tuple[Finding, ...]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 @given(reports())
 @settings(max_examples=300, deadline=None)
 def test_every_number_of_any_report_stands_for_one_true_source(made: Report) -> None:
@@ -1221,6 +1224,7 @@ def shown(nodes: list[Any], marks: list[str]) -> str:
     return out
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(MODEL, st.sampled_from([(), (1,), (1, 2)])), min_size=1, max_size=4))
 @settings(max_examples=400, deadline=None)
 @example([("**a **b", (1,)), ("**(c)**", ())])

@@ -39,6 +39,7 @@ def marks(written: Report) -> list[int]:
     return [int(n) for n in re.findall(r"(?<!\\)\[(\d+)\](?!\()", told)]
 
 
+@pytest.mark.slow
 @each_row("reader", READERS)
 @each_row("words", ["Some words", *HOSTILE[:12]])
 def test_a_citation_leads_to_its_source(reader: str, words: str) -> None:

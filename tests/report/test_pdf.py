@@ -26,6 +26,8 @@ from research.report.pdf import CELLS, drawn_pdf, report_pdf
 from tests.report.test_markdown import HOSTILE, URL, report
 from tests.tables import each_row
 
+pytestmark = pytest.mark.slow
+
 MADE = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
 LONG = "https://example.org/" + "a-rather-long-segment/" * 12 + "?q=1&r=2"
 PLACES = [

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import bibtexparser
+import pytest
 import RISparser
 import rispy
 from hypothesis import given, settings
@@ -21,6 +22,8 @@ from research.report.references import bibtex, csl_json, ris, sources_csv
 from research.urls import canonical_url
 from tests.report.test_markdown import HOSTILE
 from tests.tables import each_row
+
+pytestmark = pytest.mark.slow
 
 NOW = datetime(2025, 3, 1, 23, 5, tzinfo=UTC)
 KINDS: list[EvidenceKind] = ["web", "news", "library", "place", "database"]

@@ -166,6 +166,7 @@ CELLS = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.text(max_size=5), st.lists(CELLS, min_size=2, max_size=2)), max_size=4)
 )

@@ -73,6 +73,7 @@ def test_where_there_is_nothing_to_approve_a_run_does_not_wait(plan: str, shared
     assert over(runs, run.id) == "done"
 
 
+@pytest.mark.slow
 def test_a_waiting_run_outlives_its_process(shared: Bench, tmp_path: Path) -> None:
     (tmp_path / "stuck").write_text("", encoding="utf-8")
     child = shared.child(str(tmp_path / "log"), "1", "approve")

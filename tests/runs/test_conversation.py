@@ -23,6 +23,8 @@ from research.store.tables import answer, event, evidence, search
 from tests.servers.gemini import FakeGemini
 from tests.servers.search import FakeTavily
 
+pytestmark = pytest.mark.slow
+
 TICKET = "故宫博物院的门票多少钱？"
 
 

@@ -120,6 +120,7 @@ def used(runs: LocalRuns, *known: str) -> list[str]:
     return errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "damage"),
     [(name, damage) for name in FILES for damage in DAMAGE],
@@ -205,6 +206,7 @@ def tampered(bench: Bench, place: Path | str, cluster: Callable[[], Cluster]) ->
     return connection, {"checkpoint_blobs": "blob", "checkpoint_writes": "blob"}, "%s"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, "within"])
 @pytest.mark.parametrize("table", [0, 1])
 def test_a_forged_checkpoint_is_not_executed_and_spoils_no_other_run(
@@ -257,6 +259,7 @@ def known(error: Callable[[], object]) -> None:
         error()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", TAMPERED)
 def test_a_row_that_cannot_be_read_takes_no_other_run_with_it(
     what: str, shared: Bench, place: Path | str

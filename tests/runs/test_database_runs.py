@@ -17,6 +17,8 @@ from research.runs import Desk
 from research.settings import Settings
 from tests.servers.gemini import FakeGemini
 
+pytestmark = pytest.mark.slow
+
 MODEL_ASKED = "浙江评分最高的景区"
 RIGHT = (
     "SELECT gid, name, lng_wgs84, lat_wgs84 FROM a_sight WHERE province = '浙江省' "

@@ -20,6 +20,8 @@ from tests.fakes import until
 from tests.runs.conftest import ROOT
 from tests.servers.postgres import Cluster
 
+pytestmark = pytest.mark.slow
+
 CHILD = """
 import sys, time
 from research.runs.engine import joined

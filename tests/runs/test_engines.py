@@ -21,6 +21,8 @@ from tests.fakes import until
 from tests.runs.servant import SECRET, reasoner, source
 from tests.servers.agent import Aegra, Agent, Dev, lacking
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "What is known of the tower?"
 THREE = Options(loops=3, sources=("web",))
 SERVERS: dict[str, type[Agent]] = {"dev": Dev, "aegra": Aegra}

@@ -65,6 +65,7 @@ def near(guess: float | None, actual: float | None, factor: float = 1.5) -> bool
     return 1 / factor <= guess / actual <= factor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("question", [EN, ZH], ids=["en", "zh"])
 def test_the_first_run_uses_what_was_estimated(question: str, options: Options, desk: Desk) -> None:

@@ -82,6 +82,7 @@ def test_with_a_plan_of_the_analyst_nothing_is_planned_nor_answered_without_it(
 # Rounds and limits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loops", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("new", [1, 2])
 def test_every_round_searches_only_its_own_new_queries(loops: int, new: int, bench: Bench) -> None:
@@ -115,6 +116,7 @@ def test_exactly_as_many_rounds_are_searched_as_the_limit_says(loops: int, bench
     assert len(of(runs, run_id, "reflection")) == loops
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", range(1, 11))
 def test_each_round_searches_as_many_queries_as_the_limit_says(queries: int, bench: Bench) -> None:
     source = ScriptedSource()
@@ -229,6 +231,7 @@ def test_a_query_that_ran_before_is_not_run_again_however_it_is_spelled(bench: B
 # Branches that fail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outcome", "reason", "message"),
     [

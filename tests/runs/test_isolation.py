@@ -17,6 +17,8 @@ from research.evidence.registry import evidence_id
 from research.records import Answer, Evidence, Options, Passage, Place, Plan, Run, Span, Task, Usage
 from research.runs.watching import Unwatchable
 
+pytestmark = pytest.mark.slow
+
 ANN, BOB = "user-ann", "user-bob"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LIBRARY = Options(loops=1, sources=("library",))

@@ -110,6 +110,7 @@ def undisturbed(house: Household) -> tuple[dict[str, object], int]:
     return outcome(found), len(lines(log))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(
     house: Household,
 ) -> None:
@@ -135,6 +136,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(
     assert all(log_.count(f"start {query}") <= begun[query] <= 1 + cut for query in QUERIES)
 
 
+@pytest.mark.slow
 def test_runs_that_are_killed_at_any_moment_of_their_lives_end_as_if_nothing_had_happened(
     house: Household,
 ) -> None:
@@ -176,6 +178,7 @@ def phases(asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
     return found
 
 
+@pytest.mark.slow
 def test_stages_of_a_model_that_are_over_are_not_paid_for_again_after_kills(
     tmp_path: Path, lives: Lives
 ) -> None:

@@ -22,6 +22,8 @@ from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import QUESTION, WEB, Bench, get, over, report, searched
 from tests.test_storage import on_a_file_system_of_its_own
 
+pytestmark = pytest.mark.slow
+
 TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
 
 

@@ -20,6 +20,8 @@ from tests.pages.serving import SETTINGS
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 
+pytestmark = pytest.mark.slow
+
 ANN, BOB = "user-ann", "user-bob"
 KEY = "sentinel-key-of-ann"
 OTHER = "sentinel-key-of-the-desk"

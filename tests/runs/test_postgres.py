@@ -26,6 +26,8 @@ from tests.runs.conftest import QUESTION, ROOT, WEB, Bench, get, over
 from tests.runs.test_store import EVIDENCE, FINDING, NOW, TASK, run
 from tests.servers.postgres import ESCAPED, PASSWORD, USER, Cluster, lacking
 
+pytestmark = pytest.mark.slow
+
 on_server = pytest.mark.postgres
 
 

@@ -100,6 +100,7 @@ def test_another_process_stops_what_waits_here(busy: LocalRuns, shared: Bench) -
     until(lambda: status(other, second.id, "ann") == "stopped")
 
 
+@pytest.mark.slow
 def test_the_share_is_one_for_all_processes(busy: LocalRuns, shared: Bench) -> None:
     other = shared.open(runs_each=1)
     second = other.start("What is the tower?", options=WEB, owner="ann")
@@ -108,6 +109,7 @@ def test_the_share_is_one_for_all_processes(busy: LocalRuns, shared: Bench) -> N
     until(lambda: status(other, second.id, "ann") == "done")
 
 
+@pytest.mark.slow
 def test_a_process_that_is_gone_holds_up_nobody(shared: Bench, tmp_path: Path) -> None:
     log = tmp_path / "log"
     (tmp_path / "stuck").write_text("a b c", encoding="utf-8")
@@ -130,6 +132,7 @@ def test_what_waits_when_the_process_ends_is_interrupted(busy: LocalRuns, shared
     assert status(later, second.id, "ann") == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_hundred_at_once_pass_through_a_narrow_gate(shared: Bench) -> None:
     runs = shared.open(runs_at_once=7, runs_each=3)
     limits = Options(loops=1, sources=("web",))

@@ -34,6 +34,8 @@ from tests.servers import Server
 from tests.servers.news import FakeTavilyNews, rows_about
 from tests.servers.openai import FakeOpenAI
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = {"headers": {"Retry-After": "0"}}  # lets itself be asked again without a pause
 
 

@@ -196,6 +196,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_costs_the_report_nothing(
     assert out.is_file() or list(out.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_state_follows_the_report_and_is_whole_whenever_it_is_read(
     bench: Bench, tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from research.evidence.citations import cited
 from research.records import Finding, Options, Plan, Question, Say, Section
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
@@ -128,6 +130,7 @@ def test_stop_and_write_ends_with_the_sections_as_they_are(shared: Bench) -> Non
     assert answer and {span.part for span in answer.spans if span.cites} >= {"s1", "s2"}
 
 
+@pytest.mark.slow
 def test_sections_do_not_wait_for_each_other(shared: Bench) -> None:
     order: list[str] = []
 

@@ -172,6 +172,7 @@ def test_a_state_from_before_there_was_a_plan_begins_at_the_beginning(
     assert len(report(runs, loaded.id).findings) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("was", "now"),
     [("queued", "interrupted"), ("running", "interrupted"), ("stopped", "interrupted"),
@@ -225,6 +226,7 @@ def test_a_file_that_is_no_state_is_refused_in_one_line(
     assert "\n" not in message and len(message) < len(str(path)) + 250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -16,6 +16,8 @@ from tests.servers.gemini import FakeGemini
 from tests.servers.news import FakeTavilyNews, rows_about
 from tests.servers.openai import FakeOpenAI
 
+pytestmark = pytest.mark.slow
+
 DATES = {"start_date": "2026-11-01", "end_date": "2026-11-18"}
 # What Tavily is to be sent for each tool, beside the query and the topic, and nothing else.
 WIRE: dict[str, dict[str, Any]] = {

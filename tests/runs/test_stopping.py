@@ -72,6 +72,7 @@ def test_a_run_that_is_to_write_cuts_off_its_searches_and_keeps_what_is_finished
     assert (reasoner.reflected, len(reasoner.written)) == ([], 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stage", "quotes"), [("plan", 0), ("reflect", 1)])
 def test_a_thought_is_cut_off_too(stage: str, quotes: int, shared: Bench) -> None:
     reasoner, source = Hanging(stage), ScriptedSource()
@@ -107,6 +108,7 @@ def test_a_run_that_is_to_write_can_still_be_stopped(shared: Bench) -> None:
     assert over(runs, run.id) == "stopped"
 
 
+@pytest.mark.slow
 def test_it_is_asked_for_from_another_process(shared: Bench, tmp_path: Path) -> None:
     log = tmp_path / "log"
     (tmp_path / "stuck").write_text("b", encoding="utf-8")

@@ -94,6 +94,7 @@ def test_the_coverage_of_a_report_tells_its_stories(shared: Bench, wire: Wire) -
     assert told.changes == () and told.compared == ""
 
 
+@pytest.mark.slow
 def test_what_has_not_changed_costs_its_searches_and_nothing_else(
     shared: Bench, wire: Wire
 ) -> None:
@@ -117,6 +118,7 @@ def test_what_has_not_changed_costs_its_searches_and_nothing_else(
     assert watching.watches(runs, "local")[0].changed is False
 
 
+@pytest.mark.slow
 def test_only_what_is_new_is_read_and_only_where_it_belongs(shared: Bench, wire: Wire) -> None:
     reasoner = ScriptedReasoner(["a", "b"], sufficient=True)
     runs = shared.open(reasoner, wire)
@@ -175,6 +177,7 @@ def test_a_story_is_gone_only_if_it_was_looked_for(shared: Bench, wire: Wire) ->
     assert changed(after) == [("new", MUSEUM[1]), ("gone", TRAMS[1])]
 
 
+@pytest.mark.slow
 def test_a_search_that_fails_takes_nothing_away(shared: Bench, wire: Wire) -> None:
     class Down(Wire):
         down = False
@@ -198,6 +201,7 @@ def test_a_search_that_fails_takes_nothing_away(shared: Bench, wire: Wire) -> No
     assert [span.text for span in after.spans if span.kind != "notice"] == texts
 
 
+@pytest.mark.slow
 def test_what_an_older_report_knew_is_not_new_again(shared: Bench, wire: Wire) -> None:
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     first = runs.start(TOPIC, options=REPORT)

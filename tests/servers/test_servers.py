@@ -33,6 +33,7 @@ from tests.servers.openai import FakeOpenAI
 from tests.tables import each_row
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:coroutine 'ClientResponse.json':RuntimeWarning"),

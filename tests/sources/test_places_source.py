@@ -32,6 +32,8 @@ from tests.servers.brain import Ask, Brain, ToolCall
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 
+pytestmark = pytest.mark.slow
+
 KEY = "sentinel-key-0123456789"
 QUERY = "王府井附近适合遛娃的好去处"
 ROLES = ("QUERY_GENERATOR_MODEL", "REFLECTION_MODEL", "ANSWER_MODEL", "WEB_SEARCH_MODEL")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -297,6 +298,7 @@ def test_the_same_text_is_never_a_conflict_with_itself(text: str, times: int) ->
     assert found(*(source(n, text) for n in range(times))) == ()
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_number_of_sources_and_hardly_faster() -> None:
     """Four times the sources may take four times as long, and some; a square would take 16."""
     dice = random.Random(1)

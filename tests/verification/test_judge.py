@@ -191,6 +191,7 @@ def test_a_sign_among_the_letters_is_no_letter() -> None:
 HOSTILE = ("1", "一", "1,", "1,111", "A b ", "1-2-3-", "one hundred and ", "今年1月", "《", "1 to ", "不", "no ", "from 1 and ", "二分之", "A of ", "than ", "3.")  # fmt: skip
 
 
+@pytest.mark.slow
 @each_row("piece", HOSTILE)
 def test_no_text_takes_long(piece: str) -> None:
     text = piece * 4_000

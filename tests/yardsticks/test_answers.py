@@ -167,6 +167,7 @@ def test_the_baseline_ranks_the_sentence_with_the_rarer_words_first() -> None:
     assert plain.best("harbour") == []
 
 
+@pytest.mark.slow
 def test_the_command_asks_the_product(own: Path) -> None:
     command = [sys.executable, "-m", "tests.yardsticks", "answers", str(own), "--json"]
     root = Path(__file__).parents[2]

@@ -97,6 +97,7 @@ def test_four_in_five_are_shown_and_one_in_twenty_is_false_on_the_half_kept_back
         assert row["alarms"] < row["overlap_alarms"]
 
 
+@pytest.mark.slow
 def test_the_command_prints_one_object(file: Path) -> None:
     command = [sys.executable, "-m", "tests.yardsticks", "conflicts", str(file), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=HERE.parents[1])

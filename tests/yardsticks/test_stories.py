@@ -6,6 +6,8 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 from tests.yardsticks.stories import FIGURES, RESULTS, ROWS, average_link, items, measured, scores
 
 README = Path(__file__).with_name("README.md")
@@ -46,6 +48,7 @@ def test_the_document_tells_what_was_measured() -> None:
             assert f"| {one['half']} | {name} | {cells} |" in text
 
 
+@pytest.mark.slow
 def test_stories_of_both_languages_are_found_on_pieces_that_the_score_was_not_fitted_on() -> None:
     row = measured(half="unseen")["sets"][0]
     found, undated = row["program"], row["program, no dates"]

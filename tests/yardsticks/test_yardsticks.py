@@ -82,6 +82,7 @@ def test_of_sentences_that_take_a_claim_back_most_are_not_called_support() -> No
     assert said("unseen", supported=True) >= 0.8
 
 
+@pytest.mark.slow
 def test_the_command_prints_one_object(tmp_path: Path) -> None:
     rows = [
         {"set": "a", "claim": "It rained.", "passages": ["It rained."], "supported": True},

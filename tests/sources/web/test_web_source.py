@@ -45,6 +45,8 @@ from tests.servers.gemini import FakeGemini
 from tests.servers.search import FakeSearXNG, FakeTavily, nowhere
 from tests.servers.site import Reply, Site, page
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 TASK = Task(id="1.1", source="web", query="雷峰塔 门票")
 ROWS = [
