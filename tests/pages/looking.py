@@ -118,10 +118,14 @@ def unfold(page: Any, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.wait_for_selector(IDLE)
     page.wait_for_timeout(150)
+    now = 900
     for _ in range(2):  # a higher window may need more
         height = min(TALLEST, max(900, page.evaluate(_FULL)))
+        if height == now:
+            return
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(150)
+        now = height
 
 
 def looks(page: Any) -> list[str]:

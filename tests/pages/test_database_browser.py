@@ -17,7 +17,7 @@ from pyarrow import parquet
 from pages.shared.words import WORDS
 from research.readable import heading
 from tests.pages.serving import Server, settled
-from tests.pages.test_browser import SKIPPED, Watched, fits, started
+from tests.pages.test_browser import SKIPPED, Watched, started
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Frame, Page
@@ -329,16 +329,3 @@ def test_hostile_cells_and_names_are_nothing_but_text(watch: Watch, own: Server,
     sheet = load_workbook(BytesIO(data))["rows"]
     assert (sheet["B4"].value, sheet["B4"].data_type) == (HOSTILE[2], "s")
     assert len(sheet["B9"].value) < 3_000, "a long cell was cut"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_everything_without_scrolling_sideways(
-    watch: Watch, server: Server, scheme: str
-) -> None:
-    page = watch(server, viewport={"width": 390, "height": 844}, color_scheme=scheme).open(
-        "/database?lang=zh"
-    )
-    fits(page)
-    ask(page, QUESTION["zh"])
-    map_of(page)
-    fits(page)
