@@ -20,7 +20,7 @@ from research.models.calls import Chat
 from research.models.clients import Clients
 from research.models.roles import Spec, parse
 from research.models.troubles import trouble
-from research.news.gdelt import GDELT
+from research.news.gdelt import GDELT, Pace
 from research.news.tavily import TavilyNews
 from research.news.tools import Request
 from research.places.amap import Amap
@@ -247,7 +247,7 @@ SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]
     ),
     "wikipedia": (lambda url: Wikipedia(base_url=url), lambda it: it.search("tower", silent)),
     "gdelt": (
-        lambda url: GDELT(enabled=True, base_url=url),
+        lambda url: GDELT(enabled=True, base_url=url, pace=Pace(0, lambda: 0.0)),
         lambda it: it.search("tower", Request(), silent),
     ),
     "amap": (lambda url: Amap(KEY, base_url=url), lambda it: it.geocode("tower")),

@@ -95,4 +95,4 @@ def test_an_export_of_one_paragraph_takes_time_in_proportion_to_its_length(
         assert isinstance(numbered, CitedAnswer)
         return partial(FORMATS[ending], written, numbered)
 
-    assert_linear(work, 7_000)
+    assert_linear(work, 5_000)
