@@ -19,6 +19,11 @@ _FULL = """() => {
   return main ? main.scrollHeight + (main.getBoundingClientRect().top | 0) : document.body.scrollHeight;
 }"""
 
+# Resolves when all has moved to where it goes, but for what moves for ever.
+_MOVED = """() => Promise.all(document.getAnimations()
+  .filter((one) => one.effect.getComputedTiming().iterations !== Infinity)
+  .map((one) => one.finished.catch(() => null))).then(() => null)"""
+
 _LOOK = r"""() => {
   const found = [], wide = innerWidth, items = [];
   const say = (kind, node, more = "") => {
@@ -122,10 +127,11 @@ def unfold(page: Any, width: int) -> None:
     for _ in range(2):  # a higher window may need more
         height = min(TALLEST, max(900, page.evaluate(_FULL)))
         if height == now:
-            return
+            break
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(150)
         now = height
+    page.evaluate(_MOVED)
 
 
 def looks(page: Any) -> list[str]:
