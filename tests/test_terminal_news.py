@@ -206,7 +206,7 @@ def test_ctrl_c_stops_a_report_and_its_state_goes_on(
     until(lambda: model.calls("reconsider") == 3)
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == STOPPED
-    reading.join(10)
+    reading.join(60)
     assert process.stdout and process.stdout.read() == ""
     process.stdout.close()
     process.stderr.close()

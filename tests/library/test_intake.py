@@ -63,18 +63,18 @@ def test_a_lot_that_is_stopped_keeps_what_was_added_and_reads_no_more(
 
     def slow() -> bytes:
         reached.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         return b"# B\n\nA bridge."
 
     never: list[int] = []
     files = lot(a="# A\n\nA tower.")
     files += [("b.md", 9, slow), ("c.md", 9, lambda: never.append(1) or b"x")]
     taken = library.take(files)  # type: ignore[arg-type]
-    assert reached.wait(20)
+    assert reached.wait(60)
     taken.cancel()
     assert taken.stopping
     go_on.set()
-    assert taken.wait(20)
+    assert taken.wait(60)
     assert (taken.state, dict(taken.outcomes)) == ("stopped", {"added": 1})
     assert never == []
     assert [entry.name for entry in library.entries()] == ["a.md"]

@@ -23,7 +23,7 @@ from research.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ("GOOGLE_API_KEY", *(name for name, _ in load({}).shown()))  # none may come from outside
-STARTED = 40.0  # seconds that a server may take to answer
+STARTED = 90.0  # seconds that a server may take to answer
 # Milliseconds until a server shows what a run has found. To its first run it loads the graph and the
 # clients of the models, unless it has done so by itself, which it begins seconds after its start: that is 5 s
 # of the processor, and more by the clock where others use it.

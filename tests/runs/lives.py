@@ -117,13 +117,13 @@ class Lives:
     def kill(self, life: BaseProcess) -> None:
         assert life.is_alive()
         life.kill()
-        life.join(10)
+        life.join(60)
         assert life.exitcode == -9
 
     def close(self) -> None:
         for life in self._begun:
             life.kill()
-            life.join(10)
+            life.join(60)
             life.close()
 
 

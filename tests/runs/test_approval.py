@@ -117,7 +117,7 @@ def test_of_several_who_approve_at_once_one_starts_the_run(shared: Bench) -> Non
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(15)
+        thread.join(60)
     assert over(runs, run_id) == "done"
     assert sorted(source.queries) == ["a", "b", "c"]
     assert runs.approve(run_id) == get(runs, run_id)

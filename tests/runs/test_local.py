@@ -58,7 +58,7 @@ def test_two_readers_and_a_late_one_get_every_event(shared: Bench) -> None:
     for reader in readers:
         reader.start()
     for reader in readers:
-        reader.join(15)
+        reader.join(60)
     late = list(runs.follow(run.id))
     assert read[0] == read[1] == late
     assert late[-1].data["status"] == "done"
@@ -128,7 +128,7 @@ def test_starting_with_one_id_at_the_same_moment_starts_one_run(shared: Bench) -
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(15)
+            thread.join(60)
         assert over(runs, run_id) == "done"
         assert sorted(source.queries) == ["a", "b", "c"]
         assert [run for run in started if not isinstance(run, Run)] == []
@@ -302,7 +302,7 @@ def test_stopping_again_while_a_run_is_stopping_leaves_no_search_going_on(shared
             runs._cancel(run.id)
             await asyncio.sleep(0)
 
-    asyncio.run_coroutine_threadsafe(insist(), runs.loop.raw).result(5)
+    asyncio.run_coroutine_threadsafe(insist(), runs.loop.raw).result(60)
     assert over(runs, run.id) == "stopped"
     until(lambda: len(source.left) == 3)
 
@@ -331,7 +331,7 @@ def test_resuming_twice_at_once_goes_on_once(shared: Bench) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(15)
+        thread.join(60)
     assert over(runs, run.id) == "done"
     assert searched(runs, run.id) == dict.fromkeys("abc", (2, 1))
 
@@ -635,7 +635,7 @@ def test_two_openings_in_one_process_leave_each_others_runs_alone(shared: Bench)
     reader.start()
     other.stop(run.id)
     assert over(other, run.id) == "stopped"
-    reader.join(5)
+    reader.join(60)
     assert read == one.events(run.id)
 
 

@@ -152,7 +152,7 @@ def test_writers_in_several_threads_leave_no_gap_in_the_events(store: Store) -> 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert [event.seq for event in store.events("one")] == list(range(1, 101))
 
 

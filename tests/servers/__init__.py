@@ -99,7 +99,7 @@ class Server(ABC):
             daemon=True,
         )
         self._thread.start()
-        self.port = started.result(10)
+        self.port = started.result(60)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -110,7 +110,7 @@ class Server(ABC):
         if self._thread and self._loop and self._stop:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join(10)
+            self._thread.join(60)
             self._thread = None
 
     @property

@@ -123,13 +123,13 @@ class Site:
             target=lambda: asyncio.run(self._live(started)), name="Site", daemon=True
         )
         self._thread.start()
-        self.port = started.result(10)
+        self.port = started.result(60)
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self._thread and self._loop and self._stop:
             self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join(10)
+            self._thread.join(60)
             self._thread = None
 
     async def _live(self, started: Future[int]) -> None:
