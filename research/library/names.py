@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from research.language import segment
 from research.language.hanzi import simplified
+from research.language.sentences import ends as sentence_ends
 from research.language.text import HAN, tokens
 
 _BRACKET = re.compile(r"[（(]([^（）()]{2,60})[）)]")
@@ -113,7 +114,7 @@ def _lines(text: str) -> Iterator[str]:
 
 def _subject(before: str, titles: list[str], named: list[tuple[int, str]]) -> str:
     """What a sentence is about that goes on with "also called": a name it has already given."""
-    start = max((m.end() for m in re.finditer(r"[。！？]|[.!?](?=\s)", before)), default=0)
+    start = max(sentence_ends(before), default=0)
     inside = [name for end, name in named if start < end <= len(before)]
     if inside:
         return inside[-1]

@@ -8,16 +8,10 @@ from __future__ import annotations
 
 import re
 
+from research.language.sentences import ends as sentence_ends
 from research.language.text import wraps
 
 SIZE = 300  # characters
-
-# A Chinese full stop ends a sentence for certain; a Latin one only after a lower-case word of three
-# letters or more (so not after "Dr.", "U.S.", "No.", "e.g.") and before a capital or Han character.
-# Longer abbreviations are listed.
-_END = re.compile(
-    r"[。！？!?；…]+[”’」』）)\"']*|(?:(?<=[a-z]{3})(?<!Prof)(?<!Capt)(?<!Dept)(?<!approx)|(?<=\d%)|(?<=[\d)]{2}))\.[”’)\"']*(?=\s+[\"“‘(]?[A-Z0-9\u4e00-\u9fff])"
-)
 
 _LINE = re.compile("\n")
 
@@ -39,7 +33,7 @@ def split(text: str, start: int, end: int, size: int = SIZE) -> list[tuple[int, 
 
 
 def _cuts(text: str, start: int, end: int) -> list[int]:
-    ends = {match.end() for match in _END.finditer(text, start, end)}
+    ends = set(sentence_ends(text, start, end))
     broken = {start + at for at in wraps(text[start:end])}
     ends |= {match.start() for match in _LINE.finditer(text, start, end)} - broken
     return [*sorted(ends), end]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
+from research.language.sentences import ends as sentence_ends
 from research.language.text import HAN
 from research.models.counting import tokens
 
@@ -20,9 +21,6 @@ LEAST, MOST = 150, 1_200  # tokens of a share, as far as the room allows
 CUT = "[…]"  # stands where a text goes on that a prompt does not show
 _BEFORE = 300  # characters before a word in which its sentence is looked for
 _HITS = 40  # places of a word in a text
-_END = re.compile(  # of a sentence: a dot ends one behind a word, not behind a number or an initial
-    r"(?:[。！？!?…]+|(?<=[^\W\d_]{3})\.(?=[\s\"”’)]))[”’』」）)】》\"']*|\n"
-)
 _WORD = re.compile(rf"[^\W{HAN}]")  # of a word that is written apart from others
 
 
@@ -137,11 +135,12 @@ def _places(word: str, text: str) -> Iterator[int]:
 
 def _sentence(text: str, place: int) -> int:
     """Where the sentence begins that a place is in, if that is not far before it."""
-    ends = [end.end() for end in _END.finditer(text, max(0, place - _BEFORE), place)]
-    if not ends:
+    start = max(0, place - _BEFORE)
+    ends = [*sentence_ends(text, start, place), text.rfind("\n", start, place) + 1]
+    if not (end := max(ends)):
         return 0 if place <= _BEFORE else place
-    rest = text[ends[-1] : place]
-    return ends[-1] + len(rest) - len(rest.lstrip())
+    rest = text[end:place]
+    return end + len(rest) - len(rest.lstrip())
 
 
 def cut(text: str, most: int) -> str:
@@ -149,8 +148,8 @@ def cut(text: str, most: int) -> str:
     the better half of it, else whole words where those are written apart."""
     if len(text) <= most:
         return text
-    ends = [end.end() for end in _END.finditer(text, most // 2, most + 1) if end.end() <= most]
-    kept = text[: ends[-1]] if ends else _whole_words(text, most)
+    ends = [*sentence_ends(text, most // 2, most), text.rfind("\n", most // 2, most) + 1]
+    kept = text[: max(ends)] if max(ends) else _whole_words(text, most)
     return f"{kept.rstrip()} {CUT}"
 
 

@@ -22,6 +22,7 @@ import trafilatura
 from lxml import etree
 
 from research.language.published import day
+from research.language.sentences import ends as sentence_ends
 from research.language.text import HAN, LIGHT, idle, language, tokens, unwrapped
 from research.records import Passage, fingerprint
 from research.trouble import Trouble
@@ -280,8 +281,6 @@ def _language(tree: Any, text: str) -> str:
 
 # Passages
 
-_END = re.compile(r"[。！？!?；…]+[”’」』）)\"']*|(?<=[\w)\]%][\w)\]%])\.[”’)\"']*(?=\s)")
-
 
 def passages(page: Page, query: str, limit: int) -> tuple[Passage, ...]:
     """The pieces of a page that speak most to a query, the best first; each stands in its text.
@@ -357,7 +356,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 def _cut(text: str, start: int) -> int:
     """Where a passage that begins at `start` ends: with a sentence, else with a word."""
     last = start + WINDOW
-    ends = [match.end() for match in _END.finditer(text, start, last)]
+    ends = [*sentence_ends(text, start, last)]
     if ends and ends[-1] > start + WINDOW // 3:
         return ends[-1]
     space = text.rfind(" ", start + WINDOW // 3, last)

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import httpx
 
 from research.evidence.registry import evidence_id
+from research.language.sentences import ends as sentence_ends
 from research.language.text import language, telling, tokens
 from research.records import Evidence, Failure, Passage, Readiness, Say, fingerprint
 from research.sources.web.provider import Found
@@ -35,7 +36,6 @@ TITLE_WEIGHT = 0.1  # of a word that is in the title: all of the article is abou
 
 # Articles mix scripts; the wiki turns them into one on request.
 _VARIANTS = {"zh": "zh-cn"}
-_SENTENCE_END = re.compile(r"[.!?][\"')\]]*(?=\s)|[。！？][”’」』）]*")
 _BUSY = ("maxlag", "readonly", "internal_api_error")
 _turns: WeakKeyDictionary[AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
@@ -298,9 +298,10 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """A paragraph, or as many parts as it takes: cut at a sentence's end, or else at a word's."""
     end = start + len(text[start:end].rstrip())
     while end - start > PASSAGE:
-        room = text[start : start + PASSAGE]
-        ends = [match.end() for match in _SENTENCE_END.finditer(room)]
-        size = ends[-1] if ends else len(shortened(text[start : start + PASSAGE + 1], PASSAGE))
+        ends = [*sentence_ends(text, start, start + PASSAGE)]
+        size = (
+            ends[-1] - start if ends else len(shortened(text[start : start + PASSAGE + 1], PASSAGE))
+        )
         yield start, start + size
         start += size
         while text[start].isspace():
