@@ -1,4 +1,4 @@
-"""Where sentences end, told fast: for cutting long texts. `research.text.sentences` is exact."""
+"""Where sentences end, told fast: for cutting long texts. `research.language.text.sentences` is exact."""
 
 from __future__ import annotations
 

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from research.language.quantities import Measure, measures, plain
+from research.language.sentences import ends
 from research.language.text import HAN, STOP, has_han, levelled, stem
 
 LONGEST = 60_000  # characters of a passage that are read
 MOST_FIGURES = 60  # of a sentence
 LONGEST_WORD = 60  # characters; what is longer is no word, and is not stemmed
 _TOKEN = re.compile(rf"[{HAN}]|\d+(?:[.,]\d+)*|n['’]t\b|[^\W\d_{HAN}]+(?=n['’]t\b)|[^\W\d_{HAN}]+")
-# Stretches in which figures belong together: cheaper than `text.sentences`, and never shown as such.
-_END = re.compile(r"[。！？!?；;\n]+[”’」』）)\"']*|(?<=[^.\s]{3})\.(?=\s)|(?<=\d)\.(?=\s)")
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def read(text: str, whole: bool = False) -> Text:
     matches = [*_TOKEN.finditer(folded)]
     tokens = tuple(_token(match[0]) for match in matches)
     starts = tuple(match.start() for match in matches)
-    spans = [(0, len(text))] if whole else [*_spans(folded)]
+    spans = [(0, len(text))] if whole else [*_spans(levelled(text))]
     sentences = tuple(
         Sentence(
             start,
@@ -108,7 +107,8 @@ def _token(word: str) -> str:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     at = 0
-    for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
+    lines = (found.end() for found in re.finditer("\n", text))
+    for end in sorted({*ends(text), *lines, len(text)}):
         core = text[at:end].strip()
         if core:
             start = text.index(core, at)
