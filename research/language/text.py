@@ -16,6 +16,7 @@ from itertools import groupby, pairwise
 import pysbd
 import snowballstemmer
 
+from research import data
 from research.language import segment
 from research.language.hanzi import simplified
 from research.records import Language
@@ -39,31 +40,6 @@ _SPLITTER = pysbd.Segmenter(language="en", clean=False)
 _PARTICLES = frozenset(
     "的了着过是在和与及或也都就还又很把被给让从到对向往于以而且但则若吗呢吧啊呀么之其这那哪个"
 )
-
-_STOP_WORDS = """
-a an the and or but if of in on at to for from by with without about into over under between near as
-is are was were be been being am do does did done has have had can could may might shall should will
-would must i me my we our us you your he she it its they them their this that these those there here
-one ones what which who whom whose when where why how much many any some all each every more most other such
-no not only own same so than too very just also please tell say know find give show want need like
-s t d ll m o re ve y get
-的 了 着 过 是 在 和 与 及 或 也 都 就 还 又 很 把 被 给 让 从 到 对 向 往 于 以 而 且 但 则 若 吗 呢 吧 啊 呀
-什么 怎么 怎样 怎么样 如何 哪些 哪里 哪儿 哪个 哪天 多少 几点 几个 为什么 为何 是否 有没有 可以 能否 能不能 是不是
-请问 请 告诉 我 我们 你 你们 他 她 它 他们 这 那 这个 那个 这些 那些 一下 一些 一个 有 没有 要 想 会 能 需要 应该
-关于 以及 还是 或者 如果 因为 所以 但是 比较 最 更 时候 什么样 哪 多 几 个 去 来 做
-"""
-
-_LIGHT_WORDS = """
-take takes go goes going come comes came bring use used using make makes made let keep put set turn
-become happen start begin end stop work try allow allowed permit permitted possible able
-good bad better best easy easier easiest hard simple big small large little long short high low new old
-young main major important famous popular well known top first last next early late near nearest close
-closest far same different similar certain several few part kind type sort way thing place point side
-number amount day time year people person visitor someone anyone one two three
-really actually usually normally generally currently now today still already ever never again
-up down out off away back inside outside around along through across during before after
-worth recommend suggest consider plan compare compared difference between
-"""
 
 stem = lru_cache(200_000)(snowballstemmer.stemmer("english").stemWord)
 
@@ -217,9 +193,10 @@ def _plain(word: str) -> str:
 
 
 # Words that carry no meaning of their own in a question, as `tokens` spells them.
-STOP = frozenset(_STOP_WORDS.split()) | {stem(word) for word in _STOP_WORDS.split()}
+_WORDS = " ".join(data.lines("stop.txt")).split()
+STOP = frozenset(_WORDS) | {stem(word) for word in _WORDS}
 # Words that carry little: a sentence may well answer without them.
-LIGHT = frozenset(stem(word) for word in _LIGHT_WORDS.split())
+LIGHT = frozenset(stem(word) for word in " ".join(data.lines("light.txt")).split())
 _ASKING = re.compile(r"^(?:几|多少|哪)[\u4e00-\u9fff]*$")
 
 
