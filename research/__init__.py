@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
     from research.evidence.drafts import drafted
     from research.evidence.markup import tree as answer_tree
+    from research.i18n import has_message, message
     from research.language.text import language as text_language
     from research.library.documents import LIMITS as FILE_LIMITS
     from research.library.documents import SUFFIXES
@@ -245,11 +246,13 @@ __all__ = [
     "evaluations_sarif",
     "file_name",
     "geojson",
+    "has_message",
     "kml",
     "lint_markdown",
     "load_report",
     "located",
     "mapped_places",
+    "message",
     "news_report",
     "onward",
     "places_csv",
@@ -356,6 +359,7 @@ _HOMES = {
     "evaluations_sarif": "audit.sarif",
     "file_name": "report.markdown",
     "geojson": "report.geo",
+    "has_message": "i18n",
     "kml": "report.geo",
     "lint_markdown": "audit",
     "load_report": "runs.reports",
@@ -364,6 +368,7 @@ _HOMES = {
     "places_csv": "report.geo",
     "prices_as_of": "models.prices",
     "mapped_places": "report.sketch",
+    "message": "i18n",
     "onward": "runs.onward",
     "readable_rows": "readable",
     "report_docx": "report.docx",

@@ -137,7 +137,7 @@ def test_every_path_of_the_tree_exists_and_every_folder_is_in_it() -> None:
     named_folders = set()
     for line in tree.strip().splitlines():
         indent = len(line) - len(line.lstrip())
-        first = re.match(r"\s*((?:[a-z_]+(?:\.py|\.json|\.yaml|/)(?:  (?=\S))?)+)", line)
+        first = re.match(r"\s*((?:[a-z0-9_]+(?:\.py|\.json|\.yaml|/)(?:  (?=\S))?)+)", line)
         assert first, line
         paths = [folders[indent] / name for name in first.group(1).split()]
         if first.group(1).rstrip().endswith("/"):

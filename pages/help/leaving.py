@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import WORDS, lang, t
-from research import runs
+from pages.shared.words import lang, t
+from research import has_message, runs
 
 
 def told() -> str:
@@ -55,7 +55,7 @@ def _models() -> list[str]:
 def _named(providers: str) -> str:
     """The names of those who search, as a reader knows them."""
     names = [f"source.{name}" for name in providers.split(", ")]
-    return _listed([t(name) if name in WORDS else name.partition(".")[2] for name in names])
+    return _listed([t(name) if has_message(name) else name.partition(".")[2] for name in names])
 
 
 def _listed(names: list[str]) -> str:

@@ -8,8 +8,8 @@ import streamlit as st
 
 from pages.shared.files import script
 from pages.shared.safe import plain
-from pages.shared.words import WORDS, lang, t
-from research import runs
+from pages.shared.words import lang, t
+from research import has_message, runs
 
 LANGUAGES = {"zh": "中文", "en": "English"}
 _UNSEEN = re.compile(
@@ -33,7 +33,7 @@ def language(code: str) -> str:
 
 
 def kind(name: str) -> str:
-    return t(f"filekind.{name}") if f"filekind.{name}" in WORDS else name
+    return t(f"filekind.{name}") if has_message(f"filekind.{name}") else name
 
 
 def passage(text: str, spans: list[tuple[int, int]] | None = None) -> str:

@@ -15,7 +15,7 @@ from pages.run import fragments
 from pages.run import support as standing
 from pages.shared import guide, layout
 from pages.shared.safe import plain, web
-from pages.shared.words import CODES, WORDS, day, lang, local_time, t
+from pages.shared.words import CODES, day, lang, local_time, t
 from research import (
     CitedAnswer,
     Evidence,
@@ -111,7 +111,7 @@ def _draw(report: Report, cited: CitedAnswer, found: Support | None) -> None:
 
 def _unfilled(key: str) -> str:
     """Words whose number the component fills in."""
-    return WORDS[key][0 if lang() == "zh" else 1]
+    return t(key, n="{n}")
 
 
 def _repeats(block: dict[str, Any], report: Report) -> bool:

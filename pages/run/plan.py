@@ -13,8 +13,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared.safe import plain
-from pages.shared.words import WORDS, day_form, t, tool_name
-from research import Plan, Task, edited_plan, served_as_a_whole
+from pages.shared.words import day_form, t, tool_name
+from research import Plan, Task, edited_plan, has_message, served_as_a_whole
 
 COLUMNS = ("subject", "part", "query", "source")
 WAY = ("tool", "start", "end")
@@ -172,4 +172,4 @@ def _rows(plan: Plan) -> list[tuple[str, str, str, str]]:
 
 
 def _source(name: str) -> str:
-    return t(f"source.{name}") if f"source.{name}" in WORDS else name
+    return t(f"source.{name}") if has_message(f"source.{name}") else name

@@ -14,8 +14,8 @@ import streamlit as st
 
 from pages.run import steps
 from pages.shared.safe import plain
-from pages.shared.words import WORDS, counted, local_time, money, number, seconds, t, tool_name
-from research import Event, Run, Step
+from pages.shared.words import counted, local_time, money, number, seconds, t, tool_name
+from research import Event, Run, Step, has_message
 
 
 @dataclass
@@ -433,7 +433,7 @@ def _line(search: Search, run: Run) -> str:
     text = f"{mark} **{plain(search.query, 160)}**"
     if search.why:
         why = f"why.{search.why}"
-        text += f" :gray[· {t(why) if why in WORDS else plain(search.why)}]"
+        text += f" :gray[· {t(why) if has_message(why) else plain(search.why)}]"
     lines = [text, *(f":gray[↳ {plain(call, 120)}]" for call in search.calls)]
     lines += [f":gray[↳ {thought(step)}]" for step in search.thoughts]
     return "  \n".join([*lines, _outcome(search, run)])
@@ -447,10 +447,10 @@ def thought(step: Step) -> str:
 
 def _outcome(search: Search, run: Run) -> str:
     source = f"source.{search.source}"
-    where = t(source) if source in WORDS else plain(search.source)
+    where = t(source) if has_message(source) else plain(search.source)
     if search.provider:
         provider = f"source.{search.provider}"
-        where += f" ({t(provider) if provider in WORDS else plain(search.provider)})"
+        where += f" ({t(provider) if has_message(provider) else plain(search.provider)})"
     if search.tool:
         where = " · ".join(filter(None, [where, plain(tool_name(search.tool)), plain(search.days)]))
     if search.state in ("searching", "waiting"):

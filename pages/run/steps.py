@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pages.shared.safe import plain
-from pages.shared.words import WORDS, counted, seconds, t
-from research import Step
+from pages.shared.words import counted, seconds, t
+from research import Step, has_message
 
 KNOWN = "confirmed"  # what the engine says of a statement that somebody has found right
 ICONS = {
@@ -23,7 +23,7 @@ ICONS = {
 def told(step: Step, limit: int = 0) -> str:
     """A step without its statement, as Markdown; what it says is cut at `limit` characters."""
     key = f"thought.{step.kind}"
-    name = t(key) if key in WORDS else plain(step.kind)
+    name = t(key) if has_message(key) else plain(step.kind)
     text = t("thought.known") if step.kind == "write" and step.text == KNOWN else step.text
     found = ""
     if step.rows is not None:

@@ -13,8 +13,8 @@ import streamlit as st
 from pages.shared import layout, login
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import WORDS, seconds, t
-from research import Check, Choice, KeyState, runs
+from pages.shared.words import seconds, t
+from research import Check, Choice, KeyState, has_message, runs
 
 EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN",
           "SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS",
@@ -349,7 +349,7 @@ def connections() -> None:
 def outcome(check: Check) -> None:
     """What a test of one model or service has come to."""
     role, failure = f"role.{check.name}", check.failure
-    name = t(role) if role in WORDS else t(f"source.{check.name}")
+    name = t(role) if has_message(role) else t(f"source.{check.name}")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{name}** · {plain(check.model)}", width="content")
         if failure is None:

@@ -8,7 +8,8 @@ import streamlit as st
 
 from pages.shared import words
 from pages.shared.files import script
-from pages.shared.words import WORDS, lang, t
+from pages.shared.words import lang, t
+from research import message
 
 GROUPS = {
     "ask": ("what", "asking", "running", "follow"),
@@ -56,7 +57,16 @@ def found(wanted: str) -> tuple[str, ...]:
 
 
 def _text(topic: str) -> str:
-    return " ".join([topic, *WORDS[f"topic.{topic}"], *WORDS[f"guide.{topic}"]]).casefold()
+    return " ".join(
+        [
+            topic,
+            *(
+                message(f"{kind}.{topic}", tongue)
+                for kind in ("topic", "guide")
+                for tongue in ("zh", "en")
+            ),
+        ]
+    ).casefold()
 
 
 def _han(letter: str) -> bool:

@@ -12,9 +12,17 @@ import streamlit as st
 
 from pages.shared import layout, login
 from pages.shared.safe import plain
-from pages.shared.words import WORDS, day, local_time, number, seconds, t
+from pages.shared.words import day, local_time, number, seconds, t
 from pages.status import belongings, cards, spending
-from research import DatabaseSchema, ModelRole, Settings, database_schema, prices_as_of, runs
+from research import (
+    DatabaseSchema,
+    ModelRole,
+    Settings,
+    database_schema,
+    has_message,
+    prices_as_of,
+    runs,
+)
 
 _CHECKED = "checked"  # in the session: when the connections were tested, and what came of it
 
@@ -36,7 +44,7 @@ def connections() -> None:
     st.caption(t("status.checked", when=local_time(when)))
     for check in checks:
         key = f"role.{check.name}"
-        name = t(key) if key in WORDS else t(f"source.{check.name}")
+        name = t(key) if has_message(key) else t(f"source.{check.name}")
         failure = check.failure
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{name}** · {plain(check.model)}", width="content")

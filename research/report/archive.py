@@ -15,6 +15,7 @@ from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from research.evidence.citations import CitedAnswer
+from research.i18n import Say
 from research.readable import readable
 from research.records import Place, Report, Rows
 from research.report.about import about
@@ -26,7 +27,7 @@ from research.report.markdown import file_name, gathered, language_of, utc
 from research.report.references import sources_csv
 from research.report.rows import csv as rows_csv
 from research.report.rows import excel, parquet
-from research.report.words import Say, speaker
+from research.report.words import speaker
 
 Part = tuple[str, Callable[[], bytes]]  # the name of a file, and what writes it
 

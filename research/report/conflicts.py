@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from research.evidence.registry import Registry
+from research.i18n import Say
 from research.records import Disagreement, GivenFigure
 from research.report.inline import escape, link, table
-from research.report.words import Say
 
 PRINTED = 10  # disagreements; the rest are in the data
 

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from research.evidence.citations import CitedAnswer
 from research.evidence.registry import Registry
+from research.i18n import Say
 from research.records import Change, Conflict, Coverage, Evidence, Figure, Report, Story
 from research.report.conflicts import PRINTED, unprinted
 from research.report.inline import bullets, escape, joined, link, table
-from research.report.words import WORDS, Say
+from research.report.words import known
 
 STORIES = 200  # rows of the timeline
 OUTLETS = 100
@@ -197,5 +198,5 @@ def _leads(report: Report, say: Say) -> Iterator[str]:
     yield say("leads help")
     for finding in told:
         key = f"source.{finding.provider}"
-        who = say(key) if key in WORDS else escape(finding.provider)
+        who = say(key) if known(key) else escape(finding.provider)
         yield f"> {who} — “{escape(finding.task.query)}”: {escape(finding.lead)}"

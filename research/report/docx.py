@@ -26,6 +26,7 @@ from lxml import etree
 
 from research.evidence.citations import CitedAnswer
 from research.evidence.markup import Node, encodable
+from research.i18n import Say
 from research.language.text import language
 from research.records import Place, Report
 from research.report.columns import columns, wanted
@@ -34,7 +35,7 @@ from research.report.markdown import utc
 from research.report.omml import formula
 from research.report.paging import Pages
 from research.report.sketch import described, mapped, sketch_png
-from research.report.words import Say, speaker
+from research.report.words import speaker
 
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LETTER = re.compile("[A-Za-z]")

@@ -17,9 +17,10 @@ from openpyxl.utils import get_column_letter
 
 from research.evidence.citations import CitedAnswer, NumberedSpan
 from research.evidence.markup import Node, encodable
+from research.i18n import Say
 from research.report.geo import cell
 from research.report.rows import put, told
-from research.report.words import Say, speaker
+from research.report.words import speaker
 from research.verification.support import stretches
 
 _SHEET = 31  # characters of a sheet's name

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from research.evidence import formulas
 from research.evidence.markup import encodable, undirected
-from research.report.words import Say
+from research.i18n import Say
 from research.urls import canonical_url
 
 # What acts wherever it stands. "~" is among them: GitHub strikes out from one "~" to the next, and

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, verbatim
 from research.evidence.registry import Registry, gather
+from research.i18n import Say
 from research.language.text import language
 from research.records import (
     Centre,
@@ -41,7 +42,7 @@ from research.report.conflicts import conflicts
 from research.report.inline import bullets, escape, inactive, joined, link, quoted, quoted_lines
 from research.report.prose import markdown
 from research.report.tables import tables
-from research.report.words import WORDS, Citations, Say, speaker
+from research.report.words import Citations, known, speaker
 from research.urls import canonical_url
 from research.verification.conflicts import conflicts as disagreements
 from research.verification.support import (
@@ -395,7 +396,7 @@ def _row(item: Evidence, place: Place, centre: Centre | None, say: Say) -> Itera
     name = link(place.name.strip() or _name(item, say), item.url)
     yield f"{name} · {say('sample')}" if place.sample else name
     category = f"category.{place.category}"
-    yield say(category) if category in WORDS else escape(place.category)
+    yield say(category) if known(category) else escape(place.category)
     yield escape(" ".join(dict.fromkeys([place.city, place.district, place.address])))
     away = "" if place.distance is None else _far(place.distance, say)
     yield f"{away} · {escape(centre.name)}" if away and centre and centre.name.strip() else away
@@ -486,7 +487,7 @@ def _because(reason: Reason | None, hint: Hint, message: str, say: Say) -> Itera
 def _where_looked(source: str, say: Say) -> str:
     """The name of a source as people read it; a source without words keeps its own name."""
     key = f"source.{source}"
-    return say(key) if key in WORDS else escape(source)
+    return say(key) if known(key) else escape(source)
 
 
 # --- How it came about
@@ -543,7 +544,7 @@ def _round(report: Report, number: int, say: Say, *, with_evidence: bool) -> Ite
 def _task(task: Task, outcome: list[str], say: Say, provider: str = "") -> str:
     looked = _where_looked(task.source, say)
     where = say("by", source=looked, provider=_where_looked(provider, say)) if provider else ""
-    reason = say(f"why.{task.why}") if f"why.{task.why}" in WORDS else escape(task.why)
+    reason = say(f"why.{task.why}") if known(f"why.{task.why}") else escape(task.why)
     why = say("why", why=reason) if task.why.strip() else ""
     return f"“{escape(task.query)}” — {joined([where or looked, why, *outcome], say)}"
 

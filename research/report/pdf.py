@@ -20,6 +20,7 @@ from fontTools.unicodedata import script
 
 from research.evidence.citations import CitedAnswer
 from research.evidence.markup import Node
+from research.i18n import Say
 from research.records import Place, Report
 from research.report.columns import bands, columns, wanted
 from research.report.document import Document, document, leftward, plain
@@ -28,7 +29,7 @@ from research.report.markdown import utc
 from research.report.maths import listed, parsed, readable
 from research.report.press import printed
 from research.report.sketch import described, mapped, sketch_svg
-from research.report.words import Say, speaker
+from research.report.words import speaker
 
 ROWS = 1_000  # of a table, and
 CELLS = 12_000  # of it: nobody reads more on paper

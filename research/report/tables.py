@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from research.i18n import Say
 from research.readable import readable
 from research.records import Finding, Language, Report, Rows, Step
 from research.report.inline import bullets, escape, table
 from research.report.prose import fenced
-from research.report.words import Say
 
 ROWS = 50  # of a table
 CELL = 120  # characters of a cell

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pages.shared.words import WORDS
 from research import MAX_QUESTION, Options, Run, runs
+from tests.catalogue import WORDS
 from tests.fakes import until
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown

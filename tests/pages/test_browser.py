@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pages.shared.words import WORDS
+from tests.catalogue import WORDS
 from tests.pages.serving import FIRST, Server, lacking, settled
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import pytest
 from openpyxl import load_workbook
 from pyarrow import parquet
 
-from pages.shared.words import WORDS
 from research.readable import heading
+from tests.catalogue import WORDS
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, started
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pages.run import chart, rows, steps
 from pages.run.answer import blocks, cells, host
 from pages.run.progress import View, thought
-from pages.shared.words import WORDS, speaker
+from pages.shared.words import speaker
 from research import (
     Answer,
     Evidence,
@@ -39,6 +39,7 @@ from research.database.agent import CONFIRMED
 from research.database.results import of_type
 from research.records import Cite
 from research.sources.database import PROVIDER, STATEMENT
+from tests.catalogue import WORDS
 from tests.pages.test_progress import events, plan, task
 from tests.pages.visitor import Visitor
 from tests.tables import each_row

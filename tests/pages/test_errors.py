@@ -19,8 +19,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import errors
-from pages.shared.words import WORDS
 from research import Options, Report, Run
+from tests.catalogue import WORDS
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pages.shared.words import WORDS
 from research import SUPPORT_ACCURACY
 from research.store.store import Store
+from tests.catalogue import WORDS
 from tests.pages.checked_run import IDS, SOURCES, put
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits

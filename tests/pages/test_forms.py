@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
-from pages.shared.words import forms
+from pages.shared import forms
 from tests.tables import each_row
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -53,10 +53,3 @@ def test_money_has_cents_or_two_digits_that_say_something(dollars: float, told: 
 )
 def test_durations_have_the_units_that_fit(seconds: float, chinese: str, english: str) -> None:
     assert both(forms.duration, seconds) == (chinese, english)
-
-
-def test_a_count_has_its_plural() -> None:
-    told = forms.Told("{n} {n:source|sources} of {all}")
-    assert told.format(n=1, all=2) == "1 source of 2"
-    assert told.format(n="1,200", all=2) == "1,200 sources of 2"
-    assert told.format(n=0, all=2) == "0 sources of 2"

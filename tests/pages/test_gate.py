@@ -13,7 +13,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.middleware.gate import Gate, file_id, offered
-from pages.shared.words import WORDS
+from tests.catalogue import WORDS
 from tests.pages.serving import SETTINGS
 from tests.servers.oidc import FakeOIDC
 

@@ -11,8 +11,8 @@ import pytest
 
 from pages.shared import guide, tour
 from pages.shared.files import ASSETS
-from pages.shared.words import WORDS
 from research import SUPPORT_ACCURACY, Options, Run, runs
+from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
 from tests.servers.openai import FakeOpenAI

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pages.shared.words import WORDS
 from research import Options, Run, runs
 from research.records import RunStatus
+from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 
 pytestmark = pytest.mark.slow

@@ -9,8 +9,8 @@ import pytest
 
 from pages.library.add import LISTED
 from pages.library.reader import SHOWN
-from pages.shared.words import WORDS
 from research import runs
+from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 
 pytestmark = pytest.mark.slow

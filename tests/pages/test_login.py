@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.shared import login
-from pages.shared.words import WORDS
 from research import Options, Run, runs
+from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor, shown
 
 pytestmark = pytest.mark.slow

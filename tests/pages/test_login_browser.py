@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pages.shared import login
-from pages.shared.words import WORDS
 from research import Evidence, Options, Plan, Run
 from research.evidence.registry import evidence_id
 from research.records import Passage, Place, Task
 from research.store.store import Store
+from tests.catalogue import WORDS
 from tests.pages.serving import Server, acquaint, chromium, settled
 from tests.pages.test_browser import DONE, EN, SKIPPED, Watched, ask, main
 from tests.servers.oidc import FakeOIDC

@@ -22,9 +22,9 @@ from lxml import html as lxml_html
 from streamlit_folium import _get_feature_group_string
 
 from pages.run import map as maps
-from pages.shared.words import WORDS
 from research import Centre, Place, Point, Sighting
 from research.places.coordinates import metres
+from tests.catalogue import WORDS
 from tests.tables import each_row
 
 pytestmark = pytest.mark.slow

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pages.run.map import RICH, html_map
-from pages.shared.words import WORDS
 from research import Evidence, Sighting
 from research.store.store import Store
+from tests.catalogue import WORDS
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched
 from tests.pages.test_map import HOSTILE, NOW, WANGFUJING, hostile, seen

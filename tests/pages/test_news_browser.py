@@ -15,7 +15,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 from pages.run.coverage import COLOURS
-from pages.shared.words import WORDS
+from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched, fits, run_of, started

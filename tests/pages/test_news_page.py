@@ -16,10 +16,10 @@ import pandas as pd
 import pytest
 
 from pages.run import coverage, plan
-from pages.shared.words import WORDS
 from research import Finding, Options, Part, Plan, Report, Run, Task, runs
 from research.news.tools import TOOLS
 from research.records import Answer, Coverage, Picture, Story
+from tests.catalogue import WORDS
 from tests.pages.visitor import ROUTER, Visitor
 from tests.servers.news import FakeNewsroom, FakeTavilyNews
 from tests.servers.openai import FakeOpenAI

@@ -14,8 +14,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.run import map as maps
-from pages.shared.words import WORDS
 from research import Evidence, Options, Place, runs
+from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor
 from tests.servers.amap import FakeAmap

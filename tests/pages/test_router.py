@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from streamlit.web.server.app_discovery import discover_asgi_app
 
-from pages.shared.words import WORDS
+from tests.catalogue import WORDS
 
 pytestmark = pytest.mark.slow
 

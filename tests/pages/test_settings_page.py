@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.words import WORDS
 from research import runs
+from tests.catalogue import WORDS
 from tests.pages.test_login import AUTH, claims, owner
 from tests.pages.visitor import Visitor, shown
 

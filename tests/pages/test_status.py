@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared.words import WORDS, day_text
+from pages.shared.words import day_text
 from pages.status import cards
 from research import Usage, prices_as_of, runs
+from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 from tests.runs.test_store import run
 from tests.servers.openai import FakeOpenAI

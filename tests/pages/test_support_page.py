@@ -13,7 +13,6 @@ from pytest import MonkeyPatch
 from pages.run import answer, conflicts, downloads, sources
 from pages.run import support as standing
 from pages.shared.safe import plain
-from pages.shared.words import WORDS
 from research import (
     REPORT_FORMATS,
     SUPPORT_ACCURACY,
@@ -29,6 +28,7 @@ from research import (
     support,
 )
 from research.records import Lack, Repair, Review
+from tests.catalogue import WORDS
 from tests.pages.checked_run import QUOTED, SOURCES, evidence, found, put
 from tests.pages.checked_run import answer as answer_of
 from tests.pages.visitor import Visitor

@@ -1,4 +1,4 @@
-"""Every word that the pages show, in Chinese and in English. `t("key")` gives the visitor's."""
+"""The texts of the catalogue in the visitor's language: `t("ask.title")`; and how that writes dates and numbers."""
 
 from __future__ import annotations
 
@@ -9,47 +9,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from pages.shared.words import (
-    activity,
-    answers,
-    ask,
-    database,
-    downloads,
-    forms,
-    help,
-    history,
-    library,
-    news,
-    places,
-    settings,
-    shell,
-    status,
-)
+from pages.shared import forms
+from research import has_message, message
 
 Lang = Literal["zh", "en"]
 Say = Callable[..., str]
 CODES: dict[Lang, str] = {"zh": "zh-CN", "en": "en"}  # the languages as browsers call them
-
-PARTS = (
-    activity,
-    answers,
-    ask,
-    database,
-    downloads,
-    help,
-    history,
-    library,
-    news,
-    places,
-    settings,
-    shell,
-    status,
-)
-WORDS: dict[str, tuple[str, str]] = {
-    key: (chinese, forms.Told(english))
-    for part in PARTS
-    for key, (chinese, english) in part.WORDS.items()
-}
 
 
 def lang() -> Lang:
@@ -72,13 +37,13 @@ def address(run_id: str) -> dict[str, str]:
 
 def t(key: str, **values: object) -> str:
     """The words for a key, with the values filled in."""
-    return WORDS[key][0 if lang() == "zh" else 1].format(**values)
+    return message(key, lang(), **values)
 
 
 def speaker(language: Lang) -> Say:
     """`t` in a given language: for what is in that of a report, and for files that are made without
     a visitor."""
-    return lambda key, **values: WORDS[key][0 if language == "zh" else 1].format(**values)
+    return lambda key, **values: message(key, language, **values)
 
 
 def day_text(day: date, language: Lang) -> str:
@@ -105,7 +70,7 @@ def tool_name(name: str) -> str:
     """What a way of searching the news is called; one of a later version keeps its own name."""
     if not name:
         return t("tool.usual")
-    return t(f"tool.{name}") if f"tool.{name}" in WORDS else name
+    return t(f"tool.{name}") if has_message(f"tool.{name}") else name
 
 
 def number(value: float) -> str:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from datetime import date, datetime, tzinfo
-from string import Formatter
-from typing import Any, Literal
+from typing import Literal
 
 from babel import Locale
 from babel.dates import format_date, format_skeleton
@@ -81,25 +80,3 @@ def size(count: int, language: Lang = "en") -> str:
             return f"{amount:.0f} {unit}"
         amount /= 1000
     return f"{format_decimal(amount, '#,##0.0', locale=LOCALES[language])} GB"
-
-
-def plural(forms: str, n: float, language: Lang) -> str:
-    """The form for a count, of forms that are written `one|other`."""
-    one, _, other = forms.partition("|")
-    if not other:
-        return forms
-    return one if LOCALES[language].plural_form(n) == "one" else other
-
-
-class Told(str):
-    """English words whose `format` knows plurals: `{n:source|sources}` is the form that n asks for."""
-
-    def format(self, *args: object, **values: object) -> str:
-        return _Plurals().vformat(self, args, values)
-
-
-class _Plurals(Formatter):
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if "|" not in format_spec:
-            return str(super().format_field(value, format_spec))
-        return plural(format_spec, float(str(value).replace(",", "")), "en")

@@ -1,0 +1,77 @@
+"""Every text that people read, in Chinese and in English: Project Fluent messages, one file an area.
+
+`locale/en/ask.ftl` and `locale/zh/ask.ftl` hold the same messages. A key of the code is the identifier
+of a message, with a point where that has a hyphen and a blank where it has an underscore:
+`reason.no key` is `reason-no_key`.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
+
+from fluent.runtime import FluentBundle, FluentResource
+from fluent.runtime.types import fluent_number
+
+from research.records import Language
+
+log = logging.getLogger(__name__)
+
+Say = Callable[..., str]
+LOCALES: Mapping[Language, str] = {"zh": "zh-Hans-CN", "en": "en-GB"}
+_IDENTIFIER = str.maketrans(". ", "-_")
+_GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+_PLAIN = re.compile(r"0|[1-9][0-9]{0,14}")
+
+
+def message(key: str, language: Language, /, **values: object) -> str:
+    """The text of a key with its values filled in. Numbers choose the plural form, also where they
+    come as text (`1,204`), and are written as they come: `2026`, never `2,026`.
+
+    Raises:
+        KeyError: there is no such message.
+    """
+    bundle = _bundle(language)
+    name = key.translate(_IDENTIFIER)
+    pattern = bundle.get_message(name).value if bundle.has_message(name) else None
+    if pattern is None:
+        raise KeyError(key)
+    given = {blank: _value(value) for blank, value in values.items()}
+    text, errors = bundle.format_pattern(pattern, given)
+    if errors:
+        log.warning("the text %s in %s lacks something: %s", key, language, errors)
+    return str(text)
+
+
+def has_message(key: str) -> bool:
+    """Whether there is a text for a key."""
+    return _bundle("en").has_message(key.translate(_IDENTIFIER))
+
+
+def speaker(language: Language, prefix: str = "") -> Say:
+    """`message` in one language, of the keys that begin with a prefix."""
+    return lambda key, /, **values: message(prefix + key, language, **values)
+
+
+def _value(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return fluent_number(value, useGrouping=False, maximumFractionDigits=15)
+    text = str(value)
+    if _GROUPED.fullmatch(text):
+        return fluent_number(int(text.replace(",", "")), useGrouping=True)
+    if _PLAIN.fullmatch(text):
+        return fluent_number(int(text), useGrouping=False)
+    return text
+
+
+@cache
+def _bundle(language: Language) -> FluentBundle:
+    """All messages of a language, read once."""
+    bundle = FluentBundle([LOCALES[language]], use_isolating=False)
+    folder = resources.files("research.i18n") / "locale" / language
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        bundle.add_resource(FluentResource(file.read_text(encoding="utf-8")))
+    return bundle

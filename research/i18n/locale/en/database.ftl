@@ -1,0 +1,92 @@
+### The words of the Database page and of tables of rows.
+
+database-title = Ask the database
+database-lead = Ask in Chinese or English, or write SQL yourself. It is read-only: nothing is ever changed, and you can see every step.
+database-shipped = 5A scenic areas of China (ships with Sightline)
+database-which = Database: { $name }
+database-mode = How to ask
+database-question = Question
+database-sql = SQL
+database-placeholder = For example: Which 5A areas are within 100 km of West Lake?
+database-sql_placeholder = One SELECT statement, for example: SELECT name, year_rated FROM a_sight ORDER BY year_rated DESC
+database-sql_own = One SELECT statement
+database-sql_help = The statement is checked before it runs: a single SELECT on the tables below, returning at most 200 rows.
+database-ask = Ask
+database-run = Run
+database-rules = No model is in use: rules turn common kinds of questions into SQL. For anything else, write SQL yourself.
+database-rules_own = No model is in use, and the rules do not know this database's tables: write SQL, or set up a model.
+database-model = { $write } writes the SQL; questions that the rules understand need no model.
+database-schema = What you can ask about: { $n } tables
+database-schema1 = What you can ask about: 1 table
+database-table = Table
+database-schema_failed = The database cannot be queried right now: { $why }
+database-view = view
+database-columns = Columns of { $table }
+database-heading = Heading
+database-column = Name in SQL
+database-type = Type
+database-comment = Meaning
+database-values = Values
+database-key = primary key
+database-refers = refers to { $column }
+database-write = This database account has write access. Sightline never writes, but please use a read-only account.
+database-superuser = This database account is a superuser, which is far too much. Please use a read-only account.
+database-confirmed = Questions confirmed as correct ({ $n })
+database-confirmed_help = Asking the same question again uses its confirmed statement; a model takes them as examples for similar questions.
+database-again = Ask again
+database-typed = SQL statement
+rows-table = Table of results
+rows-rows = { $n } rows
+rows-row1 = 1 row
+rows-truncated = there are more; these are the first { $n }
+rows-cut =
+    { $n } long { $n ->
+        [one] cell
+       *[other] cells
+    } shortened
+rows-null = NULL (shown as –): { $what }
+rows-null_in =
+    { $name } in { $n } { $n ->
+        [one] row
+       *[other] rows
+    }
+rows-known =
+    { $name }: known for { $known } of { $n } { $n ->
+        [one] row
+       *[other] rows
+    }
+rows-known_part =
+    { $name }: known for { $known } of { $n } { $n ->
+        [one] row
+       *[other] rows
+    } of a subquery
+rows-uncounted = { $name }: could not count how many rows lack it
+rows-missed = A filter cannot match anything: { $what }
+rows-none = No rows match.
+rows-pick = Select a row to see it on the map; a place picked on the map is selected here.
+rows-csv = Rows (CSV)
+rows-excel = Rows (Excel)
+rows-parquet = Rows (Parquet)
+rows-statement = SQL that was run
+rows-right = This is correct
+rows-right_help = Remembers this statement: it answers the same question from now on and serves as an example for similar ones.
+rows-remembered = Confirmed and remembered
+rows-other = Another statement is remembered for this question
+rows-back = Undo
+rows-edit = Edit this SQL
+rows-chart = Chart
+rows-measure = Figure
+rows-chart_bar = Bar chart of { $measure } by { $label }
+rows-chart_line = Line chart of { $measure } over { $label }
+rows-chart_points = Scatter plot of { $measure } against { $label }
+rows-chart_top = The chart shows the first { $n }.
+rows-steps = Chain of thought ({ $n } steps)
+rows-step1 = Chain of thought (1 step)
+rows-place = Row { $n }
+rows-cited = Cited rows ({ $n })
+rows-found =
+    { $n } { $n ->
+        [one] row
+       *[other] rows
+    }
+rows-found_more = more than { $n } rows

@@ -1,0 +1,156 @@
+### The words of the Library page.
+
+library-title = Library
+library-lead = Add your own files here, and answers will quote from them. They stay on this machine.
+library-shared = The library is shared: everyone who signs in here can read, add and remove its files. Runs are not shared: they belong to whoever asked.
+library-upload = Drop files or folders here
+library-types = Accepts { $types }. { $limit } Unchanged files are not added again.
+library-limit = Each file may have up to { $size } MB and { $characters } characters of text.
+library-more_ways = Choose a whole folder
+library-more_ways_local = A whole folder, or a path on this machine
+library-upload_folder = Choose a folder
+library-folder_note = Includes subfolders; names keep their paths. Files of other types are not uploaded.
+library-folder = A folder or file on this machine
+library-folder_add = Read
+library-folder_missing = Nothing found at this path: { $path }
+intake-waiting = Waiting for earlier files to be read…
+intake-reading = Reading { $n } of { $total }: { $name }
+intake-stop = Stop
+intake-stopping = Stopping after this file.
+intake-stopped =
+    stopped, { $n } { $n ->
+        [one] file
+       *[other] files
+    } left
+intake-failed =
+    interrupted, { $n } { $n ->
+        [one] file
+       *[other] files
+    } left
+intake-left_out = { $n } of other types skipped
+intake-nothing = There are no files to add.
+intake-dismiss = Dismiss
+added-added = { $n } added
+added-replaced = { $n } replaced
+added-unchanged = { $n } unchanged
+added-unread = { $n } could not be read
+unread-title = Files that could not be read ({ $n })
+unread-more = { $n } more
+unread-dismiss = Dismiss all
+unread-kept = A file leaves this list once it has been added.
+unread-unsupported = Unsupported file type
+unread-unreadable = Unreadable
+unread-encrypted = Password-protected
+unread-empty = No text
+unread-no_text_layer = Scan without a text layer
+unread-too_large = Too large
+over-size = the file is larger than { $n } MB
+over-characters = more than { $n } characters of text
+over-pages = more than { $n } pages
+over-rows = a table of more than { $n } rows
+over-cells = a sheet of more than { $n } cells
+over-unpacked = it unpacks to more than { $n } MB
+over-page = one page has more content than can be read
+over-depth = nested more than { $n } levels deep
+unread-too_many = Too many files at once
+remedy-unsupported = Save it as PDF, Word (.docx), Excel (.xlsx), a web page or plain text, then add it.
+remedy-unreadable = It may be damaged, or not what its extension says. Open it, save it again, then add it.
+remedy-depth = Save it as PDF or plain text, then add it.
+remedy-page = Remove that page, then add the file.
+remedy-encrypted = Remove the password, then add it again.
+remedy-empty = Check that it is the right file.
+remedy-no_text_layer = Run text recognition (OCR) first, then add the result.
+remedy-too_large = { $limit } Split it, then add the parts.
+remedy-too_many = Add the rest in several batches.
+library-empty = No documents of your own yet.
+library-teach_kinds = { "*" }*What you can add**: PDF, Word (.docx), Excel and CSV tables, web pages, Markdown and plain text, in Chinese or English.
+library-teach_not = { "*" }*What is not read**: text in pictures, scans without a text layer, password-protected files, old .doc and .xls files.
+library-teach_kept = { "*" }*Where it is kept**: the text is stored in library.db in the data folder; your files are not changed or sent elsewhere. If a model writes the answer, the passages found are sent to it.
+library-search = Search
+library-search_box = Search the library
+library-search_hint = Words or a question
+library-where = Where
+library-where_all = All
+library-where_own = Mine
+library-where_sample = Sample
+library-hits =
+    Top { $n } { $n ->
+        [one] passage
+       *[other] passages
+    }
+library-no_hits = No passages match. Try words that the documents use, or fewer words.
+library-context = In context
+library-open = Open
+library-open_here = Open in the document
+library-ask = Ask about it
+library-ask_help = Opens the Ask page with only the library as a source.
+library-question = About “{ $title }”:{ " " }
+library-shipped = Sample
+library-own = My documents ({ $n })
+library-documents = Documents
+library-filter = Title or file name
+library-kind = Kind
+library-language = Language
+library-year = Date
+library-order = Sort by
+library-descending = Descending
+library-any = Any
+library-undated = Undated
+library-span = { $first }–{ $last } of { $n }
+library-no_match = No documents match.
+library-clear = Clear filters
+library-back = Previous
+library-next = Next
+library-pick = Tick rows to open or remove them.
+library-remove = Remove selected ({ $n })
+library-remove_one = Remove
+library-removed = { $n } removed and no longer searched.
+library-undo = Undo
+library-restored = { $n } restored.
+library-restored_not = { $n } not restored: a document with the same name is there by now.
+library-bin = Removed ({ $n })
+library-bin_note = Not searched; permanently deleted after 7 days.
+library-put_back = Restore all
+library-empty_bin = Delete permanently
+library-empty_bin_sure =
+    Permanently delete { $n } { $n ->
+        [one] document
+       *[other] documents
+    }? This cannot be undone.
+library-col-title = Title
+library-col-name = File
+library-col-kind = Kind
+library-col-language = Language
+library-col-date = Date
+library-col-passages = Passages
+library-col-added = Added
+library-alt = Table of the documents in the library
+filekind-pdf = PDF
+filekind-word = Word
+filekind-table = Table
+filekind-web = Web page
+filekind-text = Text
+order-added = Added
+order-title = Title
+order-name = File
+order-kind = Kind
+order-language = Language
+order-published = Date
+order-passages = Passages
+reader-back = Back to the library
+reader-gone = This document is no longer in the library.
+reader-facts =
+    { $passages } { $passages ->
+        [one] passage
+       *[other] passages
+    } · { $characters } { $characters ->
+        [one] character
+       *[other] characters
+    }
+reader-added = added { $when }
+reader-dated = dated { $date }
+reader-span = Passages { $first }–{ $last } of { $n }
+library-sample_title = Sample library
+library-sample = Use the sample library
+library-sample_help = About 40 short documents in Chinese and English that ship with Sightline, for trying it out; answers based on them say so. Turned off, they are no longer searched; turn them on again at any time.
+library-samples = Sample documents ({ $n })

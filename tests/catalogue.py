@@ -1,0 +1,78 @@
+"""The texts of the catalogue for tests: `WORDS["ask.title"]` is the Chinese one and the English one."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fluent.syntax import FluentParser, ast
+from fluent.syntax.visitor import Visitor
+
+from research import has_message, message
+from research.i18n import _IDENTIFIER
+from research.records import Language
+
+LOCALE = Path(__file__).parents[1] / "research" / "i18n" / "locale"
+LANGUAGES: tuple[Language, Language] = ("zh", "en")
+
+
+class _Variables(Visitor):
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_VariableReference(self, node: ast.VariableReference) -> None:
+        self.names.add(node.id.name)
+
+
+@cache
+def messages(language: Language) -> dict[str, ast.Message]:
+    """Every message of a language by its identifier; one that stands twice, or what is no message,
+    is an error."""
+    found: dict[str, ast.Message] = {}
+    for file in sorted((LOCALE / language).glob("*.ftl")):
+        for entry in FluentParser().parse(file.read_text(encoding="utf-8")).body:
+            assert not isinstance(entry, ast.Junk), (file.name, entry.content)
+            if isinstance(entry, ast.Message):
+                assert entry.id.name not in found, (file.name, entry.id.name)
+                found[entry.id.name] = entry
+    return found
+
+
+def variables(identifier: str, language: Language) -> set[str]:
+    """The names of the values that a message takes."""
+    visitor = _Variables()
+    visitor.visit(messages(language)[identifier])
+    return visitor.names
+
+
+def identifier(key: str) -> str:
+    return key.translate(_IDENTIFIER)
+
+
+class Told(str):
+    """A text without its values, `{n}` in their places; `format` fills them in."""
+
+    key: str
+    language: Language
+
+    def format(self, *args: object, **values: Any) -> str:
+        return message(self.key, self.language, **values)
+
+
+class Words:
+    def __getitem__(self, key: str) -> tuple[Told, Told]:
+        return _told(key, "zh"), _told(key, "en")
+
+    def __contains__(self, key: object) -> bool:
+        return has_message(str(key))
+
+
+def _told(key: str, language: Language) -> Told:
+    names = variables(identifier(key), language)
+    told = Told(message(key, language, **{name: f"{{{name}}}" for name in names}))
+    told.key, told.language = key, language
+    return told
+
+
+WORDS = Words()
