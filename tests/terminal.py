@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from unittest import mock
 
-from research.__main__ import main
+from research.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 Done = subprocess.CompletedProcess[str]

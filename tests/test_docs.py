@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from research import __main__ as cli
-from research import settings
+from research import cli, settings
+from research.cli import exits
 from research.models import roles
 from research.verification.support import ACCURACY
 from tests import settings_table
@@ -323,7 +323,7 @@ def test_every_command_of_the_documents_is_one() -> None:
             words = shlex.split(re.split(r" (?:&&|<|>) |  # ", f"{line} ")[0], comments=True)
             if words in ([], ["--help"]) or "--help" in words:
                 continue
-            assert cli._parsed(words).act, (document, line)
+            assert cli.parsed(words).act, (document, line)
             given.add(words[0])
         for module in re.findall(r"python -m ((?:research|tests)(?:\.\w+)+)", text):
             assert importlib.util.find_spec(module), (document, module)
@@ -334,7 +334,14 @@ def test_every_command_of_the_documents_is_one() -> None:
 
 def test_the_exit_codes_in_the_document_are_those_of_the_code() -> None:
     table = TOLD[DOCS / "terminal.md"].partition("| exit code |")[2].partition("\n\n")[0]
-    codes = {cli.ANSWERED, cli.FAILED, cli.UNUSABLE, cli.NOTHING, cli.UNCHANGED, cli.STOPPED}
+    codes = {
+        exits.ANSWERED,
+        exits.FAILED,
+        exits.UNUSABLE,
+        exits.NOTHING,
+        exits.UNCHANGED,
+        exits.STOPPED,
+    }
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.M)} == codes
 
 

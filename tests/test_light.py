@@ -47,3 +47,33 @@ def test_what_is_loaded_ahead_leaves_the_component_of_the_map_to_the_pages(tmp_p
     env = {**os.environ, "SIGHTLINE_DATA_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, timeout=60)
     assert done.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("--help",), ("runs", "--help"), ("resume",)])
+def test_the_help_waits_neither_for_the_engine_nor_for_any_library_but_that_of_the_terminal(
+    words: tuple[str, ...],
+) -> None:
+    code = (
+        "import sys\nfrom research.cli import main\n"
+        f"try: main({words!r})\nexcept SystemExit: pass\n"
+        "print(*{name.split('.')[0] for name in sys.modules if name.split('.')[0] not in "
+        "sys.stdlib_module_names}, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert {"research", "rich"} <= loaded
+    assert not loaded & {
+        "pydantic",
+        "langgraph",
+        "langchain_core",
+        "httpx",
+        "sqlalchemy",
+        "streamlit",
+    }

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from research import settings
-from research.__main__ import main
+from research.cli import main
 from research.evidence.citations import cited, lint, number
 from research.evidence.registry import gather
 from research.records import Report

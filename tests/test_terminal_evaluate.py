@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from research import UnreadableReport, evaluate_report, report_json
-from research.__main__ import main
 from research.audit.words import KINDS
+from research.cli import main
 from research.evidence.citations import cited
 from research.evidence.registry import evidence_id
 from research.records import (

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from research.__main__ import main
+from research.cli import main
 from tests.fakes import until
 from tests.servers.news import FakeFeeds, FakeTavilyNews, Given, item, rows, rss
 from tests.servers.openai import FakeOpenAI

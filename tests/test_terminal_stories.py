@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from research import UnreadableItems, stories_json
-from research.__main__ import main
+from research.cli import main
 from tests.tables import each_row
 from tests.terminal import called, environment
 

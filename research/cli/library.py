@@ -1,0 +1,98 @@
+"""The documents of the library."""
+
+from __future__ import annotations
+
+import argparse
+import unicodedata
+from pathlib import Path
+
+import research
+from research.cli.exits import ANSWERED, FAILED, NOTHING, UNUSABLE, Quit
+from research.cli.screen import cut, plain, put
+from research.cli.usage import prog, shared
+
+ABOUT = "Your documents."
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    kinds = parser.add_subparsers(dest="kind", required=True)
+
+    def kind(name: str, text: str) -> argparse.ArgumentParser:
+        made = kinds.add_parser(name, description=text, allow_abbrev=False)
+        shared(made)
+        return made
+
+    adding = kind("add", "Adds files and whole folders.")
+    adding.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help=" ".join(research.SUFFIXES)
+    )
+    kind("list", "Lists the documents.")
+    removing = kind("remove", "Removes documents.")
+    removing.add_argument(
+        "ids", nargs="+", type=int, metavar="ID", help="as `library list` shows it"
+    )
+    switching = kind("sample", "Turns the sample documents on or off.")
+    switching.add_argument("state", choices=("on", "off"))
+
+
+def act(args: argparse.Namespace) -> int:
+    acts = {"add": _add, "list": _documents, "remove": _remove, "sample": _sample}
+    return acts[args.kind](args)
+
+
+def _add(args: argparse.Namespace) -> int:
+    outcomes = 0
+    failed = 0
+    for outcome in research.runs.desk().library.add_paths(path.expanduser() for path in args.paths):
+        outcomes += 1
+        failed += not outcome.ok
+        detail = outcome.detail or (f"{outcome.passages} passages" if outcome.passages else "")
+        put(
+            f"{outcome.outcome:<13}  {plain(outcome.name)}{'  ' + plain(detail) if detail else ''}\n"
+        )
+    if not outcomes:
+        raise Quit(
+            NOTHING, f"There are no files to add; accepted types: {' '.join(research.SUFFIXES)}."
+        )
+    return FAILED if failed else ANSWERED
+
+
+def _documents(_: argparse.Namespace) -> int:
+    for entry in research.runs.desk().library.entries():
+        title = _wide(cut(entry.title, 40), 40)
+        kind = "sample" if entry.sample else "own   "
+        put(f"{entry.id:>6}  {kind}  {entry.passages:>5} passages  {title}  {plain(entry.name)}\n")
+    return ANSWERED
+
+
+def _wide(text: str, columns: int) -> str:
+    """Text filled up to a width at which Han characters count double."""
+    taken = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return text + " " * (columns - taken)
+
+
+def _remove(args: argparse.Namespace) -> int:
+    library = research.runs.desk().library
+    entries = {entry.id: entry for entry in library.entries()}
+    for number in args.ids:
+        if number not in entries:
+            raise Quit(UNUSABLE, f"No document has the id {number}; nothing was removed.")
+        if entries[number].sample:
+            raise Quit(
+                UNUSABLE,
+                f"{number} is a sample document; nothing was removed. "
+                f"`{prog()} library sample off` turns the sample off.",
+            )
+    library.remove(args.ids)
+    for number in dict.fromkeys(args.ids):
+        put(f"removed  {plain(entries[number].name)}\n")
+    return ANSWERED
+
+
+def _sample(args: argparse.Namespace) -> int:
+    library = research.runs.desk().library
+    library.use_sample(args.state == "on")
+    found = library.counts()
+    count = found.own + found.sample
+    put(f"The sample is {args.state}; the library has {count} documents.\n")
+    return ANSWERED

@@ -1,0 +1,49 @@
+"""A run that goes on where it ended."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import research
+from research.cli.exits import UNUSABLE, Quit
+from research.cli.running import check_output, to_the_end
+from research.cli.usage import json_option, prog, writing
+
+if TYPE_CHECKING:
+    from research import Run
+
+ABOUT = "Resumes a run; finished searches are not repeated."
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    writing(parser)
+    json_option(parser)
+    parser.add_argument(
+        "--write", action="store_true", help="stop searching and write with what was found"
+    )
+    parser.add_argument(
+        "--more", action="store_true", help="add a round to a finished run, as a new run"
+    )
+    parser.add_argument("run", metavar="RUN", help="its id, or the first characters of its id")
+
+
+def act(args: argparse.Namespace) -> int:
+    check_output(args.output)
+    run = _named(args.run)
+    seen = research.runs.events(run.id)
+    if run.status == "waiting":
+        run = research.runs.approve(run.id) or run
+    if args.more and run.status == "done":
+        run, seen = research.runs.more(run.id) or run, []
+    if run.resumable:
+        run = research.runs.resume(run.id, write=args.write) or run
+    return to_the_end(run, seen[-1].seq if seen else 0, args)
+
+
+def _named(start: str) -> Run:
+    found = [run for run in research.runs.list(limit=10_000) if start and run.id.startswith(start)]
+    if len(found) != 1:
+        what = "No run id starts" if not found else f"{len(found)} run ids start"
+        raise Quit(UNUSABLE, f"{what} with {start!r}; `{prog()} runs` lists them.")
+    return found[0]

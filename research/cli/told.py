@@ -1,0 +1,119 @@
+"""What happens in a run, in words: a line or more for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from research.cli.screen import cut, plain
+
+if TYPE_CHECKING:
+    from research import Event
+
+
+Lines = list[tuple[str, str]]
+
+
+def _told_plan(event: Event) -> Lines:
+    plan = event.data["plan"]
+    parts = "; ".join(named_part(p["subject"], p["text"]) for p in plan["parts"])
+    return [(f"plan: {cut(parts)}", "bold")] + [(note, "dim") for note in plan["notes"]]
+
+
+def _told_search(event: Event) -> Lines:
+    task = event.data["task"]
+    why = f" ({task['why']})" if task["why"] else ""
+    return [(f"round {task['round']}: {task['source']} ← {cut(task['query'])}{why}", "cyan")]
+
+
+def _told_found(event: Event) -> Lines:
+    data = event.data
+    query = cut(data["task"]["query"], 40)
+    if data["reason"]:
+        message = f", {data['message']}" if data["message"] else ""
+        style = "dim" if data["reason"] == "empty" else "yellow"
+        return [(f"  {query} → {data['reason']}{message}", style)]
+    count = data["passages"]
+    titles = "; ".join(dict.fromkeys(data["titles"]))
+    if data["provider"]:
+        titles = f"{data['provider']}: {titles}"
+    kept = ", reused" if data["reused"] else f", {data['seconds']:.2f} s"
+    many = "passage" if count == 1 else "passages"
+    return [(f"  {query} → {count} {many}{kept}: {cut(titles)}", "green")]
+
+
+def _told_reflection(event: Event) -> Lines:
+    data = event.data
+    if data.get("skipped"):
+        return []
+    lines = [(f"reflection: {cut(data['note'])}", "bold")]
+    if not data["sufficient"]:
+        lines += [(f"  missing: {cut(gap)}", "") for gap in data["gap"]]
+        lines += [(f"  next: {cut(task['query'])}", "") for task in data["follow_ups"]]
+    return lines
+
+
+def _told_answer(event: Event) -> Lines:
+    cited, failed = event.data["cites"], event.data["failures"]
+    note = f", {failed} {'step' if failed == 1 else 'steps'} failed" if failed else ""
+    return [
+        (
+            f"answer: {cited} {'cited statement' if cited == 1 else 'cited statements'}{note}",
+            "bold",
+        )
+    ]
+
+
+def _told_waiting(event: Event) -> Lines:
+    data = event.data
+    return [(f"  {data['what']}: {data['reason']}, retrying in {data['seconds']:g} s", "yellow")]
+
+
+def _told_section(event: Event) -> Lines:
+    data = event.data
+    if data["step"] == "done":
+        return [(f"section {data['part']}: done, citations: {data['cites']}", "bold")]
+    return [(f"section {data['part']}: {data['step']} ({data['round'] + 1})", "dim")]
+
+
+def _told_queued(event: Event) -> Lines:
+    over = event.data["over"]
+    return [] if over else [(f"  {event.data['what']}: waiting for its turn", "dim")]
+
+
+def _told_tool(event: Event) -> Lines:
+    data = event.data
+    if "arguments" not in data:  # a step of the database
+        return [(f"  {data['name']} {cut(plain(data['sql'] or data['text']))}", "dim")]
+    said = " ".join(str(value) for value in data["arguments"].values())
+    return [(f"  {data['tool']} {cut(plain(said))}", "dim")]
+
+
+def _told_status(event: Event) -> Lines:
+    return [(event.data["status"], "dim")]
+
+
+def _told_saved(event: Event) -> Lines:
+    path, why = event.data["report"], event.data["problem"]
+    return [(f"not saved: {why}", "yellow")] if why else [(f"saved: {path}", "dim")]
+
+
+def named_part(subject: str, text: str) -> str:
+    return f"{subject}: {text}" if subject and subject not in text else text
+
+
+TELL: dict[str, Callable[[Event], Lines]] = {
+    "status": _told_status,
+    "plan": _told_plan,
+    "search": _told_search,
+    "found": _told_found,
+    "tool": _told_tool,
+    "reflection": _told_reflection,
+    "writing": lambda _: [("writing", "dim")],
+    "checking": lambda event: [(f"checking {event.data['sentences']} sentences", "dim")],
+    "waiting": _told_waiting,
+    "section": _told_section,
+    "queued": _told_queued,
+    "saved": _told_saved,
+    "answer": _told_answer,
+}

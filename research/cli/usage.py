@@ -1,0 +1,179 @@
+"""How the commands are called: the help of the whole program, and the options that several share."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import research
+
+DESCRIPTION = """\
+Answers a question: the Markdown report goes to standard output, live progress to
+standard error. With a model and a web search it researches the web; with no key
+and no network it quotes your documents."""
+
+EPILOG = """\
+commands:
+  ask QUESTION               same as QUESTION alone, for a question that is a command word
+  news TOPIC                 report on a topic in the news: an outline, then its sections; --save
+                             also saves it as a file. With --changed the topic is watched: the
+                             first run reports on it; later runs read only what is new, update
+                             the report, and print it only if something has changed
+  load FILE                  resume a report from its saved state
+  plan QUESTION              show what would be searched, without searching
+  library add PATH ...       add files and whole folders
+  library list               list documents with their ids
+  library remove ID ...      remove documents
+  library sample on|off      turn the sample documents on or off
+  runs                       list the runs
+  resume RUN                 resume a run that was stopped, interrupted or failed, or whose plan
+                             is waiting for approval; --write stops searching and writes the
+                             answer; --more adds a round to a finished run
+  check                      send a small request to every model and every web search
+  db QUESTION                query the database of scenic areas, or the one in DATABASE_URL;
+                             --sql "SELECT …" runs a statement of your own, read-only
+  evaluate FILE ...          check the citations of any Markdown report, or of a JSON report
+                             made by Sightline; --json or --sarif for programs
+  stories FILE.json          group items of news into stories: a JSON list of objects with title,
+                             outlet, published, text, url
+  COMMAND --help             show the options of a command
+
+examples:
+  {prog} "When was the Summer Palace built?"
+  {prog} "故宫门票多少钱？" -o report.md
+  {prog} "西湖一日游" -o trip.zip
+  {prog} "西湖和颐和园的门票" --json --loops 1
+  {prog} ask library
+  {prog} news "央行降准" --sections 4 --reflections 1 --save=reports
+  {prog} news --changed "央行降准" > news.md && mail -s 央行降准 me@example.org < news.md
+  {prog} library add ~/Documents/notes
+
+exit codes:
+  0    answered
+  1    the run or all of its searches failed, or a file could not be read or written
+  2    wrong usage, an unusable question or an unusable setting
+  3    finished, but nothing was found in the sources, or nothing was searched
+  4    news --changed: nothing has changed, and nothing is printed
+       evaluate: 0 no defects, 1 defects found, 2 if a file cannot be read
+  130  stopped with Ctrl-C, or the plan is waiting for approval; the message says how to resume
+"""
+
+
+def prog() -> str:
+    """The program as it was called: messages and examples name what can be typed again."""
+    return "sightline" if Path(sys.argv[0]).stem == "sightline" else "python -m research"
+
+
+def whole() -> argparse.ArgumentParser:
+    """The parser of the program without a command: what --help shows."""
+    name = prog()
+    parser = argparse.ArgumentParser(
+        prog=name,
+        usage=f"{name} QUESTION [-o FILE] [--json] [--queries N] [--loops N] [--sources NAMES]\n"
+        f"       {' ' * len(name)} [--model MODEL] [--max-searches N] [--max-tokens N]\n"
+        f"       {' ' * len(name)} [--max-cost DOLLARS] [--max-seconds S] [--data-dir DIR]\n"
+        f"       {name} COMMAND ...",
+        description=DESCRIPTION,
+        epilog=EPILOG.replace("{prog}", name),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    shared(parser)
+    return parser
+
+
+def shared(parser: argparse.ArgumentParser) -> None:
+    """What every command takes."""
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="the data folder (default: SIGHTLINE_DATA_DIR)"
+    )
+    parser.add_argument("--log", action="store_true", help="show the log on standard error")
+
+
+def limits(parser: argparse.ArgumentParser) -> None:
+    """A question, and how far its run may go."""
+    parser.add_argument("question", nargs="+", metavar="QUESTION", help="what you want to know")
+    parser.add_argument("--queries", type=limit, metavar="N", help="queries per round, 1 to 10")
+    parser.add_argument("--loops", type=rounds, metavar="N", help="maximum search rounds, 0 to 10")
+    parser.add_argument(
+        "--sources",
+        "--source",
+        metavar="NAMES",
+        help="where to look, e.g. web,library (default: all available)",
+    )
+    parser.add_argument(
+        "--model", metavar="MODEL", help="the model that reflects and writes, as provider:name"
+    )
+    for name, unit, text in (
+        ("searches", "N", "maximum searches"),
+        ("tokens", "N", "maximum tokens"),
+        ("cost", "DOLLARS", "maximum estimated cost in US dollars"),
+        ("seconds", "S", "maximum seconds of work"),
+    ):
+        parser.add_argument(f"--max-{name}", type=bound, metavar=unit, help=f"{text}; 0: no limit")
+    parser.add_argument("--approve", action="store_true", help="wait for the plan to be approved")
+
+
+def writing(parser: argparse.ArgumentParser) -> None:
+    """Where the report goes, and how it cites."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help=f"write to FILE; its suffix sets the format: {' '.join(outputs())}",
+    )
+    parser.add_argument(
+        "--citations",
+        choices=("numbers", "links", "footnotes"),
+        help="how Markdown cites: [1]; links to the list of sources (as a file does); or footnotes, "
+        "which Obsidian follows as well",
+    )
+
+
+def outputs() -> tuple[str, ...]:
+    """The suffixes of the formats that a report can be written in."""
+    return (*(f".{ending}" for ending in research.REPORT_FORMATS), ".zip")
+
+
+def saving(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--save",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="save the report as a file in DIR (default: OUTPUT_DIR, else the current folder); "
+        "give it after the topic, or as --save=DIR",
+    )
+
+
+def json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="JSON instead of text")
+
+
+def limit(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 10:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10")
+    return int(text)
+
+
+def sections(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 12:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 12")
+    return int(text)
+
+
+def rounds(text: str) -> int:
+    return 0 if text == "0" else limit(text)
+
+
+def bound(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e12:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+    return value
