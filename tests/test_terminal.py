@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from research import MAX_QUESTION
-from research.cli import COMMANDS, exits, main, usage
+from research.cli import COMMANDS, exits, main, parsed, usage
 from research.evidence.citations import verbatim
 from tests.servers.openai import FakeOpenAI
 from tests.terminal import ROOT, command, environment, process, terminal
@@ -822,6 +822,14 @@ def test_the_help_has_usage_commands_examples_and_exit_codes(tmp_path: Path) -> 
     ):
         assert text in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_the_data_folder_is_the_one_given_wherever_it_stands_among_the_words(at: int) -> None:
+    words = ["library", "list"]
+    args = parsed([*words[:at], "--data-dir", "elsewhere", "--log", *words[at:]])
+    assert (args.kind, args.data_dir, args.log) == ("list", Path("elsewhere"), True)
+    assert (parsed(words).data_dir, parsed(words).log) == (None, False)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -18,7 +18,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True)
 
     def kind(name: str, text: str) -> argparse.ArgumentParser:
-        made = kinds.add_parser(name, description=text, allow_abbrev=False)
+        made = kinds.add_parser(  # what is not given here must not undo what came before
+            name, description=text, allow_abbrev=False, argument_default=argparse.SUPPRESS
+        )
         shared(made)
         return made
 
