@@ -6,9 +6,12 @@ import re
 
 import pytest
 from babel import Locale
+from fluent.syntax import FluentParser, ast
+from fluent.syntax.visitor import Visitor
 
 from research import has_message, message
-from research.i18n import LOCALES
+from research.i18n import LOCALES, _entries
+from research.records import Language
 from tests.catalogue import LANGUAGES, messages, variables
 from tests.tables import each_row
 
@@ -24,10 +27,36 @@ def shown(key: str, language: str) -> str:
     return message(key, language, **dict.fromkeys(variables(key, language), "0"))  # type: ignore[arg-type]
 
 
+def references(entry: ast.Message) -> list[object]:
+    """What a message refers to beside its values: other messages, terms."""
+    found: list[object] = []
+
+    class Looking(Visitor):
+        def visit_MessageReference(self, node: ast.MessageReference) -> None:
+            found.append(node.id.name)
+
+        def visit_TermReference(self, node: ast.TermReference) -> None:
+            found.append(node.id.name)
+
+    Looking().visit(entry)
+    return found
+
+
 def test_both_languages_have_the_same_messages_with_the_same_values() -> None:
     chinese, english = messages("zh"), messages("en")
     assert chinese.keys() == english.keys()
     assert [key for key in english if variables(key, "zh") != variables(key, "en")] == []
+
+
+@each_row("language", LANGUAGES)
+def test_each_message_is_read_alone_as_it_is_in_its_file(language: Language) -> None:
+    alone = {name: FluentParser().parse(entry).body for name, entry in _entries(language).items()}
+    assert alone.keys() == messages(language).keys()
+    assert [name for name, body in alone.items() if len(body) != 1] == []
+    assert [
+        name for name, (entry,) in alone.items() if not entry.equals(messages(language)[name])
+    ] == []
+    assert [name for name, entry in messages(language).items() if references(entry)] == []
 
 
 def test_no_text_is_empty() -> None:
