@@ -2,7 +2,7 @@
 
 import sys
 
-from research.cli import main
+from research.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())
