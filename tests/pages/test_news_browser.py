@@ -242,7 +242,7 @@ def test_a_story_opens_its_pieces_as_links(watch: Watch, reports: dict[str, str]
     stories.scroll_into_view_if_needed()
     stories.get_by_test_id("stDataFrame").click(position={"x": 250, "y": 52})
     links = page.get_by_test_id("stMain").locator("li a[href*='/2026/news/']")
-    page.get_by_text(re.compile(r"· \d pieces?")).first.wait_for()
+    page.get_by_text(re.compile(r"· \d reports?")).first.wait_for()
     targets = [link.get_attribute("href") or "" for link in links.all()]
     assert targets
     assert all(urlsplit(target).hostname.endswith(".example") for target in targets)  # type: ignore[union-attr]
