@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from research.models import contexts
@@ -22,6 +24,8 @@ from research.settings import Settings
 if TYPE_CHECKING:
     from google import genai
     from langchain_core.language_models import BaseChatModel
+
+log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 OPENAI = "https://api.openai.com/v1"  # said outright, the library reads no address by itself
@@ -44,6 +48,7 @@ class Clients:
         self._rooms: dict[tuple[str, bool], int] = {}
         self._ways: dict[tuple[Provider, bool, str], Ways] = {}
         self._making = asyncio.Lock()
+        self._ahead: asyncio.Task[None] | None = None
 
     def limiter(self, provider: Provider, apart: bool = False) -> Limiter:
         """The turns at a provider; a server that is set for reports alone has its own."""
@@ -101,7 +106,27 @@ class Clients:
                     self._gemini = await asyncio.to_thread(_made, _google, self.settings)
         return self._gemini
 
+    def ahead(self, specs: Sequence[Spec], *, search: bool) -> None:
+        """Begins to make the clients of some models, in this order, and with `search` that of Gemini's
+        search: whoever asks one of them later need not wait for its library. Only the first call
+        of a process's clients does anything."""
+        if self._ahead is None:
+            self._ahead = asyncio.create_task(self._make(specs, search))
+
+    async def _make(self, specs: Sequence[Spec], search: bool) -> None:
+        try:
+            for spec in specs:
+                await self.chat(spec)
+            if search:
+                await self.gemini()
+        except Exception as error:  # noqa: BLE001 - who asks meets it again, and is told
+            log.debug("not every client is made ahead: %s", type(error).__name__)
+
     async def close(self) -> None:
+        if self._ahead is not None:
+            self._ahead.cancel()
+            await asyncio.wait([self._ahead])
+            self._ahead = None
         for model in self._models.values():
             await _closed(model)
         if self._gemini is not None:
@@ -137,6 +162,16 @@ def _hush() -> None:
     warnings.filterwarnings("ignore", message="coroutine 'ClientResponse.json' was never awaited")
 
 
+@cache
+def _google_args() -> Mapping[str, Any]:
+    """What clients of Gemini are made with. Left alone, each of them reads the certificates three
+    times, for 25 ms and 0.3 MB each; httpx calls them `verify`, aiohttp `ssl`."""
+    import httpx
+
+    certificates = httpx.create_ssl_context()
+    return {**_STAY, "verify": certificates, "ssl": certificates}
+
+
 def _google(settings: Settings) -> genai.Client:
     from google import genai
 
@@ -148,8 +183,8 @@ def _google(settings: Settings) -> genai.Client:
         http_options=genai.types.HttpOptions(
             base_url=settings.gemini_url or None,
             timeout=int(settings.model_timeout * STREAM * 1000),
-            client_args=_STAY,
-            async_client_args=_STAY,
+            client_args=_google_args(),
+            async_client_args=_google_args(),
             # Without options the library repeats a lost connection by itself, after up to 10 s.
             retry_options=genai.types.HttpRetryOptions(attempts=1),
         ),
@@ -168,7 +203,7 @@ def _gemini_chat(spec: Spec, settings: Settings) -> BaseChatModel:
         vertexai=False,
         timeout=settings.model_timeout * STREAM,
         temperature=None,
-        client_args=_STAY,
+        client_args=_google_args(),
         max_retries=1,  # attempts: repeating is decided by `Chat`, which knows what was paid for
     )
 

@@ -173,11 +173,15 @@ class LLM:
 
     async def warm(self) -> None:
         """Makes the client of every model that can be asked."""
-        for role, spec in self._roles.items():
-            if usable(spec, self._clients.settings):
-                await self.chat(role).warm()
+        for spec in self._usable():
+            await self._chat(spec).warm()
         if self.reporter:
             await self._chat(self.reporter).warm()
+
+    def _usable(self) -> list[Spec]:
+        """The models of the roles that can be asked, that of plans first."""
+        specs = dict.fromkeys([self._roles["plan"], *self._roles.values()])
+        return [spec for spec in specs if usable(spec, self._clients.settings)]
 
     @property
     def most(self) -> int:
@@ -196,6 +200,8 @@ class LLM:
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
         chat = self.chat("plan")
+        gemini = bool(self._clients.settings.gemini_key.get_secret_value())
+        self._clients.ahead(self._usable(), search=gemini and "web" in options.sources)
         try:
             made = await chat.json(
                 lambda room: prompts.plan_prompt(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import ssl
+from typing import Any
 
 import pytest
 
 from research.models.calls import Chat
 from research.models.clients import Clients
 from research.models.roles import parse
-from research.records import silent
+from research.reasoners.llm import LLM
+from research.records import Options, Question, silent
 from research.sources.web.gemini import GeminiSearch
 from tests.fakes import RETRIEVED
 from tests.models.conftest import ADDRESSES, FAKES, PROMPT, Wire, loaded
@@ -88,3 +91,49 @@ async def test_a_prompt_for_ollama_leaves_room_and_never_none_for_the_material(
 ) -> None:
     room = ollama.chat(OLLAMA_CONTEXT_LENGTH=str(tokens)).room
     assert tokens * 3 // 4 <= room < tokens
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_clients_of_later_calls_are_made_while_the_plan_is_waited_for() -> None:
+    with FAKES["gemini"]() as google, FAKES["openai"]() as other:
+        clients = Clients(
+            loaded(
+                {
+                    "ANSWER_MODEL": "openai:writer",
+                    "GOOGLE_GEMINI_BASE_URL": google.base_url,
+                    "OPENAI_BASE_URL": other.base_url,
+                }
+            )
+        )
+        question = Question(text="How tall is it?", language="en")
+        await LLM(clients, lambda: RETRIEVED).plan(question, Options(sources=("web",)), silent)
+        assert clients._ahead is not None
+        await clients._ahead
+        assert "openai:writer" in {name for name, _ in clients._models}
+        assert clients._gemini is not None and not other.log
+        await clients.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_is_made_ahead_may_fail_or_be_broken_off_and_nothing_is_left() -> None:
+    clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"}))
+    clients.ahead([parse("gemini:m"), parse("openai:m")], search=True)
+    await clients.close()
+    assert (clients._models, clients._gemini, clients._ahead) == ({}, None, None)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_all_clients_of_gemini_check_names_against_one_set_of_certificates() -> None:
+    clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"}))
+    chat: Any = await clients.chat(parse("gemini:m"))
+    used = [
+        arguments[name]
+        for client in (chat.client, await clients.gemini())
+        for arguments, name in (
+            (client._api_client._http_options.client_args, "verify"),
+            (client._api_client._http_options.async_client_args, "ssl"),
+        )
+    ]
+    assert len({id(one) for one in used}) == 1
+    assert used[0].check_hostname and used[0].verify_mode is ssl.CERT_REQUIRED
+    await clients.close()
