@@ -10,6 +10,8 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+__version__ = "0.23.0"  # as CHANGELOG.md has it
+
 # Before langgraph is imported: checkpoints may then hold only types that are named as safe.
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 

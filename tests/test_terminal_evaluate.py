@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
-import subprocess
-import sys
-import tomllib
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -214,47 +208,3 @@ def test_sarif_says_which_files_could_not_be_read_and_a_finding_of_the_whole_fil
     assert "none.md cannot be read" in done["toolExecutionNotifications"][0]["message"]["text"]
     assert main(["evaluate", "--json", "--sarif", wrong]) == 2
     assert "not both" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_another_repository_checks_its_reports_with_what_the_hook_installs(tmp_path: Path) -> None:
-    hook = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
-    entry = re.search(r"^  entry: (.+)$", hook, re.MULTILINE)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert entry is not None and "language: python" in hook
-    name = re.search(r"^- id: (.+)$", hook, re.MULTILINE)
-    told = (ROOT / "docs" / "terminal.md").read_text(encoding="utf-8").partition("<!-- hook -->")[2]
-    assert name is not None and f"{{id: {name[1]}," in told
-    command, *options = entry[1].split()
-    module, _, function = project["project"]["scripts"][command].partition(":")
-    source, built, elsewhere = (tmp_path / name for name in ("source", "built", "elsewhere"))
-    elsewhere.mkdir()
-    bare = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "research", source / "research", ignore=bare)
-    for name in ("pyproject.toml", "requirements.txt"):
-        shutil.copy(ROOT / name, source)
-    made = subprocess.run(
-        [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", "build_py", "--build-lib", str(built)],
-        cwd=source, capture_output=True, encoding="utf-8", timeout=300, check=False,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    files = {
-        path.relative_to(source) for path in (source / "research").rglob("*") if path.is_file()
-    }
-    assert {path.relative_to(built) for path in built.rglob("*") if path.is_file()} == files
-
-    def run(name: str) -> subprocess.CompletedProcess[str]:
-        start = f"import sys; from {module} import {function}; sys.exit({function}())"
-        return subprocess.run(
-            [sys.executable, "-P", "-c", start, *options, name],
-            cwd=elsewhere,
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(built)},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-
-    assert run(written(elsewhere, "a.md", SOUND)).returncode == 0
-    found = run(written(elsewhere, "b.md", WRONG))
-    assert found.returncode == 1 and "dangling" in found.stdout

@@ -22,6 +22,7 @@ from research.cli.screen import Formatter, complain
 
 COMMANDS = (
     "ask",
+    "serve",
     "news",
     "load",
     "plan",
@@ -33,11 +34,20 @@ COMMANDS = (
     "db",
     "evaluate",
 )
-_NO_FOLDER = ("stories", "evaluate")  # commands that need no data folder
-_WHOLE = {"-h", "--help"}  # of the program, where no command is named
+_NO_FOLDER = ("serve", "stories", "evaluate")  # commands that open no data folder here
+_WHOLE = {"-h", "--help", "--version"}  # of the program, where no command is named
 _TAKING = {  # options with a value, which may stand before the command
     *("-o", "--output", "--out", "--citations", "--queries", "--loops", "--sources", "--source"),
-    *("--model", "--data-dir", "--lang", "--sections", "--reflections"),
+    *(
+        "--host",
+        "--port",
+        "--allow-host",
+        "--model",
+        "--data-dir",
+        "--lang",
+        "--sections",
+        "--reflections",
+    ),
     *("--max-searches", "--max-tokens", "--max-cost", "--max-seconds"),
 }
 

@@ -15,6 +15,7 @@ and no network it quotes your documents."""
 
 EPILOG = """\
 commands:
+  serve                      serve the pages for the browser: --host, --port, --allow-host
   ask QUESTION               same as QUESTION alone, for a question that is a command word
   news TOPIC                 report on a topic in the news: an outline, then its sections; --save
                              also saves it as a file. With --changed the topic is watched: the
@@ -79,6 +80,7 @@ def whole() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=f"Sightline {research.__version__}")
     shared(parser)
     return parser
 
