@@ -77,3 +77,33 @@ def test_the_help_waits_neither_for_the_engine_nor_for_any_library_but_that_of_t
         "sqlalchemy",
         "streamlit",
     }
+
+
+GRAPH = {"langchain_core", "langgraph", "langsmith"}
+OTHERS = {
+    "altair", "docx", "folium", "fontTools", "google.genai", "mcp", "openai", "openpyxl", "pandas",
+    "pyarrow", "pypdf", "streamlit", "trafilatura", "typst",
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "unwanted"),
+    [(("runs",), GRAPH | OTHERS), (("library", "list"), GRAPH | OTHERS), (("西湖哪年列入世界遗产？",), OTHERS)],
+)  # fmt: skip
+def test_a_command_loads_only_what_it_uses(
+    words: tuple[str, ...], unwanted: set[str], tmp_path: Path
+) -> None:
+    code = f"import sys; from research.cli import main; main({words!r}); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "SIGHTLINE_DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
+    )
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert "research.runs" in loaded
+    assert loaded & unwanted == set()
