@@ -242,17 +242,25 @@ class Database:
             private_file(path)
         except OSError as error:
             raise explained(error, path) from error
-        self._migrate(migrations)
+        try:
+            self._migrate(migrations)
+        except BaseException:
+            self.close()
+            raise
         shut(path)  # not before: it may be another program's
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        reclaimable(connection)
-        connection.execute("pragma journal_mode=wal")
-        connection.execute("pragma synchronous=normal")
-        connection.execute("pragma foreign_keys=on")
+        try:
+            reclaimable(connection)
+            connection.execute("pragma journal_mode=wal")
+            connection.execute("pragma synchronous=normal")
+            connection.execute("pragma foreign_keys=on")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     @property

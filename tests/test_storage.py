@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from research.storage import Database, StoreError, explained
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST = "create table thing(name text primary key, size integer not null default 0);"
@@ -97,6 +98,21 @@ def valid(path: Path) -> bytes:
         )
     database.close()
     return path.read_bytes()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not tell")
+@each_row("trouble", ["corrupt", "newer"])
+def test_a_file_that_cannot_be_opened_is_not_kept_open(trouble: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{trouble}.db"
+    if trouble == "corrupt":
+        path.write_bytes(b"not a database at all" * 100)
+    else:
+        Database(path, (FIRST, SECOND)).close()
+    with pytest.raises(StoreError) as caught:
+        Database(path, (FIRST,))
+    open_ = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+    assert caught.value.trouble == trouble  # and holds what there was when it was raised
+    assert path not in open_
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -433,6 +433,9 @@ def test_a_damaged_store_ends_with_1_and_is_left_as_it_is(tmp_path: Path) -> Non
     assert "runs.db is damaged" in done.stderr and "Restore a backup" in done.stderr
     assert done.stderr.count("\n") == 1
     assert (tmp_path / "runs.db").read_bytes() == damaged
+    with suppress(FileNotFoundError):  # where the system does not tell
+        opened = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+        assert [path for path in opened if path.is_relative_to(tmp_path)] == []
 
 
 def test_a_format_that_cannot_be_made_leaves_the_report_as_markdown(

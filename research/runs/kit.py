@@ -88,7 +88,12 @@ class Kit:
         self._reader = desk._reader if desk else _reader() if settings.pages_per_search else None
         self.web = self._web_source()
         self.news = self._news_source()
-        self.store = desk.store if desk else Store(settings.store)
+        try:
+            self.store = desk.store if desk else Store(settings.store)
+        except BaseException:
+            if not desk:
+                self.library.close()
+            raise
         self.map = Service(settings, self.store, now)
         self.database = self._database()
         self.places = self._places_source()
