@@ -9,6 +9,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from research import MAX_QUESTION
-from research.cli import COMMANDS, exits, main, parsed, usage
+from research.cli import COMMANDS, exits, main, parsed, serve, usage
 from research.evidence.citations import verbatim
 from tests.servers.openai import FakeOpenAI
 from tests.terminal import ROOT, command, environment, process, terminal
@@ -392,6 +393,8 @@ def test_an_unusable_question_ends_with_2_and_says_why(
         ("library", "sample", "maybe"),
         ("resume",),
         ("runs", "x"),
+        ("serve", "--port", "0"),
+        ("serve", "--port", "65536"),
     ],
 )
 def test_wrong_usage_ends_with_2(args: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -800,6 +803,39 @@ def test_a_check_of_nothing_ends_with_3_and_says_so(folder: Path) -> None:
     done = terminal(folder, "check")
     assert (done.returncode, done.stdout) == (NOTHING, "")
     assert done.stderr == ("No model or web search is configured: answers quote the library.\n")
+
+
+# Serving
+
+
+def test_the_pages_are_served_from_the_folder_of_the_project() -> None:
+    assert [place for place in serve.PLACES if place.exists()] == [ROOT / "app.py"]
+
+
+def test_where_there_are_no_pages_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(serve, "PLACES", (tmp_path / "app.py",))
+    assert main(["serve"]) == FAILED
+    assert "app.py" in capsys.readouterr().err
+
+
+def test_the_options_of_the_server_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[list[str]] = []
+    monkeypatch.setattr("runpy.run_module", lambda *_, **__: handed.append(sys.argv))
+    monkeypatch.setattr(sys, "argv", ["sightline"])
+    assert main(["serve"]) == 0
+    options = ["--host", "0.0.0.0", "--port", "80", "--allow-host", "desk.example.org"]
+    assert main(["serve", *options]) == 0
+    plain, chosen = handed
+    assert plain == ["streamlit", "run", str(ROOT / "app.py")]
+    assert chosen[3:] == [
+        "--server.address=0.0.0.0",
+        "--server.port=80",
+        "--server.allowedHosts=127.0.0.1",
+        "--server.allowedHosts=localhost",
+        "--server.allowedHosts=desk.example.org",
+    ]
 
 
 # Help
