@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = (
-    "altair", "docx", "folium", "fontTools", "google.genai", "langchain_core", "langgraph", "langsmith",
-    "mcp", "openai", "openpyxl", "pandas", "pypdf", "rjieba", "trafilatura", "typst",
+    "altair", "docx", "folium", "fontTools", "google.genai", "httpx", "langchain_core", "langgraph",
+    "langsmith", "mcp", "openai", "openpyxl", "pandas", "pypdf", "rjieba", "sqlglot", "trafilatura", "typst",
 )  # fmt: skip
 LOOK = f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
 
@@ -79,7 +79,7 @@ def test_the_help_waits_neither_for_the_engine_nor_for_any_library_but_that_of_t
     }
 
 
-GRAPH = {"langchain_core", "langgraph", "langsmith"}
+GRAPH = {"httpx", "langchain_core", "langgraph", "langsmith", "sqlglot"}  # a run needs them
 OTHERS = {
     "altair", "docx", "folium", "fontTools", "google.genai", "mcp", "openai", "openpyxl", "pandas",
     "pyarrow", "pypdf", "streamlit", "trafilatura", "typst",

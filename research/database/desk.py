@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import make_url
 
@@ -17,7 +18,6 @@ from research.database.asking import NotUnderstood, Vocabulary
 from research.database.build import shipped
 from research.database.choice import Choice, choose, more
 from research.database.columns import comments
-from research.database.engines import Database, Missed, open_database
 from research.database.examples import Pair, like, same
 from research.database.link import Values
 from research.database.refusals import Refused
@@ -26,6 +26,9 @@ from research.database.rules import read
 from research.database.schema import Schema
 from research.records import Reason, Rows, Say, Step, fingerprint
 from research.trouble import Trouble
+
+if TYPE_CHECKING:
+    from research.database.engines import Database, Missed
 
 FEW = 2_000  # different values of a column in which names are looked up
 LINKING = 10  # seconds after which no further values are read for it
@@ -177,6 +180,8 @@ class DatabaseDesk:
             return self._database
 
     def _open(self) -> Database:
+        from research.database.engines import open_database  # brings the parser of SQL
+
         if self._address:
             return open_database(self._address, samples=self._samples, limits=self._limits)
         texts = comments()

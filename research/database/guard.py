@@ -28,9 +28,10 @@ from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.generators.sqlite import SQLiteGenerator
 
 from research.database.allowed import NAMES, SYNTAX, Dialect
+from research.database.catalogue import HOMES, Catalogue, Tables
 from research.database.distance import NAME as DISTANCE
 from research.database.distance import inlined
-from research.database.names import HOMES, Catalogue, Filter, Names, Tables
+from research.database.names import Filter, Names
 from research.database.nodes import allow, whole
 from research.database.refusals import BOUNDS, Bounds, Refused, no_function, parsing, unread, within
 from research.database.rewrites import plainer, shorter

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as Parser
@@ -15,29 +14,15 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from research.database.allowed import Dialect
+from research.database.catalogue import Catalogue, called
 from research.database.nodes import NO_TABLE
 from research.database.refusals import NEAR, Bounds, Refused, alike, first_line, parsing, within
 
-Tables = Mapping[str, Mapping[str, str]]
-"""The columns of tables and their types, by the names that the database has for them."""
 Filter = tuple[str, str, str]
 """A table, its column, and a text that the column is asked to equal."""
 Home = tuple[str, str]
 """The schema of a table, and its name there."""
 _ROWID = {"rowid", "_rowid_", "oid"}  # SQLite's own columns of every table
-HOMES: dict[Dialect, str] = {"sqlite": "main", "postgres": "public"}
-
-
-@dataclass(frozen=True, slots=True)
-class Catalogue:
-    """What may be read. `tables` are those of the schema `home`, in which the engine looks first: they
-    are written without it. Those of other schemas are `elsewhere`, by schema; `path` are the schemas
-    in which a name without one is looked for after `home`."""
-
-    tables: Tables
-    home: str
-    elsewhere: Mapping[str, Tables] = field(default_factory=dict)
-    path: Sequence[str] = ()
 
 
 class Names:
@@ -287,11 +272,6 @@ class Names:
         if written and written.this.args.get("quoted") and not written.table:
             told = f"{told[:-1]}; texts stand in single quotes: {exp.Literal.string(spelled[:60]).sql(self._parser)}."  # fmt: skip
         return Refused("column", told, near)
-
-
-def called(table: str, schema: str, home: str) -> str:
-    """What a table is called: by its name, with the schema before it unless that is the first one."""
-    return table if schema == home else f"{schema}.{table}"
 
 
 def _wants_column(column: exp.Column) -> bool:

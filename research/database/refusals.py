@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from rapidfuzz import fuzz, process
-from sqlglot.errors import SqlglotError
 
 from research.database.allowed import NAMES, Dialect
 
@@ -107,6 +106,8 @@ def parsing() -> Iterator[None]:
 
 def unread(error: Exception) -> Refused:
     """The refusal of a statement that the parser could not read."""
+    from sqlglot.errors import SqlglotError
+
     told = "it is not understood."
     if isinstance(error, RecursionError):
         told = "it is nested too deeply."

@@ -11,7 +11,7 @@ from sqlalchemy import column as named
 from sqlalchemy import table as source_of
 
 from research.database.allowed import Dialect
-from research.database.names import HOMES, Catalogue, called
+from research.database.catalogue import HOMES, Catalogue, called
 
 Comments = Callable[[str, str], str]
 """From a table and one of its columns ("" for the table itself) to what it means, or ""."""

@@ -15,9 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from research.deadlines import uncounted
 from research.language.published import read
@@ -30,6 +28,10 @@ from research.records import Picture, Readiness, Say
 from research.trouble import Trouble, of_status, retry_after
 from research.wire.plain import legible, rows, shortened, tidy
 from research.wire.replies import reaching, trusted
+
+if TYPE_CHECKING:
+    import httpx
+
 
 SETTING = "NEWS_GDELT"
 BASE_URL = "https://api.gdeltproject.org"
@@ -183,6 +185,8 @@ class GDELT:
 
     def _streamed(self, parameters: dict[str, str]) -> Any:
         if self._client is None:
+            import httpx
+
             self._client = httpx.AsyncClient(
                 headers={"User-Agent": AGENT}, timeout=self._timeout, verify=trusted()
             )

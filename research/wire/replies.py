@@ -7,16 +7,19 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from research.trouble import Trouble
+
+if TYPE_CHECKING:
+    import httpx
 
 
 @lru_cache(1)
 def trusted() -> ssl.SSLContext:
     """Whose certificates count: read once for all providers, since reading them takes a while."""
+    import httpx
+
     return httpx.create_ssl_context()
 
 
@@ -27,6 +30,8 @@ async def reaching(service: str, seconds: float) -> AsyncIterator[None]:
     The deadline is one for the whole exchange: a service that sends a byte now and then would
     outlast any limit on the time between two bytes.
     """
+    import httpx
+
     try:
         async with asyncio.timeout(seconds):
             yield

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from research.records import Readiness
 from research.trouble import Trouble, of_status
 from research.wire.plain import rows, tidy
 from research.wire.replies import content, late, reaching, trusted
+
+if TYPE_CHECKING:
+    import httpx
+
 
 if TYPE_CHECKING:
     from tavily import AsyncTavilyClient
@@ -75,6 +77,7 @@ class TavilyWire:
         lose the status and the time to wait, and for some statuses it raises none.
         """
         if self._client is None:
+            import httpx
             from tavily import AsyncTavilyClient
 
             self._http = httpx.AsyncClient(verify=trusted(), event_hooks={"response": [_judge]})

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from research.language.published import day
 from research.records import Readiness, Say
@@ -16,6 +14,10 @@ from research.sources.web.results import result, united
 from research.trouble import Trouble, of_status
 from research.wire.plain import rows, tidy, unmarked
 from research.wire.replies import content, reaching, trusted
+
+if TYPE_CHECKING:
+    import httpx
+
 
 SETTING = "SEARXNG_URL"
 AGENT = "Sightline/1.0"
@@ -103,6 +105,8 @@ class SearXNG:
         A password leaves the address: addresses are logged.
         """
         if self._client is None:
+            import httpx
+
             url = httpx.URL(self._base_url)
             self._client = httpx.AsyncClient(
                 base_url=url.copy_with(userinfo=b""),

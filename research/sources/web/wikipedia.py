@@ -11,10 +11,8 @@ import re
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
-
-import httpx
 
 from research.evidence.registry import evidence_id
 from research.language.sentences import ends as sentence_ends
@@ -27,8 +25,12 @@ from research.urls import canonical_url
 from research.wire.plain import legible, rows, shortened, tidy
 from research.wire.replies import content, reaching, trusted
 
+if TYPE_CHECKING:
+    import httpx
+
+
 ATTRIBUTION = "Wikipedia, CC BY-SA 4.0"
-AGENT = f"Sightline/1.0 (research desk) httpx/{httpx.__version__}"
+AGENT = "Sightline/1.0 (research desk)"  # followed by the library, as the service wishes
 LONGEST = 300  # characters of a query; the search refuses more
 PASSAGE = 1_200  # characters that a passage has at most
 PASSAGES = 3  # taken from one article
@@ -54,7 +56,7 @@ class Wikipedia:
         languages: tuple[str, ...] = ("zh", "en"),
         *,
         base_url: str = "https://{language}.wikipedia.org",
-        user_agent: str = AGENT,
+        user_agent: str = "",
         results: int = 4,
         timeout: float = 30.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -136,8 +138,12 @@ class Wikipedia:
     def _shared(self) -> httpx.AsyncClient:
         """The connections, made at the first search."""
         if self._client is None:
+            import httpx
+
             self._client = httpx.AsyncClient(
-                headers={"User-Agent": self._agent}, timeout=self._timeout, verify=trusted()
+                headers={"User-Agent": self._agent or f"{AGENT} httpx/{httpx.__version__}"},
+                timeout=self._timeout,
+                verify=trusted(),
             )
         return self._client
 

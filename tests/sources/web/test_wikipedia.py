@@ -1,4 +1,5 @@
 import asyncio
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -119,7 +120,7 @@ async def test_the_client_says_who_it_is(server):
         provider = Wikipedia(base_url=server.base_url, **agent)
         await provider.search("lake", silent)
         await provider.close()
-    assert server.log[0].headers["user-agent"].startswith("Sightline/1.0 (")
+    assert re.fullmatch(r"Sightline/1.0 \(.+\) httpx/[\d.]+", server.log[0].headers["user-agent"])
     assert server.log[1].headers["user-agent"] == "Sightline/2 (desk@example.org)"
 
 
