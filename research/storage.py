@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 30.0
 PATIENCE = 1.0  # seconds that giving space back waits for those who write
+MAGIC = b"SQLite format 3\0"
 PIECE = 1_000  # pages that are given back at once: others may write in between
 CHEAP = 64 * 2**20  # bytes that may be written anew so that a file from before can shrink
 APPLICATION = 0x53474854  # "SGHT", in the header of every file of ours
@@ -221,6 +222,16 @@ def reclaimable(connection: sqlite3.Connection) -> None:
         connection.execute("pragma auto_vacuum=incremental")
 
 
+def _is_database(path: Path) -> bool:
+    """Whether a file begins as SQLite's do (https://www.sqlite.org/fileformat.html), or is empty or
+    cannot be read, of which SQLite tells itself."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) in (b"", MAGIC)
+    except OSError:
+        return True
+
+
 class Database:
     """One SQLite file. Connections are made per thread; writes go through `write()` one at a time."""
 
@@ -242,6 +253,8 @@ class Database:
             private_file(path)
         except OSError as error:
             raise explained(error, path) from error
+        if not _is_database(path):  # closing what is none would delete the journals beside it
+            raise StoreError("corrupt", path, "file is not a database")
         try:
             self._migrate(migrations)
         except BaseException:

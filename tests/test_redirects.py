@@ -17,7 +17,7 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from research.models.calls import Chat
-from research.models.clients import Clients
+from research.models.clients import Clients, _google_args
 from research.models.roles import Spec, parse
 from research.models.troubles import trouble
 from research.news.gdelt import GDELT, Pace
@@ -217,6 +217,9 @@ async def test_no_model_follows_out_of_encryption(
 ) -> None:
     server, _ = identity(tmp_path, ["localhost"])
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "site.pem"))
+    monkeypatch.setattr(
+        "research.models.clients._google_args", _google_args.__wrapped__
+    )  # reads it anew
     with Detour(tls=server) as secure:
         clients = Clients(loaded(SETTINGS | {WHERE[name]: secure.base_url}))
         for way in (text, stream):

@@ -370,7 +370,7 @@ def sound(spans: list[NumberedSpan]) -> None:
             assert not PRIVATE.search(node)
             continue
         assert node["t"] in TAGS
-        assert set(node) <= {"t", "c", "span", "level", "start", "align", "display"}
+        assert set(node) <= {"t", "c", "span", "level", "start", "align", "display", "language"}
         assert 3 <= node.get("level", 3) <= 6
         assert node.get("align", "left") in ("left", "center", "right")
         assert isinstance(node.get("start", 1), int)
