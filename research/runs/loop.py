@@ -51,13 +51,22 @@ class Loop:
     def close(self, last: Coroutine[Any, Any, None], seconds: float = 10) -> None:
         """Runs something to its end, then stops the loop, its thread and those that work for it."""
         asyncio.run_coroutine_threadsafe(last, self.raw).result(timeout=seconds)
-        # A thread that ends closes its connections, and what closes a file last still writes in it.
         with suppress(TimeoutError):
-            ended = self.raw.shutdown_default_executor()
-            asyncio.run_coroutine_threadsafe(ended, self.raw).result(timeout=5)
+            asyncio.run_coroutine_threadsafe(self._ended(), self.raw).result(timeout=5)
         self.soon(self.raw.stop)
         self._thread.join(timeout=5)
         self.raw.close()
+
+    async def _ended(self) -> None:
+        """Ends what is left on the loop: a call that is cut off closes its connection, and a thread
+        that ends closes its files, of which the last to close one still writes in it."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await self.raw.shutdown_asyncgens()
+        await self.raw.shutdown_default_executor()
+        await asyncio.sleep(0)  # connections that were closed just now are gone in the next turn
 
 
 async def _guarded(coroutine: Coroutine[Any, Any, None]) -> None:
