@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from research.i18n import message
 from research.places.coordinates import Point, metres, to_gcj02
 from research.places.service import Service, Told
 from research.places.shapes import Area
@@ -21,33 +22,6 @@ WIDER = (2.5, 6.0)  # times the radius, where nothing is nearer
 NAMED = 4  # candidates that a question names
 SHOWN = 20
 USUAL_RATING = 3.8  # of a place that nobody has rated
-_ASK: dict[str, dict[Language, str]] = {
-    "where": {
-        "zh": "在哪里附近找？请写明地点，例如“北京王府井附近”。",
-        "en": "Near where? Name the place, for example “near Wangfujing, Beijing”.",
-    },
-    "large": {
-        "zh": "“{place}”范围太大（{level}）。请写明城市或具体地点。",
-        "en": "“{place}” is too large an area ({level}). Name a city or a place in it.",
-    },
-    "several": {
-        "zh": "“{place}”有几处：{candidates}。请写明是哪一处。",
-        "en": "There are several places called “{place}”: {candidates}. Say which one you mean.",
-    },
-    "vague": {
-        "zh": "地图没有找到“{place}”，只认出了{name}。请写得更具体，或写明所在城市。",
-        "en": "The map does not know “{place}”, only {name}. Be more specific, or name its city.",
-    },
-    "offline": {
-        "zh": "离线示例只有王府井、外滩和西湖一带的地点，不认识“{place}”。设置 AMAP_MAPS_API_KEY 可查询高德地图。",
-        "en": "The offline sample has places around Wangfujing, the Bund and West Lake only, and does "
-        "not know “{place}”. Set AMAP_MAPS_API_KEY to ask Amap.",
-    },
-    "unknown": {
-        "zh": "地图没有找到“{place}”。请换一个名称，或写明所在城市。",
-        "en": "The map does not know “{place}”. Use another name, or say which city it is in.",
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -61,7 +35,7 @@ class Look:
 
 def asked_back(which: str, language: Language, **blanks: str) -> Trouble:
     """The question that somebody has to answer before a map can be searched."""
-    return Trouble("unclear", _ASK[which][language].format(**blanks))
+    return Trouble("unclear", message(f"look.{which}", language, **blanks))
 
 
 async def look(
@@ -142,7 +116,7 @@ def _in_words(service: Service, place: str, language: Language) -> Iterator[None
     except Trouble as trouble:
         if trouble.reason != "empty":
             raise
-        words = _ASK["offline"][language].format(place=place) if service.offline else ""
+        words = message("look.offline", language, place=place) if service.offline else ""
         raise Trouble("empty", words) from None
 
 

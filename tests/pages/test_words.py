@@ -109,7 +109,7 @@ FAMILIES = {
 OPEN = ("why.", "source.")  # families that pages look up with a fallback, or that grow with sources
 
 
-OTHERS = "report-"  # what the engine says by itself: its own tests hold that
+OTHERS = ("report-", "look-")  # what the engine says by itself: its own tests hold that
 
 
 def of_pages() -> list[str]:

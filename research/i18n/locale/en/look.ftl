@@ -1,0 +1,8 @@
+### What is asked back before a map can be searched
+
+look-where = Near where? Name the place, for example “near Wangfujing, Beijing”.
+look-large = “{ $place }” is too large an area ({ $level }). Name a city or a place in it.
+look-several = There are several places called “{ $place }”: { $candidates }. Say which one you mean.
+look-vague = The map does not know “{ $place }”, only { $name }. Be more specific, or name its city.
+look-offline = The offline sample has places around Wangfujing, the Bund and West Lake only, and does not know “{ $place }”. Set AMAP_MAPS_API_KEY to ask Amap.
+look-unknown = The map does not know “{ $place }”. Use another name, or say which city it is in.

@@ -1,0 +1,8 @@
+### 查询地图前需要问清的内容
+
+look-where = 在哪里附近找？请写明地点，例如“北京王府井附近”。
+look-large = “{ $place }”范围太大（{ $level }）。请写明城市或具体地点。
+look-several = “{ $place }”有几处：{ $candidates }。请写明是哪一处。
+look-vague = 地图没有找到“{ $place }”，只认出了{ $name }。请写得更具体，或写明所在城市。
+look-offline = 离线示例只有王府井、外滩和西湖一带的地点，不认识“{ $place }”。设置 AMAP_MAPS_API_KEY 可查询高德地图。
+look-unknown = 地图没有找到“{ $place }”。请换一个名称，或写明所在城市。
