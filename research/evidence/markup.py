@@ -605,7 +605,7 @@ class _Tree:
             if token.nesting < 0:
                 stack.pop()
             elif token.nesting > 0:
-                stack.append(_opened(token, stack[-1]))
+                stack.append(opened(token, stack[-1]))
                 row = token.map[1] if token.type == "tr_open" and token.map else row
             elif token.type == "inline":
                 self._begun, end = token.map or (0, 0)
@@ -626,7 +626,7 @@ class _Tree:
             if token.nesting < 0:
                 stack.pop()
             elif token.nesting > 0:  # of a link only the text is left
-                stack.append(_opened(token, stack[-1]))
+                stack.append(opened(token, stack[-1]))
             elif token.type == "text":
                 stack[-1].extend(self._strings(token.content))
             elif token.type == "code_inline":
@@ -686,8 +686,8 @@ def _roots(tokens: Iterable[Token]) -> Iterator[list[Token]]:
             group = []
 
 
-def _opened(token: Token, parent: list[Node]) -> list[Node]:
-    """Puts the node of an opening token into its parent; returns where its content goes.
+def opened(token: Token, parent: list[Node]) -> list[Node]:
+    """Puts the node of an opening token into its parent; returns the list for its content.
 
     What has no node of its own (the paragraph of a dense list, a link, the head and the body of a
     table) has its content in the parent.

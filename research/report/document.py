@@ -6,7 +6,8 @@ trees; draws nothing.
 
 Blocks are p, h (with `level` and `id`), ul, ol (with `start`, and `role` "sources" for the list of what
 is cited), li, table, tr, th, td (with `align`), pre, blockquote and hr; within them are em, strong, s,
-code, math (TeX; `display` if it stands by itself), br, a (with `href`, always http or https), cite (with `number`: the place of its source in the list
+code, math (TeX; `display` if it stands by itself), br, a (with `href`, always http or https), cite (with
+`number`: the place of its source in the list
 of sources) and strings. Each but cite, br and hr has its content in `c`.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unicodedata import bidirectional
 
 from markdown_it import MarkdownIt
@@ -22,7 +23,7 @@ from markdown_it.token import Token
 
 from research.evidence.citations import CitedAnswer
 from research.evidence.formulas import Formula, Formulas
-from research.evidence.markup import TAGS, Node, by_fences
+from research.evidence.markup import Node, by_fences, opened
 from research.records import Language, Report
 from research.report.markdown import language_of, report_markdown
 from research.report.maths import readable
@@ -30,7 +31,6 @@ from research.report.words import speaker
 from research.urls import canonical_url
 from research.verification.support import Support
 
-_TAGS = {**TAGS, "link_open": "a"}
 _DOLLAR = re.compile(r"(?<!\\)\$")
 _TASK = re.compile(r"^\[([ x])\] ")  # ours: brackets from outside are escaped
 _CITE = re.compile(r"\[([0-9]{1,6})\]")
@@ -192,21 +192,12 @@ def _append(into: list[Node], piece: Node) -> None:
 
 
 def _opened(token: Token, parent: list[Node]) -> list[Node]:
-    """Puts the node of an opening token into its parent; returns where its content goes."""
-    if token.type not in _TAGS or token.hidden:
+    """As `opened`; a link has a node too if its address is one of http or https."""
+    if token.type != "link_open":
+        return opened(token, parent)
+    href = canonical_url(str(token.attrGet("href") or ""))
+    if not href:
         return parent
     content: list[Node] = []
-    node: dict[str, Any] = {"t": _TAGS[token.type]}
-    if node["t"] == "h":
-        node["level"] = int(token.tag[1:])
-    if node["t"] == "a":
-        href = canonical_url(str(token.attrGet("href") or ""))
-        if not href:
-            return parent
-        node["href"] = href
-    if token.attrGet("start") is not None:
-        node["start"] = token.attrGet("start")
-    if align := str(token.attrGet("style") or ""):
-        node["align"] = align.removeprefix("text-align:")
-    parent.append({**node, "c": content})
+    parent.append({"t": "a", "href": href, "c": content})
     return content
