@@ -18,7 +18,17 @@ from tests.tables import each_row
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
-NEUTRAL = {"records", "settings", "storage", "trouble", "deadlines", "tracing", "urls", "readable"}
+NEUTRAL = {
+    "records",
+    "settings",
+    "storage",
+    "trouble",
+    "deadlines",
+    "tracing",
+    "urls",
+    "readable",
+    "webpages",
+}
 PURE = {"places.coordinates", "data", "i18n"}  # import nothing of ours: anyone may use them
 PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
 WIRED = {"news", "wire", "sources"}  # what talks to strangers

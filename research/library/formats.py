@@ -62,6 +62,11 @@ def too_long() -> Unreadable:
     return Unreadable("too large", detail, "characters")
 
 
+def binary() -> Unreadable:
+    """That a file is no text, whatever its name says."""
+    return Unreadable("unreadable", "This is a binary file, not text.")
+
+
 def too_deep() -> Unreadable:
     """That the elements of a page or a document lie too deep in each other."""
     detail = f"It is nested more than {MAX_DEPTH} levels deep; save it as PDF or plain text."
@@ -152,7 +157,7 @@ def checked(text: str) -> str:
     """The text unless it is a binary file in disguise."""
     controls = len(re.findall(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]", text))
     if "\0" in text or (controls > 3 and controls * 50 > len(text)):
-        raise Unreadable("unreadable", "This is a binary file, not text.")
+        raise binary()
     return text
 
 

@@ -6,13 +6,10 @@ is fetched. Knows nothing of the library that the drafts go into.
 
 from __future__ import annotations
 
-import json
 import re
-from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
-import lxml.html
 from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -22,7 +19,7 @@ from research.language.published import day
 from research.language.text import HAN, unwrapped
 from research.library.formats import (
     Draft,
-    Unreadable,
+    binary,
     checked,
     decode,
     first_line,
@@ -31,6 +28,7 @@ from research.library.formats import (
     too_deep,
     visible,
 )
+from research.webpages import decoded, published, text_pieces, title, tree
 
 
 def web_address(text: str) -> str:
@@ -162,118 +160,37 @@ def _add_markdown(draft: Draft, markdown: str) -> None:
 
 # HTML
 
-_SKIPPED = {"iframe", "nav", "noscript", "object", "script", "style", "template"}
-_BLOCK_TAGS = (
-    "address article aside blockquote body br caption dd div dl dt figcaption figure footer form "
-    "h1 h2 h3 h4 h5 h6 header hr item lb li list main ol p pre quote row section table td th tr ul"
-)
-_BLOCKS = frozenset(_BLOCK_TAGS.split())
-_CHARSET = r"""(?i)<(?:meta\b[^>]*?charset|\?xml\b[^>]*?encoding)\s*=\s*["']?\s*([\w.:-]+)"""
-_CODECS = (
-    r"utf-?8|gb\w+|x-gbk|hz-gb-2312|big5\S*|euc-\w+|shift[_-]jis|iso-8859-\d+|windows-\d+|koi8-\w"
-)
-_DATE_KEYS = (
-    "article:published_time datepublished date dc.date dc.date.issued dcterms.date dcterms.issued "
-    "pubdate publishdate publish_date publication_date citation_publication_date"
-)
 
-
-def _decode_html(data: bytes) -> str:
-    """By its mark, the charset it declares, or what it can only be."""
-    found = re.search(_CHARSET.encode(), data[:4_096])
-    stated = found[1].decode("ascii", "replace").lower() if found else ""
-    if re.fullmatch(_CODECS, stated) and not data.startswith(
-        (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-    ):
-        codec = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252"}
-        try:
-            return checked(data.decode(codec.get(stated, stated)))
-        except (LookupError, UnicodeError):
-            pass  # it declares what it is not
+def _decoded(data: bytes) -> str:
     try:
-        return decode(data)
-    except Unreadable:
-        return checked(data.decode("cp1252", "replace"))
+        return checked(decoded(data))
+    except UnicodeError:
+        raise binary() from None
 
 
 def _tree(text: str) -> Any:
-    """The tree of a page or a piece of one.
-
-    Raises:
-        Unreadable: it is nested so deep that the parser has left out the rest.
-    """
-    parser = lxml.html.HTMLParser()
-    tree = lxml.html.document_fromstring(text, parser=parser)
-    if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
-        raise too_deep()
-    return tree
+    try:
+        return tree(text, whole=True)
+    except RecursionError:
+        raise too_deep() from None
 
 
 def _flat(root: Any) -> str:
-    """The text below an element, blocks on lines of their own, scripts and navigation left out."""
-    out: list[str] = []
-    walker = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
-    for event, node in walker:
-        edge = "\n" if node.tag in _BLOCKS else ""
-        if event == "start":
-            out.append(edge)
-            if node.tag in _SKIPPED:
-                walker.skip_subtree()
-            else:
-                out.append(_spaced(node, node.text))
-        else:
-            out.append(edge)
-            out.append(_spaced(node.getparent(), node.tail) if node is not root else "")
-    return "\n".join(line.strip() for line in "".join(out).split("\n"))
+    return "\n".join(line.strip() for line in "".join(text_pieces(root)).split("\n"))
 
 
-def _spaced(parent: Any, text: str | None) -> str:
-    if not text or (parent is not None and parent.tag in ("pre", "code")):
-        return text or ""
-    text = re.sub(rf"(?<={_FULL_WIDTH})\s*\n\s*(?={_FULL_WIDTH})", "", text)
-    return re.sub(r"\s+", " ", text)
-
-
-def _json_ld_date(tree: Any) -> date | None:
-    for script in tree.iter("script"):
-        if "ld+json" not in (script.get("type") or "").lower():
-            continue
-        try:
-            found = json.loads(script.text or "")
-        except (ValueError, RecursionError):
-            continue
-        items = found if isinstance(found, list) else [found]
-        for item in [*items, *(x for i in items if isinstance(i, dict) for x in _graph(i))]:
-            stated = item.get("datePublished") if isinstance(item, dict) else None
-            if isinstance(stated, str) and (found := day(stated, 1)):
-                return found
-    return None
-
-
-def _graph(item: dict[str, Any]) -> list[Any]:
-    graph = item.get("@graph")
-    return graph if isinstance(graph, list) else []
-
-
-def _page_facts(tree: Any) -> Draft:
+def _page_facts(root: Any) -> Draft:
     """What a page states about itself: title, address and date of publication."""
-    meta: dict[str, str] = {}
-    for element in tree.iter("meta"):
-        key = element.get("property") or element.get("name") or element.get("itemprop") or ""
-        meta.setdefault(key.strip().lower(), element.get("content") or "")
-    titles = (one_line(_flat(element)) for tag in ("title", "h1") for element in tree.iter(tag))
+    shared = [e.get("content") or "" for e in root.iter("meta") if e.get("property") == "og:url"]
     links = (
         e.get("href") or ""
-        for e in tree.iter("link")
+        for e in root.iter("link")
         if "canonical" in (e.get("rel") or "").lower().split()
     )
-    addresses = (web_address(text) for text in (*links, meta.get("og:url", "")))
-    dates = [day(meta.get(key), 1) for key in _DATE_KEYS.split()]
-    dates.insert(1, _json_ld_date(tree))
     return Draft(
-        title=one_line(meta.get("og:title", "")) or next(filter(None, titles), ""),
-        url=next(filter(None, addresses), ""),
-        published=next(filter(None, dates), None),
+        title=one_line(title(root)),
+        url=next(filter(None, map(web_address, (*links, *shared))), ""),
+        published=next(published(root, 1), None),
     )
 
 
@@ -300,18 +217,17 @@ def read_html(data: bytes) -> Draft:
     """A web page: its main text if that can be told apart, else all its text."""
     import trafilatura
 
-    text = re.sub(r"^\s*<\?xml[^>]*\?>", "", visible(_decode_html(data)))
     try:
-        tree = _tree(text)
+        root = _tree(visible(_decoded(data)))
     except etree.ParserError:
         return Draft()
-    draft = _page_facts(tree)
-    main: Any = trafilatura.bare_extraction(tree, include_comments=False, include_tables=True)
+    draft = _page_facts(root)
+    main: Any = trafilatura.bare_extraction(root, include_comments=False, include_tables=True)
     if main is not None and main.body is not None:
         _add_main(draft, main.body)
     if not any(not piece.shown for piece in draft.pieces):
         draft.pieces.clear()
-        draft.body("".join(_flat(body) for body in tree.iter("body")))
+        draft.body("".join(_flat(body) for body in root.iter("body")))
     _drop_site_name(draft)
     return draft
 

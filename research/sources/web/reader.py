@@ -6,26 +6,22 @@ fetched, and there is no page that takes long to read. Knows nothing of the netw
 
 from __future__ import annotations
 
-import codecs
-import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from itertools import chain
 from typing import Any
 
-import lxml.html
 import trafilatura
 from lxml import etree
 
-from research.language.published import day
 from research.language.sentences import ends as sentence_ends
-from research.language.text import HAN, LIGHT, idle, language, tokens, unwrapped
+from research.language.text import LIGHT, idle, language, tokens, unwrapped
 from research.records import Passage, fingerprint
 from research.trouble import Trouble
+from research.webpages import decoded, published, text_pieces, title, tree
 from research.wire.plain import legible
 
 LONGEST = 200_000  # characters of a page's text that are kept
@@ -55,7 +51,10 @@ def read(data: bytes, url: str, *, charset: str = "", plain: bool = False, lates
     Raises:
         Trouble: there is no text in them.
     """
-    text = decoded(data, charset)
+    try:
+        text = decoded(data, charset)
+    except UnicodeError as error:
+        raise Trouble("malformed", str(error)) from None
     page = _plain(text, url) if plain else _web(text, url, latest)
     if not page.text:
         raise Trouble("empty", "there is no text on the page that can be read without a browser")
@@ -69,106 +68,18 @@ def _plain(text: str, url: str) -> Page:
 
 
 def _web(text: str, url: str, latest: date) -> Page:
-    parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
     try:
-        tree = lxml.html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), parser=parser)
+        root = tree(text)
     except (etree.LxmlError, ValueError):
         return Page(url, "", "", None, "")
-    body = _main(tree) or _tidy("".join(_flat(tree)))
-    return Page(url, _title(tree), body, _published(tree, latest), _language(tree, body))
-
-
-# Characters
-
-_DECLARED = re.compile(
-    rb"""<(?:meta\b[^>]{0,500}?charset|\?xml\b[^>]{0,200}?encoding)\s*=\s*["']?\s*([\w.:-]+)""",
-    re.I,
-)
-# Codecs for texts of the web; Python has others, which are no charsets or work for ever.
-_KNOWN = re.compile(
-    r"utf-?8|utf-?16(?:le|be)?|gb\w+|x-gbk|big5\S*|euc-\w+|shift[_-]jis|sjis|iso-8859-\d+|latin-?1"
-    r"|windows-\d+|cp\d+|koi8-\w|ascii|us-ascii|tis-620"
-)
-# What these names mean on the web.
-_WIDER = {
-    "gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252",
-    "latin-1": "cp1252", "latin1": "cp1252", "ascii": "cp1252", "us-ascii": "cp1252",
-}  # fmt: skip
-_ODD = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-
-
-def decoded(data: bytes, charset: str = "") -> str:
-    """The text that some bytes are.
-
-    What they are beyond doubt comes first, then what they say of themselves, then what their
-    server says: many a server calls all it has Latin-1.
-
-    Raises:
-        Trouble: they are no text.
-    """
-    found = _DECLARED.search(data[:4_096])
-    stated = [_codec(found[1].decode("ascii", "replace")) if found else "", _codec(charset)]
-    marks = [codec for mark, codec in _MARKS if data.startswith(mark)]
-    guesses = ["gb18030"] if _looks_chinese(data) else []
-    for codec in filter(None, [*marks, "utf-8", *stated, *guesses]):
-        try:
-            text = data.decode(codec)
-        except (LookupError, UnicodeError):
-            continue
-        if "\0" not in text:
-            return text
-    text = _damaged(data, next(filter(None, stated), ""))
-    if "\0" in text or len(_ODD.findall(text)) > len(text) // 50:
-        raise Trouble("malformed", "the page is no text")
-    return text
-
-
-def _damaged(data: bytes, codec: str) -> str:
-    """The text of bytes that are not all valid. With nothing stated they are UTF-8 if more of it is
-    right than wrong, else what browsers take for granted.
-    """
-    text = data.decode(codec or "utf-8", "replace")
-    wrong = text.count("\ufffd")
-    if codec or wrong <= sum(char > "\x7f" for char in text) - wrong:
-        return text
-    return data.decode("cp1252", "replace")
-
-
-def _codec(name: str) -> str:
-    """The codec of that name, "" if there is none for texts."""
-    name = name.strip("\"' ").lower()
-    try:
-        return codecs.lookup(_WIDER.get(name, name)).name if _KNOWN.fullmatch(name) else ""
-    except LookupError:
-        return ""
-
-
-def _looks_chinese(data: bytes) -> bool:
-    """Whether the bytes beyond ASCII stand in pairs as those of GB2312 do."""
-    high = sum(byte >= 0x80 for byte in data[:20_000])
-    pairs = re.findall(rb"[\xa1-\xf7][\xa1-\xfe]", data[:20_000])
-    return high > 0 and 2 * len(pairs) > 0.9 * high
+    body = _main(root) or _tidy("".join(text_pieces(root)))
+    stated = (day for day in published(root) if day <= latest)
+    heading = " ".join(legible(title(root)).split())[:300]
+    return Page(url, heading, body, next(stated, None), _language(root, body))
 
 
 # Text
 
-_SKIPPED = {
-    "button", "iframe", "nav", "noscript", "object", "script", "select", "style", "svg", "template",
-    "textarea", "title",
-}  # fmt: skip
-_BLOCK_TAGS = (
-    "address article aside blockquote body br caption dd div dl dt fieldset figcaption figure "
-    "footer h1 h2 h3 h4 h5 h6 head header hr item lb li list main ol p pre quote row section table "
-    "tr ul"
-)
-_BLOCKS = frozenset(_BLOCK_TAGS.split())
-_CELLS = frozenset({"cell", "td", "th"})
-_WIDE = re.compile(f"[{HAN}\u3001-\u303f\uff00-\uffef]")
 # What trafilatura has been seen to stumble over in broken pages, or may.
 _STUMBLES = (
     etree.LxmlError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
@@ -184,34 +95,7 @@ def _main(tree: Any) -> str:
         found: Any = trafilatura.bare_extraction(tree, include_comments=False)
     except _STUMBLES:
         return ""
-    return _tidy("".join(_flat(found.body))) if found and found.body is not None else ""
-
-
-def _flat(root: Any) -> Iterator[str]:
-    """The text below an element in pieces: blocks on lines of their own, nothing that is hidden."""
-    walker = etree.iterwalk(root, events=("start", "end"))
-    for event, node in walker:
-        edge = "\n" if node.tag in _BLOCKS else "\t" if node.tag in _CELLS else ""
-        yield edge
-        if event == "start" and node.tag in _SKIPPED:
-            walker.skip_subtree()
-        elif event == "start":
-            yield _spaced(node, node.text)
-        elif node is not root:
-            yield _spaced(node.getparent(), node.tail)
-
-
-def _spaced(parent: Any, text: str | None) -> str:
-    """Line breaks of the source are spaces, and between Chinese characters nothing."""
-    if not text or (parent is not None and parent.tag in ("pre", "code")):
-        return text or ""
-    return re.sub(r"\s+", _space, text)
-
-
-def _space(run: re.Match[str]) -> str:
-    text, start, end = run.string, run.start(), run.end()
-    wide = _WIDE.match(text[start - 1 : start]) and _WIDE.match(text[end : end + 1])
-    return "" if wide and "\n" in run[0] else " "
+    return _tidy("".join(text_pieces(found.body))) if found and found.body is not None else ""
 
 
 def _tidy(text: str) -> str:
@@ -222,54 +106,6 @@ def _tidy(text: str) -> str:
         return text
     end = text.rfind("\n", LONGEST // 2, LONGEST)
     return text[: end if end > 0 else LONGEST]
-
-
-# What a page states about itself
-
-_DATE_KEYS = (
-    "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued",
-    "dcterms.date", "dcterms.issued", "pubdate", "publishdate", "publish_date",
-    "publication_date", "citation_publication_date",
-)  # fmt: skip
-
-
-def _title(tree: Any) -> str:
-    named = [e.get("content") or "" for e in tree.iter("meta") if e.get("property") == "og:title"]
-    titles = ("".join(e.itertext()) for tag in ("title", "h1") for e in tree.iter(tag))
-    lines = (" ".join(legible(text).split()) for text in chain(named, titles))
-    return next(filter(None, lines), "")[:300]
-
-
-def _published(tree: Any, latest: date) -> date | None:
-    """The day on which a page says that it was published.
-
-    Only a whole day that is stated as this one: a copyright year, a day of the last change or a
-    month alone, of which date finders make one, are not when something was published.
-    """
-    stated: dict[str, str] = {}
-    for element in tree.iter("meta", "time"):
-        for name in ("property", "name", "itemprop"):
-            value = element.get("content") or element.get("datetime") or ""
-            stated.setdefault((element.get(name) or "").strip().lower(), value)
-    values = chain((stated.get(key, "") for key in _DATE_KEYS), _linked_data(tree))
-    days = (day(value) for value in values)
-    return next((found for found in days if found and found <= latest), None)
-
-
-def _linked_data(tree: Any) -> Iterator[str]:
-    """What the JSON-LD of a page gives as `datePublished`, of the page itself only."""
-    for script in tree.iter("script"):
-        if "ld+json" not in (script.get("type") or "").lower():
-            continue
-        try:
-            found = json.loads(script.text or "")
-        except (ValueError, RecursionError):
-            continue
-        for item in found if isinstance(found, list) else [found]:
-            graph = item.get("@graph") if isinstance(item, dict) else None
-            for node in [item, *(graph if isinstance(graph, list) else [])]:
-                if isinstance(node, dict) and isinstance(node.get("datePublished"), str):
-                    yield node["datePublished"]
 
 
 def _language(tree: Any, text: str) -> str:

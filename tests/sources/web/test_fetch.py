@@ -12,8 +12,9 @@ from ipaddress import ip_address
 import pytest
 
 from research.sources.web.fetch import Fetcher, Page, passages
-from research.sources.web.reader import LONGEST, WINDOW, decoded, read
+from research.sources.web.reader import LONGEST, WINDOW, read
 from research.trouble import Trouble
+from research.webpages import decoded
 from tests.fakes import until
 from tests.servers.site import HTML, Reply, Site, bomb, identity, page, redirect
 from tests.tables import each_row
