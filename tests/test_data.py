@@ -14,7 +14,8 @@ FOLDER = Path(data.__file__).parent
 @pytest.mark.parametrize("name", sorted(file.name for file in FOLDER.glob("*.tsv")))
 def test_every_row_of_a_table_has_the_same_columns(name: str) -> None:
     found = {len(row) for row in data.rows(name)}
-    assert found <= ({4, 5} if name == "units.tsv" else {max(found)})
+    may = {"units.tsv": {4, 5}, "lexicon.tsv": {3, 4}}  # an empty last column is left out
+    assert found <= may.get(name, {max(found)})
 
 
 def test_what_is_about_a_table_is_no_row_of_it() -> None:

@@ -1,7 +1,7 @@
 """How likely two pieces of news tell of one event: a fitted score over what they have in common.
 
 Words and pairs of Chinese characters where both are in one language; in any case names, figures and words of
-`data/bilingual.tsv`, each by how rare it is in the collection at hand. A Latin name is found in a Chinese text by its
+`data/lexicon.tsv`, each by how rare it is in the collection at hand. A Latin name is found in a Chinese text by its
 pinyin (榕江, Rongjiang) or by the consonants of its transliteration (埃斯皮诺萨, Espinosa). Weights are those of
 `data/stories.json`: one set for pairs in one language, one for those of which a piece has a title alone, one for pairs across;
 `tests/yardsticks/fit_stories.py` fits them. Two titles are also compared as sentences: one in which a word is replaced
@@ -25,6 +25,7 @@ from rapidfuzz.distance import Indel
 from research import data
 from research.language import segment
 from research.language.hanzi import simplified
+from research.language.lexicon import entries
 from research.language.quantities import measures
 from research.language.text import STOP, stem
 
@@ -81,11 +82,12 @@ class Piece:
 def _bilingual() -> tuple[dict[str, set[Token]], dict[str, set[Token]]]:
     zh: dict[str, set[Token]] = {}
     en: dict[str, set[Token]] = {}
-    for at, (kind, chinese, english) in enumerate(data.rows("bilingual.tsv")):
-        for spelling in chinese.lower().split("|"):
-            zh.setdefault(spelling, set()).add((kind, str(at)))
-        for spelling in english.split("|"):
-            en.setdefault(" ".join(_stems(spelling)), set()).add((kind, str(at)))
+    for kind in ("word", "name"):
+        for at, entry in enumerate(entries(kind)):
+            for spelling in entry.zh:
+                zh.setdefault(spelling.lower(), set()).add((kind, str(at)))
+            for spelling in entry.en:
+                en.setdefault(" ".join(_stems(spelling)), set()).add((kind, str(at)))
     return zh, en
 
 

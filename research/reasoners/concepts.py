@@ -1,69 +1,24 @@
 """What questions ask about: words that mean the same, in Chinese and English.
 
-A `Concept` has all forms of one thing (门票, 票价, ticket, admission …). A form is a tuple of tokens;
-a text has the concept if it has all tokens of one form.
+A concept is an entry of the lexicon and has all words of one thing (门票, 票价, ticket, admission …).
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
-from research import data
 from research.language.hanzi import simplified
-from research.language.text import has_han, idle, stem, tokens
-from research.records import Language
-
-Form = tuple[str, ...]
-
-ASKING = frozenset(
-    """when|what year|which year|how much|how many people|how high|how tall|how long|how far|how big
-    |how large|how deep|how old|how much time|how many days|how many hours|what time|which day|who
-    |where|哪年|哪一年|什么时候|何时|什么时候开|什么时候去|多少钱|几点|周几|星期几|多高|多大|多长|多远|多深|多少人
-    |多久|几天|几小时|几岁|是谁|谁的|在哪|在哪里|怎么去|怎么走|怎么到|如何到达|如何前往|get there
-    |getting there|how to get|get to""".replace("\n", "")
-    .replace("    ", "")
-    .split("|")
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Concept:
-    """One thing that can be asked about, with its words in each language."""
-
-    kind: str
-    zh: tuple[str, ...]
-    en: tuple[str, ...]
-    forms: frozenset[Form]
-
-    def words(self, language: Language) -> tuple[str, ...]:
-        return self.zh if language == "zh" else self.en
-
-    def occurs(self, present: frozenset[str]) -> bool:
-        """Whether a text with these tokens has the concept."""
-        return any(all(token in present for token in form) for form in self.forms)
-
-
-@lru_cache(1)
-def concepts() -> tuple[Concept, ...]:
-    """All concepts that ship with the package."""
-    rows = data.rows("concepts.tsv")
-    return tuple(_concept(kind, zh.split("|"), en.split("|")) for kind, zh, en in rows)
-
-
-def _concept(kind: str, zh: list[str], en: list[str]) -> Concept:
-    forms = {tuple(tokens(word)) for word in (*zh, *en)}
-    forms |= {(word,) for word in zh if len(word) > 1}
-    forms = {form for form in forms if not all(idle(token) for token in form)}
-    return Concept(kind, tuple(zh), tuple(en), frozenset(forms))
+from research.language.lexicon import Entry, entries
+from research.language.text import has_han, stem, tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """A concept and the stretch of the text that names it; `literal` is that in simplified characters."""
 
-    concept: Concept
+    concept: Entry
     start: int
     end: int
     literal: str
@@ -71,13 +26,13 @@ class Match:
     @property
     def asking(self) -> bool:
         """Whether it is a question word (when, 多少钱): an answer need only look right."""
-        return self.literal.lower() in ASKING
+        return self.literal.lower() in self.concept.asking
 
 
-@lru_cache(1)
-def _patterns() -> tuple[tuple[re.Pattern[str], Concept], ...]:
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], Entry], ...]:
     out = []
-    for concept in concepts():
+    for concept in entries("ask"):
         zh = "|".join(re.escape(w) for w in sorted(concept.zh, key=len, reverse=True))
         en = "|".join(_inflected(w) for w in sorted(concept.en, key=len, reverse=True))
         out.append((re.compile(rf"(?:{zh})|\b(?:{en})\b", re.I), concept))

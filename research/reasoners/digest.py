@@ -15,7 +15,7 @@ from itertools import islice, zip_longest
 from research.language.hanzi import simplified
 from research.language.text import has_han
 from research.reasoners import Corpus
-from research.reasoners.concepts import ASKING, matches
+from research.reasoners.concepts import matches
 from research.reasoners.follow import standalone, unresolved
 from research.reasoners.parts import keywords, read
 from research.reasoners.places import kinds, wanted
@@ -651,7 +651,7 @@ def _forms(text: str, language: Language) -> list[str]:
         [
             word
             for word in m.concept.words(language)
-            if word not in ASKING and normalised(word) not in normalised(text)
+            if word not in m.concept.asking and normalised(word) not in normalised(text)
         ]
         for m in found
     ]

@@ -101,7 +101,7 @@ def _ranked(text: str) -> re.Match[str] | None:
         return _EN_RANKED.search(text)
     for found in _ZH_RANKED.finditer(text):
         rest = text[found.end() :]
-        asked = any(match.start == 0 and match.concept.kind for match in matches(rest))
+        asked = any(match.start == 0 and match.concept.asking for match in matches(rest))
         if asked or not (rest and segment.tag(rest)[0][1].startswith("n")):
             return found
     return None

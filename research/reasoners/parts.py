@@ -15,7 +15,7 @@ from research.language.hanzi import simplified
 from research.language.numbers import DIGIT
 from research.language.text import HAN, STOP, has_han, idle, telling, tokens
 from research.reasoners import Corpus
-from research.reasoners.concepts import ASKING, Match, generic, matches
+from research.reasoners.concepts import generic, matches
 from research.reasoners.quotes import asks
 
 _MARK = "\ue000"  # stands for a subject while clauses are split; private use, removed from input
@@ -144,7 +144,7 @@ def read(question: str, corpus: Corpus) -> Reading:
     names = _names(question, corpus)
     if names:
         return Reading(tuple(_pieces(question, names)), True)
-    pieces = [Piece(_clean(text)) for text in _merged(_whole(question, _clauses(question)))]
+    pieces = [Piece(_clean(text)) for text in _whole(question, _clauses(question)) if _tells(text)]
     for piece in pieces[1:]:
         piece.subjects = [" ".join(keywords(pieces[0].text)[:4])]
     return Reading(tuple(pieces), False)
@@ -153,25 +153,15 @@ def read(question: str, corpus: Corpus) -> Reading:
 def keywords(text: str) -> list[str]:
     """The words of a clause that a search should have."""
     kept: list[str] = []
-    at = 0
+    han, at = has_han(text), 0
     for match in [*matches(text), None]:
         end = match.start if match else len(text)
         kept += _written(text[at:end])
         if match:
-            kept += _sought(match, text)
+            kept += [match.literal] if han or not match.asking else []
             at = match.end
     words = [w for w in kept if w.lower() not in STOP]
     return list(dict.fromkeys(words or kept))
-
-
-def _sought(match: Match, text: str) -> tuple[str, ...]:
-    """What to search for a concept: its own word, or what its question word asks for."""
-    if not match.asking:
-        return (match.literal,)
-    if match.concept.kind in ("price", "time", "day", "way"):
-        all_words = match.concept.words("zh" if has_han(text) else "en")
-        return tuple(word for word in all_words if word not in ASKING)[:2]
-    return (match.literal,) if has_han(text) else ()
 
 
 def _written(text: str) -> list[str]:
@@ -183,21 +173,6 @@ def _written(text: str) -> list[str]:
 
 def _tells(text: str) -> bool:
     return bool(matches(text)) or any(not idle(token) for token in tokens(text))
-
-
-def _only_asks(text: str) -> bool:
-    """Whether a clause is nothing but a question word (When were …)."""
-    found = matches(text)
-    rest = text
-    for match in reversed(found):
-        rest = rest[: match.start] + " " + rest[match.end :]
-    bare = not any(not idle(token) for token in tokens(rest))
-    return bare and (not found or all(match.asking for match in found))
-
-
-def _trails(text: str) -> bool:
-    """Whether a clause asks on about what the one before it says (… and when?)."""
-    return _only_asks(text) and all(m.concept.kind in ("year", "person") for m in matches(text))
 
 
 # Names
@@ -427,18 +402,6 @@ def _whole(text: str, clauses: Sequence[str]) -> list[str]:
     return out
 
 
-def _merged(clauses: Sequence[str]) -> list[str]:
-    """A clause that is only a question word belongs to the clause before it; idle ones go."""
-    out: list[str] = []
-    for clause in clauses:
-        if out and matches(clause) and _trails(clause):
-            joint = "，" if has_han(clause) else " "
-            out[-1] += f"{joint}{clause}"
-        elif _tells(clause):
-            out.append(clause)
-    return out
-
-
 def _clean(clause: str) -> str:
     text = re.sub(rf"(?<=[{HAN}])\s+(?=[{HAN}])", "", clause)
     text = re.sub(r"\s+", " ", text).strip().removeprefix("的")
@@ -459,9 +422,6 @@ def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
         rest = _SET_OFF.sub(" ", clause)
         if not _tells(rest) and not (comparing and asks(rest)):
             waiting += own
-        elif pieces and not own and not waiting and matches(rest) and _trails(rest):
-            joint = "，" if has_han(rest) else " "
-            pieces[-1].text += f"{joint}{_clean(rest)}"
         else:
             named = len(own) == 1 and not waiting and not comparing
             text = clause.replace(_MARK, own[0]) if named else rest

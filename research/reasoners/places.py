@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from research import data
 from research.language import segment
 from research.language.hanzi import simplified
+from research.language.lexicon import Entry, entries
 from research.language.numbers import WRITTEN
 from research.language.quantities import measures
 from research.language.text import HAN, has_han
@@ -39,20 +39,10 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Purpose:
-    """A thing to look for, as a row of the table has it."""
-
-    kind: str
-    zh: tuple[str, ...]
-    en: tuple[str, ...]
-    keywords: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Found:
     """A purpose and the stretch of the clause that names it."""
 
-    purpose: Purpose
+    purpose: Entry
     start: int
     end: int
 
@@ -81,19 +71,15 @@ def kinds(text: str) -> tuple[str, ...]:
     return _keywords(found) or tuple(own)
 
 
-@lru_cache(1)
-def purposes() -> tuple[Purpose, ...]:
-    """All purposes that ship with the package."""
-    return tuple(
-        Purpose(kind, *(tuple(cell.split("|")) for cell in cells))
-        for kind, *cells in data.rows("purposes.tsv")
-    )
+def purposes() -> tuple[Entry, ...]:
+    """What may be looked for, as the lexicon has it."""
+    return entries("venue", "named", "food", "deed", "for", "any")
 
 
 @lru_cache(2)
-def _pattern(language: str) -> tuple[re.Pattern[str], dict[str, Purpose]]:
+def _pattern(language: str) -> tuple[re.Pattern[str], dict[str, Entry]]:
     """Finds the words of all purposes, the longest first, and tells whose they are."""
-    by_word: dict[str, Purpose] = {}
+    by_word: dict[str, Entry] = {}
     for purpose in purposes():
         for word in purpose.zh if language == "zh" else purpose.en:
             by_word.setdefault(word, purpose)

@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from research.language.text import tokens
-from research.reasoners.concepts import concepts, generic, matches
+from research.reasoners.concepts import generic, matches
 from tests.tables import each_row
 
 
@@ -48,11 +47,11 @@ def test_words_that_mean_different_things_share_none(one: str, other: str) -> No
     assert not same(one, other)
 
 
-def test_a_concept_is_found_in_a_text_with_all_words_of_one_of_its_forms() -> None:
-    (match,) = matches("票价")
-    assert match.concept.occurs(frozenset(tokens("成人门票40元")))
-    assert match.concept.occurs(frozenset(tokens("Tickets are sold at the gate.")))
-    assert not match.concept.occurs(frozenset(tokens("The gate is in the south.")))
+def test_a_word_that_asks_is_told_from_one_that_is_asked_about() -> None:
+    (price, asked) = matches("票价多少钱")
+    assert not price.asking
+    assert asked.asking
+    assert asked.concept == price.concept
 
 
 def test_where_words_overlap_the_longest_is_meant() -> None:
@@ -82,10 +81,3 @@ def test_a_name_that_only_says_what_is_usually_asked_is_generic(name: str) -> No
 @each_row("name", ["西湖", "Summer Palace", "西湖门票", "Kenya"])
 def test_a_name_that_says_more_is_not_generic(name: str) -> None:
     assert not generic(name)
-
-
-def test_every_concept_has_words_in_both_languages_and_a_form() -> None:
-    for concept in concepts():
-        assert all(concept.words(language) for language in ("zh", "en"))
-        assert all(word.strip() == word and word for word in (*concept.zh, *concept.en))
-        assert concept.forms

@@ -88,11 +88,9 @@ def test_the_kind_of_place_goes_before_whom_it_is_for() -> None:
     assert anything.purpose == "适合遛娃的好去处"
 
 
-def test_the_table_has_words_in_both_languages_and_keywords() -> None:
+def test_what_may_be_looked_for_has_keywords_of_the_map() -> None:
     assert len(purposes()) >= 60
-    for purpose in purposes():
-        assert all(purpose.zh) and all(purpose.en) and all(purpose.keywords)
-        assert purpose.kind in ("venue", "named", "food", "deed", "for", "any")
+    assert all(purpose.keywords and all(purpose.keywords) for purpose in purposes())
 
 
 @given(
