@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared import layout, login, tour, trouble, words
 from pages.shared.files import ASSETS, script
+from pages.shared.forms import NAMES
 from pages.shared.safe import plain
 from pages.shared.words import lang, number, t
 from research import SettingError, StoreError, runs
@@ -81,7 +82,7 @@ def language(place: DeltaGenerator, owner: str = "", label: LabelVisibility = "v
         st.segmented_control(
             t("nav.language"),
             ["zh", "en"],
-            format_func={"zh": "中文", "en": "English"}.__getitem__,
+            format_func=NAMES.__getitem__,
             key="lang",
             required=True,
             label_visibility=label,

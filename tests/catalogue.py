@@ -13,7 +13,23 @@ from research import has_message, message
 from research.i18n import _IDENTIFIER
 from research.records import Language
 
-LOCALE = Path(__file__).parents[1] / "research" / "i18n" / "locale"
+ROOT = Path(__file__).parents[1]
+# What the engine says by itself: the beginning of its keys, and the files that say it.
+ENGINE = {
+    "answering": "research/stages/answer.py",
+    "budget": "research/stages/budget.py",
+    "checking": "research/stages/check.py",
+    "digest": "research/reasoners/digest.py",
+    "draft": "research/reasoners/*.py",
+    "fact": "research/sources/places/facts.py",
+    "look": "research/places/look.py",
+    "note": "research/news/*.py research/sources/news.py",
+    "onward": "research/runs/onward.py",
+    "planning": "research/stages/plan.py",
+    "takeout": "research/account/exporting.py",
+    "unwritten": "research/stages/section.py",
+}
+LOCALE = ROOT / "research" / "i18n" / "locale"
 LANGUAGES: tuple[Language, Language] = ("zh", "en")
 
 

@@ -7,11 +7,11 @@ import re
 import streamlit as st
 
 from pages.shared.files import script
+from pages.shared.forms import NAMES
 from pages.shared.safe import plain
 from pages.shared.words import lang, t
 from research import has_message, runs
 
-LANGUAGES = {"zh": "中文", "en": "English"}
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
 )
@@ -29,7 +29,7 @@ def file_name(name: str) -> str:
 
 
 def language(code: str) -> str:
-    return LANGUAGES.get(code, code)
+    return NAMES.get(code, code)
 
 
 def kind(name: str) -> str:

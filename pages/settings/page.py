@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import layout, login
+from pages.shared.forms import NAMES
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import seconds, t
@@ -379,7 +380,7 @@ def keep_language() -> None:
 def appearance() -> None:
     layout.section(t("settings.appearance"))
     known = runs.preferences(owner=owner()).get("language")
-    names = {"browser": t("settings.language_browser"), "zh": "中文", "en": "English"}
+    names = {"browser": t("settings.language_browser"), **NAMES}
     st.segmented_control(
         t("settings.language"), list(names), default=known if known in names else "browser",
         format_func=names.__getitem__, key=key("language"), required=True, on_change=keep_language,

@@ -1,6 +1,6 @@
 """Dates, times, numbers, amounts and sizes as a reader of a language writes them, by Babel.
 
-Knows no words of the catalogue and nobody's choice: the language and the time zone are arguments.
+Knows nobody's choice: the language and the time zone are arguments.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from babel import Locale
 from babel.dates import format_date, format_skeleton
 from babel.numbers import format_currency, format_decimal, format_percent
 
+from research import message
+
 Lang = Literal["zh", "en"]
 LOCALES = {"zh": Locale.parse("zh_Hans_CN"), "en": Locale.parse("en_GB")}
-UNITS = {"zh": ("秒", "分", "小时"), "en": ("s", "min", "h")}
+NAMES = {code: locale.language_name for code, locale in LOCALES.items()}  # each in itself
 
 
 def day(value: date, language: Lang) -> str:
@@ -58,7 +60,9 @@ def money(dollars: float, language: Lang) -> str:
 
 def duration(seconds: float, language: Lang) -> str:
     """41 秒, 41 s; 3 分 20 秒, 3 min 20 s; 2 小时 5 分, 2 h 5 min."""
-    second, minute, hour = UNITS[language]
+    second, minute, hour = (
+        message(f"duration.{unit}", language) for unit in ("second", "minute", "hour")
+    )
     whole = math.floor(seconds)
     if whole >= 3600:
         parts = ((whole // 3600, hour), (whole % 3600 // 60, minute))

@@ -22,6 +22,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from sqlalchemy import bindparam, select
 
 from research.evidence.citations import cited
+from research.i18n import speaker
 from research.library.index import Library
 from research.records import Record, Run
 from research.storage import StoreError, private_file, private_folder
@@ -46,24 +47,6 @@ _TAGS = select(tables.tag.c.conversation, tables.tag.c.name).where(
 _PAIRS = select(tables.pair.c.question, tables.pair.c.sql, tables.pair.c.made).where(
     tables.pair.c.owner == bindparam("owner")
 )
-README = {
-    "zh": (
-        "Sightline 导出，{when}（UTC）",
-        "runs/：{runs} 次研究，每次一个 JSON 文件和一个 Markdown 文件",
-        "personal.json：标题、置顶、标签、关注的话题、确认过的查询语句、偏好",
-        "library/：{documents} 篇自有资料的正文，目录在 library/index.json",
-        "密钥不在其中。",
-        "有 {lost} 次研究无法写出。",
-    ),
-    "en": (
-        "Sightline export, {when} (UTC)",
-        "runs/: {runs} runs, each as a JSON and a Markdown file",
-        "personal.json: titles, pins, tags, watched topics, confirmed statements, preferences",
-        "library/: the text of your own documents ({documents}), listed in library/index.json",
-        "Keys are not included.",
-        "{lost} runs could not be written.",
-    ),
-}
 
 
 class Export(Record):
@@ -216,15 +199,16 @@ class Exports:
                 listed.append(_document(entry, name))
             if library:
                 archive.writestr("library/index.json", _json(listed))
-            words = README["zh" if language == "zh" else "en"]
-            skip = {3} if not library else set()
-            skip |= {5} if not lost else set()
-            lines = [line for n, line in enumerate(words) if n not in skip]
-            told = "\n".join(lines).format(
-                when=f"{export.made:%Y-%m-%d %H:%M}", runs=len(runs) - lost,
-                documents=len(entries), lost=lost,
-            )  # fmt: skip
-            archive.writestr("README.txt", f"{told}\n")
+            say = speaker("zh" if language == "zh" else "en", "takeout.")
+            told = [
+                say("title", when=f"{export.made:%Y-%m-%d %H:%M}"),
+                say("runs", n=len(runs) - lost),
+                say("personal"),
+                say("library", n=len(entries)) if library else "",
+                say("no keys"),
+                say("lost", n=lost) if lost else "",
+            ]
+            archive.writestr("README.txt", "".join(f"{line}\n" for line in told if line))
         return self._told(owner, export, done=total, total=total, lost=lost)
 
     def _of_run(self, run: Run, n: int) -> Iterator[tuple[str, bytes]]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice, zip_longest
 
+from research.i18n import LOCALES, message
 from research.language.hanzi import simplified
 from research.language.text import has_han
 from research.reasoners import Corpus
@@ -58,67 +59,11 @@ ATTEMPTS = 4  # new tasks a part and round
 _TITLE = 60  # characters of the title of a section
 FORMS = 8  # synonyms a query
 
-_AUTHOR = {"zh": "引文摘录（按规则摘引原文，未使用模型）", "en": "Quoted evidence digest, no model"}
-_NOTHING = {
-    "zh": "问题里没有可以检索的词。请写出想了解的对象和内容，例如“故宫的门票多少钱”。",
-    "en": "The question has no searchable words. Name the subject and what you want to "
-    "know, for example “Palace Museum ticket price”.",
-}
 _GREETINGS = frozenset(
     {"你好", "您好", "你好吗", "在吗", "早上好", "晚上好", "谢谢", "多谢", "谢谢你", "再见", "测试"}
     | {"hello", "hi", "hey", "hello there", "good morning", "good afternoon", "good evening"}
     | {"thanks", "thank you", "how are you", "bye", "goodbye", "test"}
 )
-_MISSING: dict[Language, str] = {
-    "zh": "所查资料中未找到。",
-    "en": "Not found in the sources searched.",
-}
-_TRIED: dict[str, dict[Language, str]] = {
-    "looked for": {"zh": "查找过：", "en": "Looked for: "},
-    "closest": {"zh": "资料库里最接近的文档：", "en": "Closest documents in the library: "},
-}
-_UNSEARCHED: dict[Language, str] = {
-    "zh": "没有搜索过这一部分，这不表示资料中没有。",
-    "en": "Nothing was searched for this part; that does not mean the sources lack it.",
-}
-_FAILED: dict[Language, str] = {
-    "zh": "未能查询：搜索失败了，这不表示资料中没有。",
-    "en": "Could not be looked up: the search failed; that does not mean the sources lack it.",
-}
-_SAMPLE = {
-    "zh": "部分引文来自随程序附带的示例资料库，仅供演示，可在“资料库”页关闭。",
-    "en": "Some quotes come from the sample library that ships with Sightline, for demonstration; "
-    "turn it off on the Library page.",
-}
-_SAMPLE_PLACES: dict[Language, str] = {
-    "zh": "地点来自随程序附带的离线示例，只有王府井、外滩、西湖一带，位置约准到一百米；设置 AMAP_MAPS_API_KEY 可查询高德地图。",
-    "en": "The places come from the offline sample that ships with Sightline, which knows the areas of "
-    "Wangfujing, the Bund and West Lake, to about a hundred metres; set AMAP_MAPS_API_KEY to ask Amap.",
-}
-_NO_MAP: dict[Language, str] = {
-    "zh": "地图没有查成，这不表示附近没有；原因见下。",
-    "en": "The map could not be searched; that does not mean nothing is there. The reason is below.",
-}
-_NOT_OFFLINE: dict[Language, str] = {
-    "zh": "离线示例里没有这样的地点：它只有王府井、外滩、西湖一带。设置 AMAP_MAPS_API_KEY 可查询高德地图。",
-    "en": "The offline sample has no such place: it knows the areas of Wangfujing, the Bund and West "
-    "Lake only. Set AMAP_MAPS_API_KEY to ask Amap.",
-}
-_WHICH = {
-    "zh": "“{words}”指的是哪一个？请写出名称再问一次。",
-    "en": "Which one does “{words}” mean? Please ask again with its name.",
-}
-_NO_TABLES = {
-    "zh": "没有查询数据库：不用模型时，它只回答对景区表的计数、排序、列举和筛选，或您确认过的问题。",
-    "en": "The database was not queried: without a model it counts, ranks, lists and filters the rows of its "
-    "tables, and answers what you have confirmed before.",
-}
-_GENERAL = {"zh": "概况", "en": "Overview"}
-_COVERED = {
-    "zh": "每个部分都有引文；引文是否充分由读者判断。",
-    "en": "Every part has a quote; whether that is enough is for the reader to judge.",
-}
-_GAP = {"zh": "还没有引文的部分", "en": "Parts without a quote"}
 
 
 class Digest:
@@ -134,18 +79,19 @@ class Digest:
             text = standalone(question, self._corpus)
             question = question.model_copy(update={"text": text})
             if pointer := unresolved(question, self._corpus):
-                back = Span(kind="missing", text=_WHICH[question.language].format(words=pointer))
-                return Draft(spans=(back,), author=_AUTHOR[question.language])
+                text = message("digest.which", question.language, words=pointer)
+                back = Span(kind="missing", text=text)
+                return Draft(spans=(back,), author=message("digest.author", question.language))
         if not self._askable(question):
-            words = Span(kind="notice", text=_NOTHING[question.language])
-            return Draft(spans=(words,), author=_AUTHOR[question.language])
+            words = Span(kind="notice", text=message("digest.nothing", question.language))
+            return Draft(spans=(words,), author=message("digest.author", question.language))
         reading = read(question.text, self._corpus)
         parts: list[Part] = []
         for piece in reading.pieces:
             for subject in piece.subjects or [""]:
                 text = piece.bare if len(piece.subjects) > 1 else piece.text
                 if _ANY_NEWS.fullmatch(text):
-                    text = _GENERAL[question.language]
+                    text = message("digest.general", question.language)
                 if all((p.subject, p.text) != (subject, text) for p in parts):
                     parts.append(Part(id=f"p{len(parts) + 1}", subject=subject, text=text))
         rewritten = question.text if question.text != typed else ""
@@ -160,7 +106,7 @@ class Digest:
             for query, part in asked.items():
                 number = f"1.{len(tasks) + 1}"
                 tasks.append(Task(id=number, source=DATABASE, query=query, part=part))
-            notes = () if asked else (_NO_TABLES[question.language],)
+            notes = () if asked else (message("digest.no tables", question.language),)
         for source in options.sources:
             if source not in (MAP, DATABASE):
                 most = options.queries * (LOCAL if source == LIBRARY else 1)
@@ -193,7 +139,7 @@ class Digest:
 
     def _task(self, question: Question, group: Sequence[Part], source: str, n: int) -> Task:
         subject = group[0].subject
-        asked = [w for p in group if p.text not in _GENERAL.values() for w in _asked(p)]
+        asked = [w for p in group if not _general(p.text) for w in _asked(p)]
         query = " ".join(dict.fromkeys([subject, *asked])).strip()
         return Task(
             id=f"1.{n}",
@@ -231,7 +177,7 @@ class Digest:
             and not _of(DATABASE, part, findings)
         ]
         if not missing:
-            note = _COVERED[question.language]
+            note = message("digest.covered", question.language)
             return Reflection(round=round_, sufficient=True, note=note)
         attempts = [
             list(islice(self.ways(question, plan, part, findings), ATTEMPTS)) for part in missing
@@ -244,14 +190,13 @@ class Digest:
             for n, task in enumerate({task.key: task for task in in_turn}.values(), 1)
         ]
         labels = tuple(_label(part, plan) for part in missing)
-        note = _GAP[question.language] + ("：" if question.language == "zh" else ": ")
-        joined = ("、" if question.language == "zh" else "; ").join(labels)
+        joined = message("digest.between", question.language).join(labels)
         return Reflection(
             round=round_,
             sufficient=False,
             gap=labels,
             follow_ups=tuple(follow_ups),
-            note=note + joined,
+            note=message("digest.gap", question.language, parts=joined),
         )
 
     def ways(
@@ -322,12 +267,13 @@ class Digest:
         except StoreError:  # the search has said why
             closest = []
         lines = [("looked for", [*tried][:TRIED]), ("closest", closest)]
-        mark, comma = ("“{}”", "、") if language == "zh" else ("“{}”", ", ")
-        return [
-            Span(kind="notice", text=_TRIED[key][language] + comma.join(map(mark.format, told)))
-            for key, told in lines
-            if told
+        comma = message("mark.list", language)
+        texts = [
+            message(f"digest.{key}", language, names=comma.join(f"“{name}”" for name in names))
+            for key, names in lines
+            if names
         ]
+        return [Span(kind="notice", text=text) for text in texts]
 
     async def outline(self, question: Question, options: Options, say: Say) -> Plan:
         """One section, with the parts of the question: rules know no better order."""
@@ -385,7 +331,7 @@ class Digest:
         say: Say,
     ) -> Draft:
         """Quotes are not summed up."""
-        return Draft(spans=(), author=_AUTHOR[question.language])
+        return Draft(spans=(), author=message("digest.author", question.language))
 
     async def tones(
         self, question: Question, headlines: Sequence[str], options: Options, say: Say
@@ -401,9 +347,9 @@ class Digest:
         quoted = {cite.evidence for span in spans for cite in span.cites}
         sampled = [e for f in findings for e in f.evidence if e.sample and e.id in quoted]
         for kind in dict.fromkeys(item.kind == "place" for item in sampled):
-            words = _SAMPLE_PLACES if kind else _SAMPLE
-            spans.insert(0, Span(kind="notice", text=words[question.language]))
-        return Draft(spans=tuple(spans), author=_AUTHOR[question.language])
+            key = "digest.sample places" if kind else "digest.sample"
+            spans.insert(0, Span(kind="notice", text=message(key, question.language)))
+        return Draft(spans=tuple(spans), author=message("digest.author", question.language))
 
     def _compared(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> list[Span]:
         """A table of subjects by what is asked of each, a quote in every cell or that there is none;
@@ -429,7 +375,7 @@ class Digest:
                     text = f" “{_cell(span.text)}”" if quote else f" {_cell(span.text)}"
                     out.append(span.model_copy(update={"kind": "text", "text": text, "part": ""}))
             out.append(Span(kind="text", text=" |"))
-        colon = "：" if question.language == "zh" else ": "
+        colon = message("mark.colon", question.language)
         for first, *rest in rows:
             if not any(span.cites for part in (first, *rest) for span in cells[part.id]):
                 why = cells[first.id][0]
@@ -450,21 +396,20 @@ class Digest:
             yield Span(kind="missing", text=text, part=part.id)
         own = [f for f in findings if f.task.part == part.id and f.task.source == MAP]
         if any(f.reason not in (None, "empty", "unclear", "left out") for f in own) and not places:
-            yield Span(kind="missing", text=_NO_MAP[question.language], part=part.id)
+            text = message("digest.no map", question.language)
+            yield Span(kind="missing", text=text, part=part.id)
         elif not (rows or places or quotes or back):
             offline = any(_unknown_offline(f) for f in own)
-            words = _NOT_OFFLINE if offline else self._lacking(question, part, findings)
-            yield Span(kind="missing", text=words[question.language], part=part.id)
+            key = "digest.not offline" if offline else self._lacking(question, part, findings)
+            yield Span(kind="missing", text=message(key, question.language), part=part.id)
 
-    def _lacking(
-        self, question: Question, part: Part, findings: Sequence[Finding]
-    ) -> dict[Language, str]:
-        """Why a part has no quote."""
+    def _lacking(self, question: Question, part: Part, findings: Sequence[Finding]) -> str:
+        """The key of what is said of a part without a quote."""
         findings = [finding for finding in findings if finding.reason != "left out"]
         own = any(finding.task.part == part.id for finding in findings)
         if not own and not self._tried(question, part, findings):
-            return _UNSEARCHED
-        return _FAILED if _failed(part, findings) else _MISSING
+            return "digest.unsearched"
+        return "digest.failed" if _failed(part, findings) else "digest.missing"
 
     def _quotes(
         self, question: Question, part: Part, findings: Sequence[Finding]
@@ -476,8 +421,13 @@ class Digest:
         """What is looked for in sentences: the words of a part, the names of its subject, and whether a
         sentence has to be about one of them."""
         names = self._names(part.subject, question)
-        text = "" if part.text in _GENERAL.values() else part.text
+        text = "" if _general(part.text) else part.text
         return text, names or (part.subject,), bool(names)
+
+
+def _general(text: str) -> bool:
+    """Whether a part is only the name of whatever there is on a thing."""
+    return text in [message("digest.general", language) for language in LOCALES]
 
 
 def _alike(parts: Sequence[Part]) -> list[list[Part]]:
@@ -530,7 +480,7 @@ def _one_wish(question: Question, parts: list[Part]) -> list[Part]:
     kin = [part for part in same if part is head or akin(part.text)]
     if len(kin) < 2:
         return parts
-    comma = "、" if question.language == "zh" else ", "
+    comma = message("mark.list", question.language)
     text = comma.join(part.text for part in kin) if len(kin) < len(parts) else question.text
     whole = kin[0].model_copy(update={"text": text, "subject": head.subject})
     return [whole if part is kin[0] else part for part in parts if part not in kin[1:]]

@@ -12,10 +12,11 @@ from pydantic import BaseModel, ConfigDict
 
 from research.evidence.markup import parse
 from research.evidence.registry import addresses
+from research.i18n import message
 from research.models.calls import Chat, Prompt, Reply, Sized
 from research.models.counting import tokens
 from research.reasoners import briefs
-from research.reasoners.drafts import NOBODY, NOTICES, ending, leaving_out, quoted
+from research.reasoners.drafts import ending, leaving_out, quoted
 from research.reasoners.material import Listing, citable, fitted
 from research.reasoners.prompts import QUERY, briefer
 from research.records import (
@@ -158,7 +159,7 @@ class Editor:
             failure = trouble.failure("write", query=part.subject)
             if section.spans:  # what it said before is still right
                 return section.model_copy(update={"failures": (*section.failures, failure)})
-            notice = Span(kind="notice", text=NOTICES["section"][question.language])
+            notice = Span(kind="notice", text=message("draft.section", question.language))
             return Section(
                 part=section.part,
                 spans=(notice, *quoted(question.language, findings).spans),
@@ -167,7 +168,7 @@ class Editor:
         urls = addresses(item for found in findings for item in found.evidence)
         spans = [*parse(reply.text, listing.handles, urls, partial=reply.cut)]
         if not any(span.cites for span in spans):
-            spans.insert(0, Span(kind="notice", text=NOTICES["unchecked"][question.language]))
+            spans.insert(0, Span(kind="notice", text=message("draft.unchecked", question.language)))
         spans += leaving_out(listing, str(chat.spec), question.language)
         return section.model_copy(
             update={
@@ -190,7 +191,7 @@ class Editor:
         """What a section lacks; without a model nothing more is looked up for it."""
         if findings and all(f.reason not in (None, "empty") for f in findings):
             return Reflection(
-                round=round_, sufficient=False, note=NOTICES["failed"][question.language]
+                round=round_, sufficient=False, note=message("draft.failed", question.language)
             )
         try:
             chat = self._models.chat("reflect", options)
@@ -230,7 +231,9 @@ class Editor:
         say: Say,
     ) -> Draft:
         """What stands before the sections; without a model nothing does, and the report says so."""
-        nobody = "" if any(s.author for s in sections) else NOBODY[question.language]
+        nobody = (
+            "" if any(s.author for s in sections) else message("draft.nobody", question.language)
+        )
         if not any(span.cites for section in sections for span in section.spans):
             return Draft(spans=(), author=nobody)
         try:

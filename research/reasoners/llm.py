@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from research.evidence.markup import parse
 from research.evidence.registry import addresses
+from research.i18n import message
 from research.language.text import language
 from research.models.calls import Chat, Prompt
 from research.models.clients import Clients
@@ -22,8 +23,6 @@ from research.models.roles import KEYS, Spec, checker, reporter, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
 from research.reasoners.drafts import (
-    NOBODY,
-    NOTICES,
     drafted,
     ending,
     quoted,
@@ -40,7 +39,6 @@ from research.records import (
     Draft,
     Evidence,
     Finding,
-    Language,
     Options,
     Part,
     Plan,
@@ -55,11 +53,6 @@ from research.settings import Role, SettingError, model_setting
 from research.trouble import Trouble
 
 PROPOSED = 200  # queries of a model that are looked at
-_NOTES: dict[str, dict[Language, str]] = {
-    "unplanned": {"zh": "模型未能拟出计划", "en": "the model could not make a plan"},
-    "unreflected": {"zh": "未能反思：", "en": "Could not reflect: "},
-    "covered": {"zh": "资料足以作答。", "en": "The material is sufficient."},
-}
 
 
 class _Json(BaseModel):
@@ -215,13 +208,13 @@ class LLM:
         except Trouble as trouble:
             return Plan(
                 tasks=_on_a_map(question, options),
-                notes=(_NOTES["unplanned"][question.language],),
+                notes=(message("draft.unplanned", question.language),),
                 failures=(trouble.failure("plan"),),
             )
         if made.route == "direct" and made.answer.strip():
             return Draft(
                 spans=(
-                    Span(kind="notice", text=NOTICES["direct"][question.language]),
+                    Span(kind="notice", text=message("draft.direct", question.language)),
                     *parse(made.answer, {}, {}),
                 ),
                 author=str(chat.spec),
@@ -247,7 +240,7 @@ class LLM:
         say: Say,
     ) -> Reflection:
         if findings and all(f.reason not in (None, "empty") for f in findings):
-            note = NOTICES["failed"][question.language]  # there is nothing to judge
+            note = message("draft.failed", question.language)  # there is nothing to judge
             return Reflection(round=round_, sufficient=False, note=note)
         fields = prompts.query_fields(options.sources, "follow_up_queries")
         try:
@@ -276,7 +269,7 @@ class LLM:
             return Reflection(
                 round=round_,
                 sufficient=False,
-                note=_NOTES["unreflected"][question.language] + trouble.message,
+                note=message("draft.unreflected", question.language, why=trouble.message),
                 failures=(trouble.failure("reflect"),),
             )
         gap = " ".join(made.knowledge_gap.split())[:600]
@@ -286,7 +279,7 @@ class LLM:
             sufficient=enough,
             gap=(gap,) if gap and not enough else (),
             follow_ups=() if enough else _tasks(made, fields, round_ + 1),
-            note=gap or (_NOTES["covered"][question.language] if enough else ""),
+            note=gap or (message("draft.covered", question.language) if enough else ""),
         )
 
     # Writing
@@ -308,7 +301,9 @@ class LLM:
         except Trouble as trouble:
             return standing_in(tongue, findings, trouble)
         if not citable(findings):
-            return Draft(spans=without_sources(tongue, findings), author=NOBODY[tongue])
+            return Draft(
+                spans=without_sources(tongue, findings), author=message("draft.nobody", tongue)
+            )
         listing = Listing()
 
         def made(room: int) -> Prompt:
@@ -353,7 +348,7 @@ class LLM:
             )
         except Trouble as trouble:
             return standing_in(tongue, (), trouble)
-        notice = Span(kind="notice", text=NOTICES["unsearched"][tongue])
+        notice = Span(kind="notice", text=message("draft.unsearched", tongue))
         draft = ending(reply, tongue)
         return Draft(
             spans=(notice, *parse(reply.text, {}, {}), *draft.spans),

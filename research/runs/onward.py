@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 
 from research.evidence.citations import CitedAnswer
+from research.i18n import message
 from research.language.text import fold
 from research.records import Language, Report
 from research.verification.conflicts import conflicts
@@ -19,19 +20,6 @@ from research.verification.support import Support
 MOST = 4  # suggestions
 LONG = 120  # characters of one, at most
 NAME = 40  # characters of what is taken from a source, at most
-
-_WORDS: dict[str, tuple[str, str]] = {
-    "conflict": (
-        "关于{subject}，来源说法不一（{a}，{b}），哪个是对的？",
-        "Sources disagree about {subject} ({a}, {b}). Which is right?",
-    ),
-    "doubtful": ("这句话有没有依据：{text}", "Is there support for this: {text}"),
-    "near": ("{name}附近有什么吃的？", "What is there to eat near {name}?"),
-    "passage": (
-        "《{title}》里“{heading}”一节说了什么？",
-        "What does “{title}” say under “{heading}”?",
-    ),
-}  # fmt: skip
 
 
 def onward(report: Report, cited: CitedAnswer | None, found: Support) -> tuple[str, ...]:
@@ -65,22 +53,18 @@ def _all(report: Report, cited: CitedAnswer, found: Support) -> Iterator[str]:
     yield from islice(_passages(report, cited, language), MOST)
 
 
-def _say(key: str, language: Language, **values: str) -> str:
-    return _WORDS[key][0 if language == "zh" else 1].format(**values)
-
-
 def _conflicts(report: Report, cited: CitedAnswer, language: Language) -> Iterator[str]:
     for one in conflicts(report, cited):
         texts = list(dict.fromkeys(figure.text for figure in one.figures))
         if len(texts) > 1 and one.subject:
-            yield _say("conflict", language, subject=one.subject, a=texts[0], b=texts[1])
+            yield message("onward.conflict", language, subject=one.subject, a=texts[0], b=texts[1])
 
 
 def _doubtful(found: Support, language: Language) -> Iterator[str]:
     for status in ("differs", "none"):
         for sentence in found.sentences:
             if sentence.status == status:
-                yield _say("doubtful", language, text=sentence.text)
+                yield message("onward.doubtful", language, text=sentence.text)
 
 
 def _open(report: Report) -> Iterator[str]:
@@ -95,7 +79,7 @@ def _places(report: Report, language: Language) -> Iterator[str]:
     for finding in report.findings:
         for place in finding.places:
             if place.category != "food" and len(place.name) <= NAME:
-                yield _say("near", language, name=place.name)
+                yield message("onward.near", language, name=place.name)
 
 
 def _passages(report: Report, cited: CitedAnswer, language: Language) -> Iterator[str]:
@@ -114,4 +98,4 @@ def _passages(report: Report, cited: CitedAnswer, language: Language) -> Iterato
             rows.append([(item.title, head) for head in heads if len(head) <= NAME])
     for row in zip_longest(*rows):
         for one in filter(None, row):
-            yield _say("passage", language, title=one[0], heading=one[1])
+            yield message("onward.passage", language, title=one[0], heading=one[1])

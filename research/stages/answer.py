@@ -8,6 +8,7 @@ from datetime import datetime
 
 from research.evidence.citations import number
 from research.evidence.registry import gather
+from research.i18n import message
 from research.language.text import dominant, far
 from research.reasoners import Reasoner
 from research.records import (
@@ -30,18 +31,6 @@ from research.stages.section import Notes, Unnoted, bound, once
 from research.stages.update import Earlier
 
 STATEMENT = "sql"  # the way of searching that is a statement of the analyst's own
-_WIDENED: dict[Language, str] = {
-    "zh": "“{place}”周围 {asked} 内没有找到，已扩大到 {far}。",
-    "en": "Nothing was found within {asked} of {place}; the search was widened to {far}.",
-}
-_NOWHERE: dict[Language, str] = {
-    "zh": "“{place}”周围 {far} 内没有找到。",
-    "en": "Nothing was found within {far} of {place}.",
-}
-_UNLIKE: dict[Language, str] = {
-    "zh": "这份回答以英文写成，与提问的语言不同。",
-    "en": "This answer is written in Chinese, which is not the language of the question.",
-}
 # Where a question asks for an answer in a language: 用英文, "in Chinese"; not "in Chinese cities".
 _INTO = r"\b(?:in|into|to)(?: simplified| traditional| plain)? (?:{0})\b(?!\s+(?!please|only|and|with)[a-z])|\b(?:write|draft|translate)\b.{{0,24}}\b(?:{0})\b"  # fmt: skip
 _WISHED: dict[Language, re.Pattern[str]] = {
@@ -126,9 +115,10 @@ def _widened(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
     for finding in {f.centre: f for f in findings if f.centre and f.centre.asked}.values():
         centre, tongue = finding.centre, question.language
         assert centre is not None
-        words = (_WIDENED if finding.evidence else _NOWHERE)[tongue]
+        key = "answering.widened" if finding.evidence else "answering.nowhere"
         reach = {"asked": far(centre.asked), "far": far(centre.radius)}
-        yield Span(kind="notice", text=words.format(place=centre.name, **reach))
+        text = message(key, tongue, place=centre.name, **reach)
+        yield Span(kind="notice", text=text)
 
 
 def _unlike(question: Question, draft: Draft) -> Iterator[Span]:
@@ -139,7 +129,7 @@ def _unlike(question: Question, draft: Draft) -> Iterator[Span]:
     if not tongue or tongue == question.language:
         return
     if not _WISHED[tongue].search(question.asked or question.text):
-        yield Span(kind="notice", text=_UNLIKE[question.language])
+        yield Span(kind="notice", text=message("answering.unlike", question.language))
 
 
 def answered(

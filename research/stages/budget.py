@@ -14,36 +14,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Literal
 
+from research.i18n import message
 from research.records import Event, Language, Options, Span, Task, Usage
 
 NEAR = 0.8  # of a limit: then nothing is searched any more
 GRACE = 0.1  # seconds in which a call may end whose own usage was the last there was room for
 Why = Literal["", "searches", "tokens", "cost", "seconds", "stopped"]
-
-_LIMITS: dict[Why, dict[Language, str]] = {
-    "searches": {"zh": "{n:,} 次搜索", "en": "{n:,} search{es}"},
-    "tokens": {"zh": "{n:,} 个 token", "en": "{n:,} token{s}"},
-    "cost": {"zh": "{n:g} 美元", "en": "{n:g} US dollar{s}"},
-    "seconds": {"zh": "{n:g} 秒", "en": "{n:g} second{s}"},
-}
-_ENDED: dict[Language, str] = {
-    "zh": "搜索应您的要求提前结束：答案只用了当时已找到的内容。",
-    "en": "The search was ended early, as you asked: the answer uses what had been found by then.",
-}
-_SHORT: dict[Language, str] = {
-    "zh": "本次研究的上限是{limit}，因此没有再搜索：答案只用了已找到的内容。",
-    "en": "This run's limit is {limit}, so nothing more was searched: the answer uses what had been "
-    "found by then.",
-}
-_UNWRITTEN: dict[Language, str] = {
-    "zh": "本次研究的上限是{limit}，没有余量撰写答案。以下是检索到的内容，原样摘引。",
-    "en": "This run's limit is {limit}, which left no room to write an answer. What the searches "
-    "found is quoted below.",
-}
-_UNKNOWN: dict[Language, str] = {
-    "zh": "无法按费用上限控制：有模型的价格未知。",
-    "en": "The cost limit could not be enforced: the price of a model is not known.",
-}
 
 
 class Ended(Exception):
@@ -235,17 +211,18 @@ class Meter:
         if why in ("", "stopped"):
             return ""
         n = getattr(self._limits, why)
-        return _LIMITS[why][tongue].format(n=n, s="s" * (n != 1), es="es" * (n != 1))
+        told = f"{n:,}" if why in ("searches", "tokens") else f"{n:g}"
+        return message(f"budget.{why}", tongue, n=told)
 
     def notices(self, tongue: Language, unwritten: Why = "") -> list[Span]:
         """What an answer says of the limits that had an effect on it. `unwritten` is why nobody
         could write it."""
         said = []
         if why := unwritten or self.short:
-            form = _UNWRITTEN if unwritten else _ENDED if why == "stopped" else _SHORT
-            said.append(form[tongue].format(limit=self.words(why, tongue)))
+            key = "unwritten" if unwritten else "stopped" if why == "stopped" else "short"
+            said.append(message(f"budget.{key}", tongue, limit=self.words(why, tongue)))
         if self._limits.cost and self.unpriced:
-            said.append(_UNKNOWN[tongue])
+            said.append(message("budget.unknown", tongue))
         return [Span(kind="notice", text=text) for text in said]
 
 

@@ -16,13 +16,13 @@ from typing import TypeVar
 
 from research.evidence.citations import CitedAnswer, number
 from research.evidence.registry import Registry, gather
+from research.i18n import speaker
 from research.reasoners import Checker, Cited, Claim
 from research.records import (
     Answer,
     Failure,
     Finding,
     Judged,
-    Language,
     Options,
     Question,
     Record,
@@ -52,30 +52,11 @@ BATCH = 12  # sentences a call
 CALLS = 8  # of each kind, at most, or as many sentences as these would have
 _R = TypeVar("_R", bound=Record)
 
-_CHECKED: dict[Language, str] = {
-    "zh": "由 {author} 核对了 {n} 句与来源是否相符。",
-    "en": "{author} checked {n} sentence{s} against the sources.",
-}
-_UNCHECKED: dict[Language, str] = {
-    "zh": "有 {n} 句没有由模型核对（{why}），仍按规则判断。",
-    "en": "{n} sentence{s} could not be checked by a model ({why}); the judgement of the rules stands.",
-}
-_REPAIRED: dict[Language, str] = {
-    "zh": "没有来源支持的句子：删去 {dropped} 句，改写 {rewritten} 句，原句留在核对记录里。",
-    "en": "Sentences without support: {dropped} removed, {rewritten} rewritten. The originals "
-    "are kept in the record of the check.",
-}
 _ITS_OWN = (
     "malformed",
     "blocked",
     "cut off",
 )  # failures of a call that tell nothing of the next one
-_WHY: dict[str, dict[Language, str]] = {
-    "failed": {"zh": "调用失败", "en": "the call failed"},
-    "quote": {"zh": "判定没有能在段落中找到的引文", "en": "no quote found in the passage"},
-    "many": {"zh": "句子太多", "en": "there were too many"},
-    "room": {"zh": "本次研究的上限没有余量", "en": "the run's limits left no room"},
-}
 
 
 @dataclass
@@ -331,19 +312,18 @@ def _changed(
 def _told(answer: Answer, desk: _Desk, asked: int) -> Answer:
     review = answer.review
     assert review is not None
-    tongue = desk.question.language
+    tell = speaker(desk.question.language, "checking.")
     failures = tuple(dict.fromkeys(desk.failures))
     ruled = asked - review.unchecked
     lines = []
     if asked and len(review.rulings):
-        lines.append(_CHECKED[tongue].format(author=review.author, n=ruled, s="s" * (ruled != 1)))
+        lines.append(tell("done", author=review.author, n=ruled))
     if review.unchecked:
-        n, why = review.unchecked, _WHY[desk.why or "quote"][tongue]
-        lines.append(_UNCHECKED[tongue].format(n=n, s="s" * (n != 1), why=why))
+        lines.append(tell("unchecked", n=review.unchecked, why=tell(desk.why or "quote")))
     if review.repairs:
         rewritten = sum(bool(item.after) for item in review.repairs)
         dropped = len(review.repairs) - rewritten
-        lines.append(_REPAIRED[tongue].format(dropped=dropped, rewritten=rewritten))
+        lines.append(tell("repaired", dropped=dropped, rewritten=rewritten))
     desk.say(
         "checked",
         rulings=len(review.rulings),

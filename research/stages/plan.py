@@ -7,27 +7,12 @@ from datetime import date
 from itertools import count
 from typing import Any
 
+from research.i18n import message
 from research.reasoners import Reasoner
 from research.records import LIBRARY, LOCAL, Draft, Options, Part, Plan, Question, Report, Say, Task
 from research.stages.question import understand
 
 PARTICULAR = ("places", "database")  # sources that are asked what they can tell, and nothing else
-_CUT = {
-    "zh": "有 {n} 个查询超出上限，已略去",
-    "en": "{n} queries beyond the limits were left out",
-}
-_SECTIONS = {
-    "zh": "有 {n} 节超出上限，已略去",
-    "en": "{n} sections beyond the limit were left out",
-}
-_CARRIED = {
-    "zh": "沿用上一次研究的 {n} 次搜索，再查 {rounds} 轮",
-    "en": "searches reused from the previous run: {n}; further rounds: {rounds}",
-}
-_OWN_WORDS = {
-    "zh": "没有拟出查询，直接搜索问题本身",
-    "en": "no query was proposed; the question itself is searched",
-}
 
 
 async def make_plan(
@@ -47,7 +32,8 @@ def _outlined(plan: Plan, question: Question, options: Options) -> Plan:
     """An outline within its limits: each section has a task, and no two have the same."""
     parts, notes = list(plan.parts), list(plan.notes)
     if len(parts) > options.sections:
-        notes.append(_SECTIONS[question.language].format(n=len(parts) - options.sections))
+        more = len(parts) - options.sections
+        notes.append(message("planning.sections", question.language, n=more))
         parts = parts[: options.sections]
     parts = parts or [Part(id="s1", subject=question.text, text=question.text)]
     tasks = [task for task in _once(plan.tasks) if task.source in options.sources]
@@ -88,7 +74,7 @@ def carried_on(report: Report, rounds: int) -> Plan:
         for n, task in enumerate(_once(found), 1)
     ]
     old, question = report.plan or Plan(), understand(report.run.question)
-    note = _CARRIED[question.language].format(n=len(tasks), rounds=rounds)
+    note = message("planning.carried", question.language, n=len(tasks), rounds=rounds)
     parts = old.parts or unplanned(question).parts
     return Plan(parts=parts, tasks=tuple(tasks), edited=old.edited, notes=(note,))
 
@@ -100,7 +86,8 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
     tasks = within(plan.tasks, options, known=())
     notes = list(plan.notes)
     if len(tasks) < len(plan.tasks):
-        notes.append(_CUT[question.language].format(n=len(plan.tasks) - len(tasks)))
+        more = len(plan.tasks) - len(tasks)
+        notes.append(message("planning.cut", question.language, n=more))
     if not tasks:
         # A map and a database know nothing of most questions: whoever plans has to want them.
         sources = [n for n in options.sources if n not in PARTICULAR] or options.sources
@@ -108,7 +95,7 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
             Task(id=f"1.{n}", source=source, query=question.text)
             for n, source in enumerate(sources, 1)
         )
-        notes.append(_OWN_WORDS[question.language])
+        notes.append(message("planning.own words", question.language))
     parts = plan.parts or (Part(id="p1", subject="", text=question.text),)
     update = {"parts": parts, "tasks": tasks, "notes": tuple(notes), "recalled": False}
     return plan.model_copy(update=update)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from research.i18n import message
 from research.reasoners import Reasoner
 from research.records import (
     Draft,
@@ -31,21 +32,6 @@ from research.records import (
 from research.stages.budget import Ended, Meter
 from research.stages.update import HEADING, Earlier
 
-_UNWRITTEN: dict[str, dict[Language, str]] = {
-    "failed": {
-        "zh": "这一节的检索失败，因此没有写成，原因见下；这不表示没有相关内容。",
-        "en": "The searches for this section failed, so it was not written; the reason is below. That "
-        "does not mean that nothing exists.",
-    },
-    "empty": {
-        "zh": "这一节没有检索到任何内容，因此没有写成。",
-        "en": "The searches for this section found nothing, so it was not written.",
-    },
-    "": {
-        "zh": "这一节没有写成，原因见下。",
-        "en": "This section could not be written; the reason is below.",
-    },
-}
 _R = TypeVar("_R", bound=Record)
 Search = Callable[[Task], Awaitable[Finding]]
 
@@ -197,7 +183,8 @@ def bound(
         if len(plan.parts) > 1 or not any(span.kind == "heading" for span in section.spans):
             title = f"{HEADING}{heading(part.subject)}\n\n"
             spans.append(Span(kind="text", text=title, part=part.id))
-        why = _UNWRITTEN[_fate([f for f in findings if f.task.part == part.id])][tongue]
+        fate = _fate([f for f in findings if f.task.part == part.id])
+        why = message(f"unwritten.{fate}", tongue)
         body = section.spans or (Span(kind="missing", text=why),)
         spans += [span.model_copy(update={"part": part.id}) for span in body]
     authors = [head.author, *(section.author for section in sections)]
@@ -212,7 +199,7 @@ def bound(
 def _fate(findings: Sequence[Finding]) -> str:
     reasons = {finding.reason for finding in findings}
     if not reasons or reasons & {None, "left out"}:
-        return ""
+        return "other"
     return "empty" if reasons == {"empty"} else "failed"
 
 

@@ -350,11 +350,13 @@ async def test_notes_tell_of_pieces_in_another_language_than_the_query(site, rea
         "来自自选的 1 个订阅源，其中只有最近的报道；订阅源中还有 1 篇英文报道，中文检索词只按两种语言共有的名称和新闻用语匹配，"
         "可改用英文再查"
     )
-    assert "1 reports in English, which Chinese words match only by names" in joined(chinese, "en")
+    assert "1 report in English, which Chinese search terms match only by names" in joined(
+        chinese, "en"
+    )
     english = (await look(read("/rss"), "cloud seeding")).notes
     assert joined(english, "en") == (
-        "from 1 of your own feeds, which hold the latest only; your feeds also have 1 reports in Chinese, "
-        "which English words match only by names and news words that both languages share: try asking in Chinese as well"
+        "from 1 of your own feeds, which holds only the latest reports; your feeds also have 1 report in Chinese, "
+        "which English search terms match only by names and news words that both languages share: try asking in Chinese as well"
     )
     assert "还有 1 篇中文报道，英文检索词只按" in joined(english, "zh")
 

@@ -186,7 +186,7 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
     (run,) = runs.list()
     assert (run.options.loops, run.status) == (0, "done")
     told = {block["text"] for block in visitor.blocks("missing")}
-    assert told == {"Nothing was searched for this part; that does not mean the sources lack it."}
+    assert told == {"No search was made for this part; that does not mean the sources lack it."}
     assert runs.desk().runs.store.searches(run.id) == []
     assert "0 rounds · 0 searches" in visitor.words
     assert "Round 1" not in visitor.words

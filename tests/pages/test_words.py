@@ -24,7 +24,7 @@ from research.settings import KEYS, ROLES
 from research.stages import budget
 from research.storage import Trouble
 from research.store.history import Field, RunKind
-from tests.catalogue import WORDS, identifier, messages, variables
+from tests.catalogue import ENGINE, WORDS, identifier, messages, variables
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,11 +105,13 @@ FAMILIES = {
         *(f"many_{kind}s" for kind in ("run", "answer", "document", "file")),
     ),
     "wiped.": belongings.PARTS,
+    "duration.": ("second", "minute", "hour"),
 }
 OPEN = ("why.", "source.")  # families that pages look up with a fallback, or that grow with sources
 
 
-OTHERS = ("report-", "look-")  # what the engine says by itself: its own tests hold that
+# What the engine says by itself: its own tests hold that.
+OTHERS = ("report-", "mark-", *(f"{prefix}-" for prefix in ENGINE))
 
 
 def of_pages() -> list[str]:

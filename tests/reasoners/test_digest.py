@@ -447,7 +447,7 @@ async def test_a_part_whose_searches_failed_is_not_said_to_be_missing(library: L
         ("西湖的门票和交通", "没有搜索过这一部分，这不表示资料中没有。"),
         (
             "West Lake tickets and opening hours",
-            "Nothing was searched for this part; that does not mean the sources lack it.",
+            "No search was made for this part; that does not mean the sources lack it.",
         ),
     ],
 )

@@ -685,7 +685,7 @@ SOURCES = [f"Fact {n}: " + "It is told at length. " * 90 for n in range(40)]
 
 
 @pytest.mark.parametrize(("question", "words"), [
-    (EN, r"The material was too long for the context of gemini:\S+: \d+ of 40 sources were left out, "
+    (EN, r"The material did not fit in the context window of gemini:\S+: \d+ of 40 sources were left out, "
          r"the least relevant first \(Site \d+(; Site \d+){4} and \d+ more\); only parts of \d+ others "
          r"were read\."),
     (ZH, r"材料超出了 gemini:\S+ 的上下文长度：40 个来源中有 \d+ 个没有用上，最不相关的先舍去"

@@ -72,7 +72,7 @@ def test_no_more_is_searched_than_the_limit_allows(searches: int, bench: Bench) 
     assert answer.quotes == searches
     limit = "1 search" if searches == 1 else f"{searches} searches"
     assert notices(answer) == [
-        f"This run's limit is {limit}, so nothing more was searched: the answer "
+        f"This run's limit is {limit}, so no further searches were made: the answer "
         "uses what had been found by then."
     ]
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from research.evidence.registry import evidence_id
+from research.i18n import message, speaker
 from research.language.text import far
 from research.places.coordinates import Point, to_gcj02
 from research.places.look import Look
@@ -22,53 +23,25 @@ from research.records import Centre, Evidence, EvidenceKind, Language, Passage, 
 
 KIND: EvidenceKind = "place"
 _POI = re.compile(r"[A-Z0-9]{8,12}")
-_LABELS: dict[str, dict[Language, str]] = {
-    "address": {"zh": "地址：{}", "en": "Address: {}"},
-    "distance": {"zh": "距{}约 {}（直线）", "en": "About {1} from {0} in a straight line"},
-    "rating": {"zh": "评分 {:g}（满分 5）", "en": "Rated {:g} out of 5"},
-    "cost": {"zh": "人均 {:g} 元", "en": "About {:g} yuan per person"},
-    "hours": {"zh": "营业时间：{}", "en": "Open: {}"},
-    "phone": {"zh": "电话：{}", "en": "Phone: {}"},
-    "sample": {"zh": "离线示例数据", "en": "Offline sample data"},
-    "walking": {"zh": "步行", "en": "Walking"},
-    "driving": {"zh": "驾车", "en": "Driving"},
-    "bicycling": {"zh": "骑行", "en": "Cycling"},
-    "transit": {"zh": "公共交通", "en": "Public transport"},
-    "way": {"zh": "{}：从 {} 到 {}，{}，约 {} 分钟", "en": "{} from {} to {}: {}, about {} minutes"},
-    "weather": {"zh": "{}天气预报（{}）", "en": "Weather in {} ({})"},
-    "day": {"zh": "{}：白天{}，夜间{}，{}至{}℃", "en": "{}: by day {}, by night {}, {} to {} °C"},
-    "apart": {"zh": "从 {} 到 {}，{}：{}", "en": "From {} to {}, {}: {}"},
-    "minutes": {"zh": "约 {} 分钟", "en": "about {} minutes"},
-    "straight": {"zh": "直线", "en": "in a straight line"},
-    "ride": {"zh": "{}：从 {} 到 {}，约 {} 分钟", "en": "{} from {} to {}: about {} minutes"},
-}  # fmt: skip
 _PUBLISHER = {"amap": "高德地图", "offline": "Sightline 离线示例"}
+_DAY = {  # what is said of a day, by the names of Amap's fields
+    "date": "date",
+    "day": "dayweather",
+    "night": "nightweather",
+    "low": "nighttemp",
+    "high": "daytemp",
+}
 _MEANS = {"0": "straight", "1": "driving", "3": "walking"}  # types of maps_distance
-_COMMA: dict[Language, str] = {"zh": "，", "en": ", "}
-_STOP: dict[Language, str] = {"zh": "；", "en": "; "}
-_WIDER: dict[Language, str] = {
-    "zh": "{asked} 内没有，已扩大到 {far}",
-    "en": "nothing within {asked}; the search was widened to {far}",
-}
-_NOT_WIDER: dict[Language, str] = {
-    "zh": "扩大到 {far} 也没有",
-    "en": "nothing within {far} either",
-}
-_UNPLACED: dict[Language, str] = {
-    "zh": "另有 {n} 处未查到位置，未列入",
-    "en": "{n} more have no known location and are left out",
-}
 
 
 def remark(found: Look, unplaced: int, tongue: Language) -> str:
-    said = []
+    say, said = speaker(tongue, "fact."), []
     if found.centre and found.centre.asked:
-        words = _WIDER if found.places else _NOT_WIDER
         reach = {"asked": far(found.centre.asked), "far": far(found.centre.radius)}
-        said.append(words[tongue].format(**reach))
+        said.append(say("wider" if found.places else "not wider", **reach))
     if unplaced:
-        said.append(_UNPLACED[tongue].format(n=unplaced))
-    return _STOP[tongue].join(said)
+        said.append(say("unplaced", n=unplaced))
+    return message("mark.semicolon", tongue).join(said)
 
 
 def evidence(place: Place, near: Centre | None, tongue: Language, retrieved: datetime) -> Evidence:
@@ -98,24 +71,21 @@ def _passage(locator: str, title: str, text: str) -> Passage:
 
 def described(place: Place, near: Centre | None, tongue: Language) -> str:
     """What is known of a place, in one line of fixed words and the provider's own."""
-
-    def say(label: str, *values: object) -> str:
-        return _LABELS[label][tongue].format(*values)
-
+    say = speaker(tongue, "fact.")
     kind = place.type.rsplit(";", 1)[-1]
     where = "".join(dict.fromkeys(filter(None, (place.city, place.district, place.address))))
     known = [
-        say("address", where) if where else "",
-        say("distance", near.name, far(place.distance)) if near and place.distance is not None else "",
-        say("rating", place.rating) if place.rating else "",
-        say("cost", place.cost) if place.cost else "",
-        say("hours", place.hours) if place.hours else "",
-        say("phone", place.phone) if place.phone else "",
+        say("address", where=where) if where else "",
+        say("distance", centre=near.name, far=far(place.distance)) if near and place.distance is not None else "",
+        say("rating", n=f"{place.rating:g}") if place.rating else "",
+        say("cost", n=f"{place.cost:g}") if place.cost else "",
+        say("hours", hours=place.hours) if place.hours else "",
+        say("phone", phone=place.phone) if place.phone else "",
         say("sample") if place.sample else "",
     ]  # fmt: skip
-    head = f"{place.name}（{kind}）" if tongue == "zh" else f"{place.name} ({kind})"
-    lines = [head if kind else place.name, *filter(None, known)]
-    return _STOP[tongue].join(lines) + ("。" if tongue == "zh" else ".")
+    head = message("mark.aside", tongue, text=place.name, more=kind) if kind else place.name
+    lines = message("mark.semicolon", tongue).join([head, *filter(None, known)])
+    return lines + message("mark.stop", tongue)
 
 
 def facts(told: Iterable[Told], tongue: Language) -> Iterator[Evidence]:
@@ -150,41 +120,39 @@ def _stated(told: Told, names: Mapping[str, str], tongue: Language) -> Iterator[
     def named(location: object) -> str:
         return _named(str(location), names)
 
+    say = speaker(tongue, "fact.")
     means = next((word for word in ("walking", "driving", "bicycling", "transit") if word in told.tool), "")  # fmt: skip
     if means and (way := route(told.body)):
         start, end = named(told.arguments["origin"]), named(told.arguments["destination"])
-        label = _LABELS[means][tongue]
-        text = _LABELS["way"][tongue].format(label, start, end, far(way[0]), _minutes(way[1]))
-        yield f"{label}: {start} → {end}", text
+        text = say(
+            "way", means=say(means), start=start, end=end, far=far(way[0]), n=_minutes(way[1])
+        )
+        yield f"{say(means)}: {start} → {end}", text
     elif means and (seconds := _ride(told.body)):
         start, end = named(told.arguments["origin"]), named(told.arguments["destination"])
-        label = _LABELS[means][tongue]
-        text = _LABELS["ride"][tongue].format(label, start, end, _minutes(seconds))
-        yield f"{label}: {start} → {end}", text
+        text = say("ride", means=say(means), start=start, end=end, n=_minutes(seconds))
+        yield f"{say(means)}: {start} → {end}", text
     elif told.tool == "maps_distance":
         end = named(told.arguments["destination"])
         origins = str(told.arguments["origins"]).split("|")
         measured = ways(told.body)
-        label = _LABELS[_MEANS[str(told.arguments["type"])]][tongue]
+        label = say(_MEANS[str(told.arguments["type"])])
         if len(measured) != len(origins):  # nobody could tell which of them is missing
             return
         for origin, (metres_, time) in zip(origins, measured, strict=True):
             start = named(origin)
-            text = _LABELS["apart"][tongue].format(start, end, label, far(metres_))
+            text = say("apart", means=label, start=start, end=end, far=far(metres_))
             if time:
-                text += _COMMA[tongue] + _LABELS["minutes"][tongue].format(_minutes(time))
+                text += message("mark.comma", tongue) + say("minutes", n=_minutes(time))
             yield f"{start} → {end}", text
     elif told.tool == "maps_weather" and (days := forecasts(told.body)):
         city = str(told.body.get("city") or told.arguments["city"])
-        title = _LABELS["weather"][tongue].format(city, days[0].get("date", ""))
+        title = say("weather", city=city, date=days[0].get("date", ""))
         lines = [
-            _LABELS["day"][tongue].format(
-                day.get("date", ""), day.get("dayweather", ""), day.get("nightweather", ""),
-                day.get("nighttemp", ""), day.get("daytemp", ""),
-            )
+            say("day", **{name: str(day.get(field, "")) for name, field in _DAY.items()})
             for day in days
-        ]  # fmt: skip
-        yield title, _STOP[tongue].join(lines)
+        ]
+        yield title, message("mark.semicolon", tongue).join(lines)
 
 
 def _ride(answer: Mapping[str, Any]) -> int:

@@ -1,0 +1,39 @@
+### What a map says of a place, a way and the weather, as lines that can be quoted.
+
+fact-address = Address: { $where }
+fact-distance = About { $far } from { $centre } in a straight line
+fact-rating = Rated { $n } out of 5
+fact-cost = About { $n } yuan per person
+fact-hours = Open: { $hours }
+fact-phone = Phone: { $phone }
+fact-sample = Offline sample data
+fact-walking = Walking
+fact-driving = Driving
+fact-bicycling = Cycling
+fact-transit = Public transport
+fact-straight = in a straight line
+fact-way =
+    { $means } from { $start } to { $end }: { $far }, about { $n } { $n ->
+        [one] minute
+       *[other] minutes
+    }
+fact-ride =
+    { $means } from { $start } to { $end }: about { $n } { $n ->
+        [one] minute
+       *[other] minutes
+    }
+fact-apart = From { $start } to { $end }, { $means }: { $far }
+fact-minutes =
+    about { $n } { $n ->
+        [one] minute
+       *[other] minutes
+    }
+fact-weather = Weather in { $city } ({ $date })
+fact-day = { $date }: by day { $day }, by night { $night }, { $low } to { $high } °C
+fact-wider = nothing within { $asked }; the search was widened to { $far }
+fact-not_wider = nothing within { $far } either
+fact-unplaced =
+    { $n } more { $n ->
+        [one] has no known location and is
+       *[other] have no known location and are
+    } left out
