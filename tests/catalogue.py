@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 ENGINE = {
     "answering": "research/stages/answer.py",
     "budget": "research/stages/budget.py",
+    "column": "research/database/*.py",
     "checking": "research/stages/check.py",
     "digest": "research/reasoners/digest.py",
     "draft": "research/reasoners/*.py",
@@ -25,6 +26,7 @@ ENGINE = {
     "look": "research/places/look.py",
     "note": "research/news/*.py research/sources/news.py",
     "onward": "research/runs/onward.py",
+    "outcome": "research/database/answer.py",
     "planning": "research/stages/plan.py",
     "takeout": "research/account/exporting.py",
     "unwritten": "research/stages/section.py",
@@ -34,8 +36,16 @@ LANGUAGES: tuple[Language, Language] = ("zh", "en")
 
 
 class _Variables(Visitor):
+    """The values of a message, and those of them that it writes: others only choose a form."""
+
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.written: set[str] = set()
+
+    def visit_Placeable(self, node: ast.Placeable) -> None:
+        if isinstance(node.expression, ast.VariableReference):
+            self.written.add(node.expression.id.name)
+        self.generic_visit(node)
 
     def visit_VariableReference(self, node: ast.VariableReference) -> None:
         self.names.add(node.id.name)
@@ -60,6 +70,13 @@ def variables(identifier: str, language: Language) -> set[str]:
     visitor = _Variables()
     visitor.visit(messages(language)[identifier])
     return visitor.names
+
+
+def written(identifier: str, language: Language) -> set[str]:
+    """The names of the values that a message shows."""
+    visitor = _Variables()
+    visitor.visit(messages(language)[identifier])
+    return visitor.written
 
 
 def identifier(key: str) -> str:

@@ -114,31 +114,3 @@ TABLES: Mapping[str, Table] = {table.name: table for table in (SIGHTS, SPOTS)}
 def comments() -> dict[str, dict[str, tuple[str, str]]]:
     """What each column holds: by table and column the Chinese and the English comment."""
     return {t.name: {c.name: (c.zh, c.en) for c in t.columns} for t in TABLES.values()}
-
-
-LABELS: Mapping[str, tuple[str, str]] = {
-    "gid": ("编号", "id"),
-    "name": ("名称", "name"),
-    "name_en": ("英文名称", "English name"),
-    "level": ("等级", "level"),
-    "province": ("省份", "province"),
-    "city": ("城市", "city"),
-    "district": ("区县", "district"),
-    "year_rated": ("评定年份", "year of rating"),
-    "address": ("地址", "address"),
-    "lng_wgs84": ("经度", "longitude"),
-    "lat_wgs84": ("纬度", "latitude"),
-    "lng_gcj02": ("经度（GCJ-02）", "longitude (GCJ-02)"),
-    "lat_gcj02": ("纬度（GCJ-02）", "latitude (GCJ-02)"),
-    "ticket_cny": ("门票价格", "ticket price"),
-    "ticket_year": ("票价年份", "year of the price"),
-    "ticket_text": ("票价说明", "price in words"),
-    "opening_hours": ("开放时间", "opening hours"),
-    "suggested_visit": ("建议游玩时间", "suggested visit"),
-    "season": ("适宜季节", "best season"),
-    "introduction": ("简介", "introduction"),
-    "introduction_en": ("英文简介", "English introduction"),
-    "official_site": ("官方网站", "official site"),
-    "km": ("距离", "distance"),
-}
-"""What the columns are called in a sentence, and the distance that is computed from them."""
