@@ -24,6 +24,7 @@ ENGINE = {
     "draft": "research/reasoners/*.py",
     "fact": "research/sources/places/facts.py",
     "look": "research/places/look.py",
+    "mark": "research/**/*.py",
     "note": "research/news/*.py research/sources/news.py",
     "onward": "research/runs/onward.py",
     "outcome": "research/database/answer.py",

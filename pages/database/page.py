@@ -22,20 +22,6 @@ from research import (
     runs,
 )
 
-EXAMPLES = {
-    "zh": (
-        "各省 5A 景区数量",
-        "每年评定了多少个 5A 景区？",
-        "浙江省门票最贵的 10 个 5A 景区",
-        "四川有哪些 5A 景区，门票多少钱？",
-    ),
-    "en": (
-        "How many 5A areas does each province have?",
-        "How many 5A areas were rated each year?",
-        "Which 5A areas are within 50 km of the Palace Museum?",
-        "The 10 most expensive 5A areas in Sichuan",
-    ),
-}
 MODES = {"question": "database.question", "sql": "database.sql"}
 VALUES = 12  # of a column that are listed
 MANY = 20  # tables, above which one is looked at at a time
@@ -102,7 +88,7 @@ def examples() -> None:
 
     with st.container(gap=None, key="database_examples"):
         st.caption(t("ask.examples"))
-        for n, question in enumerate(EXAMPLES[lang()]):
+        for n, question in enumerate(t("database.examples").splitlines()):
             st.button(
                 question, key=f"database_example_{n}", on_click=take, args=(question,),
                 type="tertiary", icon=":material/arrow_outward:",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import lang, t
+from pages.shared.words import t
 from research import has_message, runs
 
 
@@ -59,4 +59,4 @@ def _named(providers: str) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    return ("、" if lang() == "zh" else ", ").join(map(plain, names))
+    return t("mark.list").join(map(plain, names))

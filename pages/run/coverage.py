@@ -21,7 +21,7 @@ from pages.run import answer
 from pages.shared import layout
 from pages.shared.safe import link, plain, web
 from pages.shared.words import CODES, Lang, counted, day_form, day_text, lang, number, speaker, t
-from research import CitedAnswer, Evidence, Report
+from research import CitedAnswer, Evidence, Report, message
 
 TONES = ("positive", "neutral", "negative")
 # Neither red nor green, which mean the opposite in another culture; readable on light and on dark.
@@ -230,7 +230,7 @@ def _moment(when: datetime) -> dict[str, Any]:
 
 
 def _names(names: Iterable[str], language: Lang) -> str:
-    return ("、" if language == "zh" else ", ").join(filter(None, names))
+    return message("mark.list", language).join(filter(None, names))
 
 
 def _cut(text: str, limit: int) -> str:

@@ -190,7 +190,7 @@ def caption(rows: Rows) -> str:
         if (n := sum(value is None for value in values))
     ]
     if lacking:
-        facts.append(t("rows.null", what=("、" if lang() == "zh" else ", ").join(lacking)))
+        facts.append(t("rows.null", what=t("mark.list").join(lacking)))
     return " · ".join(facts)
 
 
@@ -199,7 +199,7 @@ def known(rows: Rows) -> str:
     told = []
     for each in readable_rows(rows, lang()).coverage:
         names = [plain(name, 40) for name in each.columns]
-        name = ("、" if lang() == "zh" else ", ").join(names)
+        name = t("mark.list").join(names)
         if each.known is None:
             told.append(t("rows.uncounted", name=name))
         else:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared.words import counted, lang, number, t
+from pages.shared.words import counted, number, t
 from research import (
     SUPPORT_ACCURACY,
     CitedAnswer,
@@ -86,7 +86,7 @@ def line(found: Support) -> str:
     for status in STATUSES[2:]:
         n = getattr(counts, status)
         facts += [t(f"count.{status}", n=number(n))] if n else []
-    return ("，" if lang() == "zh" else ", ").join(facts)
+    return t("mark.comma").join(facts)
 
 
 def marks(found: Support, cited: CitedAnswer) -> dict[int, dict[str, Any]]:
@@ -109,7 +109,7 @@ def why(sentence: Sentence, cited: CitedAnswer) -> str:
     name, told = t(f"standing.{sentence.status}"), reasons(sentence, cited)
     if not told:
         return name
-    return f"{name}：{'；'.join(told)}" if lang() == "zh" else f"{name}: {'; '.join(told)}"
+    return name + t("mark.colon") + t("mark.semicolon").join(told)
 
 
 def reasons(sentence: Sentence, cited: CitedAnswer) -> list[str]:

@@ -11,7 +11,6 @@ from pages.shared import layout, trouble
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import counted, lang, local_time, number, size, t
-from pages.status.cards import comma
 from research import Export, Holding, StillRunning, StoreError, Wiped, runs
 
 log = logging.getLogger(__name__)
@@ -143,7 +142,7 @@ def gone() -> None:
     if done is None:
         return
     told = [f"{t(f'wiped.{name}')} {number(n)}" for name in PARTS if (n := getattr(done, name))]
-    words = comma().join(told) or t("wiped.nothing")
+    words = t("mark.list").join(told) or t("wiped.nothing")
     st.success(t("wiped.done", what=words), icon=":material/delete_forever:")
     if not done.erased:
         st.warning(t("wiped.not_erased"), icon=":material/warning:")

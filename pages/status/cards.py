@@ -98,12 +98,7 @@ def _database(ready: Readiness, schema: DatabaseSchema) -> Card:
 
 
 def _providers(names: str) -> str:
-    return comma().join(t(f"source.{name}") for name in names.split(", "))
-
-
-def comma() -> str:
-    """What stands between the parts of a list."""
-    return "、" if lang() == "zh" else ", "
+    return t("mark.list").join(t(f"source.{name}") for name in names.split(", "))
 
 
 def sentence(cards: Sequence[Card]) -> str:
@@ -113,7 +108,7 @@ def sentence(cards: Sequence[Card]) -> str:
         key = "sample" if card.state == "offline" else card.state
         by.setdefault(key, []).append(t(f"card.{card.name}"))
     parts = [
-        t(f"status.now_{state}", names=comma().join(by[state]))
+        t(f"status.now_{state}", names=t("mark.list").join(by[state]))
         for state in ("live", "sample", "missing")
         if state in by
     ]

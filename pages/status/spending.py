@@ -14,7 +14,6 @@ from pages.shared import trouble
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import cost_form, day, day_form, day_text, lang, money, number, t
-from pages.status.cards import comma
 from research import StoreError, prices_as_of, runs
 
 RANGES = (30, 90)  # days
@@ -63,7 +62,9 @@ def draw() -> None:
     unpriced = int(used["unpriced"].sum())
     if unpriced:
         names = sorted({plain(name, 60) for name in used[used["unpriced"] > 0]["model"]})
-        st.caption(t("spending.unpriced", n=number(unpriced), models=comma().join(names[:6])))
+        st.caption(
+            t("spending.unpriced", n=number(unpriced), models=t("mark.list").join(names[:6]))
+        )
     if estimated := int(used["estimated"].sum()):
         st.caption(t("usage.estimated", n=number(estimated)))
     st.caption(t("status.prices", date=day_text(prices_as_of(), lang())))

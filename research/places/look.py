@@ -133,7 +133,7 @@ def the_one(found: Sequence[Area], place: str, language: Language) -> Area:
     if others:
         several = dict.fromkeys(_where(area, place) for area in (first, *others))
         if len(several) > 1:
-            names = ("、" if language == "zh" else ", ").join(list(several)[:NAMED])
+            names = message("mark.list", language).join(list(several)[:NAMED])
             raise asked_back("several", language, place=place, candidates=names)
     if first.region and not _names(first, place):
         raise asked_back("vague", language, place=place, name=first.name)

@@ -12,7 +12,7 @@ from research import has_message
 from tests.catalogue import ENGINE, ROOT, identifier, messages, variables
 from tests.tables import each_row
 
-SPOKEN = ("mark", "report", *ENGINE)  # the beginnings of the keys that the engine may ask for
+SPOKEN = ("report", *ENGINE)  # the beginnings of the keys that the engine may ask for
 
 
 def trees(patterns: str = "research/**/*.py") -> Iterator[tuple[Path, ast.Module]]:

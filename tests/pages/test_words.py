@@ -111,7 +111,7 @@ OPEN = ("why.", "source.")  # families that pages look up with a fallback, or th
 
 
 # What the engine says by itself: its own tests hold that.
-OTHERS = ("report-", "mark-", *(f"{prefix}-" for prefix in ENGINE))
+OTHERS = ("report-", *(f"{prefix}-" for prefix in ENGINE))
 
 
 def of_pages() -> list[str]:

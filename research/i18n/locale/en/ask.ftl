@@ -71,3 +71,13 @@ plan-rerun = Edit the plan and run again
 plan-rerun_help = Only changed queries are searched again; the other results are kept.
 plan-rerun_start = Rerun what changed
 plan-none = The plan has no queries. Fill in at least one row.
+examples-samples =
+    What does a ticket to the Palace Museum cost, and when is it closed?
+    When were the Summer Palace and West Lake put on the World Heritage list?
+    How do train tickets for children work in China, and how much luggage can they take?
+examples-places =
+    Where can I take kids near Wangfujing?
+examples-web =
+    How far are solid-state batteries from mass production, and who ships them already?
+    How have rules for labelling AI-generated content changed over the past year?
+    How do Chinese and Western drone-delivery businesses differ, and how large are they?

@@ -90,3 +90,8 @@ rows-found =
        *[other] rows
     }
 rows-found_more = more than { $n } rows
+database-examples =
+    How many 5A areas does each province have?
+    How many 5A areas were rated each year?
+    Which 5A areas are within 50 km of the Palace Museum?
+    The 10 most expensive 5A areas in Sichuan

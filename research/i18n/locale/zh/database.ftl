@@ -70,3 +70,8 @@ rows-place = 第 { $n } 行
 rows-cited = 引用的行（{ $n }）
 rows-found = 共 { $n } 行
 rows-found_more = { $n } 行以上
+database-examples =
+    各省 5A 景区数量
+    每年评定了多少个 5A 景区？
+    浙江省门票最贵的 10 个 5A 景区
+    四川有哪些 5A 景区，门票多少钱？
