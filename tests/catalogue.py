@@ -23,6 +23,7 @@ ENGINE = {
     "digest": "research/reasoners/digest.py",
     "draft": "research/reasoners/*.py",
     "fact": "research/sources/places/facts.py",
+    "flaw": "research/audit/words.py",
     "look": "research/places/look.py",
     "mark": "research/**/*.py",
     "note": "research/news/*.py research/sources/news.py",

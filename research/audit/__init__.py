@@ -72,7 +72,7 @@ def lint_markdown(text: str, language: Language = "en") -> Lint:
         flaw = Flaw(
             line=line,
             kind=kind,
-            severity=KINDS[kind][0],
+            severity=KINDS[kind],
             excerpt=_excerpt(reading, line),
             message=message(kind, what, other, language),
         )

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from research.audit import Flaw
 from research.audit.evaluating import Evaluation
-from research.audit.words import KINDS, Severity
+from research.audit.words import KINDS, Severity, message
 from research.records import Language
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -48,12 +48,10 @@ def evaluations_sarif(
 
 
 def _rule(kind: str, language: Language) -> dict[str, Any]:
-    severity, chinese, english = KINDS[kind]
-    words = (chinese if language == "zh" else english).format(what="…", other="…")
     return {
         "id": kind,
-        "shortDescription": {"text": words},
-        "defaultConfiguration": {"level": _LEVELS[severity]},
+        "shortDescription": {"text": message(kind, "…", "…", language)},
+        "defaultConfiguration": {"level": _LEVELS[KINDS[kind]]},
     }
 
 

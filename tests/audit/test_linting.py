@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research import lint_markdown
-from research.audit.words import KINDS
+from research.audit.words import KINDS, message
 from research.language.text import has_han
+from tests.catalogue import LANGUAGES
 from tests.growth import assert_linear
 from tests.tables import each_row
 
@@ -23,9 +24,7 @@ STYLES = sorted((HERE / "styles").glob("*.md"))
 PLANTED = sorted((HERE / "planted").glob("*.md"))
 LABELS = json.loads((HERE / "planted" / "labels.json").read_text(encoding="utf-8"))
 NUMBERED = [path for path in CLEAN if path.name.startswith("numbered_")]
-DEFECTS = {kind for kind, (severity, _, _) in KINDS.items() if severity != "info"} - {
-    "inconsistent"
-}
+DEFECTS = {kind for kind, severity in KINDS.items() if severity != "info"} - {"inconsistent"}
 
 
 def defects(text: str) -> list[tuple[str, int]]:
@@ -83,7 +82,8 @@ def test_every_kind_of_defect_is_planted_at_least_twice() -> None:
 
 
 def test_each_kind_is_explained_in_both_languages() -> None:
-    for kind, (_, chinese, english) in KINDS.items():
+    for kind in KINDS:
+        chinese, english = (message(kind, "[1]", "[2]", language) for language in LANGUAGES)
         assert has_han(chinese) and not has_han(english), kind
     text = "# A\n\nIt grew by 4 % [7].\n\n## Sources\n\n1. A, https://a.org/1\n"
     assert "[7]" in lint_markdown(text, "zh").flaws[0].message
