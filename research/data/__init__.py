@@ -5,9 +5,8 @@ Knows nothing of what they are for. A line that begins with # says something abo
 
 from __future__ import annotations
 
-import tomllib
+from functools import cache
 from importlib import resources
-from typing import Any
 
 
 def text(name: str) -> str:
@@ -25,6 +24,12 @@ def rows(name: str) -> list[list[str]]:
     return [line.split("\t") for line in lines(name)]
 
 
-def named(name: str) -> dict[str, Any]:
-    """The named texts, lists and tables of a TOML file."""
-    return tomllib.loads(text(name))
+@cache
+def words(name: str) -> dict[str, str]:
+    """The word lists of a file of `words`: below each heading the alternatives, which may be patterns and
+    are divided by "|" or the end of the line. Each list by its heading, divided by "|"."""
+    found: dict[str, str] = {}
+    for block in "\n".join(lines(f"words/{name}.txt")).split("== ")[1:]:
+        heading, _, alternatives = block.partition("\n")
+        found[heading] = alternatives.strip().replace("\n", "|")
+    return found

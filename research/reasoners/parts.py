@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from research import data
 from research.language import segment
 from research.language.hanzi import simplified
 from research.language.numbers import DIGIT
@@ -31,86 +32,7 @@ _LATIN_NAME = re.compile(
     r"\b[A-Z][\w’'.-]*(?:\s+(?:of\s+the|of|the|de|at)(?=\s+[A-Z])|\s+[A-Z0-9][\w’'.-]*)*"
 )
 _LATIN_IN_HAN = re.compile(r"[A-Za-zÀ-ž][A-Za-zÀ-ž0-9.+#-]*(?:\s+[A-ZÀ-Þ][A-Za-zÀ-ž0-9.+#-]*)*")
-_NOT_NAMES = frozenset(
-    [
-        "i",
-        "what",
-        "where",
-        "when",
-        "who",
-        "whom",
-        "whose",
-        "which",
-        "why",
-        "how",
-        "is",
-        "are",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "can",
-        "could",
-        "should",
-        "would",
-        "will",
-        "may",
-        "must",
-        "has",
-        "have",
-        "had",
-        "the",
-        "a",
-        "an",
-        "in",
-        "on",
-        "at",
-        "for",
-        "from",
-        "to",
-        "with",
-        "and",
-        "or",
-        "but",
-        "if",
-        "compare",
-        "tell",
-        "give",
-        "show",
-        "list",
-        "find",
-        "explain",
-        "describe",
-        "name",
-        "best",
-        "any",
-        "please",
-        "kids",
-        "children",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "chinese",
-        "english",
-    ]
-)
+_NOT_NAMES = frozenset(data.words("questions")["not names"].split("|"))
 _NOT_IN_NAMES = re.compile(rf"[0-9{DIGIT}十百几半]|^[刚带坐不未有去到从]")
 _LEAD = re.compile(
     r"^(?:(?:and|also|or|but|then|please)\b|以及|还有|那么|请教(?:一下)?|请问(?:一下)?|想问(?:一下)?|麻烦|请|并且|和|与|及|另外)\s*",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from research import data
 from research.language import segment
 from research.language.hanzi import simplified
 from research.language.lexicon import Entry, entries
@@ -130,20 +131,15 @@ def _radius(text: str, usual: int) -> int:
     return usual
 
 
+def _words(name: str, end: str = "", start: str = "", flags: int = 0) -> re.Pattern[str]:
+    """A pattern for one of the words of a list."""
+    return re.compile(f"{start}(?:{data.words('places')[name]}){end}", flags)
+
+
 # Chinese
 
 _ZH_END = re.compile(r"[，。？！；,?!;\n]+")
-# What a question asks to know about a thing instead of looking for one.
-_ZH_FACT = re.compile(
-    r"历史|由来|来历|起源|为什么|为何|为啥|怎么(?!样)|怎样|如何|是谁|谁(?!知道|有|能|去过)|什么时候|何时|哪一?年|几年|哪个?朝代"
-    r"|区别|差别|不同|政策|法规|规定|条例|行业|产业|市场|营收|收入|利润|股价|房价|租金|租房|价格走势|票价|门票|多少钱"
-    r"|开放时间|营业时间|几点|多久|多远|多长|多高|多大|几小时|几个小时|多少(?!有)|(?:有|共)几[家座个所间]|面积|人口|数量|统计|排名变化|增长"
-    r"|趋势|发展|规划|招聘|工资|薪资|就业|论文|研究|文化|意义|影响|原理|原因|作用|定义|概念|是什么|什么是|意思|含义|英文|英语"
-    r"|做法|菜谱|配方|制作|加盟|开一?[家间个]|经营|创业|投资|成本|管理|设计师|建筑师|建成|修建|始建|建立|成立|创办|创始|电话|官网"
-    r"|新闻|事故|火灾|事件|案例|案件|拆迁|倒闭|关闭|天气|气温|路线图|高铁票|最[大高早长古深小多](?!的?优惠)|第一[家座个所]|吗什么|故事"
-    r"|介绍|简介|评价|特点|特色是|分类|种类|镇馆|藏品|馆藏|作者|出自|有害|营养|热量|好处|坏处|功效|副作用|消费者|竞争|商业模式"
-    r"|标准|等级|级别|编制|学费|分数线|占比|比例|份额|模式|现状|制度|法律|负责人|老板是|员工|客流|设计|结构|风格|理念|现象|问题|技术"
-)
+_ZH_FACT = _words("zh fact")
 _FAR = spelled("km", "m", "mile", "minute")  # what says how far something may be
 _ZH_NEAR = (
     r"(?:这?附近|周边|周围|周遭|旁边|边上|一带|附近儿|隔壁|对面|楼下|门口|四周|沿线|左近"
@@ -161,42 +157,11 @@ _ZH_ASK = re.compile(
 _ZH_WHERE = re.compile(
     r"在(?P<place>.{2,12}?)(?:里面|里|内|这边|那边)?(?:找|想|去|吃|喝|住|逛|玩|哪|有|寻|买|看|能|可以|的|推荐|做|约|打|遛|溜)"
 )
-_ZH_LEAD = re.compile(
-    r"^(?:请问一下|请问|请|麻烦|帮忙|帮我|帮|给我|给|我们|咱们|我|你|大家|各位|想要|想|要|打算|准备|计划|需要|急|周[一二三四五六日末]|星期[一二三四五六日天]"
-    r"|这个?周末|下周末?|这周|今天|明天|后天|今晚|晚上|中午|下午|上午|早上|早晨|半夜|凌晨|夜里|平时|假期|暑假|寒假|国庆|五一|春节|雨天|下雨天"
-    r"|带着?(?:娃|孩子|小孩|宝宝|老人|父母|爸妈|女朋友|男朋友|对象|朋友|家人|狗|[两三]岁.{0,2}|同事|客户|我妈)|(?:和|跟|陪)(?:朋友|同事|家人"
-    r"|对象|女朋友|男朋友|孩子|老婆|老公|闺蜜|客户)"
-    r"|[一两三四五六]个人|一家[三四]口|出差|旅游|旅行|玩|路过|去|到|在|来|住|逛完|爬完|找一?[家个间下些]?|找|寻找|推荐一?[下些家]?|推荐几[家个]|求推荐"
-    r"|求|搜索|搜一?下?"
-    r"|查一?下?|看看|知道|谁知道|有没有|有什么|有哪些|有啥|哪里有|哪儿有|哪有|哪里|哪儿|哪家|哪些|位于|靠近|离|距离|什么|如果|那么|那|了|的|些|几[家个]"
-    r"|一[家个些]|下|到了|说说|列出|列一下|\s|:|、)+"
-)
-_ZH_NOWHERE = re.compile(
-    r"^(?:我家|家|家里|公司|单位|学校|酒店|宾馆|我|我们|这|这里|这儿|这边|当前位置|我的位置|目前|现在|本|此地|小区|我们小区|我住的地方|我这|这边儿)$"
-)
-_ZH_NO_PLACE = re.compile(
-    r"^(?:网上|线上|冰箱|厨房|教室|手机|电脑|世界上?|历史上?|人类|游戏|电影|小说|飞机上?|火车上?|高铁上?|微信|淘宝|抖音|支付宝|书|梦|古代|唐朝|宋朝|未来"
-    r"|过去|夏天|冬天|春天|秋天|平时"
-    r"|.*(?:里没|的人|人|孩子|的时候|时候|时|们|期间|期|症|病|病人|饭后|睡前|中|上|以后|之后|前|后|年|月|号|日|游戏里?|小说里?|电影里?|软件|系统"
-    r"|理论|学|法|数|论|猫|狗|性|化|思路|方法|价值|家庭|东西|工作|产品|软件|公司|品牌|集团))$"
-)
-_ZH_PLACE = re.compile(
-    r"(?:[路街道巷弄里区县市镇乡村城门寺庙宫山湖江河桥港湾岛站场园塔坊口楼厦滩庄营屯洲堤堰井店旗堡关桥峰岭泉溪浦塘坝州京海圳汉庆津]|大学|学院|中学|小学|机场|医院|中心|商圈"
-    r"|胡同|广场|公园|故居|soho|cbd)$",
-    re.I,
-)
-# What people say around a purpose; what remains of a clause beside these is about something else.
-_ZH_IDLE = re.compile(
-    r"比较|最近|最好|好[的吃玩喝逛看去]?|不错|靠谱|便宜|平价|实惠|性价比高?|高档|高端|正宗|地道|本地人?|当地|特色|网红|热门|人气|人少|安静|清净|环境|氛围"
-    r"|有名|著名|出名|必[去吃逛]|值得[一]?[去吃逛看玩]?|推荐|求|免费|公共|公立|私立|大型|小型|小众|新开|老字号|老牌|老|新|大|小"
-    r"|24\s*小时|二十四小时|通宵|深夜|晚上|早上|中午|周末|今晚|今天|明天|现在|营业|开门|还?开着|开放|适合|合适|可以|能够?|带|坐|办公|聊天|朋友|情侣"
-    r"|一家人|老人|家人|父母|雨天|下雨天|夏天|冬天|室内|室外|户外|人均[^的]{0,6}|以内|左右|百|元"
-    r"|有没有|有什么|有哪些|有啥|有|什么样?|哪些|哪里|哪儿|哪家|哪个|哪几[家个]|哪间|哪|啥|去|到|在|找|吗|呢|吧|啊|呀|么|嘛|的|地|了|和|或者?|还是|跟"
-    r"|与|及|以及|一[家个下些间]|几[家个]|两[家个]|家|个|些|请问|请|帮我|我们?|想|要|打算|给|带着?|都|也|又|还|比|较|很|太|多|近|最|离|方便|看看"
-    r"|逛逛|吃|喝|玩|住|逛|买|做|约|打卡|一下|里面?|内|边|上|下|游玩|活动|项目|清单|列表|名单|地址|攻略|排行榜?|榜单|前十|十大|知名|优质|干净|卫生|快"
-    r"|急|用|点|wifi|插座|包间|包厢|露台|宠物友好|宠物|可带|狗|停|过|次|顺便|一起|孩子|娃|是|知道|谁|求助|出差|求推荐|店|馆子?|场所|设施"
-    r"|[\s\d、:~\-.]"
-)
+_ZH_LEAD = _words("zh lead", "+")
+_ZH_NOWHERE = _words("zh nowhere", "$")
+_ZH_NO_PLACE = _words("zh no place", "$")
+_ZH_PLACE = _words("zh place", "$", flags=re.I)
+_ZH_IDLE = _words("zh idle")
 _ZH_OPENS = re.compile(
     r"^(?:的|，|\s)*(?:可以|适合|能|比较|带|是|有|好|值得|最|附近|推荐|哪|什么|在|吗|离|开|晚上|环境|且|而且|又|都|方便|不|去|以及|和|或|$)"
 )
@@ -381,26 +346,7 @@ def _zh_said(rest: str, found: list[_Found]) -> str:
 # English
 
 _EN_END = re.compile(r"[?!;\n]+|(?<!St)(?<!Mt)(?<!Rd)\.(?:\s|$)")
-_EN_FACT = re.compile(
-    r"\b(?:histor\w+|origins?|why|who(?:se|m)?|when(?! (?:it|I|we))|how(?! about)|definitions?"
-    r"|means?|meaning|industry|industries|markets?|revenues?|sales|profits?"
-    r"|statistics|population|polic(?:y|ies)|prices?|costs?|employ\w*|salar\w+|jobs?|careers?"
-    r"|trends?|growth|difference|compared?|comparison|versus|vs|founded|built|build|was|were|did"
-    r"|invent\w*"
-    r"|effects?|affects?|impacts?|causes?|benefits?|symptoms?|recipes?|recipe|cook|number of"
-    r"|how many|largest|biggest|oldest|tallest|opened|opens|act|law|laws|theory|models?"
-    r"|algorithms?"
-    r"|consumption|production|culture|explain|describe|define|what is an?|what time|tickets?"
-    r"|opening|hours|admission|management|business|startups?|regulation\w*|architect\w*|designed"
-    r"|research|study of|paper|papers|won|ranked|percentage|share of|average|economics|economy"
-    r"|gdp|tax(?:es)?|owns?|owned|closed|close down|happened|happen|died|born|birth|wrote|novel"
-    r"|according|became|become|went|ate|has been|have been|since|between \d+|pros and cons"
-    r"|important|importance|role|example|examples|statistic|symboli[sz]e|decline|strike|fire"
-    r"|attack|bankrupt\w*"
-    r"|regulated|allowed|legal|called|named after|first|workers?|staff|address of|phone number"
-    r"|weather|rise of|rising|popular in|safe|weight|height|elevation|area of|distance)\b",
-    re.I,
-)
+_EN_FACT = _words("en fact", r"\b", r"\b", re.I)
 _EN_ASK = re.compile(
     r"^\W*(?:(?:hi|hello|hey|please|so|and|ok|also|then)\W+)*(?:is there|are there|any(?:one"
     r"|body)?|where|which|what|whats|what's|where's|can you|could you|can i|can we|find|show"
@@ -449,60 +395,11 @@ _EN_DELIMIT = re.compile(
     r"|because|after|before)\b|\s*[,:(]"
 )
 _EN_AREA = re.compile(r"\s+(?:area|neighbou?rhood|vicinity)$", re.I)
-_EN_PLACE_WORD = re.compile(
-    r"(?:station|campus|airport|downtown|city cent(?:re|er)|old town|university|stadium|railway"
-    r"|town|harbou?r|waterfront|riverside|lake|street|road|square|temple|tower)$",
-    re.I,
-)
-_EN_NO_PLACE = re.compile(
-    r"^(?:\d.*|general|terms|case|order|mind|fact|theory|practice|particular|the world|world"
-    r"|past|time|python|java|excel|sql|space|literature|bed|schools?|hospitals?|winter|summer"
-    r"|spring|autumn|fall|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|christmas"
-    r"|english|chinese|\w+ terms|the clock|night|noon|dawn|midnight|least|all|first|last|a .*"
-    r"|an .*|it|them|this|that|these|those|sale|time|average|one place"
-    r")$",
-    re.I,
-)
-# How words end that a name in small letters is no place by.
-_EN_ABSTRACT = re.compile(
-    r"^.*(?:learning|(?<!j)ing|ology|ism|ics|ancy|medicine|children|adults|people|women|men|areas"
-    r"|countries|cities|theory|fiction|history|animals|humans|rats|mice|diets?|cultures?|century"
-    r"|era|age|ages|movies?|films?|novels?|games?|programs?|code|data|models?|planning|economy"
-    r"|minecraft|sims|gta)$",
-    re.I,
-)
-_EN_DEMONYM = re.compile(
-    r"^(?:Chinese|Italian|French|Japanese|Korean|Thai|Indian|Mexican|Spanish|Vietnamese|Turkish"
-    r"|Greek|American|British|German|English|Sichuan|Cantonese|Hunan|Peking|Western|Asian"
-    r"|European|Muslim|Halal|Vegan|Michelin|Turkish|Middle|Eastern|Instagram|I|I'm|Best|Top|Good"
-    r"|Any|What|Where|Which|Find|Show|Is|Are|Cheap|Great|Nice|Kid|Family|Looking|Recommend|Can"
-    r"|Could|Please|The|A|An|Need|Some|Things|Places|24|24-hour|Nearest|Public|Things|In|At|Near"
-    r"|Around|List|Suggest|Give|Do|Does|We|Quiet|Late|Late-night|Cosy|Cozy|Free|Indoor|Outdoor"
-    r"|Romantic|Decent|Open|Dog|Pet|How|For|On|Fun|Top-rated|Affordable|Luxury|Budget|Vegetarian"
-    r"|Clean|Hidden|Must|Must-see|Christian|Buddhist|Taoist|Anywhere|Somewhere|Got|Help)$"
-)
-_IDLE_WORDS = """
-a an the any some good great nice best better cheap cheapest decent fun quiet cosy cozy lovely top
-famous popular local authentic traditional nearest closest near nearby kid kids family friendly
-there is are what which where whats what's where's can could you i we i'm we're am looking look
-for find show me us recommend suggest list give need want would like get go to have has do does be
-in at on with and or of kind kinds sort sorts type lots few one ones couple place places spot
-spots somewhere anywhere anyone know please hi hello hey tell about visit see eat drink buy stay
-park rent grab late night open now today tonight tomorrow weekend weekends this that most worth
-visiting my our your who that's it out all suitable recommended recommendations public free indoor
-outdoor small large big new old hidden modern chinese italian french japanese korean thai indian
-mexican spanish vietnamese turkish western asian vegan vegetarian halal sichuan cantonese romantic
-affordable luxury budget 24-hour 24 hour clean 5-star 4-star five-star star must-see must-visit
-well-known cool interesting scenic rainy day days after before work how so ok also then help
-search got things thing should take taking other not too expensive really very child children
-toddler toddlers daughter son dog pet nice-looking take-away takeaway enjoy spend try watch use
-trendy live private international english-speaking cute beautiful pretty special unique convenient
-reasonable mid-range early morning evening afternoon lunch dinner let's lets 's s don't mind hang
-hanging relax sit read study working staying saturday sunday group friends two three four five 10
-ten 20 there's anything something else can't couldn't still until midnight
-"""
-_EN_IDLE = frozenset(_IDLE_WORDS.split())
+_EN_PLACE_WORD = _words("en place", "$", flags=re.I)
+_EN_NO_PLACE = _words("en no place", "$", flags=re.I)
+_EN_ABSTRACT = _words("en abstract", "$", flags=re.I)
+_EN_DEMONYM = _words("en demonym", "$")
+_EN_IDLE = frozenset(data.words("places")["en idle"].split("|"))
 _EN_AFTER = re.compile(
     r"^(?:'s)?\s*(?:$|[,:(—–]|\ue001|(?:that|which|with|for|open|serving|where|good|suitable"
     r"|worth|to|or|and|is|are|do|can|i|we|you|there|have|has|spots?|places?|joints?|options"
@@ -611,7 +508,7 @@ def _en_name(clause: str, at: int) -> tuple[str, int]:
     prose = prose or bool(re.search("[A-Z]", text))
     if not text or prose or len(text.split()) > 4:
         return "", at
-    if _EN_NO_PLACE.match(text) or _EN_ABSTRACT.match(text):
+    if _EN_NO_PLACE.match(text) or _EN_ABSTRACT.search(text):
         return "", at
     if re.match(
         r"(?:me|here|us|my|our|home|work|walking|area|neighbou?rhood|the|your|its|their)\b", text
