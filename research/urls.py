@@ -10,76 +10,17 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from urllib.parse import SplitResult, quote, unquote, unquote_plus, urlsplit
 
+from research import data
+
 # Parameters that say where a click came from or how a page is drawn, never what it shows.
 TRACKING_PREFIXES = ("utm_", "hsa_", "mtm_", "matomo_", "piwik_", "bsft_")
-TRACKING_NAMES = frozenset(
-    {
-        "_ga", "_gl", "dclid", "gad_campaignid", "gad_source", "gbraid", "gclid", "gclsrc", "gs_l",  # Google
-        "srsltid", "wbraid",
-        "fb_action_ids", "fb_action_types", "fb_ref", "fb_source", "fbclid", "igsh", "igshid",  # Meta
-        "msclkid",  # Microsoft
-        "mc_cid", "mc_eid",  # Mailchimp
-        "__hsfp", "__hssc", "__hstc", "_hsenc", "_hsmi", "hsctatracking", "mkt_tok",  # HubSpot, Marketo
-        "elqaid", "elqat", "elqcampaignid", "elqtrack", "elqtrackid", "oly_anon_id", "oly_enc_id",
-        "vero_conv", "vero_id", "wickedid", "ml_subscriber", "ml_subscriber_hash", "dm_i", "rb_clickid",
-        "__twitter_impression", "epik", "li_fat_id", "rdt_cid", "ref_src", "ref_url", "ttclid", "twclid",
-        "_openstat", "yclid", "ysclid",  # Yandex
-        "_branch_match_id", "_branch_referrer", "guccounter", "guce_referrer", "guce_referrer_sig",
-        "cm_mmc", "ef_id", "pk_campaign", "pk_kwd", "pk_medium", "pk_source", "s_kwcid", "wt.mc_id",
-        "wt_mc", "xtor",
-        "at_campaign", "at_campaign_type", "at_link_id", "at_link_origin", "at_link_type", "at_medium",
-        "at_ptr_name", "cmpid", "icid", "itm_campaign", "itm_content", "itm_medium", "itm_source",  # papers
-        "itm_term", "ncid", "ns_campaign", "ns_mchannel", "ns_source", "s_cid", "soc_src", "soc_trk",
-        "isappinstalled", "nsukey", "spm", "wxshare_count",  # WeChat, Alibaba
-        "buvid", "from_spmid", "share_medium", "share_plat", "share_session_id", "share_source",  # Bilibili
-        "share_tag", "share_times", "spm_id_from", "unique_k", "vd_source",
-        "_refluxos", "bd_vid", "hmci", "hmcu", "hmkw", "hmpl", "hmsr", "qhclickid", "sudaref", "tt_from",
-        "amp_gsa", "amp_js_v", "amp_r", "amp_tf", "usqp",  # viewers of AMP
-    }
-)  # fmt: skip
+TRACKING_NAMES = frozenset(data.words("addresses")["tracking"].split("|"))
 # These names also carry meaning elsewhere, so only the pair is dropped.
-TRACKING_PAIRS = frozenset(
-    {
-        ("from", "groupmessage"), ("from", "singlemessage"), ("from", "timeline"),
-        ("wfr", "spider"), ("for", "pc"),  # Baidu
-        ("amp", ""), ("amp", "1"), ("amp", "true"), ("outputtype", "amp"),
-    }
-)  # fmt: skip
+TRACKING_PAIRS = frozenset(data.words("addresses")["tracking pairs"].split("|"))
 
 # Pages that do nothing but lead to the address in one of their parameters.
 _GOOGLE = re.compile(r"(?:[a-z]+\.)?google\.(?:[a-z]{2,3}|com?\.[a-z]{2})")
-_WRAPPERS: dict[str, tuple[str, ...]] = {
-    "google/url": ("q", "url"),
-    "google/news/url": ("url",),
-    "l.facebook.com/l.php": ("u",),
-    "lm.facebook.com/l.php": ("u",),
-    "l.instagram.com/": ("u",),
-    "t.umblr.com/redirect": ("z",),
-    "out.reddit.com/*": ("url",),
-    "youtube.com/redirect": ("q",),
-    "linkedin.com/redir/redirect": ("url",),
-    "steamcommunity.com/linkfilter": ("url", "u"),
-    "vk.com/away.php": ("to",),
-    "duckduckgo.com/l": ("uddg",),
-    "bing.com/ck/a": ("u",),
-    "disq.us/url": ("url",),
-    "slack-redir.net/link": ("url",),
-    "link.zhihu.com/": ("target",),
-    "link.juejin.cn/": ("target",),
-    "link.csdn.net/": ("target",),
-    "jianshu.com/go-wild": ("url",),
-    "gitee.com/link": ("target",),
-    "oschina.net/action/gotolink": ("url",),
-    "sspai.com/link": ("target",),
-    "infoq.cn/link": ("target",),
-    "douban.com/link2": ("url",),
-    "weibo.cn/sinaurl": ("u",),
-    "weibo.com/sinaurl": ("u",),
-    "docs.qq.com/scenario/link.html": ("url",),
-    "c.pc.qq.com/middlem.html": ("pfurl",),
-    "c.pc.qq.com/middlect.html": ("pfurl",),
-    "weixin110.qq.com/*": ("url",),
-}
+_WRAPPERS = {place: tuple(names.split("|")) for place, names in data.rows("wrappers.tsv")}
 _HOPS = 5  # wrappers within wrappers; an address with more of them is left as it is
 _CACHED = re.compile(r"/(?:c|v|wp/s|wp)/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
 _VIEWED = re.compile(r"/amp/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
@@ -87,34 +28,15 @@ _VIEWED = re.compile(r"/amp/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
 # Names of hosts that show the pages of a site to phones. Others (mobile., touch.) are also the names
 # of sections about phones, so that of these only known ones count.
 _PHONE = ("m.", "wap.", "3g.")
-_PHONE_HOSTS = frozenset({"mobile.twitter.com", "mobile.x.com", "mobile.nytimes.com", "mobile.reuters.com"})  # fmt: skip
+_PHONE_HOSTS = frozenset(data.words("addresses")["phone hosts"].split("|"))
 _WIKIS = re.compile(
     r"(.+\.)?m\.((?:wikipedia|wikimedia|wiktionary|wikivoyage|wikinews|wikisource|wikibooks|wikiquote"
     r"|wikiversity|wikidata)\.org)"
 )
 # What stands below these is a site of its own: m.github.io and m.com.cn are no other site's.
-_SHARED = frozenset(
-    {
-        "appspot.com", "azurewebsites.net", "blogspot.com", "cn.com", "cnblogs.com", "de.com", "eu.com",
-        "eu.org", "firebaseapp.com", "github.io", "gitlab.io", "hatenablog.com", "herokuapp.com",
-        "livejournal.com", "lofter.com", "medium.com", "netlify.app", "pages.dev", "substack.com",
-        "tumblr.com", "uk.com", "us.com", "vercel.app", "web.app", "weebly.com", "wixsite.com",
-        "wordpress.com",
-    }
-)  # fmt: skip
-_SECOND_LEVEL = frozenset(
-    {
-        "ac", "co", "com", "ed", "edu", "go", "gob", "gouv", "gov", "govt", "gr", "id", "ltd",
-        "me", "mil", "ne", "net", "nhs", "nic", "nom", "or", "org", "plc", "sch",
-    }
-)  # fmt: skip
-_PROVINCES = frozenset(
-    {
-        "ah", "bj", "cq", "fj", "gd", "gs", "gx", "gz", "ha", "hb", "he", "hi", "hk", "hl",
-        "hn", "jl", "js", "jx", "ln", "mo", "nm", "nx", "qh", "sc", "sd", "sh", "sn", "sx",
-        "tj", "tw", "xj", "xz", "yn", "zj",
-    }
-)  # fmt: skip
+_SHARED = frozenset(data.words("addresses")["shared hosts"].split("|"))
+_SECOND_LEVEL = frozenset(data.words("addresses")["second level"].split("|"))
+_PROVINCES = frozenset(data.words("addresses")["provinces"].split("|"))
 _FILE_OR_NUMBER = re.compile(r"\.(?:s?html?|php|aspx?|jsp)$|[0-9]{5}")
 _WEIXIN = ("__biz", "mid", "idx", "sn")  # what names an article there
 
@@ -246,7 +168,7 @@ def _kept(query: str) -> Iterator[str]:
         name, _, value = pair.partition("=")
         name = unquote_plus(name).lower()
         tracks = name in TRACKING_NAMES or name.startswith(TRACKING_PREFIXES)
-        if pair and not tracks and (name, unquote_plus(value).lower()) not in TRACKING_PAIRS:
+        if pair and not tracks and f"{name}={unquote_plus(value).lower()}" not in TRACKING_PAIRS:
             yield pair
 
 

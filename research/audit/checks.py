@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from research import data
 from research.audit.addresses import identity, wrong_with
 from research.audit.lists import Entry, Lists, Sources
 from research.audit.marks import Mark, Marks
@@ -34,14 +35,9 @@ _LOCATOR = re.compile(
     r"[页章节条款表卷期]|表\s*[\d-]+|附录\s*\w|#[\w%-]{2,}",
     re.IGNORECASE,
 )
-_EXEMPT = re.compile(
-    r"abstract|summary|overview|key (?:findings|takeaways|points|facts|figures|messages|results)|findings at|highlights|introduction|conclusion|concluding|outlook|method|limitation|about|disclaimer|appendix|recommend|discussion|implication|next steps|tl;?dr|at a glance|in brief|bottom line|takeaway|scenario|caveat|assumption|calculation|our |question|background note|how this|what failed|usage|scope|note|glossary|contents|acknowledg"
-    r"|摘要|概述|概要|概览|要点|总结|小结|结论|结语|前言|引言|导语|简介|方法|局限|说明|展望|附录|建议|讨论|启示|下一步|速览|提要|核心发现|主要发现|情景|假设|测算|免责|背景|目录|致谢|范围|综述|问题",
-    re.IGNORECASE,
-)
+_EXEMPT = re.compile(data.words("reports")["no sources needed"], re.I)
 _OWN_SUM = re.compile(
-    r"\b(?:we (?:estimate|calculate|assume|recommend|suggest)|our (?:own )?(?:estimate|calculation|survey|analysis|model|test|measurement|sample|interviews?)|this (?:report|paper|article|study|section|memo|note|brief)|assuming|suppose|for example|imagine|hypothetical)\b|本文|本报告|本研究|笔者|我们(?:估算|测算|假设|建议|计算|调查)|假设|假定|例如|举例",
-    re.IGNORECASE,
+    rf"\b(?:{data.words('reports')['own en']})\b|{data.words('reports')['own']}", re.I
 )
 _FIGURE = re.compile(
     rf"(?<![\w.])[$€£¥]?\d[\d,.]*\d?(?:\s?%)?(?![A-Za-z\d])|(?<=[{HAN}])\d[\d,.]*|[{NUMERAL}]+(?:成|个百分点)|[{NUMERAL}]+[万亿]"

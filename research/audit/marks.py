@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from research import data
 from research.audit.addresses import ADDRESS, FALSE_ID, trimmed
 from research.audit.lists import NAMES, Lists
 from research.audit.reading import Bracket, Link, Reading
@@ -74,14 +75,7 @@ _LATEX = re.compile(
     r"\\(?:cite[a-zA-Z]{0,12}|parencite|textcite|autocite|footcite)\*?(?:\[[^\[\]\n]{0,60}\]){0,2}\{([^{}\n]{1,300})\}"
 )
 _LABEL = re.compile(r"[A-Za-z][\w.:+-]{0,30}\d[\w.-]{0,6}|[A-Z]{2,6}[\w+-]{0,10}")
-_PLACEHOLDER = re.compile(
-    r"(?:citations? ?(?:is |are )?needed|needs? citations?|cite|citation|citations|sources?|source needed|sources? (?:is |are )?(?:missing|required|here)"
-    r"|ref|refs|reference|references|reference needed|cite[_ ](?:start|end)|cite source|url|link|link here|source (?:url|link)|url here"
-    r"|(?:insert|add|your|put|provide|missing|need) (?:a |an |the |your )?(?:\w{1,12} )?(?:citation|source|reference|link|url)s?(?: here)?|todo|tbd|tbc|xx+|\?{1,3}"
-    r"|(?:todo|tbd|fixme)\b.{0,60}|author,? year|name,? year|source ?[x?]|ref ?[x?]"
-    r"|来源|出处|引用|引文|链接|来源请求|需要引用|需引用|需要来源|缺少来源|来源缺失|来源待补充?|待补充?来源?|待补充?引用|待查|来源未知|来源不明|引用待补充?|插入来源|插入引用|此处插入.{0,8}|请补充来源|来源[?？xX]|链接待补)",
-    re.IGNORECASE,
-)
+_PLACEHOLDER = re.compile(data.words("reports")["placeholders"], re.I)
 _TOKENS = re.compile(
     r"[【\[]\s*\d{1,3}(?::\d{1,3})?\s*†[^】\]\n]{0,200}[】\]]"
     r"|(?:cite|navlist|i)?turn\d{1,3}(?:search|news|view|fetch|file|image|academia|reddit|forecast|finance|sports)\d{1,3}(?:turn\d{1,3}[a-z]{1,12}\d{1,3}){0,20}"
@@ -126,43 +120,9 @@ _CITE = re.compile(
     rf"(?:(?:see|see also|cf\.|e\.g\.,?|compare|also|as cited in|cited in|参见|见|详见|参阅)\s+)?(?P<names>\D*?)(?P<comma>\s*[,，]\s*|\s+)(?P<year>{_YEARS})"
     rf"(?P<more>(?:\s*[,，]\s*{_YEARS}){{0,5}})(?:\s*[,:，：]\s*.{{1,40}})?",
 )
-_SMALL = frozenset(
-    [
-        "and",
-        "et",
-        "al",
-        "de",
-        "der",
-        "den",
-        "del",
-        "della",
-        "di",
-        "da",
-        "la",
-        "le",
-        "van",
-        "von",
-        "of",
-        "the",
-        "for",
-        "on",
-        "in",
-        "y",
-        "und",
-        "ter",
-        "ten",
-        "bin",
-        "ibn",
-        "al.",
-        "&",
-    ]
-)
+_SMALL = frozenset(data.words("reports")["within names"].split("|"))
 _TOLD = re.compile(r"[(（]((?:1[5-9]|20)\d\d[a-z]?|n\.d\.)(?:[,:，：]\s?[^()（）\n]{1,30})?[)）]")
-_NO_NAME = re.compile(
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
-    r"|spring|summer|autumn|fall|winter|q[1-4]|h[12]|fy|since|in|by|from|until|before|after|around|about|circa|ca?|early|late|mid|end|year|as of|born|died|established|founded|opened|built|updated|published|accessed|retrieved|version|vol|no|est|of|and|the|to|for|at|during|between|autumn|data|figures?|table|截至|自|至|从|约|年|成立于|建于|始建于|数据|图|表)\b\.?",
-    re.IGNORECASE,
-)
+_NO_NAME = re.compile(rf"(?:{data.words('reports')['before a year']})\b\.?", re.I)
 
 
 class Marks:

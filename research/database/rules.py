@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
+from research import data
 from research.database.asking import FIRST, SIGN, Asked, NotUnderstood, Reading, Vocabulary
 from research.database.gazetteer import (
     MUNICIPALITIES,
@@ -539,31 +540,12 @@ def _orders(asked: Asked) -> None:
         return
     _sorted(asked)
     ticket = "t.ticket_cny"
-    rules = (
-        (r"(?:(?:门票|票价|价格)最高|(?:门票|票价|价格)?最贵)的?(?!点)", ticket, "DESC", "门票最贵", "with the most expensive tickets",
-         r"(?:the\s+)?(?:most expensive|dearest|highest(?= tickets?| price))"),
-        (r"(?:(?:门票|票价|价格)最低|(?:门票|票价|价格)?最便宜)的?", ticket, "", "门票最便宜", "with the cheapest tickets",
-         r"(?:the\s+)?(?:cheapest|least expensive|lowest(?= tickets?| price))"),
-        (r"最新(?:评定|评为|评上|获评|一批)?的?|最[近晚](?:一批)?(?:新?评定|评为|评上|获评|新增|入选)的?|最近一批",
-         "s.year_rated", "DESC", "最近评定", "rated most recently",
-         r"(?:the\s+)?(?:newest|latest|most recently (?:rated|added)|most recent)"),
-        (r"最早(?:一批|评定|评为|评上|获评|入选)*的?|第一批(?:评定|评上)?的?|首批(?:评定|评上)?的?",
-         "s.year_rated", "", "最早评定", "rated earliest",
-         r"(?:the\s+)?(?:earliest|first rated)"),
-        (r"最北(?:边|端|面|部|方)?的?", "s.lat_wgs84", "DESC", "最北", "furthest north",
-         r"(?:the\s+)?(?:northernmost|(?:farthest|furthest) (?:to the )?north)"),
-        (r"最南(?:边|端|面|部|方)?的?", "s.lat_wgs84", "", "最南", "furthest south",
-         r"(?:the\s+)?(?:southernmost|(?:farthest|furthest) (?:to the )?south)"),
-        (r"最东(?:边|端|面|部|方)?的?", "s.lng_wgs84", "DESC", "最东", "furthest east",
-         r"(?:the\s+)?(?:easternmost|(?:farthest|furthest) (?:to the )?east)"),
-        (r"最西(?:边|端|面|部|方)?的?", "s.lng_wgs84", "", "最西", "furthest west",
-         r"(?:the\s+)?(?:westernmost|(?:farthest|furthest) (?:to the )?west)"),
-    )  # fmt: skip
-    for zh, column, way, said_zh, said_en, en in rules:
+    for zh, en, order, said_zh, said_en in data.rows("sight_orders.tsv"):
+        column = order.partition(" ")[0]
         if match := asked.take(rf"{zh}|(?<![a-z]){en}(?![a-z])"):
             if asked.order or asked.group or asked.centre:
                 raise asked.lost(match[0])  # 每个省最贵的: one of each is another shape
-            asked.order = (f"{column} {way}".strip(), column, asked.say(said_zh, said_en))
+            asked.order = (order, column, asked.say(said_zh, said_en))
             asked.conditions.append((f"{column} IS NOT NULL", ""))
             asked.details = asked.details or column == ticket
             if column == ticket:
@@ -648,25 +630,7 @@ def _intents(asked: Asked) -> None:
     asked.take(r"(?:是)?哪(?:一)?(?:个|家|处|座)(?!\s*(?:省|市|城|县|区))")
 
 
-_COLUMNS = (
-    (r"门票(?:价格)?(?:是)?(?:多少钱?)?|票价|多少钱|(?:entry|entrance|admission) (?:fees?|prices?)|"
-     r"ticket prices?|tickets?(?![a-z])|prices?(?![a-z])|how much(?: does| is| do| are)?|costs?(?: to (?:enter|visit))?(?![a-z])",
-     ["t.ticket_cny", "t.ticket_year", "t.ticket_text"]),
-    (r"开放时间|营业时间|(?:什么时候|几点)(?:开门|关门|开放)|opening (?:hours|times?)|when (?:is|are|does)(?=.* open)|(?<![a-z])opens?(?![a-z])",
-     ["t.opening_hours"]),
-    (r"(?:建议)?(?:游玩|游览)(?:时间|时长|多久)|要玩多久|how long (?:does (?:a visit|it) take|should (?:i|we|one) (?:spend|stay)|to (?:spend|stay|visit)|is a visit)|(?:suggested |recommended )?(?:visit|visiting) time",
-     ["t.suggested_visit"]),
-    (r"最佳(?:季节|时间)|(?:什么|哪个)季节去?|什么时候去|best (?:season|time)(?: of (?:the )?year)?(?: to (?:visit|go))?", ["t.season"]),
-    (r"官网|官方网站|网址|official (?:web ?)?site|web ?site", ["t.official_site"]),
-    (r"简介|介绍|introduction|(?<![a-z])about(?![a-z])", ["t.introduction"]),
-    (r"坐标|经纬度|coordinates", ["s.lng_wgs84", "s.lat_wgs84"]),
-    (r"(?:位于|在|属于)?哪(?:个|一个)?(?:省份?|城市|市|县|区)|(?:in\s+)?(?:which|what) (?:city|province|county|district)|"
-     r"在哪(?:里|儿)?|哪里|地址|位于|位置|where(?: is| are)?|address(?:es)?|(?<![a-z])located(?! in)",
-     ["s.province", "s.city", "s.district", "s.address"]),
-    (r"(?:是)?(?:哪|什么|何)(?:一)?(?:年|时候?)(?:被)?(?:评定|评为|评上|获评|成为|评)?|评定(?:时间|年份)|"
-     r"(?:(?:in\s+)?(?:which|what)\s+year|when)(?:\s+(?:was|were|did|is))?(?=.*(?:rated|rating|5A))|year of rating|rating year|when (?:was|were)",
-     ["s.year_rated"]),
-)  # fmt: skip
+_COLUMNS = tuple((said, columns.split("|")) for columns, said in data.rows("sight_columns.tsv"))
 _PRICED = {"t.ticket_cny", "t.ticket_year"}
 
 
@@ -687,16 +651,8 @@ def _columns(asked: Asked) -> None:
 
 # What may be left
 
-_NOISE_ZH = re.compile(
-    r"国家5A级?|全国|国内|中国|我国|5A级?(?![a-z])|五A级?|AAAAA级?|旅游区|旅游景区|风景名胜区|风景区|名胜|景区|景点|旅游|"
-    r"请问|请|到底|把|将|帮我|帮忙|告诉我|查询|查一下|查找|查|一下|看看|只看|想知道|我|想|知道|"
-    r"评定|评为|评上|被|的|地|得|了|吗|么|呢|啊|呀|吧|有|在|是|为|个|家|处|座|里|内|境内|中|所有|全部|一共|总共|共|"
-    r"统计|汇总|分布|都|和|与|及|以及|、|,|，|:|：|;|；|"
-    r"其|它们?|这些?|那些?|情况|信息"
-)
-_NOISE_EN = frozenset(
-    ["a", "an", "the", "of", "in", "on", "at", "for", "from", "is", "are", "was", "were", "be", "been", "there", "that", "which", "with", "and", "all", "any", "5a", "5as", "5a-level", "5a-rated", "aaaaa", "level", "rated", "national", "scenic", "tourist", "area", "areas", "spot", "spots", "attraction", "attractions", "sight", "sights", "site", "sites", "place", "places", "china", "chinese", "please", "me", "does", "do", "did", "has", "have", "had", "it", "its", "their", "i", "want", "know", "tell", "located", "what", "you", "can", "ever", "combined", "altogether"]
-)  # fmt: skip
+_NOISE_ZH = re.compile(data.words("sights")["means nothing"])
+_NOISE_EN = frozenset(data.words("sights")["means nothing en"].split("|"))
 
 
 def _rest(asked: Asked) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from research import data
 from research.language.measure import COARSEST, UNCONVERTED, Measure
 
 _YEAR = 31_557_600.0  # seconds
@@ -23,9 +24,14 @@ def _near(one: float, other: float, claim: Measure) -> bool:
     return abs(one - other) <= min(slack, COARSEST * abs(other)) * (1 + 1e-9)
 
 
-_SUMS = re.compile(r"合计|总共|一共|共计|加起来|两者|两项|三项|合起来|总和|之和|各|\b(?:together|combined|both|altogether|in all|in total|total|sum|overall|between them|add up)\b")  # fmt: skip
-_GAPS = re.compile(r"[多少高低快慢长短早晚贵差降升减增涨跌]|相差|差距|常年|往年|平时|剩|其余|其他|还有|没有|未|上一|上个|此前|原|去年|前一|上年|上届|上次|间隔|距|历时|\b(?:normal\w*|usual\w*|more|less|fewer|higher|lower|longer|shorter|gap|differ\w*|apart|up|down|rose|fell|risen|fallen|gained|lost|dropped|declin\w*|increas\w*|grew|shrank|shed|added|cut|rest|remain\w*|left|other|others|not|without|empty|vacant|unsold|outside|before|earlier|previous\w*|year before|later|after|between|lasted|took|over|within|margin|ahead|behind|cheaper|dearer|save\w*|old|ago)\b")  # fmt: skip
-_TIMES_CUES = re.compile(r"倍|成|分之|一半|半数|翻|比例|占|平均|每|均|\b(?:times|twice|half|thirds?|quarters?|fifths?|sixths?|eighths?|tenths?|doubl\w*|tripl\w*|quadrupl\w*|per cent|percent|share|in|out of|average|each|per|a|an|every|fold|multiple)\b|%")  # fmt: skip
+def _said(name: str) -> re.Pattern[str]:
+    words = data.words("figures")
+    return re.compile(rf"{words[name]}|\b(?:{words[f'{name} en']})\b")
+
+
+_SUMS = _said("sums")
+_GAPS = _said("gaps")
+_TIMES_CUES = _said("times")
 
 
 def derived(claim: Measure, text: str, given: Sequence[Measure]) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from research import data
 from research.language.measure import Measure, Parts
 from research.language.numbers import DIGIT, NUMERAL, ONE, RANKS, SPOKEN, integer, number
 from research.language.reading import Reading
@@ -51,7 +52,7 @@ _EN_DAYS = re.compile(
     rf"\b(?:{_NAME}\s(?P<a>\d{{1,2}}){_ND}{_TO}(?P<b>\d{{1,2}}){_ND}(?:,?\s(?P<y>\d{{4}}))?\b"
     rf"|(?P<a2>\d{{1,2}}){_ND}{_TO}(?P<b2>\d{{1,2}}){_ND}\s{_NAME.replace('<m>', '<m2>')}(?:,?\s(?P<y2>\d{{4}}))?\b)"
 )
-_NO_COUNT = "at|in|on|the|and|to|for|was|were|when|with|by|as|is|had|has|from|of|after|before|but|or|election|season|budget|final|games|olympics|summit"  # fmt: skip
+_NO_COUNT = data.words("figures")["behind a year"]
 _EN_YEAR = re.compile(
     rf"(?<![\d.,$¥€£#:/a-z-])(?P<y>{_YEAR}|\d{{1,4}}(?=\s?b\.?c))(?P<bc>\s?(?:b\.c\.(?:e\.)?|bce?\b))?(?:\s?[-–]\s?(?P<to>(?:1[0-9]|20)\d\d|\d\d))?"
     rf"(?![\d:%]|[.,]\d|[a-z]|\s?[°%]|\s(?!(?:{_NO_COUNT})\b)[a-z]|\s?[万亿千百年多余])"

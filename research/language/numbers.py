@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from research import data
 from research.language.units import SCALES, either, sign
 
 Style = Literal["digits", "han", "words", "part"]
@@ -77,7 +78,7 @@ _FRACTION = re.compile(
     r"|(?<![\d.,/-])(?:(?P<whole2>\d{1,4})\s)?(?P<top>\d{1,2})/(?P<base>[2-9]|10|12|16|100)(?![\d/.]\d|[\d/]|[a-z])"
 )
 _MILLIONS = re.compile(r"\s?m(?![a-z²³/0-9])")
-_EXTENT = r"wide|tall|long|deep|high|thick|broad|above|below|away|apart|sprint|race|final|freestyle|hurdles|relay|pool|dash|platform|altitude|elevation|x\s?\d"  # fmt: skip
+_EXTENT = data.words("figures")["behind metres"]
 _METRES = re.compile(rf"m[\s-](?:{_EXTENT})\b|m\s?[\u4e00-\u9fff×]")
 _METRES_OF = re.compile(r"(?:height|depth|width|length|elevation|altitude|distance|diameter|[\u4e00-\u9fff])[^.;\d]{0,12}$")  # fmt: skip
 

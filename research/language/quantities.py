@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from research import data
 from research.language.arithmetic import derived
 from research.language.dates import completed, dated, timed
 from research.language.folding import plain
@@ -44,8 +45,7 @@ _FEET = re.compile(
     r"|\s?(?:ft|feet|foot)\.?\s?(\d|1[01])\s?in\b)"
 )
 _NOT_BEFORE = tuple("第初星其之万统唯周每某")  # 第三, 星期三, 其一: no number of what follows
-# A unit behind which 一 and 半 count; behind others they are words: 一家, 一场.
-_SURE = frozenset(["倍", "成", "小时", "个小时", "公里", "米", "岁", "周岁", "个月", "公顷", "吨", "亩", "分钟", "天", "年", "级", "世纪", "元", "人次", "届", "个百分点", "平方米", "平方公里", "千米", "英里"])  # fmt: skip
+_SURE = frozenset(data.words("figures")["counted"].split("|"))
 _NEAR = tuple("近约逾超达过上")  # 近百人, 逾百万: before a scale that has no number of its own
 _NO_UNIT = {"台": "山", "里": "屯洋山塘河庄", "道": "口", "门": "峡", "国": "演志时", "层": "次", "对": "一", "分": "之钟", "年": "级"}  # fmt: skip
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
+from research import data
 from research.language.measure import Measure
 
-_ABOUT = r"approximately|about|around|roughly|nearly|almost|close to|some|circa|an estimated|estimated|大约|大概|将近|接近|约为|约|近|几乎|~|≈"  # fmt: skip
-_MOST = r"no more than|not more than|not exceeding|less than|fewer than|lower than|up to|at most|a maximum of|under|below|within|no later than|不超过|不多于|不高于|不到|不足|少于|低于|至多|最多|最高"  # fmt: skip
-_LEAST = r"no fewer than|no less than|not less than|more than|greater than|higher than|at least|a minimum of|upwards of|in excess of|exceeding|exceeded|exceeds|exceed|tops|surpasses|surpassed|surpassing|topped|over|above|超过|超出|超|逾|多于|高于|大于|至少|不少于|不低于|突破|破|最低"  # fmt: skip
+_ABOUT, _MOST, _LEAST = (data.words("figures")[name] for name in ("about", "at most", "at least"))
 _BEFORE = re.compile(rf"(?:(?P<most>{_MOST})|(?P<least>{_LEAST})|(?P<about>{_ABOUT}))\s?(?:了|达|为|the\s|a\s)?\s?$")  # fmt: skip
 _LESS_THAN_A_DIGIT = ("多", "余", "出头", "有余")  # more by less than the last digit
 _AFTER = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from research import data
 from research.language.measure import Measure
 from research.language.numbers import DIGIT, NUMERAL, ONE, PARTS, RANKS, SPOKEN, number
 from research.language.reading import Reading
@@ -21,7 +22,7 @@ _DISCOUNT = re.compile(
 )
 _WHO = "个家所人位名辆座件只条户份场"
 _EVERY = re.compile(rf"每(?P<of>[{NUMERAL}\d]+)[{_WHO}][^。；]{{0,12}}?有(?:近|约|大约)?(?P<one>[{NUMERAL}\d]+)[{_WHO}]")  # fmt: skip
-_OF = r"below|above|less|more|fewer|lower|higher|smaller|larger|down|up|was|were|stood|had|have|has|are|is"  # fmt: skip
+_OF = data.words("figures")["behind a share"]
 _PART = rf"(?P<part>{either(word for word in PARTS if word != 'fourth')})s?"
 _SCALED = [word for word in SCALES if word.isascii() and len(word) > 4]  # a quarter of a million
 _SHARE_EN = re.compile(
