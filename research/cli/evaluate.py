@@ -38,34 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 _LARGEST = 10_000_000  # bytes of a report
-
-
-_JUDGED = {
-    "file": ("文件", "file"),
-    "style": ("引用样式", "style"),
-    "citations": ("引用", "citations"),
-    "sources": ("来源", "sources"),
-    "sentences": ("句子", "sentences"),
-    "cited": ("有引用", "cited"),
-    "errors": ("错误", "errors"),
-    "warnings": ("警告", "warnings"),
-    "line": ("第 {} 行", "line {}"),
-    "error": ("错误", "error"),
-    "warning": ("警告", "warning"),
-    "info": ("提示", "info"),
-    "none": ("无", "none"),
-    "quoted": ("原文引用", "quoted"),
-    "supported": ("有依据", "supported"),
-    "unclear": ("依据不明", "unclear"),
-    "unsupported": ("所引段落不支持", "not supported"),
-    "differs": ("数字不符", "differs"),
-    "statuses": ("句子状态", "sentences by status"),
-}
-
-
 _WIDE = 110  # columns: a table is never squeezed below them
-
-
+Tongue = Literal["zh", "en"]
 _SHADES = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
@@ -90,16 +64,20 @@ def act(args: argparse.Namespace) -> int:
         log = research.evaluations_sarif(found, unread, spoken)
         put(as_json(json.dumps(log, ensure_ascii=False, indent=2)) + "\n")
     elif found:
-        _draw(found, 0 if spoken == "zh" else 1)
+        _draw(found, spoken)
     for complaint in unread:
         complain(UNUSABLE, complaint)
     defects = sum(one.lint.errors + one.lint.warnings for _, one in found)
     return UNUSABLE if unread else FAILED if defects else ANSWERED
 
 
-def _spoken() -> Literal["zh", "en"]:
+def _spoken() -> Tongue:
     """The language of the terminal."""
     return "zh" if (locale.getlocale()[0] or "").lower().startswith(("zh", "chinese")) else "en"
+
+
+def _say(key: str, tongue: Tongue, **values: object) -> str:
+    return research.message(f"evaluation.{key}", tongue, **values)
 
 
 def _report_text(path: Path) -> str:
@@ -124,7 +102,7 @@ def _as_data(one: Evaluation) -> dict[str, Any]:
     return lint.model_dump(mode="json") | counts
 
 
-def _draw(found: list[tuple[str, Evaluation]], tongue: int) -> None:
+def _draw(found: list[tuple[str, Evaluation]], tongue: Tongue) -> None:
     """A table of the reports, then what was found in each."""
     console = Quiet(file=sys.stdout, highlight=False, markup=False, emoji=False)
     console.width = max(console.width, _WIDE)
@@ -133,7 +111,7 @@ def _draw(found: list[tuple[str, Evaluation]], tongue: int) -> None:
     for name in names:
         justify: Literal["left", "right"] = "left" if name in ("file", "style") else "right"
         table.add_column(
-            _JUDGED[name][tongue],
+            _say(name, tongue),
             justify=justify,
             overflow="fold",
             no_wrap=name not in ("file", "style"),
@@ -142,23 +120,23 @@ def _draw(found: list[tuple[str, Evaluation]], tongue: int) -> None:
         lint = one.lint
         share = f"{100 * lint.cited / lint.sentences:.0f} %" if lint.sentences else "–"
         counts = (lint.citations, lint.sources, lint.sentences, share, lint.errors, lint.warnings)
-        style = ", ".join(lint.styles) or _JUDGED["none"][tongue]
+        style = ", ".join(lint.styles) or _say("none", tongue)
         table.add_row(*(Text(plain(str(value))) for value in (file, style, *counts)))
     console.print(table)
     for file, one in found:
         _draw_findings(console, file, one, tongue)
 
 
-def _draw_findings(console: Console, file: str, one: Evaluation, tongue: int) -> None:
+def _draw_findings(console: Console, file: str, one: Evaluation, tongue: Tongue) -> None:
     if one.lint.flaws or one.statuses:
         console.print(Text(plain(file), "bold"), soft_wrap=True)
     if one.statuses:
-        counts = (f"{_JUDGED[name][tongue]} {count}" for name, count in one.statuses.items())
-        console.print(Text(f"  {_JUDGED['statuses'][tongue]}: {', '.join(counts)}"), soft_wrap=True)
+        counts = (f"{_say(name, tongue)} {count}" for name, count in one.statuses.items())
+        console.print(Text(f"  {_say('statuses', tongue)}: {', '.join(counts)}"), soft_wrap=True)
     for flaw in one.lint.flaws:
-        where = f"{_JUDGED['line'][tongue].format(flaw.line)}  " if flaw.line else ""
+        where = f"{_say('line', tongue, n=flaw.line)}  " if flaw.line else ""
         line = Text(f"  {where}")
-        line.append(f"{_JUDGED[flaw.severity][tongue]} {flaw.kind}", _SHADES[flaw.severity])
+        line.append(f"{_say(flaw.severity, tongue)} {flaw.kind}", _SHADES[flaw.severity])
         line.append(f"  {plain(flaw.message)}")
         console.print(line, soft_wrap=True)
         if flaw.excerpt:
