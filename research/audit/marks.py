@@ -382,6 +382,15 @@ class Marks:
     # Superscripts, names and keys
 
     def _raised(self) -> Iterator[Mark]:
+        yield from self._carets()
+        if self._numbers and not any(mark.sort == "number" for mark in self._boxed):
+            yield from self._fallen()
+        yield from self._superscripts()
+        if any(entry.form == "circled" for found in self._lists.lists for entry in found.entries):
+            yield from self._circled()
+
+    def _carets(self) -> Iterator[Mark]:
+        """Numbers raised by carets or tags."""
         for match in _CARET.finditer(self._text):
             tag = self._reading.raw[match.end() - 1] == "<"
             end = match.end() + (len("</sup>") - 1 if tag else 0)
@@ -391,13 +400,17 @@ class Marks:
                     if boxed or not self._is_exponent(number, match.start(), end):
                         soft = not self._numbers and not boxed
                         yield Mark("number", number, *match.span(), "superscripts", soft=soft)
-        if self._numbers and not any(mark.sort == "number" for mark in self._boxed):
-            for match in _BARE.finditer(self._text):
-                for number in (
-                    () if self._listed(match.start()) else numbers_in(match[match.lastindex or 0])
-                ):
-                    at = match.span(match.lastindex or 0)
-                    yield Mark("number", number, *at, "superscripts", soft=True)
+
+    def _fallen(self) -> Iterator[Mark]:
+        """Superscripts that have lost their height."""
+        for match in _BARE.finditer(self._text):
+            if not self._listed(match.start()):
+                group = match.lastindex or 0
+                for number in numbers_in(match[group]):
+                    yield Mark("number", number, *match.span(group), "superscripts", soft=True)
+
+    def _superscripts(self) -> Iterator[Mark]:
+        """Raised digits, but for powers."""
         for match in _SUPER.finditer(self._text):
             if unit := _UNIT_STOP.match(match[0]):
                 if self._ends_sentence(match.start(), match.end()):
@@ -413,12 +426,13 @@ class Marks:
                 if not self._is_exponent(number, *match.span()):
                     soft = not self._numbers
                     yield Mark("number", number, *match.span(), "superscripts", soft=soft)
-        if any(entry.form == "circled" for found in self._lists.lists for entry in found.entries):
-            for match in re.finditer(f"[{_CIRCLED}]", self._text):
-                if not self._listed(match.start()):
-                    number = str(_CIRCLED.index(match[0]) + 1)
-                    soft = not _BEHIND.match(self._text, max(0, match.start() - 1))
-                    yield Mark("number", number, *match.span(), "superscripts", soft=soft)
+
+    def _circled(self) -> Iterator[Mark]:
+        for match in re.finditer(f"[{_CIRCLED}]", self._text):
+            if not self._listed(match.start()):
+                number = str(_CIRCLED.index(match[0]) + 1)
+                soft = not _BEHIND.match(self._text, max(0, match.start() - 1))
+                yield Mark("number", number, *match.span(), "superscripts", soft=soft)
 
     def _ends_sentence(self, power: int, end: int) -> bool:
         """Whether a power is that of a unit and its stop that of a sentence: 393 m³.¹ The."""

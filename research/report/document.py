@@ -155,14 +155,12 @@ class _Grower:
             elif token.type == "text":
                 for piece in self._pieces(token.content):
                     _append(stack[-1], piece)
-            elif token.type == "text_special":
-                _append(stack[-1], token.content)
+            elif token.type in ("text_special", "softbreak"):
+                _append(stack[-1], token.content or " ")
             elif token.type == "code_inline":
                 stack[-1].append({"t": "code", "c": [self._formulas.shown(token.content)]})
             elif token.type == "hardbreak":
                 stack[-1].append({"t": "br"})
-            elif token.type == "softbreak":
-                _append(stack[-1], " ")
         return root
 
     def _pieces(self, text: str) -> Iterator[Node]:

@@ -117,32 +117,49 @@ def _kept(node: Any, display: bool, depth: int, count: list[int]) -> Element:
     if depth > _DEEPEST or count[0] > _MOST:
         raise _Unknown
     if tag in _LEAVES and not len(node):
-        text = html.unescape(html.unescape(node.text or ""))
-        if re.search(r"\\[A-Za-z]|[\x00-\x1f<>]", text) and tag == "mi":
-            raise _Unknown
-        return Element(tag, text=text, upright=_upright(node, tag, text))
+        return _leaf(node, tag)
     if tag == "mspace":
-        if node.get("linebreak"):
-            return Element("newline")
-        return Element("mspace", width=_width(str(node.get("width", "0"))))
+        return _space(node)
     if tag == "mphantom":
         return Element("mrow")
     inner = [_kept(child, display, depth + (tag not in _ROWS), count) for child in node]
     if tag in _ROWS or tag == "mo":
-        ends = inner[:1] + inner[-1:] if len(inner) > 1 else []
-        if ends and all(end.get("fence") == "true" for end in (node[0], node[-1])):
-            first, last = (end.text for end in ends)
-            return Element("fenced", (_row(inner[1:-1]),), open=first, close=last)
-        return _row(inner)
+        return _between(node, inner)
     if tag == "msqrt":
         return Element("msqrt", (_row(inner),))
-    if tag in ("mtr", "mtd"):
-        if tag == "mtr":
-            return Element(tag, tuple(inner))
-        return Element(tag, (_row(inner),), aligns=(str(node.get("columnalign", "center")),))
+    if tag == "mtr":
+        return Element("mtr", tuple(inner))
+    if tag == "mtd":
+        return Element("mtd", (_row(inner),), aligns=(str(node.get("columnalign", "center")),))
     if tag == "mtable":
         ways = [cell.aligns[0] for cell in inner[0].children] if inner else []
         return Element("mtable", tuple(inner), aligns=tuple(ways))
+    return _built(node, tag, inner, display)
+
+
+def _leaf(node: Any, tag: str) -> Element:
+    text = html.unescape(html.unescape(node.text or ""))
+    if re.search(r"\\[A-Za-z]|[\x00-\x1f<>]", text) and tag == "mi":
+        raise _Unknown
+    return Element(tag, text=text, upright=_upright(node, tag, text))
+
+
+def _space(node: Any) -> Element:
+    if node.get("linebreak"):
+        return Element("newline")
+    return Element("mspace", width=_width(str(node.get("width", "0"))))
+
+
+def _between(node: Any, inner: list[Element]) -> Element:
+    """A row, or what stands between two fences."""
+    if len(inner) > 1 and all(end.get("fence") == "true" for end in (node[0], node[-1])):
+        first, *held, last = inner
+        return Element("fenced", (_row(held),), open=first.text, close=last.text)
+    return _row(inner)
+
+
+def _built(node: Any, tag: str, inner: list[Element], display: bool) -> Element:
+    """What has a fixed number of parts: a fraction, a root, an index."""
     if _BRANCHES.get(tag) != len(inner):
         raise _Unknown
     if tag == "mfrac" and node.get("linethickness") == "0":
@@ -206,6 +223,11 @@ def _fenced(inner: list[Element]) -> Iterator[Element]:
 
 _RAISED = str.maketrans("0123456789+-−=()nix′″ ", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱˣ′″ ")
 _LOWERED = str.maketrans("0123456789+-−=()aehijklmnoprstuvx ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ ")
+_TABLES = {"_": _LOWERED, "^": _RAISED}
+_SCRIPTS = {  # what stands below and above, in turn
+    "msub": "_", "munder": "_", "msup": "^", "mover": "^", "msubsup": "_^", "munderover": "_^",
+}  # fmt: skip
+_BETWEEN = {"mtable": "; ", "mtr": " "}
 _SPACED = frozenset("=<>≤≥≈≠≡∼→←⇒⇔∈∉⊂⊆∝±×+−-÷∧∨∩∪")
 
 
@@ -227,16 +249,11 @@ def _said(element: Element) -> str:
         return f"√{_grouped(parts[0])}"
     if kind == "mroot":
         return f"{_script(parts[1], _RAISED, '')}√{_grouped(parts[0])}"
-    if kind in ("msub", "munder"):
-        return parts[0] + _script(parts[1], _LOWERED, "_")
-    if kind in ("msup", "mover"):
-        return parts[0] + _script(parts[1], _RAISED, "^")
-    if kind in ("msubsup", "munderover"):
-        return parts[0] + _script(parts[1], _LOWERED, "_") + _script(parts[2], _RAISED, "^")
-    if kind == "mtable":
-        return "; ".join(parts)
-    if kind == "mtr":
-        return " ".join(parts)
+    if kind in _SCRIPTS:
+        scripts = zip(parts[1:], _SCRIPTS[kind], strict=True)
+        return parts[0] + "".join(_script(part, _TABLES[mark], mark) for part, mark in scripts)
+    if kind in _BETWEEN:
+        return _BETWEEN[kind].join(parts)
     if kind == "fenced":
         return element.open + "".join(parts) + element.close
     if kind == "accent" and len(parts[0].strip()) == 1:
