@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from research.providers import FILE as MODELS_FILE
+from research.providers import Provider, providers, shipped
 from research.records import Options
 
 APP_NAME = "sightline"
@@ -31,14 +33,26 @@ CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
 CHECKS = ("rules", "model")
 REPAIRS = ("off", "drop", "rewrite")
 SOURCES = ("web", "news", "places", "database", "library")
-KEYS = {  # what a person may bring along, by its name, and the field of it
+_FIELDS = {  # the keys and addresses that have a field of their own
     "GEMINI_API_KEY": "gemini_key",
+    "GOOGLE_GEMINI_BASE_URL": "gemini_url",
     "TAVILY_API_KEY": "tavily_key",
     "AMAP_MAPS_API_KEY": "amap_key",
     "OPENAI_API_KEY": "openai_key",
     "OPENAI_BASE_URL": "openai_url",
     "OLLAMA_BASE_URL": "ollama_url",
 }
+# Addresses that a person may bring along: of servers at home, and where each customer has one.
+ADDRESSES = tuple(
+    one.address
+    for one in shipped().values()
+    if one.wire != "gemini" and (one.keyless or not one.url or one.name == "openai")
+)
+KEYS = (  # what a person may bring along
+    "GEMINI_API_KEY", "TAVILY_API_KEY", "AMAP_MAPS_API_KEY",
+    *(one.key for one in shipped().values() if one.key and one.wire != "gemini"),
+    *ADDRESSES,
+)  # fmt: skip
 CHOICES = {  # what a person may choose otherwise than the environment says
     "NUMBER_OF_INITIAL_QUERIES": "queries",
     "MAX_RESEARCH_LOOPS": "loops",
@@ -124,6 +138,8 @@ class Settings(BaseModel):
     openai_key: SecretStr = _NO_KEY
     openai_url: str = Field(default="", repr=False)
     ollama_url: str = Field(default="", repr=False)
+    providers: Mapping[str, Provider] = Field(default_factory=shipped)
+    more: Mapping[str, SecretStr] = Field(default_factory=dict)  # their other keys and addresses
     ollama_context: int = 32_768
     context_length: str = ""
     plan_model: str = ""
@@ -211,6 +227,24 @@ class Settings(BaseModel):
             return ""
         return self.otlp_traces_url or (self.otlp_url and f"{self.otlp_url}/v1/traces")
 
+    def given(self, name: str) -> str:
+        """A key or an address of a provider by the name of its setting; "" if it is not set."""
+        field = _FIELDS.get(name)
+        value = getattr(self, field) if field else self.more.get(name, "")
+        return value.get_secret_value() if isinstance(value, SecretStr) else value
+
+    def key(self, provider: str) -> str:
+        """The key of a provider; "" if none is set."""
+        return self.given(self.providers[provider].key)
+
+    def url(self, provider: str) -> str:
+        """The address at which a provider is asked; "" if none is known, or its library knows it."""
+        one = self.providers[provider]
+        own = self.given(one.address)
+        if not own or own.endswith(one.path):
+            return own or one.url
+        return own + one.path
+
     @property
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
@@ -222,6 +256,9 @@ class Settings(BaseModel):
                 *self.feeds]  # fmt: skip
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
+        addresses = {one.address for one in self.providers.values()}
+        for name, secret in self.more.items():
+            (urls if name in addresses else found).append(secret.get_secret_value())
         found += [_password(url) for url in urls]
         for url in (self.store_url, self.database_url):
             found += _passwords(url.get_secret_value())
@@ -254,6 +291,7 @@ class Settings(BaseModel):
             ("GOOGLE_GEMINI_BASE_URL", open_address(self.gemini_url)),
             ("OPENAI_API_KEY", "set" if self.openai_key.get_secret_value() else ""),
             ("OPENAI_BASE_URL", open_address(self.openai_url)),
+            *self._shown_providers(),
             (REPORT_MODEL, self.report_model),
             ("QUERY_ENGINE_API_KEY", "set" if self.report_key.get_secret_value() else ""),
             ("QUERY_ENGINE_BASE_URL", open_address(self.report_url)),
@@ -301,6 +339,13 @@ class Settings(BaseModel):
             ("OTEL_TRACES_EXPORTER", self.traces_exporter),
             ("OTEL_SDK_DISABLED", self.otel_disabled),
         ]
+
+    def _shown_providers(self) -> Iterator[tuple[str, str]]:
+        for one in self.providers.values():
+            if one.key and one.key not in _FIELDS:
+                yield one.key, "set" if self.given(one.key) else ""
+            if one.address and one.address not in _FIELDS:
+                yield one.address, open_address(self.given(one.address))
 
     @property
     def contexts(self) -> dict[str, int]:
@@ -424,6 +469,27 @@ def _key(env: Mapping[str, str], *names: str) -> SecretStr:
                 "spaces, or remove it."
             )
     return SecretStr(_text(env, *names))
+
+
+def _models(folder: Path) -> Mapping[str, Provider]:
+    try:
+        return providers(folder)
+    except ValueError as error:
+        raise SettingError(f"{MODELS_FILE}: {error}. Correct it or remove it.") from None
+
+
+def _more(env: Mapping[str, str], known: Mapping[str, Provider]) -> dict[str, SecretStr]:
+    """The keys and addresses of providers that have no field of their own, by their settings."""
+    keys = {one.key: _key(env, one.key) for one in known.values() if one.key}
+    urls = {
+        one.address: SecretStr(_address(env, one.address)) for one in known.values() if one.address
+    }
+    found = keys | urls
+    return {
+        name: value
+        for name, value in found.items()
+        if name not in _FIELDS and value.get_secret_value()
+    }
 
 
 def _address(env: Mapping[str, str], name: str, default: str = "") -> str:
@@ -581,14 +647,19 @@ def overlaid(settings: Settings, choices: Mapping[str, str]) -> Settings:
     Raises:
         SettingError: a choice is not usable, by the rules of the environment.
     """
-    fields = CHOICES | KEYS
-    if unknown := [name for name in choices if name not in fields]:
+    if unknown := [name for name in choices if name not in CHOICES and name not in KEYS]:
         raise SettingError(f"{unknown[0]} cannot be chosen by a person.")
     given = {name: text for name, text in choices.items() if text.strip()}
     read = load(given, data_dir=settings.data_dir)
-    update = {fields[name]: getattr(read, fields[name]) for name in given}
-    if "OPENAI_BASE_URL" in given and "OPENAI_API_KEY" not in given:
-        update["openai_key"] = _NO_KEY
+    fields = CHOICES | _FIELDS
+    update: dict[str, Any] = {f: getattr(read, f) for name in given if (f := fields.get(name))}
+    more = {**settings.more, **{name: read.more[name] for name in given if name in read.more}}
+    for one in settings.providers.values():
+        if one.address in given and one.key not in given and one.key:
+            if one.key in _FIELDS:
+                update[_FIELDS[one.key]] = _NO_KEY
+            more.pop(one.key, None)
+    update["more"] = more
     if settings.map_tiles == "off":
         update.pop("map_tiles", None)
     return settings.model_copy(update=update)
@@ -610,8 +681,12 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
     folder = data_dir or Path(
         _text(env, "SIGHTLINE_DATA_DIR") or platformdirs.user_data_dir(APP_NAME, appauthor=False)
     )
+    folder = folder.expanduser().absolute()
+    known = _models(folder)
     return Settings(
-        data_dir=folder.expanduser().absolute(),
+        data_dir=folder,
+        providers=known,
+        more=_more(env, known),
         store_url=_database(env, "STORE_URL", "a file in SIGHTLINE_DATA_DIR"),
         database_url=_database(env, "DATABASE_URL", "the scenic areas that ship with Sightline"),
         database_samples=_switch(env, "DATABASE_SAMPLES", "on"),

@@ -28,6 +28,7 @@ NEUTRAL = {
     "urls",
     "readable",
     "webpages",
+    "providers",
 }
 PURE = {"places.coordinates", "data", "i18n"}  # import nothing of ours: anyone may use them
 PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
@@ -95,6 +96,8 @@ def allowed(module: str, wanted: str) -> bool:
         return wanted == "records"
     if module == "records" or module in PURE:
         return False
+    if module == "settings" and wanted == "providers":
+        return True
     if module in NEUTRAL:
         return wanted in ("records", "data") or target == "language"
     if top == "language":

@@ -45,6 +45,8 @@ KEY = "sentinel-key-0123456789"
 SETTINGS = {
     "GEMINI_API_KEY": KEY,
     "OPENAI_API_KEY": KEY,
+    "ANTHROPIC_API_KEY": KEY,
+    "DEEPSEEK_API_KEY": KEY,
     "QUERY_ENGINE_API_KEY": KEY,
     "SIGHTLINE_MODEL_TIMEOUT": "30",  # more than a busy machine takes
 }
@@ -82,9 +84,11 @@ SPECS = {
     "gemini": parse("gemini:m"),
     "openai": parse("openai:m"),
     "ollama": parse("ollama:m"),
+    "anthropic": parse("anthropic:m"),
+    "deepseek": parse("deepseek:m"),
     "report": Spec("openai", "m", apart=True),
 }
-WHERE = ADDRESSES | {"report": "QUERY_ENGINE_BASE_URL"}
+WHERE = ADDRESSES | {"report": "QUERY_ENGINE_BASE_URL", "deepseek": "DEEPSEEK_BASE_URL"}
 TOOL = {
     "type": "function",
     "function": {"name": "look", "parameters": {"type": "object", "properties": {}}},

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from research.providers import shipped
 from research.records import Finding, Options, Reflection, Report, Run, Task, Usage, silent
 from research.runs import Desk
 from research.runs.kit import Kit
@@ -137,10 +138,16 @@ def test_the_environment_beats_the_default_and_a_blank_value_is_unset(name: str)
 
 
 def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) -> None:
-    fields = {field for field, *_ in VALUES.values()} | {"data_dir", "child_env"}
+    fields = {field for field, *_ in VALUES.values()} | {
+        "data_dir",
+        "child_env",
+        "providers",
+        "more",
+    }
     assert fields == set(Settings.model_fields)
     shown = [name for name, _ in load({}, data_dir=tmp_path).shown()]
-    assert sorted(shown) == sorted({*VALUES, "SIGHTLINE_DATA_DIR"} - {"GOOGLE_API_KEY"})
+    servers = {name for one in shipped().values() for name in (one.key, one.address) if name}
+    assert sorted(shown) == sorted({*VALUES, *servers, "SIGHTLINE_DATA_DIR"} - {"GOOGLE_API_KEY"})
 
 
 @each_row("name", [name for name in VALUES if name not in KEYS])

@@ -16,13 +16,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from research.settings import KEYS
+from research.settings import ADDRESSES, KEYS
 from research.trouble import conceal
 
 log = logging.getLogger(__name__)
 
 FILE = "keys.json"
-ADDRESSES = ("OPENAI_BASE_URL", "OLLAMA_BASE_URL")
 LOCAL = "local"  # who there is without a login
 
 

@@ -129,12 +129,10 @@ class Preferences:
             return []
         places, base = self.keys.places(owner), self.base
         out = []
-        for name, field in KEYS.items():
+        for name in KEYS:
             if not allowed(name, owner):
                 continue
-            value = getattr(base, field)
-            there = value if isinstance(value, str) else value.get_secret_value()
-            place: KeyPlace = "environment" if there else "none"
+            place: KeyPlace = "environment" if base.given(name) else "none"
             if name in places:
                 place = "machine" if places[name] == "machine" else "session"
             out.append(KeyState(name=name, place=place))
@@ -195,7 +193,7 @@ def checked(settings: Settings, choices: Mapping[str, str]) -> Settings:
     made = overlaid(settings, choices)
     for name in MODELS:
         if choices.get(name, "").strip():
-            parse(choices[name], name)
+            parse(choices[name], name, made.providers)
     reporter(made)
     return made
 

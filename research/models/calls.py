@@ -24,10 +24,11 @@ from research.models.contexts import SHORTEST, context, smaller
 from research.models.counting import completed, fewest, tokens
 from research.models.overflow import Overflow
 from research.models.reading import Unfit, fitting, spoken
-from research.models.roles import KEYS, Spec, usable
+from research.models.roles import Spec, lacking, usable
 from research.models.troubles import TooLong, Unsupported, trouble
 from research.models.ways import bound, in_words
 from research.records import Say, Stage, Usage
+from research.settings import Settings
 from research.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _FULL = "model_context_window_exceeded"
 _CUT = {"max_tokens", "length", _FULL}
 _BLOCKED = {
     "safety", "recitation", "content_filter", "blocklist", "prohibited_content", "spii", "language",
+    "refusal",
 }  # fmt: skip
 
 
@@ -302,7 +304,7 @@ class Chat:
     def _read_whole(self, read: int, sent: str) -> None:
         """Raises TooLong if a server has left out some of a prompt without a word, as those do that
         take no more than a context they were started with."""
-        full = self.spec.provider == "ollama" and read >= context(self.spec, self._settings)
+        full = self.spec.wire == "ollama" and read >= context(self.spec, self._settings)
         if read and (full or read < fewest(sent)):
             message = f"{self.spec} has read only {read} tokens of a longer prompt"
             raise TooLong(message, Overflow(read, 0))
@@ -317,7 +319,7 @@ class Chat:
                 return await self._stream(prompt, written, stage, say, whole)
             except Unsupported:
                 # Others than OpenAI's are asked for nothing beside the text; one that has begun is kept.
-                if self.spec.provider != "openai" or written:
+                if self.spec.wire != "openai" or written:
                     raise
         try:
             return await self._stream(prompt, written, stage, say, whole, counted=False)
@@ -376,7 +378,7 @@ class Chat:
 
     async def _model(self) -> Any:
         if not usable(self.spec, self._settings):
-            raise no_key(self.spec)
+            raise no_key(self.spec, self._settings)
         return await self._clients.chat(self.spec)
 
     def _explained(self, error: Exception) -> Trouble:
@@ -456,9 +458,9 @@ async def repeated(
     raise AssertionError("at least one attempt is made")
 
 
-def no_key(spec: Spec) -> Trouble:
+def no_key(spec: Spec, settings: Settings) -> Trouble:
     """The trouble of a provider whose key or address is not set."""
-    return Trouble("no key", f"{spec} needs {KEYS[spec.provider]}", hint="key")
+    return Trouble("no key", f"{spec} needs {lacking(spec, settings)}", hint="key")
 
 
 def _messages(prompt: Prompt) -> list[BaseMessage]:
@@ -500,7 +502,8 @@ def _astream(model: Any, prompt: Prompt, bound: Mapping[str, Any]) -> Any:
 def _finish(message: AIMessage) -> str:
     """Why the model stopped, in lower case; "" while it has not."""
     meta = message.response_metadata
-    return str(meta.get("finish_reason") or meta.get("done_reason") or "").lower()
+    names = ("finish_reason", "done_reason", "stop_reason")  # Anthropic's is the last
+    return next((str(meta[name]).lower() for name in names if meta.get(name)), "")
 
 
 def _whole(message: AIMessage, spec: Spec) -> str:
@@ -527,7 +530,7 @@ def _judge(message: AIMessage, text: str, spec: Spec) -> None:
         raise TooLong(f"{spec} had no room for a word ({finish})", Overflow())
     if finish in _CUT:
         raise Trouble("cut off", f"{spec} reached its limit of output before the first word")
-    if text.strip() and not finish and spec.provider == "ollama":  # the last of its lines says why
+    if text.strip() and not finish and spec.wire == "ollama":  # the last of its lines says why
         raise Trouble("unreachable", f"{spec} broke off", again=True)
     if not text.strip():
         ended = f" ({finish})" if finish else ""

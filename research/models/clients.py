@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from research.models import contexts
 from research.models.limits import Limiter, Rest
-from research.models.roles import Provider, Spec
-from research.models.ways import Ways
+from research.models.roles import Spec
+from research.models.ways import Ways, ways
 from research.settings import Settings
+from research.trouble import Trouble
 
 if TYPE_CHECKING:
     from google import genai
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-OPENAI = "https://api.openai.com/v1"  # said outright, the library reads no address by itself
 # A redirect would take keys and prompts to another address. The names are those of httpx and aiohttp.
 _STAY = {"follow_redirects": False, "allow_redirects": False}
+ANTHROPIC = 'pip install "sightline[anthropic]"'
 STREAM = 5  # a whole stream may take this many times as long as one answer
 
 
@@ -43,14 +44,14 @@ class Clients:
         self._others = others
         self._models: dict[tuple[str, bool], BaseChatModel] = {}
         self._gemini: genai.Client | None = None
-        self._limiters: dict[tuple[Provider, bool], Limiter] = {}
+        self._limiters: dict[tuple[str, bool], Limiter] = {}
         self._rests: dict[tuple[str, bool, bool], Rest] = {}
         self._rooms: dict[tuple[str, bool], int] = {}
-        self._ways: dict[tuple[Provider, bool, str], Ways] = {}
+        self._ways: dict[tuple[str, bool, str], Ways] = {}
         self._making = asyncio.Lock()
         self._ahead: asyncio.Task[None] | None = None
 
-    def limiter(self, provider: Provider, apart: bool = False) -> Limiter:
+    def limiter(self, provider: str, apart: bool = False) -> Limiter:
         """The turns at a provider; a server that is set for reports alone has its own."""
         if self._others and (apart or _account(self, provider) == _account(self._others, provider)):
             return self._others.limiter(provider, apart)
@@ -85,8 +86,9 @@ class Clients:
     def ways(self, spec: Spec, schema: str = "") -> Ways:
         """How the server of a model lets itself be asked. Gemini takes schemas, and may refuse one: of
         its service it is known by schema."""
-        own = schema if spec.provider == "gemini" else ""
-        return self._holder(spec)._ways.setdefault((spec.provider, spec.apart, own), Ways())
+        own = schema if spec.wire == "gemini" else ""
+        known = ways(spec.server)
+        return self._holder(spec)._ways.setdefault((spec.provider, spec.apart, own), known)
 
     async def chat(self, spec: Spec) -> BaseChatModel:
         """The LangChain model of a name."""
@@ -94,7 +96,7 @@ class Clients:
         if name not in self._models:
             async with self._making:
                 if name not in self._models:  # importing takes a second: not on the loop
-                    build = _BUILD[spec.provider]
+                    build = _BUILD[spec.wire]
                     self._models[name] = await asyncio.to_thread(_made, build, spec, self.settings)
         return self._models[name]
 
@@ -136,14 +138,10 @@ class Clients:
         self._gemini = None
 
 
-def _account(clients: Clients, provider: Provider) -> tuple[str, str]:
+def _account(clients: Clients, provider: str) -> tuple[str, str]:
     """Whose quota the requests to a provider count against: a key, and an address."""
     settings = clients.settings
-    if provider == "gemini":
-        return settings.gemini_key.get_secret_value(), settings.gemini_url
-    if provider == "openai":
-        return settings.openai_key.get_secret_value(), settings.openai_url
-    return "", settings.ollama_url
+    return settings.key(provider), settings.url(provider)
 
 
 _imports = threading.Lock()
@@ -214,12 +212,13 @@ def _openai_chat(spec: Spec, settings: Settings) -> BaseChatModel:
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr
 
-    key = settings.report_key if spec.apart else settings.openai_key
-    url = (settings.report_url or OPENAI) if spec.apart else settings.openai_url
+    key, url = settings.key(spec.provider), settings.url(spec.provider)
+    if spec.apart:
+        key, url = settings.report_key.get_secret_value(), settings.report_url or spec.server.url
     return ChatOpenAI(
         model=spec.name,
-        api_key=key if key.get_secret_value() else SecretStr("none"),
-        base_url=url or None,
+        api_key=SecretStr(key or "none"),
+        base_url=url,  # said outright: the library reads no address by itself
         # Not a number: for those LangChain shares one client in the process, even one that is closed.
         timeout=httpx.Timeout(settings.model_timeout * STREAM),
         max_retries=0,
@@ -235,13 +234,41 @@ def _ollama_chat(spec: Spec, settings: Settings) -> BaseChatModel:
 
     return ChatOllama(
         model=spec.name,
-        base_url=settings.ollama_url or "http://127.0.0.1:11434",
+        base_url=settings.url(spec.provider),
         num_ctx=contexts.context(spec, settings),
         client_kwargs={"timeout": settings.model_timeout * STREAM, "follow_redirects": False},
     )
 
 
-_BUILD = {"gemini": _gemini_chat, "openai": _openai_chat, "ollama": _ollama_chat}
+def _anthropic_chat(spec: Spec, settings: Settings) -> BaseChatModel:
+    """Its client is set here: the one that the library makes follows redirects, and is shared."""
+    try:
+        import anthropic
+        from langchain_anthropic import ChatAnthropic
+    except ImportError:
+        raise Trouble("refused", f"{spec} needs {ANTHROPIC}") from None
+    from pydantic import SecretStr
+
+    key, url = settings.key(spec.provider) or "none", settings.url(spec.provider)
+    timeout = settings.model_timeout * STREAM
+    model = ChatAnthropic(
+        model=spec.name, api_key=SecretStr(key), base_url=url, timeout=timeout, max_retries=0,
+        stop=None,
+    )  # fmt: skip
+    made: dict[str, Any] = {"api_key": key, "base_url": url, "timeout": timeout, "max_retries": 0}
+    vars(model)["_client"] = anthropic.Client(
+        **made, http_client=anthropic.DefaultHttpxClient(follow_redirects=False)
+    )
+    vars(model)["_async_client"] = anthropic.AsyncClient(
+        **made, http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False)
+    )
+    return model
+
+
+_BUILD = {
+    "gemini": _gemini_chat, "openai": _openai_chat, "ollama": _ollama_chat,
+    "anthropic": _anthropic_chat,
+}  # fmt: skip
 
 
 async def _closed(model: Any) -> None:

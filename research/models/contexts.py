@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Mapping
 from functools import cache
-from typing import get_args
 
 from research import data
-from research.models.roles import Provider, Spec
+from research.models.roles import Spec
 from research.settings import Settings
 
 ANSWER = 8_192  # tokens that are kept for the answer, but no more than a quarter of the context
@@ -65,32 +65,40 @@ def _less_answer(tokens: int) -> int:
 def _set(spec: Spec, settings: Settings) -> int:
     """What `SIGHTLINE_CONTEXT_LENGTH` says of a model; 0 if nothing. Of Ollama a number alone says
     nothing: it has a setting of its own."""
-    chosen = {_key(name): tokens for name, tokens in settings.contexts.items() if name}
-    if found := _longest(spec, chosen):
+    known = settings.providers
+    chosen = {_key(name, known): tokens for name, tokens in settings.contexts.items() if name}
+    if found := _longest(_names(spec), chosen):
         return found
-    return 0 if spec.provider == "ollama" else settings.contexts.get("", 0)
+    return 0 if spec.wire == "ollama" else settings.contexts.get("", 0)
 
 
-def _key(name: str) -> str:
+def _key(name: str, known: Collection[str]) -> str:
     """A name of the setting as one of the table: a provider alone, or a model; a Gemini name where no
     provider is named."""
-    if name in get_args(Provider):
+    if name in known:
         return f"{name}:"
-    return name if name.partition(":")[0] in get_args(Provider) else f"gemini:{name}"
+    return name if name.partition(":")[0] in known else f"gemini:{name}"
 
 
 def _known(spec: Spec, settings: Settings) -> int:
-    if spec.provider == "ollama":
-        return min(settings.ollama_context, _longest(spec, _table()) or settings.ollama_context)
+    if spec.wire == "ollama":
+        found = _longest(_names(spec), _table())
+        return min(settings.ollama_context, found or settings.ollama_context)
     if named := _NAMED.search(spec.name.lower()):
         return int(named[1]) * 1000 if named[1] else int(named[2])
-    return _longest(spec, _table())
+    names = _names(spec)
+    if spec.wire == "openai":  # the same models have the same names at many a provider
+        names |= _names(Spec("openai", spec.name))
+    return _longest(names, _table()) or spec.server.context
 
 
-def _longest(spec: Spec, table: dict[str, int]) -> int:
-    """The entry with the longest beginning of a model's name, with or without its maker's before it
-    (`Qwen/Qwen3-8B`); 0 if there is none."""
+def _names(spec: Spec) -> set[str]:
+    """The names of a model in the table, with and without its maker's before it (`Qwen/Qwen3-8B`)."""
     name = spec.name.lower()
-    names = {f"{spec.provider}:{name}", f"{spec.provider}:{name.rpartition('/')[2]}"}
+    return {f"{spec.provider}:{name}", f"{spec.provider}:{name.rpartition('/')[2]}"}
+
+
+def _longest(names: Collection[str], table: Mapping[str, int]) -> int:
+    """The entry with the longest beginning of any name; 0 if there is none."""
     fits = [key for key in table if any(name.startswith(key) for name in names)]
-    return table[max(fits, key=len)] if fits else 0
+    return table[max(fits, key=lambda key: len(key.partition(":")[2]))] if fits else 0

@@ -6,9 +6,10 @@ months, so any name goes; only those known to be gone are told apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from research.providers import Provider, shipped
 from research.settings import (
     CHECK_MODEL,
     REPORT_MODEL,
@@ -18,8 +19,6 @@ from research.settings import (
     Settings,
     model_setting,
 )
-
-Provider = Literal["gemini", "openai", "ollama"]
 
 # Source: https://ai.google.dev/gemini-api/docs/models, as of 2026-11.
 DEFAULTS: dict[Role, str] = {
@@ -40,16 +39,6 @@ ROUTED = {
     "gemini-2.5-flash": ("2026-12-01", "gemini-3.5-flash-lite"),
     "gemini-2.5-pro": ("2026-12-01", "gemini-3.8-flash"),
 }
-KEYS: dict[Provider, str] = {
-    "gemini": "GEMINI_API_KEY",
-    "openai": "OPENAI_API_KEY",
-    "ollama": "OLLAMA_BASE_URL",
-}
-ADDRESSES: dict[Provider, str] = {
-    "gemini": "GOOGLE_GEMINI_BASE_URL",
-    "openai": "OPENAI_BASE_URL",
-    "ollama": "OLLAMA_BASE_URL",
-}
 
 
 @dataclass(frozen=True)
@@ -57,17 +46,34 @@ class Spec:
     """A provider's model, and the setting that names it. One that is `apart` is asked at the address
     and with the key that are set for reports, and never with those of other models."""
 
-    provider: Provider
+    provider: str
     name: str
     setting: str = ""
     apart: bool = False
+    own: Provider | None = field(default=None, compare=False, repr=False)  # of the desk's own file
+
+    @property
+    def server(self) -> Provider:
+        """What is known of its provider."""
+        return self.own or shipped()[self.provider]
+
+    @property
+    def wire(self) -> str:
+        """What its server speaks."""
+        return self.server.wire
+
+    @property
+    def address(self) -> str:
+        """The setting that names the address of its server."""
+        return "QUERY_ENGINE_BASE_URL" if self.apart else self.server.address
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.name}"
 
 
-def parse(text: str, setting: str = "") -> Spec:
-    """A model from `provider:name`, or from a Gemini name alone.
+def parse(text: str, setting: str = "", known: Mapping[str, Provider] | None = None) -> Spec:
+    """A model from `provider:name`, or from a Gemini name alone. `known` are the providers, by name,
+    where there are others than those that ship.
 
     Raises:
         SettingError: it names a provider without a model. Any other text before a colon is part
@@ -75,26 +81,34 @@ def parse(text: str, setting: str = "") -> Spec:
     """
     text = text.strip()
     head, colon, name = text.partition(":")
-    provider = head.strip().lower()
-    if not colon or provider not in get_args(Provider):
+    server = (known or shipped()).get(head.strip().lower()) if colon else None
+    if server is None:
         return Spec("gemini", text.removeprefix("models/"), setting)
     if not name.strip():
         raise SettingError(
             f"{setting or 'The model'} is {text!r}; it must be a provider and a model, such as "
-            f"{provider}:name."
+            f"{server.name}:name."
         )
-    return Spec(cast(Provider, provider), name.strip().removeprefix("models/"), setting)
+    own = None if server == shipped().get(server.name) else server
+    return Spec(server.name, name.strip().removeprefix("models/"), setting, own=own)
 
 
 def usable(spec: Spec, settings: Settings) -> bool:
     """Whether what the provider needs is set. Nothing is asked of the provider."""
-    if spec.apart:
+    if spec.apart or spec.server.keyless:
         return True
     if spec.provider == "gemini":
-        return bool(settings.gemini_key.get_secret_value())
-    if spec.provider == "openai":  # a local server needs an address, but no key
-        return bool(settings.openai_key.get_secret_value() or settings.openai_url)
-    return True
+        return bool(settings.key("gemini"))
+    address = settings.given(spec.server.address)  # a server of one's own may ask for no key
+    return bool(address or (settings.key(spec.provider) and spec.server.url))
+
+
+def lacking(spec: Spec, settings: Settings) -> str:
+    """The setting without which a model cannot be asked; "" if it can be."""
+    if usable(spec, settings):
+        return ""
+    server = spec.server
+    return server.address if not server.url and settings.key(spec.provider) else server.needs
 
 
 def roles(settings: Settings) -> dict[Role, Spec]:
@@ -104,7 +118,7 @@ def roles(settings: Settings) -> dict[Role, Spec]:
     shares the first model that is set and usable: whoever sets one local model means it for all.
     """
     chosen: dict[Role, Spec] = {
-        role: parse(settings.model(role), model_setting(role))
+        role: parse(settings.model(role), model_setting(role), settings.providers)
         for role in ROLES
         if settings.model(role)
     }
@@ -146,17 +160,17 @@ def reporter(settings: Settings) -> Spec | None:
             )
         return None
     head, colon, _ = text.partition(":")
-    named = bool(colon) and head.strip().lower() in get_args(Provider)
-    spec = parse(text, REPORT_MODEL)
+    named = bool(colon) and head.strip().lower() in settings.providers
+    spec = parse(text, REPORT_MODEL, settings.providers)
     if given:
-        if named and spec.provider != "openai":
+        if named and spec.wire != "openai":
             raise SettingError(
                 f"{REPORT_MODEL} is {text!r}, but {given} can only be those of an OpenAI-compatible "
                 f"server. Name a model of that server, or remove {given}."
             )
-        return Spec("openai", spec.name if named else text.strip(), REPORT_MODEL, apart=True)
-    if not usable(spec, settings):
-        needs = KEYS[spec.provider]
+        name = spec.name if named else text.strip()
+        return Spec(spec.provider if named else "openai", name, REPORT_MODEL, True, spec.own)
+    if needs := lacking(spec, settings):
         if not named or spec.provider == "openai":
             needs += (
                 ", or QUERY_ENGINE_BASE_URL or QUERY_ENGINE_API_KEY of an OpenAI-compatible server"
@@ -169,7 +183,11 @@ def reporter(settings: Settings) -> Spec | None:
 
 def checker(settings: Settings) -> Spec | None:
     """The model that judges sentences of an answer; None if that is left to the one that reflects."""
-    return parse(settings.check_model, CHECK_MODEL) if settings.check_model else None
+    return (
+        parse(settings.check_model, CHECK_MODEL, settings.providers)
+        if settings.check_model
+        else None
+    )
 
 
 def gone(name: str) -> str:

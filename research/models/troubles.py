@@ -13,7 +13,7 @@ from typing import Any
 
 from research.models.overflow import Overflow, overflow
 from research.models.quotas import Spent, spent
-from research.models.roles import ADDRESSES, KEYS, Spec, gone
+from research.models.roles import Spec, gone
 from research.trouble import REDIRECTS, Trouble, of_status
 
 # Names of classes rather than the classes: which transport a client uses depends on what is
@@ -75,7 +75,7 @@ def trouble(error: Exception, spec: Spec) -> Trouble:
         return Trouble("unreachable", f"{spec} broke off ({type(error).__name__})", again=True)
     if any(found & _CONNECTIONS for found in names):
         words = _OBJECT.sub("", str(error))
-        where = "" if spec.provider == "gemini" else f" ({_address(spec)})"  # others name no host
+        where = "" if spec.wire == "gemini" else f" ({spec.address})"  # others name no host
         return Trouble("unreachable", f"{what}: {words}{where}", again=True)
     told = _in_place(error)
     if not told and any(found & _UNREADABLE for found in names):
@@ -118,11 +118,11 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
     body, headers = _body(error), _headers(error)
     if status in REDIRECTS:
         found = of_status(status, "", headers)
-        return Trouble(found.reason, f"{spec}: {found.message} (check {_address(spec)})")
+        return Trouble(found.reason, f"{spec}: {found.message} (check {spec.address})")
     message = _message(body) or ("" if status >= 500 else _line(str(error)))
     text = f"{message} {json.dumps(body, ensure_ascii=False)}".lower()
     if "api_key_invalid" in text or "api key not valid" in text or status == 401:
-        return Trouble("refused", f"{spec}: {message} ({KEYS[spec.provider]})", hint="key")
+        return Trouble("refused", f"{spec}: {message} ({spec.server.needs})", hint="key")
     if status in (400, 403) and any(words in text for words in _REGION):
         return Trouble("refused", f"{spec}: {message}", hint="location")
     if longer := overflow(status, body, str(error)):
@@ -165,11 +165,6 @@ def _explained(body: Any) -> Iterator[str]:
             yield from _explained(value)
     elif isinstance(body, str):
         yield body
-
-
-def _address(spec: Spec) -> str:
-    """The setting that names the address of a model's server."""
-    return "QUERY_ENGINE_BASE_URL" if spec.apart else ADDRESSES[spec.provider]
 
 
 def _headers(error: BaseException) -> Mapping[str, str]:

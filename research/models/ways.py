@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from research.models.roles import Spec
+from research.providers import Provider
+
+FORMS = ("schema", "object", "words")
 
 
 @dataclass
 class Ways:
     """How a server lets itself be asked; what it has refused is gone from then on."""
 
-    forms: tuple[str, ...] = ("schema", "object", "words")  # of asking for JSON, the best first
+    forms: tuple[str, ...] = FORMS  # of asking for JSON, the best first
     counted: bool = True  # streams are asked for the number of their tokens
+
+
+def ways(server: Provider) -> Ways:
+    """The ways that a server is known to take."""
+    return Ways(FORMS[FORMS.index(server.form) :], server.counted)
 
 
 def bound(spec: Spec, form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,10 +31,10 @@ def bound(spec: Spec, form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """
     if form == "words":
         return {}
-    if spec.provider == "gemini":
+    if spec.wire == "gemini":
         wish: dict[str, Any] = {"response_mime_type": "application/json"}
         return {**wish, "response_json_schema": schema} if form == "schema" else wish
-    if spec.provider == "ollama":
+    if spec.wire == "ollama":
         return {"format": schema if form == "schema" else "json"}
     if form == "object":
         return {"extra_body": {"response_format": {"type": "json_object"}}}

@@ -19,7 +19,7 @@ from research.i18n import message
 from research.language.text import language
 from research.models.calls import Chat, Prompt
 from research.models.clients import Clients
-from research.models.roles import KEYS, Spec, checker, reporter, roles, usable
+from research.models.roles import Spec, checker, lacking, reporter, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
 from research.reasoners.drafts import (
@@ -159,7 +159,7 @@ class LLM:
                 role,
                 model_setting(role),
                 str(spec),
-                "" if usable(spec, settings) else KEYS[spec.provider],
+                lacking(spec, settings),
             )
             for role, spec in self._roles.items()
         ]
@@ -193,7 +193,7 @@ class LLM:
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
         chat = self.chat("plan")
-        gemini = bool(self._clients.settings.gemini_key.get_secret_value())
+        gemini = bool(self._clients.settings.key("gemini"))
         self._clients.ahead(self._usable(), search=gemini and "web" in options.sources)
         try:
             made = await chat.json(

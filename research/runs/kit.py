@@ -112,9 +112,11 @@ class Kit:
         """Those of some keys, by name, that the models need."""
         specs = [spec for _, _, spec, _ in self.table()]
         if self.settings.check_model:
-            specs.append(str(parse(self.settings.check_model)))
-        asked = {spec.partition(":")[0].upper() for spec in specs}
-        return tuple(sorted(name for name in names if name.partition("_")[0] in asked))
+            specs.append(str(parse(self.settings.check_model, "", self.settings.providers)))
+        known = self.settings.providers
+        servers = [known[spec.partition(":")[0]] for spec in specs]
+        needed = {name for server in servers for name in (server.key, server.address)}
+        return tuple(sorted(needed.intersection(names)))
 
     @property
     def means(self) -> Means:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pydantic import SecretStr
-
 from research.models.prices import priced
 from research.reasoners import Checker, Reasoner
 from research.records import Answer, Plan, Reflection, Report, Run, RunStatus, Usage
@@ -85,12 +83,7 @@ class Means:
 
     def lacking(self, keys: Sequence[str]) -> list[str]:
         """Those of some keys, by name, that are neither set nor brought along now."""
-        fields = ((name, getattr(self.settings, KEYS[name], "")) for name in keys if name in KEYS)
-        return [
-            name
-            for name, value in fields
-            if not (value.get_secret_value() if isinstance(value, SecretStr) else value)
-        ]
+        return [name for name in keys if name in KEYS and not self.settings.given(name)]
 
     def sources_of(self, owner: str) -> dict[str, Source]:
         """The sources for the runs of an owner."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from research.models.prices import Price, price
-from research.models.roles import KEYS, Spec, usable
+from research.models.roles import Spec, lacking
 from research.records import Record
 from research.runs.kit import Kit
 from research.settings import CHECK_MODEL, REPORT_MODEL, ROLES
@@ -44,7 +44,7 @@ def model_table(kit: Kit, day: date) -> list[ModelRole]:
 
 
 def _role(role: str, setting: str, spec: Spec, kit: Kit, day: date) -> ModelRole:
-    lacks = "" if usable(spec, kit.settings) else KEYS[spec.provider]
+    lacks = lacking(spec, kit.settings)
     return ModelRole(
         role=role, setting=setting, model=str(spec), lacks=lacks, price=price(str(spec), day)
     )

@@ -17,6 +17,7 @@ from research.models.clients import Clients
 from research.models.roles import parse
 from research.settings import Settings
 from tests.servers import Server
+from tests.servers.anthropic import FakeAnthropic
 from tests.servers.gemini import FakeGemini
 from tests.servers.ollama import FakeOllama
 from tests.servers.openai import FakeOpenAI
@@ -28,11 +29,14 @@ SCHEMA = {
     "properties": {"colour": {"type": "string", "enum": ["red", "green"]}},
     "required": ["colour"],
 }
-FAKES: dict[str, type[Server]] = {"gemini": FakeGemini, "openai": FakeOpenAI, "ollama": FakeOllama}
+FAKES: dict[str, type[Server]] = {
+    "gemini": FakeGemini, "openai": FakeOpenAI, "ollama": FakeOllama, "anthropic": FakeAnthropic,
+}  # fmt: skip
 ADDRESSES = {
     "gemini": "GOOGLE_GEMINI_BASE_URL",
     "openai": "OPENAI_BASE_URL",
     "ollama": "OLLAMA_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
 }
 
 

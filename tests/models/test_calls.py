@@ -255,11 +255,13 @@ async def test_thoughts_alone_are_no_text(openai: Wire) -> None:
 BLOCKED = {
     "gemini": {"promptblock": "blocked", "safety": "blocked", "recitation": "blocked"},
     "openai": {"safety": "blocked"},
+    "anthropic": {"refusal": "blocked"},
     "ollama": {},
 }
 EMPTY = {
     "gemini": {"empty": "malformed", "emptylist": "malformed", "noparts": "malformed"},
     "openai": {"empty": "malformed", "nullcontent": "malformed"},
+    "anthropic": {"empty": "malformed"},
     "ollama": {"empty": "malformed", "nothing": "malformed", "load": "malformed"},
 }
 

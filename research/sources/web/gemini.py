@@ -50,13 +50,13 @@ class GeminiSearch:
         self.spec = spec if spec.provider == "gemini" else default
 
     def ready(self) -> Readiness:
-        if self._settings.gemini_key.get_secret_value():
+        if self._settings.key("gemini"):
             return Readiness(state="live", detail=self.spec.name)
         return Readiness(state="missing", detail="GEMINI_API_KEY")
 
     async def search(self, query: str, say: Say) -> Found:
-        if not self._settings.gemini_key.get_secret_value():
-            raise no_key(self.spec)
+        if not self._settings.key("gemini"):
+            raise no_key(self.spec, self._settings)
         try:
             response = await repeated(
                 lambda: self._ask(query, say), self.spec, self._clients, "search", say
