@@ -16,9 +16,11 @@ from unittest.mock import patch
 
 from research import settings
 from research.models import roles
+from research.providers import shipped
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 BEGIN, END = "<!-- settings -->\n", "<!-- end of settings -->"
+SERVERS, SERVERS_END = "<!-- providers -->\n", "<!-- end of providers -->"
 Row = tuple[str, str, str, str, str]  # setting, default, values, page, meaning
 
 
@@ -80,10 +82,12 @@ def values() -> dict[str, str]:
 def written(text: str) -> str:
     """The document with its table as the code has it; a setting that it lacks comes last."""
     default, permitted = defaults(), values()
-    chosen = settings.CHOICES.keys() | settings.KEYS.keys()
+    chosen = {*settings.CHOICES, *settings.KEYS}
     table = list(rows(text))
     known = {name for name, _ in table}
-    told = (*(name for name, _ in settings.load({}).shown()), "GOOGLE_API_KEY")
+    apart = {name for one in shipped().values() for name in (one.key, one.address)} - known
+    told = [name for name, _ in settings.load({}).shown() if name not in apart]
+    told.append("GOOGLE_API_KEY")
     table = [row for row in table if not row[0] or row[0] in told]
     table += [(name, (f"`{name}`", "", "", "", "")) for name in told if name not in known]
     lines = ["| setting | default | values | page | meaning |", "|---|---|---|---|---|"]
@@ -92,9 +96,26 @@ def written(text: str) -> str:
             usual, range_ = default.get(name, usual), permitted.get(name, range_)
         cells = (first, usual, range_, "✓" if name in chosen else "", meaning)
         lines.append(re.sub(r" +", " ", f"| {' | '.join(cells)} |"))
-    before, _, rest = text.partition(BEGIN)
+    text = _between(text, SERVERS, SERVERS_END, servers())
+    return _between(text, BEGIN, END, lines)
+
+
+def servers() -> list[str]:
+    """The table of the providers of models."""
+    lines = ["| provider | service | key | address | asked at |", "|---|---|---|---|---|"]
+    for name, one in shipped().items():
+        key = f"`{one.key}`" + (" (optional)" if one.keyless else "") if one.key else ""
+        url = (
+            f"`{one.url}`" if one.url else "Google's" if one.wire == "gemini" else f"`…{one.path}`"
+        )
+        lines.append(f"| `{name}` | {one.title} | {key} | `{one.address}` | {url} |")
+    return lines
+
+
+def _between(text: str, begin: str, end: str, lines: list[str]) -> str:
+    before, _, rest = text.partition(begin)
     body = "\n".join(lines)
-    return f"{before}{BEGIN}{body}\n{END}{rest.partition(END)[2]}"
+    return f"{before}{begin}{body}\n{end}{rest.partition(end)[2]}"
 
 
 def main() -> int:

@@ -14,6 +14,7 @@ import pytest
 from research import cli, settings
 from research.cli import exits
 from research.models import roles
+from research.providers import shipped
 from research.verification.support import ACCURACY
 from tests import settings_table
 from tests.tables import each_row
@@ -218,7 +219,9 @@ def test_every_setting_is_shown_but_no_key() -> None:
         name: f"sentinel-{name}" for name in ("GEMINI_API_KEY", "OPENAI_API_KEY", "TAVILY_API_KEY")
     }
     loaded = settings.load(keys)
-    assert {name for name, _ in loaded.shown()} | {"GOOGLE_API_KEY"} == set(ROWS)
+    servers = {name for one in shipped().values() for name in (one.key, one.address) if name}
+    told = {name for name, _ in loaded.shown()} | {"GOOGLE_API_KEY"}
+    assert told == set(ROWS) | servers
     assert "sentinel" not in str(loaded.shown()) + repr(loaded) + loaded.model_dump_json()
 
 
@@ -396,3 +399,16 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
         "trafilatura": "trafilatura",
     }
     assert {package for package in modules.values() if package not in required} == set()
+
+
+def test_the_documents_name_every_provider_of_models_and_what_it_needs() -> None:
+    """The Settings page draws the same table, from the same file."""
+    table = SETTINGS.partition(settings_table.SERVERS)[2].partition(settings_table.SERVERS_END)[0]
+    for name, one in shipped().items():
+        row = next(line for line in table.splitlines() if line.startswith(f"| `{name}` |"))
+        assert one.title in row
+        assert all(f"`{setting}`" in row for setting in (one.key, one.address) if setting)
+    for readme in ("README.md", "README.zh-CN.md"):
+        text = (ROOT / readme).read_text(encoding="utf-8")
+        assert "docs/settings.md#providers-of-models" in text
+    assert len(shipped()) == 14  # as the README says

@@ -131,8 +131,11 @@ def test_the_extras_are_what_the_documents_install(wheel: Path) -> None:
     for text in metadata(wheel).get_all("Requires-Dist", []):
         if found := re.search(r"(.+?); .*extra == '(\w+)'", text):
             extras.setdefault(found[2], set()).add(found[1])
+    own = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    (anthropic,) = extras.pop("anthropic")
+    assert f"pip install {anthropic.partition('>')[0]}" in own
     assert extras == {"postgres": set(drivers), "agents": {servers}}
-    assert set(metadata(wheel).get_all("Provides-Extra", [])) == set(extras)
+    assert set(metadata(wheel).get_all("Provides-Extra", [])) == {*extras, "anthropic"}
 
 
 def test_the_version_is_that_of_the_changelog(installed: Path, wheel: Path, tmp_path: Path) -> None:

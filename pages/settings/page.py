@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from pages.shared import layout, login
@@ -16,6 +17,8 @@ from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import seconds, t
 from research import Check, Choice, KeyState, has_message, runs
+from research.providers import Provider
+from research.settings import ADDRESSES
 
 EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN",
           "SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS",
@@ -46,7 +49,6 @@ PICKS = {
 }  # fmt: skip
 MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
 PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")
-ADDRESSES = ("OPENAI_BASE_URL", "OLLAMA_BASE_URL")
 PLACES = {"session": "green", "machine": "green", "environment": "blue", "none": "gray"}
 
 
@@ -209,13 +211,31 @@ def pick(name: str) -> None:
 
 def models() -> None:
     layout.section(t("settings.models"))
-    st.caption(t("settings.models_lead"))
+    st.caption(t("settings.models_lead", names=", ".join(PROVIDERS_OF_MODELS)))
+    providers_of_models()
     with st.form("settings_models", enter_to_submit=False):
         in_columns(model, tuple(MODELS))
         in_columns(pick, tuple(PICKS))
         if lacks := dict.fromkeys(needed for _, needed in USED.values() if needed):
             st.caption(t("settings.needs", setting=", ".join(lacks)))
         save(keep_models, "models")
+
+
+def providers_of_models() -> None:
+    """Who can be asked for a model, and whether this person has what that takes."""
+    rows = [
+        (f"{name}:…", one.title, one.needs, bool(one.keyless or SETTINGS.given(one.key)))
+        for name, one in PROVIDERS_OF_MODELS.items()
+    ]
+    columns = ("prefix", "service", "setting", "set")
+    heads = {name: t(f"settings.provider_{name}") for name in columns}
+    with st.expander(t("settings.providers"), key="providers"):
+        st.dataframe(
+            pd.DataFrame(rows, columns=list(columns)), hide_index=True, height="content",
+            column_config={
+                **heads, "set": st.column_config.CheckboxColumn(heads["set"], disabled=True),
+            },
+        )  # fmt: skip
 
 
 def keep_search() -> None:
@@ -290,14 +310,58 @@ def forget(name: str) -> None:
         told("settings.key_forgotten")
 
 
+def provider_of(setting: str) -> Provider:
+    return next(one for one in PROVIDERS_OF_MODELS.values() if setting in (one.key, one.address))
+
+
+def key_title(name: str) -> str:
+    own = f"settings.key_name.{name}"
+    if has_message(own):
+        return t(own)
+    one = provider_of(name)
+    return t("settings.provider_url" if name == one.address else "settings.provider_key", title=plain(one.title))  # fmt: skip
+
+
+def key_purpose(name: str) -> str:
+    own = f"settings.key_for.{name}"
+    if has_message(own):
+        return t(own)
+    one = provider_of(name)
+    if name == one.address:
+        return t(
+            "settings.provider_url_for",
+            setting=name,
+            example=one.url or f"https://….example{one.path}",
+        )
+    where = f" {t('settings.provider_keys_at', address=one.keys_at)}" if one.keys_at else ""
+    return t("settings.provider_key_for", prefix=one.name, setting=name) + where
+
+
+def shown_keys(states: Sequence[KeyState]) -> list[KeyState]:
+    """Those that are usual or set; the others are a provider's that is picked."""
+    usual = [
+        one for one in states if has_message(f"settings.key_name.{one.name}") or one.place != "none"
+    ]
+    rest = {provider_of(one.name).name for one in states if one not in usual}
+    if not rest:
+        return usual
+    picked = st.selectbox(
+        t("settings.provider_more"), [name for name in PROVIDERS_OF_MODELS if name in rest],
+        index=None, key="more_providers", placeholder=t("settings.provider_pick"),
+        format_func=lambda name: PROVIDERS_OF_MODELS[name].title,
+    )  # fmt: skip
+    more = [one for one in states if one not in usual and provider_of(one.name).name == picked]
+    return [*usual, *more]
+
+
 def one_key(state: KeyState) -> None:
     """Where a key is, where to get one, and a field for a new one."""
     here = state.place in ("session", "machine")
     with st.container(key=f"a_key_{state.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{t(f'settings.key_name.{state.name}')}**", width="content")
+            st.markdown(f"**{key_title(state.name)}**", width="content")
             st.badge(t(f"settings.key_{state.place}"), color=PLACES[state.place])
-        st.caption(t(f"settings.key_for.{state.name}"))
+        st.caption(key_purpose(state.name))
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_input(
                 t("settings.key_new", name=state.name), type="password", autocomplete="off",
@@ -319,6 +383,7 @@ def keys() -> None:
         st.info(t("settings.keys_elsewhere"))
         return
     st.caption(t("settings.keys_lead"))
+    states = shown_keys(states)
     with st.form("settings_keys", enter_to_submit=False):
         for state in states:
             one_key(state)
@@ -406,6 +471,8 @@ def start_over() -> None:
         st.button(t("settings.reset_do"), key="reset_sure", type="primary", on_click=reset)
 
 
+SETTINGS = runs.kit(owner=owner()).settings
+PROVIDERS_OF_MODELS = SETTINGS.providers
 CHOICES = {choice.name: choice for choice in runs.choices(owner=owner())}
 USED = {
     setting: (spec, lacks) for _, setting, spec, lacks in runs.kit(owner=owner()).table()

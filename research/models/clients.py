@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 # A redirect would take keys and prompts to another address. The names are those of httpx and aiohttp.
 _STAY = {"follow_redirects": False, "allow_redirects": False}
-ANTHROPIC = 'pip install "sightline[anthropic]"'
+ANTHROPIC = "pip install langchain-anthropic"
 STREAM = 5  # a whole stream may take this many times as long as one answer
 
 

@@ -190,5 +190,5 @@ async def test_a_provider_whose_library_is_not_installed_says_which(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "langchain_anthropic", None)
     clients = Clients(settings.load({"ANTHROPIC_API_KEY": "k"}, data_dir=Path("unused")))
-    with pytest.raises(Trouble, match=re.escape('pip install "sightline[anthropic]"')):
+    with pytest.raises(Trouble, match=re.escape("pip install langchain-anthropic")):
         await clients.chat(parse("anthropic:m"))

@@ -20,12 +20,17 @@ from research.account.preferences import KeyPlace
 from research.library.listing import KINDS, ORDERS
 from research.library.prepare import Added
 from research.news.tools import TOOLS
-from research.settings import KEYS, ROLES
+from research.settings import ROLES
 from research.stages import budget
 from research.storage import Trouble
 from research.store.history import Field, RunKind
 from tests.catalogue import ENGINE, WORDS, identifier, messages, variables
 from tests.tables import each_row
+
+OWN_WORDS = (  # keys and addresses with texts of their own; others are described by their provider
+    "GEMINI_API_KEY", "TAVILY_API_KEY", "AMAP_MAPS_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
+    "OLLAMA_BASE_URL",
+)  # fmt: skip
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "pages").rglob("*.py"))
@@ -71,8 +76,9 @@ FAMILIES = {
     ),
     "download_group.": GROUPS,
     "settings.key_": get_args(KeyPlace),
-    "settings.key_for.": tuple(KEYS),
-    "settings.key_name.": tuple(KEYS),
+    "settings.key_for.": OWN_WORDS,
+    "settings.key_name.": OWN_WORDS,
+    "settings.provider_": ("prefix", "service", "setting", "set"),
     "history_kind.": ("all", *get_args(RunKind)),
     "history_state.": tuple(STATES),
     "history_period.": PERIODS,
