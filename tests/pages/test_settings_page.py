@@ -126,6 +126,21 @@ def test_a_key_is_remembered_only_if_that_is_ticked(visit: Visit, folder: Path) 
     ] == ["keys.json"]
 
 
+def test_the_key_of_any_provider_is_taken_in_and_its_models_are_asked_with_it(visit: Visit) -> None:
+    visitor = visit("settings")
+    fields = [item.key or "" for item in visitor.at.text_input]
+    assert not [key for key in fields if "DEEPSEEK" in key]
+    visitor.at.selectbox(key="more_providers").select("deepseek").run()
+    field(visitor, "text_input", "DEEPSEEK_API_KEY").set_value(KEY)
+    visitor.press("save_keys")
+    assert {one.name: one.place for one in runs.key_states()}["DEEPSEEK_API_KEY"] == "session"
+    assert KEY not in told(visitor.at)
+    assert runs.choose({"ANSWER_MODEL": "deepseek:deepseek-chat"}) == {}
+    table = {setting: (spec, lacks) for _, setting, spec, lacks in runs.kit(owner="local").table()}
+    assert table["ANSWER_MODEL"] == ("deepseek:deepseek-chat", "")
+    assert table["REFLECTION_MODEL"] == ("deepseek:deepseek-chat", "")
+
+
 def test_what_is_no_key_is_refused_beside_its_field_without_being_repeated(visit: Visit) -> None:
     visitor = visit("settings")
     field(visitor, "text_input", "GEMINI_API_KEY").set_value("my secret words")
