@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from research.news.command import UnreadableItems
     from research.news.command import grouped as stories_json
     from research.places.coordinates import Point, to_gcj02
+    from research.providers import Provider
     from research.readable import english as english_region
     from research.readable import heading as column_heading
     from research.readable import readable as readable_rows
@@ -201,6 +202,7 @@ __all__ = [
     "Plan",
     "Point",
     "Price",
+    "Provider",
     "QuestionError",
     "Readiness",
     "Reflection",
@@ -322,6 +324,7 @@ _HOMES = {
     "Point": "places.coordinates",
     "PaceError": "runs.pace",
     "QuestionError": "stages.question",
+    "Provider": "providers",
     "SettingError": "settings",
     "Sentence": "verification.support",
     "Settings": "settings",

@@ -16,9 +16,7 @@ from pages.shared.forms import NAMES
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import seconds, t
-from research import Check, Choice, KeyState, has_message, runs
-from research.providers import Provider
-from research.settings import ADDRESSES
+from research import Check, Choice, KeyState, Provider, has_message, runs
 
 EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN",
           "SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS",
@@ -290,7 +288,7 @@ def keep_keys(names: Sequence[str]) -> None:
         name: "settings.keys_unsaved"
         if name == "remember"
         else "settings.wrong_address"
-        if name in ADDRESSES
+        if any(name == one.address for one in PROVIDERS_OF_MODELS.values())
         else "settings.wrong_key"
         for name in wrong
     }
