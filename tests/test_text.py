@@ -6,18 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from research.language.text import (
-    STOP,
-    flowing,
-    fold,
-    has_han,
-    language,
-    place_of,
-    sentences,
-    stem,
-    tokens,
-    words,
-)
+from research.language.sentences import flowing, sentences
+from research.language.text import STOP, fold, has_han, language, place_of, stem, tokens, words
 from tests.tables import each_row
 
 

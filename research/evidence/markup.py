@@ -21,7 +21,8 @@ from markdown_it.token import Token
 
 from research.evidence.citations import NumberedSpan
 from research.evidence.formulas import MASK, Formulas
-from research.language.text import HAN, flowing
+from research.language.sentences import flowing
+from research.language.text import HAN
 from research.records import Cite, Span
 from research.urls import url_identity
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lxml import etree
 
-from research.language.text import unwrapped
+from research.language.sentences import unwrapped
 from research.records import Language
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from markdown_it.token import Token
 
 from research.language.numbers import NUMERAL
 from research.language.published import day
-from research.language.text import HAN, unwrapped
+from research.language.sentences import unwrapped
+from research.language.text import HAN
 from research.library.formats import (
     Draft,
     binary,

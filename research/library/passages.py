@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from research.language.sentences import ends as sentence_ends
-from research.language.text import wraps
+from research.language.sentences import wraps
 
 SIZE = 300  # characters
 

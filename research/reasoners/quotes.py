@@ -18,7 +18,8 @@ from typing import Literal, NamedTuple
 
 from research import data
 from research.language.hanzi import simplified
-from research.language.text import flowing, has_han, sentences, tokens
+from research.language.sentences import flowing, sentences
+from research.language.text import has_han, tokens
 from research.reasoners.concepts import matches
 from research.records import Evidence, Finding, Passage, Record
 from research.verification.reading import read

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from research.evidence.markup import Node
-from research.language.text import sentences
+from research.language.sentences import sentences
 
 _QUOTES = re.compile(r"(?:[^“”]+[.。])?(?:\s*“[^“”]+”)+\s*")  # behind a sentence or not
 _APART = re.compile(r"“[^“”]+”|[^\s“”][^“”]*")

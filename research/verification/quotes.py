@@ -10,7 +10,8 @@ import re
 from functools import lru_cache
 
 from research.language.quantities import plain
-from research.language.text import HAN, levelled
+from research.language.sentences import levelled
+from research.language.text import HAN
 
 # Characters of Chinese text: between them, and beside one, a space or the end of a line says nothing.
 _WIDE = re.compile(f"[{HAN}\u3000-\u303f\uff00-\uffef“”‘’]")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from research.language.quantities import Measure, measures, plain
-from research.language.sentences import ends
-from research.language.text import HAN, STOP, has_han, levelled, stem
+from research.language.sentences import ends, levelled
+from research.language.text import HAN, STOP, has_han, stem
 
 LONGEST = 60_000  # characters of a passage that are read
 MOST_FIGURES = 60  # of a sentence

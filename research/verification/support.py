@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from research.evidence.citations import CitedAnswer, NumberedSpan, verbatim
 from research.evidence.markup import Node, tree
-from research.language.text import fold, has_han, place_of, sentences
+from research.language.sentences import sentences
+from research.language.text import fold, has_han, place_of
 from research.records import (
     Cite,
     Evidence,

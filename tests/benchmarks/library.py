@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
-from research.language.text import STOP, has_han, sentences, tokens, words
+from research.language.sentences import sentences
+from research.language.text import STOP, has_han, tokens, words
 from research.library.documents import read
 from research.library.index import Library
 from research.library.prepare import sample_files

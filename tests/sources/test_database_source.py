@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from research.database.desk import DatabaseDesk, named
-from research.language.text import sentences
+from research.language.sentences import sentences
 from research.records import Finding, Task, silent
 from research.sources.database import STATEMENT, DatabaseSource
 from research.verification.judge import judge

@@ -21,7 +21,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from research.language.text import fold, sentences, tokens
+from research.language.sentences import sentences
+from research.language.text import fold, tokens
 from research.records import Report, Span
 from research.runs import Desk
 from research.settings import load

@@ -18,7 +18,8 @@ import trafilatura
 from lxml import etree
 
 from research.language.sentences import ends as sentence_ends
-from research.language.text import LIGHT, idle, language, tokens, unwrapped
+from research.language.sentences import unwrapped
+from research.language.text import LIGHT, idle, language, tokens
 from research.records import Passage, fingerprint
 from research.trouble import Trouble
 from research.webpages import decoded, published, text_pieces, title, tree
