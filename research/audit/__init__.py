@@ -17,13 +17,13 @@ from research.audit.lists import Lists
 from research.audit.marks import Mark, Marks
 from research.audit.reading import Reading
 from research.audit.words import KINDS, Severity, message
+from research.language.sentences import ends
 from research.language.text import HAN
 from research.records import Language, Record
 
 _EXCERPT = 100  # characters
-_STOP = re.compile(
-    r"[。！？]+[”’」』）]*|[.!?]+[\"'”’)\]*_]*(?=\s|$|[\[［【(^])|\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+•|#]|\d{1,3}[.)]))"
-)
+# The end of a paragraph, or of a line before an item.
+_BREAK = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+•|#]|\d{1,3}[.)]))")
 _CONTENT = re.compile(rf"[^\W\d_]{{2,}}|[{HAN}]")
 
 
@@ -105,11 +105,11 @@ def _shares(reading: Reading, lists: Lists, marks: list[Mark]) -> tuple[int, int
         if mark.sort != "link":
             text[mark.start : mark.end] = " " * (mark.end - mark.start)
     plain = "".join(text)
-    ends = [match.end() for match in _STOP.finditer(plain)]
-    starts = [0, *ends]
+    stops = sorted({*ends(plain), *(match.end() for match in _BREAK.finditer(plain))})
+    starts = [0, *stops]
     begins = [
         found.start() if (found := _CONTENT.search(plain, start, end)) else None
-        for start, end in zip(starts, [*ends, len(plain)], strict=True)
+        for start, end in zip(starts, [*stops, len(plain)], strict=True)
     ]
     cited: set[int] = set()
     for mark in marks:

@@ -34,7 +34,7 @@ def ends(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
 
 
 # Where a clause ends: no comma of a number, no point of one or of an address.
-CLAUSE = re.compile(r"[，。；？！,;?!\n]+(?!\d)|\.(?=\s|$)")
+CLAUSE = re.compile(r"[，。；？！;?!\n]+|,(?!\d)|\.(?=\s|$)")
 
 
 @lru_cache(4096)

@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from research.language.copies import near_copies, shingles
 from research.language.published import Moment
+from research.language.sentences import ends
 from research.news.article import Article, host
 from research.news.copies import READ, independent
 from research.news.pieces import Piece, Pieces, kind, piece
@@ -126,8 +127,8 @@ def _titled(item: Article) -> tuple[str, str]:
     title = " ".join(item.title.split())[:300]
     if title:
         return title, item.outlet
-    first = re.split(r"(?<=[。！？!?])|(?<=\.)\s", " ".join(item.text[:400].split()), maxsplit=1)[0]
-    return first[:120], ""
+    text = " ".join(item.text[:400].split())
+    return text[: next(ends(text, 0, 120), 120)], ""
 
 
 def _in_time(items: Sequence[Article], groups: list[list[int]]) -> Iterator[list[int]]:

@@ -14,6 +14,7 @@ from research import data
 from research.language import segment
 from research.language.hanzi import simplified
 from research.language.numbers import DIGIT
+from research.language.sentences import CLAUSE
 from research.language.text import HAN, STOP, has_han, idle, telling, tokens
 from research.reasoners import Corpus
 from research.reasoners.concepts import generic, matches
@@ -22,7 +23,7 @@ from research.reasoners.quotes import asks
 _MARK = "\ue000"  # stands for a subject while clauses are split; private use, removed from input
 _SET_OFF = re.compile(rf"(?:\b(?:of|between|in|at|for|the)\s+)*{_MARK}(?:[’']s)?", re.I)
 _SPLIT = re.compile(
-    r"[，。？！；、,;?!\n]+|\.(?=\s|$)|：|:(?=\s)"
+    rf"{CLAUSE.pattern}|[、：]|:(?=\s)"
     r"|\b(?:as well as|and|or|plus|versus|vs\.?)\b|(?<=\s)&(?=\s)",
     re.I,
 )

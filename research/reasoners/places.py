@@ -20,6 +20,7 @@ from research.language.hanzi import simplified
 from research.language.lexicon import Entry, entries
 from research.language.numbers import WRITTEN
 from research.language.quantities import measures
+from research.language.sentences import CLAUSE
 from research.language.text import HAN, has_han
 from research.language.units import spelled
 
@@ -138,7 +139,6 @@ def _words(name: str, end: str = "", start: str = "", flags: int = 0) -> re.Patt
 
 # Chinese
 
-_ZH_END = re.compile(r"[，。？！；,?!;\n]+")
 _ZH_FACT = _words("zh fact")
 _FAR = spelled("km", "m", "mile", "minute")  # what says how far something may be
 _ZH_NEAR = (
@@ -169,7 +169,7 @@ _ZH_OPENS = re.compile(
 
 def _chinese(text: str) -> Wish | None:
     """The clauses are read one by one; one may say where and another what."""
-    clauses = [c.strip() for c in _ZH_END.split(text) if c.strip()]
+    clauses = [c.strip() for c in CLAUSE.split(text) if c.strip()]
     pairs = [a + b for a, b in pairwise(clauses)]
     pairs += [b + a for a, b in pairwise(clauses)]
     for clause in [*clauses, *pairs]:

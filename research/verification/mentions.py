@@ -17,6 +17,7 @@ from functools import cache, cached_property, lru_cache
 from research import data
 from research.language import segment
 from research.language.quantities import Measure, agrees, compatible, dates_clash
+from research.language.sentences import CLAUSE
 from research.language.text import HAN, STOP, has_han
 from research.verification.cues import cues
 from research.verification.figures import TIMES
@@ -40,7 +41,6 @@ TAKEN_BACK = frozenset({"denial", "rumour", "condition", "question"})
 
 # Where a stretch of text ends although no sentence does: the joints of search results and of tables.
 _JOINT = re.compile(r"\.\.\.+|…+|\s[·•|;]\s|[|\n\r]")
-_COMMA = re.compile(r"[,，;；](?!\d)")
 _ASIDE = re.compile(r"[(（\[【][^()（）\[\]【】]*$")
 _BEFORE = re.compile(rf"([{HAN}]|[^\W\d_{HAN}]+)[ -]?$")
 _NEXT = re.compile(r"[ -]?([^\W\d_]+)")
@@ -133,8 +133,8 @@ class Mention:
     def clause(self) -> tuple[int, int]:
         """The places between which no comma stands and the figure does."""
         text, m = self.line.text, self.measure
-        start = max((comma.end() for comma in _COMMA.finditer(text, 0, m.start)), default=0)
-        comma = _COMMA.search(text, m.end)
+        start = max((comma.end() for comma in CLAUSE.finditer(text, 0, m.start)), default=0)
+        comma = CLAUSE.search(text, m.end)
         return start, comma.start() if comma else len(text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from research.language.sentences import ends
+from research.language.sentences import CLAUSE, ends
 from tests.tables import each_row
 
 
@@ -28,3 +28,14 @@ def test_only_a_stretch_is_looked_at_but_what_stands_behind_it_is_known() -> Non
     assert [*ends(text, 0, 13)] == [13]
     assert [*ends(text, 14, len(text))] == [29]
     assert [*ends(text, 0, 12)] == []
+
+
+@each_row(
+    "text clauses",
+    [
+        ("门票多少钱，2020年呢？远吗", ["门票多少钱", "2020年呢", "远吗"]),
+        ("At 3,000 metres, or 3.5 km away; why? See a.org.", ["At 3,000 metres", " or 3.5 km away", " why", " See a.org", ""]),
+    ],
+)  # fmt: skip
+def test_a_clause_ends_at_a_comma_but_not_within_a_number(text: str, clauses: list[str]) -> None:
+    assert CLAUSE.split(text) == clauses
