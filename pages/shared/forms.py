@@ -10,8 +10,8 @@ from datetime import date, datetime, tzinfo
 from typing import Literal
 
 from babel import Locale
-from babel.dates import format_date, format_skeleton
-from babel.numbers import format_currency, format_decimal, format_percent
+from babel.dates import format_date
+from babel.numbers import format_currency, format_decimal
 
 from research import message
 
@@ -26,13 +26,6 @@ def day(value: date, language: Lang) -> str:
     return format_date(value, form, locale=LOCALES[language])
 
 
-def short_day(value: date, language: Lang) -> str:
-    """11月20日, 20 Nov: where the year is known."""
-    return format_skeleton(
-        "MMMd", datetime(value.year, value.month, value.day), locale=LOCALES[language]
-    )
-
-
 def moment(value: datetime, language: Lang, zone: tzinfo) -> str:
     """A time to the minute."""
     local = value.astimezone(zone)
@@ -43,10 +36,6 @@ def moment(value: datetime, language: Lang, zone: tzinfo) -> str:
 def number(value: float, language: Lang) -> str:
     """With its thousands grouped; never shortened, since figures are cited."""
     return format_decimal(value, locale=LOCALES[language])
-
-
-def percent(share: float, language: Lang) -> str:
-    return format_percent(share, "#,##0%", locale=LOCALES[language])
 
 
 def money(dollars: float, language: Lang) -> str:

@@ -184,10 +184,6 @@ _EXPIRED = (
     .select_from(conversation.join(run, run.c.conversation == conversation.c.id))
     .where(conversation.c.binned < _("before"))
 )
-_IS_BINNED = select(conversation.c.id).where(
-    conversation.c.id == _("conversation"), conversation.c.binned.is_not(None)
-)
-
 _UNTOLD = (
     select(run.c.id)
     .outerjoin(said, said.c.run == run.c.id)
@@ -394,9 +390,6 @@ class Archive:
         """Takes a conversation out of the bin."""
         with self.database.write() as work:
             work.do(sql.LABEL["binned"], id_=conversation, value=None)
-
-    def is_binned(self, conversation: str) -> bool:
-        return bool(self.database.read(_IS_BINNED, conversation=conversation))
 
     def binned(self, owner: str) -> list[HistoryEntry]:
         """What lies in an owner's bin, what was put there last first."""
