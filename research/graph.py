@@ -42,7 +42,7 @@ from research.records import (
     Section,
     Task,
 )
-from research.sources import Source
+from research.sources import Retriever
 from research.stages.answer import Unwritten, answered, compose
 from research.stages.budget import Ended, Meter
 from research.stages.check import checked
@@ -79,7 +79,7 @@ class Context:
     """What a run works with: helpers and limits, given anew at each start and resume."""
 
     reasoner: Reasoner
-    sources: Mapping[str, Source]
+    sources: Mapping[str, Retriever]
     options: Options
     ledger: Ledger
     plan: Plan | None = None

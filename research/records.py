@@ -17,8 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Day = date  # where a field has that name
 Language = Literal["zh", "en"]
-LIBRARY = "library"  # the source that is on this machine and costs nothing
-LOCAL = 4  # times as many queries that it may be asked
 EvidenceKind = Literal["library", "web", "news", "place", "database"]
 Reason = Literal[
     "no key",  # the source needs a key that is not set

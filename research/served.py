@@ -7,9 +7,10 @@ sources; `RUNS_URL` is theirs alone and not read here.
 from __future__ import annotations
 
 from research import settings
-from research.runs.kit import SOURCES, Kit
+from research.runs.kit import Kit
 from research.runs.kits import Kits
 from research.runs.worker import Worker, served
+from research.sources import registry
 
 
 def _opened() -> Worker:
@@ -20,4 +21,4 @@ def _opened() -> Worker:
     return worker
 
 
-graph = served({source.name: source.node for source in SOURCES}, _opened)
+graph = served({name: source.graph_node for name, source in registry.known().items()}, _opened)

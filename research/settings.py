@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 import platformdirs
@@ -20,6 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from research.providers import FILE as MODELS_FILE
 from research.providers import Provider, providers, shipped
 from research.records import Options
+
+if TYPE_CHECKING:
+    from research.sources import Setting
 
 APP_NAME = "sightline"
 SERVERS = ("memory", "stdio", "npm", "hosted")  # of Amap's tools, by MCP
@@ -32,7 +35,6 @@ CONTEXT = "SIGHTLINE_CONTEXT_LENGTH"
 CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
 CHECKS = ("rules", "model")
 REPAIRS = ("off", "drop", "rewrite")
-SOURCES = ("web", "news", "places", "database", "library")
 _FIELDS = {  # the keys and addresses that have a field of their own
     "GEMINI_API_KEY": "gemini_key",
     "GOOGLE_GEMINI_BASE_URL": "gemini_url",
@@ -182,6 +184,11 @@ class Settings(BaseModel):
     report_content: int = 0
     output_dir: Path | None = None
     save_states: str = "on"
+    of_sources: tuple[tuple[str, SecretStr], ...] = ()  # what sources of packages read
+
+    def of(self, name: str) -> str:
+        """The value of a setting that a source of a package reads; "" if it is none of these."""
+        return dict(self.of_sources).get(name, _NO_KEY).get_secret_value()
 
     @property
     def store(self) -> Path | str:
@@ -259,6 +266,8 @@ class Settings(BaseModel):
         addresses = {one.address for one in self.providers.values()}
         for name, secret in self.more.items():
             (urls if name in addresses else found).append(secret.get_secret_value())
+        urls += map(self.of, _brought())
+        found += [self.of(name) for name, one in _brought().items() if one.secret]
         found += [_password(url) for url in urls]
         for url in (self.store_url, self.database_url):
             found += _passwords(url.get_secret_value())
@@ -266,7 +275,7 @@ class Settings(BaseModel):
 
     def shown(self) -> list[tuple[str, str]]:
         """Every setting by its name with its value as text; of a key only "set", or "" without."""
-        return [
+        ours = [
             ("NUMBER_OF_INITIAL_QUERIES", str(self.queries)),
             ("MAX_RESEARCH_LOOPS", str(self.loops)),
             ("SIGHTLINE_REPORT_SECTIONS", str(self.sections)),
@@ -339,6 +348,15 @@ class Settings(BaseModel):
             ("OTEL_TRACES_EXPORTER", self.traces_exporter),
             ("OTEL_SDK_DISABLED", self.otel_disabled),
         ]
+        return ours + [
+            (n, self._shown(one)) for n, one in _brought().items() if n not in dict(ours)
+        ]
+
+    def _shown(self, setting: Setting) -> str:
+        value = self.of(setting.name)
+        if setting.secret:
+            return "set" if value else ""
+        return _NAME_AND_PASSWORD.sub("//", value)
 
     def _shown_providers(self) -> Iterator[tuple[str, str]]:
         for one in self.providers.values():
@@ -629,12 +647,24 @@ def _sources(env: Mapping[str, str], name: str) -> str:
     """Names of sources, with commas between them; "" where none are named."""
     value = env.get(name, "").strip().lower()
     names = list(dict.fromkeys(filter(None, (part.strip() for part in value.split(",")))))
-    if wrong := [part for part in names if part not in SOURCES]:
+    if not names:
+        return ""
+    from research.sources import registry
+
+    if wrong := [part for part in names if part not in registry.known()]:
         raise SettingError(
             f"{name} is {value!r}: there is no {wrong[0]!r}. Name one or several of "
-            f"{', '.join(SOURCES)}, or remove it to use every available source."
+            f"{', '.join(registry.known())}, or remove it to use every available source."
         )
     return ",".join(names)
+
+
+def _brought() -> dict[str, Setting]:
+    """The settings that sources of packages read, by name."""
+    from research.sources import registry
+
+    every = (one for source in registry.known().values() for one in source.settings)
+    return {one.name: one for one in every}
 
 
 def overlaid(settings: Settings, choices: Mapping[str, str]) -> Settings:
@@ -762,4 +792,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         report_content=_whole(env, "SEARCH_CONTENT_MAX_LENGTH", 0, 0, 1_000_000),
         output_dir=_folder(env, "OUTPUT_DIR"),
         save_states=_switch(env, "SAVE_INTERMEDIATE_STATES", "on"),
+        of_sources=tuple(
+            (name, SecretStr(_text(env, name) or one.default)) for name, one in _brought().items()
+        ),
     )

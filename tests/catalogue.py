@@ -27,7 +27,7 @@ ENGINE = {
     "flaw": "research/audit/words.py",
     "look": "research/places/look.py",
     "mark": "research/**/*.py",
-    "note": "research/news/*.py research/sources/news.py",
+    "note": "research/news/*.py research/sources/news/*.py",
     "onward": "research/runs/onward.py",
     "outcome": "research/database/answer.py",
     "planning": "research/stages/plan.py",

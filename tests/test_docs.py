@@ -15,6 +15,7 @@ from research import cli, settings
 from research.cli import exits
 from research.models import roles
 from research.providers import shipped
+from research.sources import registry
 from research.verification.support import ACCURACY
 from tests import settings_table
 from tests.tables import each_row
@@ -120,11 +121,7 @@ def test_every_name_beside_a_path_of_the_walk_is_defined_there() -> None:
             for part in name.split("."):
                 assert re.search(rf"^ *(?:async def|def|class) {part}\b", text, re.M), (path, part)
     known = (ROOT / "research" / "graph.py").read_text(encoding="utf-8")
-    known += "".join(
-        path.read_text(encoding="utf-8")
-        for path in (ROOT / "research" / "sources").rglob("__init__.py")
-    )
-    known += (ROOT / "research" / "sources" / "library.py").read_text(encoding="utf-8")
+    known += "".join(f'"{source.graph_node}"' for source in registry.known().values())
     nodes = re.findall(r"^\| \d+ \| ((?:`\w+`(?:, )?)+)", walk, re.M)
     assert len(nodes) == 6
     for node in re.findall(r"`(\w+)`", " ".join(nodes)):

@@ -31,7 +31,11 @@ NEUTRAL = {
     "providers",
 }
 PURE = {"places.coordinates", "data", "i18n"}  # import nothing of ours: anyone may use them
-PROTOCOLS = {"reasoners", "sources"}  # these very modules: what lies below them is no protocol
+PROTOCOLS = {
+    "reasoners",
+    "sources",
+    "sources.registry",
+}  # these very modules: what lies below them is no protocol
 WIRED = {"news", "wire", "sources"}  # what talks to strangers
 SERVED = {"library", "models", "news", "database", "places"}  # that a source may stand for
 FOLDERS = {  # what a folder may import of others, beside what everybody may
@@ -98,6 +102,8 @@ def allowed(module: str, wanted: str) -> bool:
         return False
     if module == "settings" and wanted == "providers":
         return True
+    if module == "settings" and wanted in ("sources", "sources.registry"):
+        return True  # which sources there are, and what they read
     if module in NEUTRAL:
         return wanted in ("records", "data") or target == "language"
     if top == "language":
@@ -110,6 +116,8 @@ def allowed(module: str, wanted: str) -> bool:
         return target == top or target in FOLDERS[top]
     if top == "reasoners":
         return target in ("reasoners", "models") or wanted in (
+            "sources",
+            "sources.registry",
             "evidence.markup",
             "evidence.registry",
             "verification.reading",

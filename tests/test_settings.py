@@ -143,6 +143,7 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
         "child_env",
         "providers",
         "more",
+        "of_sources",
     }
     assert fields == set(Settings.model_fields)
     shown = [name for name, _ in load({}, data_dir=tmp_path).shown()]
@@ -817,7 +818,9 @@ def looked_up(tmp_path: Path, **env: str) -> Finding:
     async def look() -> Finding:
         kit = Kit(load(env, data_dir=tmp_path / "data"))
         try:
-            return await kit.news.search(Task(id="1", source="news", query="West Lake"), silent)
+            return await kit.sources["news"].search(
+                Task(id="1", source="news", query="West Lake"), silent
+            )
         finally:
             await kit.closing()
 

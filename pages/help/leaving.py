@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import t
-from research import has_message, runs
+from pages.shared.words import source_name, t
+from research import runs
 
 
 def told() -> str:
@@ -29,6 +29,9 @@ def _services() -> list[str]:
         lines.append(t("leaves.news", names=_named(ready["news"].detail)))
     if "places" in live:
         lines.append(t("leaves.places"))
+    for name, source in runs.described().items():
+        if name in live and source.foreign and not source.local:
+            lines.append(t("leaves.source", name=plain(source_name(name))))
     lines = lines or [t("leaves.none")]
     if settings.runs_url:
         lines.append(t("leaves.engine"))
@@ -54,8 +57,7 @@ def _models() -> list[str]:
 
 def _named(providers: str) -> str:
     """The names of those who search, as a reader knows them."""
-    names = [f"source.{name}" for name in providers.split(", ")]
-    return _listed([t(name) if has_message(name) else name.partition(".")[2] for name in names])
+    return _listed([source_name(name) for name in providers.split(", ")])
 
 
 def _listed(names: list[str]) -> str:

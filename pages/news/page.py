@@ -10,7 +10,7 @@ from pages.shared import asking, layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import local_time, t
+from pages.shared.words import local_time, source_name, t
 from research import Options, PaceError, QuestionError, Unwatchable, runs
 
 SHOWN = 20
@@ -30,7 +30,7 @@ def form() -> None:
             )
         sources = st.pills(
             t("ask.sources"), list(runs.desk().sources), selection_mode="multi",
-            default=list(usual.sources), format_func=lambda name: t(f"source.{name}"),
+            default=list(usual.sources), format_func=lambda name: plain(source_name(name)),
             key="news_sources",
         )  # fmt: skip
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -6,29 +6,21 @@ searching the news and the days that this is limited to.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from pages.shared.safe import plain
-from pages.shared.words import day_form, t, tool_name
-from research import Plan, Task, edited_plan, has_message, served_as_a_whole
+from pages.shared.words import day_form, source_name, t, tool_name
+from research import Plan, Task, edited_plan, runs, served_as_a_whole
 
 COLUMNS = ("subject", "part", "query", "source")
 WAY = ("tool", "start", "end")
-NEWS = "news"  # the source that has tools
 DATED = "search_news_by_date"  # the tool that wants two days
-TOOLS = (
-    "",
-    "basic_search_news",
-    "deep_search_news",
-    "search_news_last_24_hours",
-    "search_news_last_week",
-    "search_images_for_news",
-    DATED,
-)
 
 
 def editor(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
@@ -81,7 +73,7 @@ def rows(edited: pd.DataFrame, sources: tuple[str, ...]) -> list[Any]:
         subject, part, query, source = (_text(row[name]) for name in COLUMNS)
         line = (subject, part, query, source or sources[0])
         if WAY[0] in edited.columns:
-            tool = _text(row["tool"]) if line[3] == NEWS else ""
+            tool = _text(row["tool"]) if _tools(line[3]) else ""
             days = (_day(row["start"]), _day(row["end"])) if tool == DATED else (None, None)
             found.append((*line, tool, *days))
         else:
@@ -93,9 +85,20 @@ def idle(edited: pd.DataFrame) -> bool:
     """Whether a row has days that its way of searching does not take."""
     return any(
         (_day(row["start"]) or _day(row["end"]))
-        and (_text(row["source"]) != NEWS or _text(row["tool"]) != DATED)
+        and (not _tools(_text(row["source"])) or _text(row["tool"]) != DATED)
         for _, row in edited.iterrows()
     )
+
+
+def _tools(source: str) -> Mapping[str, str]:
+    """The ways of searching that a source has."""
+    return runs.described()[source].tools if source in runs.described() else {}
+
+
+def _first(sources: Sequence[str]) -> str:
+    """Where a report looks first."""
+    known = runs.described()
+    return next((name for name in sources if name in known and known[name].reports), sources[0])
 
 
 def _text(value: Any) -> str:
@@ -136,9 +139,9 @@ def _columns(sources: tuple[str, ...], *, outline: bool) -> dict[str, Any]:
         "source": column.SelectboxColumn(
             t("plan.source"),
             options=list(sources),
-            default=NEWS if outline and NEWS in sources else sources[0],
+            default=_first(sources) if outline else sources[0],
             required=True,
-            format_func=_source,
+            format_func=source_name,
         ),
     }
     if not outline:
@@ -149,7 +152,7 @@ def _columns(sources: tuple[str, ...], *, outline: bool) -> dict[str, Any]:
         "part": column.TextColumn(t("plan.content"), width=180),
         "query": column.TextColumn(t("plan.query"), width=190, max_chars=400),
         "tool": column.SelectboxColumn(
-            t("plan.tool"), width=125, options=list(TOOLS), default="", format_func=tool_name,
+            t("plan.tool"), width=125, options=["", *chain.from_iterable(map(_tools, sources))], default="", format_func=tool_name,
             help=t("plan.tool_help"),
         ),
         "start": column.DateColumn(t("plan.start_day"), **days),
@@ -169,7 +172,3 @@ def _rows(plan: Plan) -> list[tuple[str, str, str, str]]:
             queries = [(row[2], row[3]) for row in shared if row[1] == shared[-1][1]]
         rows += [(part.subject, part.text, *query) for query in queries or [("", "")]]
     return rows
-
-
-def _source(name: str) -> str:
-    return t(f"source.{name}") if has_message(f"source.{name}") else name

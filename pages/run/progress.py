@@ -14,7 +14,16 @@ import streamlit as st
 
 from pages.run import steps
 from pages.shared.safe import plain
-from pages.shared.words import counted, local_time, money, number, seconds, t, tool_name
+from pages.shared.words import (
+    counted,
+    local_time,
+    money,
+    number,
+    seconds,
+    source_name,
+    t,
+    tool_name,
+)
 from research import Event, Run, Step, has_message
 
 
@@ -446,11 +455,9 @@ def thought(step: Step) -> str:
 
 
 def _outcome(search: Search, run: Run) -> str:
-    source = f"source.{search.source}"
-    where = t(source) if has_message(source) else plain(search.source)
+    where = plain(source_name(search.source))
     if search.provider:
-        provider = f"source.{search.provider}"
-        where += f" ({t(provider) if has_message(provider) else plain(search.provider)})"
+        where += f" ({plain(source_name(search.provider))})"
     if search.tool:
         where = " · ".join(filter(None, [where, plain(tool_name(search.tool)), plain(search.days)]))
     if search.state in ("searching", "waiting"):

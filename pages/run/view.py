@@ -25,7 +25,7 @@ from pages.shared import asking, effort, layout, trouble
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import local_time, t
+from pages.shared.words import local_time, source_name, t
 from research import (
     MAX_QUESTION,
     CitedAnswer,
@@ -36,7 +36,6 @@ from research import (
     answer_tables,
     cited,
     drafted,
-    has_message,
     onward,
     runs,
 )
@@ -397,8 +396,7 @@ def outcome(report: Report, numbered: CitedAnswer | None) -> None:
 def failures(failed: tuple) -> None:  # type: ignore[type-arg]
     lines = []
     for f in failed:
-        source = f"source.{f.source}"
-        where = t(source) if has_message(source) else plain(f.source)
+        where = plain(source_name(f.source))
         if f.stage != "search" or not where:
             where = " · ".join(filter(None, [where, t(f"stage.{f.stage}")]))
         what = f"{plain(f.query)} — {where}" if f.query else where

@@ -15,7 +15,7 @@ from pages.shared import layout, login
 from pages.shared.forms import NAMES
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import seconds, t
+from pages.shared.words import seconds, source_name, t
 from research import Check, Choice, KeyState, Provider, has_message, runs
 
 EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN",
@@ -99,7 +99,7 @@ def shown(name: str, value: str) -> str:
     if name in LIMITS:
         return t("settings.unlimited") if float(value) == 0 else plain(value)
     if name.endswith("_SOURCES"):
-        return ", ".join(t(f"source.{one}") for one in value.split(",") if one) or t(
+        return ", ".join(plain(source_name(one)) for one in value.split(",") if one) or t(
             "settings.everything"
         )
     if name in PICKS:
@@ -110,7 +110,7 @@ def shown(name: str, value: str) -> str:
         return (
             t(MODES[value])
             if value in MODES
-            else ", ".join(t(f"source.{one}") for one in value.split(","))
+            else ", ".join(plain(source_name(one)) for one in value.split(","))
         )
     return plain(value) or t("settings.nothing")
 
@@ -131,7 +131,7 @@ def sources(name: str) -> None:
     st.pills(
         t("settings.sources"), list(runs.kit(owner=owner()).sources), selection_mode="multi",
         default=[one for one in choice.value.split(",") if one], key=key(name),
-        format_func=lambda one: t(f"source.{one}"),
+        format_func=lambda one: plain(source_name(one)),
     )  # fmt: skip
     note(name, choice)
 
@@ -256,13 +256,13 @@ def search() -> None:
         )  # fmt: skip
         st.multiselect(
             t("settings.search_order"), PROVIDERS, choice.value.split(",") if own else [],
-            format_func=lambda one: t(f"source.{one}"), key=key("order"),
+            format_func=lambda one: plain(source_name(one)), key=key("order"),
             placeholder=t("settings.nothing"),
         )  # fmt: skip
         note("WEB_SEARCH", choice)
         ready = runs.readiness(owner=owner())["web"]
         if ready.state == "live":
-            names = ", ".join(t(f"source.{one}") for one in ready.detail.split(", "))
+            names = ", ".join(plain(source_name(one)) for one in ready.detail.split(", "))
             st.caption(t("settings.search_now", names=names))
         elif choice.value != "off":
             st.caption(t("settings.search_lacks", names=plain(ready.detail)))
@@ -413,7 +413,7 @@ def connections() -> None:
 def outcome(check: Check) -> None:
     """What a test of one model or service has come to."""
     role, failure = f"role.{check.name}", check.failure
-    name = t(role) if has_message(role) else t(f"source.{check.name}")
+    name = t(role) if has_message(role) else plain(source_name(check.name))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{name}** · {plain(check.model)}", width="content")
         if failure is None:

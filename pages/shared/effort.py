@@ -6,7 +6,8 @@ import streamlit as st
 
 from pages.run import usage
 from pages.shared.login import owner
-from pages.shared.words import t
+from pages.shared.safe import plain
+from pages.shared.words import source_name, t
 from research import Options, Plan, runs
 
 LIMITS = {  # the words for each, and what a step is
@@ -53,7 +54,7 @@ def effort() -> None:
             t("ask.sources"),
             list(runs.desk().sources),
             selection_mode="multi",
-            format_func=lambda name: t(f"source.{name}"),
+            format_func=lambda name: plain(source_name(name)),
             key="sources",
         )
         if runs.kit(owner=owner()).models:

@@ -73,6 +73,12 @@ def tool_name(name: str) -> str:
     return t(f"tool.{name}") if has_message(f"tool.{name}") else name
 
 
+def source_name(name: str) -> str:
+    """What a source, or a service that it asks, is called. It may come from a package of others, so it
+    is text from outside."""
+    return t(f"source.{name}") if has_message(f"source.{name}") else name
+
+
 def number(value: float) -> str:
     return forms.number(value, lang())
 

@@ -11,8 +11,8 @@ import streamlit as st
 
 from pages.shared.files import script
 from pages.shared.safe import plain
-from pages.shared.words import lang, number, t
-from research import DatabaseSchema, ModelRole, Readiness
+from pages.shared.words import lang, number, source_name, t
+from research import DatabaseSchema, ModelRole, Readiness, runs
 
 State = Literal["live", "sample", "offline", "missing"]
 COLORS = {"live": "green", "sample": "orange", "offline": "orange", "missing": "red"}
@@ -22,28 +22,17 @@ SIGNS = {
     "offline": ":material/cloud_off:",
     "missing": ":material/error:",
 }
-ICONS = {
-    "web": ":material/language:",
-    "news": ":material/newspaper:",
-    "places": ":material/map:",
-    "database": ":material/database:",
-    "library": ":material/library_books:",
-    "models": ":material/psychology:",
-}
-# What to add where something is missing: with a key, and without one where that is possible.
+# What to add where something is missing that is no source: with a key, and without one.
 LINES: dict[str, tuple[str, str]] = {
-    "web": ("export GEMINI_API_KEY=YOUR_KEY", "export WEB_SEARCH=wikipedia"),
     "web_off": ("", "export WEB_SEARCH=auto"),
-    "news": ("export TAVILY_API_KEY=YOUR_KEY", "export NEWS_GDELT=on"),
-    "places": ("export AMAP_MAPS_API_KEY=YOUR_KEY", ""),
-    "database": ("", "export DATABASE_URL=sqlite:////folder/own.db"),
     "models": ("export GEMINI_API_KEY=YOUR_KEY", "export ANSWER_MODEL=ollama:qwen3"),
 }
 
 
 @dataclass(frozen=True)
 class Card:
-    """A part of the desk: `uses` are words that are safe in Markdown, `add` a key of `LINES`."""
+    """A part of the desk: `uses` are words that are safe in Markdown, `add` a source or a key of
+    `LINES`."""
 
     name: str
     state: State
@@ -57,7 +46,7 @@ def gathered(
     documents: tuple[int, int],
 ) -> list[Card]:  # fmt: skip
     """The cards of all parts. `documents` are the own ones and the samples."""
-    found = [_source(name, ready[name], schema, documents) for name in ICONS if name in ready]
+    found = [_source(name, one, schema, documents) for name, one in ready.items()]
     usable = [role for role in models if not role.lacks]
     names = " · ".join(dict.fromkeys(plain(role.model) for role in usable))
     state: State = "live" if usable else "missing"
@@ -82,6 +71,11 @@ def _source(
         return Card(name, ready.state, told, "" if live else "places")
     if name == "database":
         return _database(ready, schema)
+    if name != "library":
+        told = plain(ready.detail) or (
+            t("status.nothing_asked") if ready.state == "missing" else ""
+        )
+        return Card(name, ready.state, told, "" if live else name)
     own, sample = documents
     uses = t("status.library", own=number(own), sample=number(sample))
     word = t("status.empty") if ready.state == "missing" else ""
@@ -98,7 +92,7 @@ def _database(ready: Readiness, schema: DatabaseSchema) -> Card:
 
 
 def _providers(names: str) -> str:
-    return t("mark.list").join(t(f"source.{name}") for name in names.split(", "))
+    return t("mark.list").join(plain(source_name(name)) for name in names.split(", "))
 
 
 def sentence(cards: Sequence[Card]) -> str:
@@ -106,7 +100,7 @@ def sentence(cards: Sequence[Card]) -> str:
     by: dict[str, list[str]] = {}
     for card in cards:
         key = "sample" if card.state == "offline" else card.state
-        by.setdefault(key, []).append(t(f"card.{card.name}"))
+        by.setdefault(key, []).append(_title(card))
     parts = [
         t(f"status.now_{state}", names=t("mark.list").join(by[state]))
         for state in ("live", "sample", "missing")
@@ -115,6 +109,29 @@ def sentence(cards: Sequence[Card]) -> str:
     if lang() == "zh":
         return "；".join(parts) + "。"
     return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
+
+
+def _title(card: Card) -> str:
+    return plain(t(f"card.{card.name}"))
+
+
+def _foreign(card: Card) -> bool:
+    known = runs.described()
+    return card.name in known and known[card.name].foreign
+
+
+def _icon(card: Card) -> str:
+    known = runs.described()
+    return known[card.name].icon if card.name in known else "psychology"
+
+
+def _lines(add: str) -> tuple[str, str]:
+    """What to add: with a key, and without one where that is possible."""
+    known = runs.described()
+    if add not in known:
+        return LINES[add]
+    unset = [f"export {one.name}=VALUE" for one in known[add].settings]
+    return known[add].adds if not known[add].foreign else ("", "\n".join(unset))
 
 
 def draw(cards: Sequence[Card], *, alone: bool) -> None:
@@ -130,18 +147,19 @@ def draw(cards: Sequence[Card], *, alone: bool) -> None:
 
 def _draw(card: Card, *, alone: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"{ICONS[card.name]} **{t(f'card.{card.name}')}**", width="stretch")
+        st.markdown(f":material/{_icon(card)}: **{_title(card)}**", width="stretch")
         word = card.word or t(f"status.{card.state}")
         st.badge(word, icon=SIGNS[card.state], color=COLORS[card.state])
     st.markdown(card.uses)
     if not card.add:
         return
-    st.caption(t(f"status.brings_{card.add.removesuffix('_off')}"))
+    brings = t(f"status.brings_{card.add.removesuffix('_off')}")
+    st.caption(plain(brings) if _foreign(card) else brings)
     if card.add == "library":
         st.page_link(script("library"), label=t("nav.library"), icon=":material/arrow_forward:")
-    if not alone or card.add not in LINES:
+    if not alone:
         return
-    key, free = LINES[card.add]
+    key, free = _lines(card.add)
     if key:
         if free:
             st.caption(t("status.with_key"))

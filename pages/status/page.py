@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.shared import layout, login
 from pages.shared.safe import plain
-from pages.shared.words import day, local_time, number, seconds, t
+from pages.shared.words import day, local_time, number, seconds, source_name, t
 from pages.status import belongings, cards, spending
 from research import (
     DatabaseSchema,
@@ -44,7 +44,7 @@ def connections() -> None:
     st.caption(t("status.checked", when=local_time(when)))
     for check in checks:
         key = f"role.{check.name}"
-        name = t(key) if has_message(key) else t(f"source.{check.name}")
+        name = t(key) if has_message(key) else plain(source_name(check.name))
         failure = check.failure
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{name}** · {plain(check.model)}", width="content")
@@ -186,6 +186,11 @@ ready = runs.readiness(owner=person)
 found = cards.gathered(ready, schema, roles, (counts.own, counts.sample))
 st.markdown(cards.sentence(found))
 cards.draw(found, alone=alone)
+for one in runs.refused_sources() if alone else ():
+    why = t(f"refused.{one.why}", detail=plain(one.detail))
+    st.warning(
+        t("status.refused", package=plain(one.package), why=why), icon=":material/extension_off:"
+    )
 database(schema)
 if alone:
     st.caption(t("status.how"))

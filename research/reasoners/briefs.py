@@ -21,18 +21,11 @@ from research.reasoners.prompts import (
 )
 from research.reasoners.room import CUT
 from research.records import Finding, Part, Plan, Question, Section, Span
+from research.sources import registry
 
 TITLE = 120  # characters of a section's title
 CONTENT = 400  # characters of what it is to say
 HEADLINE = 300  # characters
-TOOLS = {  # of the news source, as a model reads of them
-    "basic_search_news": "recent news in general",
-    "deep_search_news": "a thorough search with an overview; slower and dearer",
-    "search_news_last_24_hours": "the last 24 hours only",
-    "search_news_last_week": "the last week only",
-    "search_images_for_news": "pictures of the event",
-    "search_news_by_date": 'a stretch of days: give "start_date" and "end_date" as YYYY-MM-DD',
-}
 _CITE = """- A handle, such as [@handle], tells the source of a piece of material. End every sentence that \
 states something from the material with the handle of the piece that says so, copied exactly, in \
 square brackets; with several if several say so. Cite in no other way: no numbers, no footnotes, no \
@@ -43,21 +36,27 @@ names are kept exactly. Quote only what stands there word for word.
 both. Copies of one agency's text are one source, not several."""
 
 
+def _tools(sources: Sequence[str]) -> dict[str, str]:
+    """The ways of searching that some sources have, as a model reads of them."""
+    return {name: what for source in sources for name, what in registry.of(source).tools.items()}
+
+
 def _query(sources: Sequence[str]) -> dict[str, Any]:
     fields: dict[str, Any] = {"query": {"type": "string", "maxLength": QUERY}}
     if len(sources) > 1:
         fields["source"] = {"type": "string", "enum": list(sources)}
-    if "news" in sources:
-        fields["search_tool"] = {"type": "string", "enum": list(TOOLS)}
+    if tools := _tools(sources):
+        fields["search_tool"] = {"type": "string", "enum": list(tools)}
         fields["start_date"] = {"type": "string", "maxLength": 10}
         fields["end_date"] = {"type": "string", "maxLength": 10}
     return fields
 
 
 def _told(sources: Sequence[str]) -> str:
-    if "news" not in sources:
+    told = _tools(sources)
+    if not told:
         return ""
-    tools = "\n".join(f'  - "{name}": {what}' for name, what in TOOLS.items())
+    tools = "\n".join(f'  - "{name}": {what}' for name, what in told.items())
     return (
         '- "search_tool" says how the news is searched; "start_date" and "end_date" are "" unless it is '
         f"by date:\n{tools}\n"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import islice, product, zip_longest
 
 from research.i18n import LOCALES, message
 from research.language.hanzi import simplified
@@ -22,8 +22,6 @@ from research.reasoners.parts import keywords, read
 from research.reasoners.places import kinds, wanted
 from research.reasoners.quotes import Quote, select
 from research.records import (
-    LIBRARY,
-    LOCAL,
     Cite,
     Draft,
     Finding,
@@ -40,11 +38,10 @@ from research.records import (
     Tones,
     normalised,
 )
+from research.sources import Asked, Told, registry
 from research.storage import StoreError
 
-Reads = Callable[[str], Awaitable[bool]]
-MAP = "places"  # the source that is asked for places, and for nothing else
-DATABASE = "database"  # the source that is asked whole questions
+Reads = Callable[[str, str], Awaitable[bool]]
 PLACES = 10  # in the answer; a map shows all
 # What asks for whatever there is on a thing: 最新消息, the latest news on.
 _ANY_NEWS = re.compile(
@@ -70,7 +67,8 @@ class Digest:
     """Rules over the analyst's own documents."""
 
     def __init__(self, corpus: Corpus, reads: Reads | None = None) -> None:
-        """`reads` tells whether the database can be asked a question; without it, it always is."""
+        """`reads` tells whether a source, by name, can be asked a whole question; without it, it
+        always is."""
         self._corpus, self._reads = corpus, reads
 
     async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
@@ -97,35 +95,34 @@ class Digest:
         rewritten = question.text if question.text != typed else ""
         if self._known(question, parts):
             return Plan(question=rewritten, recalled=True, parts=tuple(parts))
-        if MAP in options.sources:
+        if maps := _asking("place", options):
             parts = _one_wish(question, parts)
-        tasks = list(_on_a_map(question, parts, options))
-        notes: tuple[str, ...] = ()
-        if DATABASE in options.sources:
-            asked = await self._told_by_tables(question, parts, options)
+        tasks = list(_on_a_map(question, parts, maps, options))
+        notes: list[str] = []
+        for source in _asking("question", options):
+            asked = await self._read_by(source, question, parts, options)
             for query, part in asked.items():
                 number = f"1.{len(tasks) + 1}"
-                tasks.append(Task(id=number, source=DATABASE, query=query, part=part))
-            notes = () if asked else (message("digest.no tables", question.language),)
-        for source in options.sources:
-            if source not in (MAP, DATABASE):
-                most = options.queries * (LOCAL if source == LIBRARY else 1)
-                for group in _groups(parts, most):
-                    tasks.append(self._task(question, group, source, len(tasks) + 1))
-        return Plan(question=rewritten, parts=tuple(parts), tasks=tuple(tasks), notes=notes)
+                tasks.append(Task(id=number, source=source, query=query, part=part))
+            if not asked and registry.of(source).told == "rows":
+                notes.append(message("digest.no tables", question.language))
+        for source in _asking("words", options):
+            for group in _groups(parts, registry.of(source).most(options.queries)):
+                tasks.append(self._task(question, group, source, len(tasks) + 1))
+        return Plan(question=rewritten, parts=tuple(parts), tasks=tuple(tasks), notes=tuple(notes))
 
-    async def _told_by_tables(
-        self, question: Question, parts: Sequence[Part], options: Options
+    async def _read_by(
+        self, source: str, question: Question, parts: Sequence[Part], options: Options
     ) -> dict[str, str]:
-        """What the database is asked, each for a part: the question, or else the parts that it can tell.
-        Where there is nothing else to ask, it says itself why it cannot tell."""
+        """What a source is asked that takes whole questions, each for a part: the question, or else the
+        parts that it can tell. Where there is nothing else to ask, it says itself why it cannot tell."""
         whole = {question.text: parts[0].id}
-        if set(options.sources) == {DATABASE} or self._reads is None:
+        if set(options.sources) == {source} or self._reads is None:
             return whole
-        if await self._reads(question.text):
+        if await self._reads(source, question.text):
             return whole
         asked = {_whole(part): part.id for part in parts}
-        return {query: part for query, part in asked.items() if await self._reads(query)}
+        return {query: part for query, part in asked.items() if await self._reads(source, query)}
 
     def _known(self, question: Question, parts: Sequence[Part]) -> bool:
         """Whether what earlier answers cite speaks to every part."""
@@ -173,8 +170,8 @@ class Digest:
             part
             for part in plan.parts
             if not self._quotes(question, part, findings)
-            and not _of(MAP, part, findings)
-            and not _of(DATABASE, part, findings)
+            and not _of("places", part, findings)
+            and not _of("rows", part, findings)
         ]
         if not missing:
             note = message("digest.covered", question.language)
@@ -209,7 +206,7 @@ class Digest:
             if tried and not variant.why:
                 continue
             for source in dict.fromkeys(task.source for task in plan.tasks):
-                if source in (MAP, DATABASE):
+                if registry.of(source).asked != "words":
                     continue
                 task = variant.model_copy(update={"source": source})
                 if task.key not in known:
@@ -394,7 +391,7 @@ class Digest:
         back = [f.message for f in findings if f.task.part == part.id and _asks_back(f)]
         for text in dict.fromkeys(back):
             yield Span(kind="missing", text=text, part=part.id)
-        own = [f for f in findings if f.task.part == part.id and f.task.source == MAP]
+        own = [f for f in findings if f.task.part == part.id and _tells("places", f)]
         if any(f.reason not in (None, "empty", "unclear", "left out") for f in own) and not places:
             text = message("digest.no map", question.language)
             yield Span(kind="missing", text=text, part=part.id)
@@ -414,7 +411,7 @@ class Digest:
     def _quotes(
         self, question: Question, part: Part, findings: Sequence[Finding]
     ) -> tuple[Quote, ...]:
-        documents = [f for f in findings if f.task.source not in (MAP, DATABASE)]
+        documents = [finding for finding in findings if _tells("quotes", finding)]
         return select(*self.sought(part, question.text), documents)
 
     def sought(self, part: Part, question: str) -> tuple[str, tuple[str, ...], bool]:
@@ -451,17 +448,25 @@ def _cell(text: str) -> str:
     return _ACTIVE.sub(lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
-def _on_a_map(question: Question, parts: Sequence[Part], options: Options) -> Iterator[Task]:
-    """The tasks for the map: the parts that look for places, or if the map alone may be asked, all
-    of the question.
+def _asking(what: Asked, options: Options) -> list[str]:
+    """The sources of a run that rules ask something of that kind."""
+    return [name for name in options.sources if registry.of(name).asked == what]
+
+
+def _on_a_map(
+    question: Question, parts: Sequence[Part], maps: Sequence[str], options: Options
+) -> Iterator[Task]:
+    """The tasks for the maps: the parts that look for places, or if maps alone may be asked, all of
+    the question.
     """
-    if MAP not in options.sources:
+    if not maps:
         return
-    if wanted(question.text) is None and set(options.sources) != {MAP}:
+    if wanted(question.text) is None and not set(options.sources) <= set(maps):
         return
     own = [(part, query) for part in parts if (query := _wish(part, question))]
-    for n, (part, query) in enumerate(own or [(parts[0], question.text)], 1):
-        yield Task(id=f"1.{n}", source=MAP, query=query, part=part.id)
+    asked = product(maps, own or [(parts[0], question.text)])
+    for n, (source, (part, query)) in enumerate(asked, 1):
+        yield Task(id=f"1.{n}", source=source, query=query, part=part.id)
 
 
 def _one_wish(question: Question, parts: list[Part]) -> list[Part]:
@@ -497,15 +502,20 @@ def _wish(part: Part, question: Question) -> str:
     return question.text if wish else ""
 
 
-def _of(source: str, part: Part, findings: Sequence[Finding]) -> list[Finding]:
-    """The searches of a source for a part that have found something."""
-    own = (f for f in findings if f.task.source == source and f.task.part == part.id)
+def _tells(what: Told, finding: Finding) -> bool:
+    """Whether an answer takes that of what a search has found."""
+    return registry.of(finding.task.source).told == what
+
+
+def _of(what: Told, part: Part, findings: Sequence[Finding]) -> list[Finding]:
+    """The searches for a part that have found something of that kind."""
+    own = (f for f in findings if f.task.part == part.id and _tells(what, f))
     return [finding for finding in own if finding.evidence]
 
 
 def _asks_back(finding: Finding) -> bool:
     """Whether a search came to nothing because of how it was asked, which its message tells."""
-    refused = finding.task.source == DATABASE and finding.reason == "refused"
+    refused = finding.reason == "refused" and _tells("rows", finding)
     return finding.reason == "unclear" or refused
 
 
@@ -516,7 +526,7 @@ def _unknown_offline(finding: Finding) -> bool:
 
 def _listed(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
     """The best places for a part, each as the map service describes it."""
-    items = [item for finding in _of(MAP, part, findings) for item in finding.evidence]
+    items = [item for finding in _of("places", part, findings) for item in finding.evidence]
     for item in items[:PLACES]:
         passage = item.passages[0]
         cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
@@ -525,7 +535,7 @@ def _listed(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
 
 def _told(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
     """What a database says of a part: how much it found, and the first rows of it."""
-    for finding in _of(DATABASE, part, findings):
+    for finding in _of("rows", part, findings):
         for span in finding.summary:
             yield span.model_copy(update={"part": part.id, "made": bool(span.cites)})
         statement, *spots = finding.evidence

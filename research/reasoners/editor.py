@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Protocol
 
@@ -36,6 +36,7 @@ from research.records import (
     Tones,
 )
 from research.settings import Role
+from research.sources import registry
 from research.trouble import Trouble
 
 _OBJECT = re.compile(r'\s*(?:```\w*\s*)?\{\s*"')  # how JSON begins, and no section does
@@ -328,7 +329,7 @@ def _tasks(queries: Sequence[_Query], sources: Sequence[str], part: str, round_:
     tasks = []
     for n, asked in enumerate(queries, 1):
         query = _line(asked.query, QUERY)
-        source = asked.source if asked.source in sources else _usual(sources)
+        source = asked.source if asked.source in sources else registry.of_reports(sources)
         if not query:
             continue
         tasks.append(
@@ -338,22 +339,18 @@ def _tasks(queries: Sequence[_Query], sources: Sequence[str], part: str, round_:
                 source=source,
                 query=query,
                 part=part,
-                **(_way(asked) if source == "news" else {}),
+                **(_way(asked, tools) if (tools := registry.of(source).tools) else {}),
             )
         )
     return tasks
 
 
-def _usual(sources: Sequence[str]) -> str:
-    return "news" if "news" in sources else sources[0]
-
-
-def _way(asked: _Query) -> dict[str, Any]:
+def _way(asked: _Query, tools: Mapping[str, str]) -> dict[str, Any]:
     told = (text.strip() for text in (asked.start_date, asked.end_date))
     wrong = ", ".join(text[:40] for text in told if text and _date(text) is None)
     return {
         "why": f"no date: {wrong}" if wrong else "",
-        "tool": asked.search_tool if asked.search_tool in briefs.TOOLS else "",
+        "tool": asked.search_tool if asked.search_tool in tools else "",
         "start": _date(asked.start_date),
         "end": _date(asked.end_date),
     }

@@ -50,6 +50,7 @@ from research.records import (
     normalised,
 )
 from research.settings import Role, SettingError, model_setting
+from research.sources import registry
 from research.trouble import Trouble
 
 PROPOSED = 200  # queries of a model that are looked at
@@ -403,11 +404,12 @@ class LLM:
 
 def _on_a_map(question: Question, options: Options) -> tuple[Task, ...]:
     """The question itself as a task for each source, if it looks for places and nobody can plan."""
-    if "places" not in options.sources or wanted(question.text) is None:
+    asked = {name: registry.of(name).asked for name in options.sources}
+    if "place" not in asked.values() or wanted(question.text) is None:
         return ()
+    sources = (name for name, how in asked.items() if how != "question")
     return tuple(
-        Task(id=f"1.{n}", source=source, query=question.text)
-        for n, source in enumerate((s for s in options.sources if s != "database"), 1)
+        Task(id=f"1.{n}", source=source, query=question.text) for n, source in enumerate(sources, 1)
     )
 
 

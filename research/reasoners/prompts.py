@@ -26,6 +26,7 @@ from research.records import (
     Reflection,
     fingerprint,
 )
+from research.sources import registry
 
 QUERY = 200  # characters of a query
 PARTS = 6
@@ -43,18 +44,6 @@ DESK = (
 _QUERY_LANGUAGE = (
     "Write each query in the language in which the best sources are likely to be written."
 )
-_SOURCES = {
-    "web": "the web",
-    "library": "the analyst's own documents",
-    "news": "news archives",
-    "places": "a map service that knows places in mainland China: where something is, what of a kind "
-    "is near or in a place, opening hours, ratings, the way between two places, the weather; one "
-    "sentence that names the place and what is looked for, in Chinese; empty unless the question "
-    "wants such places",
-    "database": "a database, of China's 5A scenic areas (where they are, when they were rated, tickets, "
-    "opening hours, distances) or of the analyst's own; one whole question in plain words that names "
-    "what is counted, listed, compared or near; empty unless such rows help",
-}
 
 
 def fenced(name: str, text: str) -> str:
@@ -116,6 +105,23 @@ def query_fields(sources: Sequence[str], name: str) -> dict[str, str]:
     return {f"{source}_{name}": source for source in sources}
 
 
+def _lists(fields: Mapping[str, str], wanted: str) -> str:
+    """A line for each list of queries; what a package says of its source stands elsewhere."""
+
+    def told(name: str) -> str:
+        source = registry.of(name)
+        return f'the source "{name}", which is described below' if source.foreign else source.prompt
+
+    return "\n".join(f'- "{field}": {wanted} {told(name)}.' for field, name in fields.items())
+
+
+def _brought(fields: Mapping[str, str]) -> list[str]:
+    """What packages say of the sources that they bring, as material."""
+    sources = [registry.of(name) for name in fields.values()]
+    lines = [f"{source.name}: {source.prompt}" for source in sources if source.foreign]
+    return ["Sources:\n" + fenced("sources", "\n".join(lines))] if lines else []
+
+
 def strings(items: int, length: int) -> dict[str, Any]:
     return {
         "type": "array",
@@ -148,10 +154,7 @@ def plan_schema(fields: Iterable[str], queries: int, *, follows: bool = False) -
 
 def plan_prompt(question: Question, fields: Mapping[str, str], queries: int, today: date) -> Prompt:
     """How to look something up, or the answer if nothing needs looking up."""
-    lists = "\n".join(
-        f'- "{field}": at most {queries} search queries for {_SOURCES.get(source, source)}.'
-        for field, source in fields.items()
-    )
+    lists = _lists(fields, f"at most {queries} search queries for")
     system = f"""{DESK}
 
 Decide how the question is to be answered, and reply with JSON.
@@ -165,7 +168,7 @@ A query is what one would type into a search engine: a few words, names kept as 
 looks for something else; one good query is better than three alike. For what changes with time, name \
 the year. A list may stay empty if its source cannot help. {_QUERY_LANGUAGE} \
 {in_language(question.language, "all the rest")}"""
-    return Prompt(system, asked(question, today))
+    return Prompt(system, "\n\n".join([*_brought(fields), asked(question, today)]))
 
 
 # Reflecting
@@ -190,10 +193,7 @@ def reflection_prompt(
     listing: Listing,
 ) -> Prompt:
     """Whether what was found answers the question, and what to look up next."""
-    lists = "\n".join(
-        f'- "{field}": at most {queries} new search queries for {_SOURCES.get(source, source)}.'
-        for field, source in fields.items()
-    )
+    lists = _lists(fields, f"at most {queries} new search queries for")
     system = f"""{DESK}
 
 Judge whether the material answers every part of the question, and reply with JSON.
@@ -207,6 +207,7 @@ The lists are empty if the material is sufficient, or if searching again cannot 
 {_QUERY_LANGUAGE} {in_language(question.language, "all the rest")}"""
     user = "\n\n".join(
         [
+            *_brought(fields),
             asked(question, today),
             _parts(plan),
             "Queries that were run:\n" + fenced("queries", ran(findings)),

@@ -198,5 +198,5 @@ def _leads(report: Report, say: Say) -> Iterator[str]:
     yield say("leads help")
     for finding in told:
         key = f"source.{finding.provider}"
-        who = say(key) if known(key) else escape(finding.provider)
+        who = escape(say(key) if known(key) else finding.provider)
         yield f"> {who} — “{escape(finding.task.query)}”: {escape(finding.lead)}"

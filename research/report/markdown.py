@@ -487,7 +487,7 @@ def _because(reason: Reason | None, hint: Hint, message: str, say: Say) -> Itera
 def _where_looked(source: str, say: Say) -> str:
     """The name of a source as people read it; a source without words keeps its own name."""
     key = f"source.{source}"
-    return say(key) if known(key) else escape(source)
+    return escape(say(key) if known(key) else source)
 
 
 # --- How it came about

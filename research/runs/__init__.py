@@ -61,6 +61,8 @@ from research.runs.pace import Pace
 from research.runs.roles import ModelRole, model_table
 from research.runs.states import read, restored
 from research.settings import Settings
+from research.sources import Source, registry
+from research.sources.registry import Refused
 from research.stages.answer import STATEMENT
 from research.stages.search import failed
 from research.store import rescue
@@ -588,6 +590,16 @@ def report(run_id: str, *, owner: str = "local") -> Report | None:
 def readiness(*, owner: str = "local") -> dict[str, Readiness]:
     """What each source can do now for an owner, by name."""
     return {name: source.ready() for name, source in kit(owner=owner).sources.items()}
+
+
+def described() -> Mapping[str, Source]:
+    """What each source says of itself, by name, in the order in which they are offered."""
+    return registry.known()
+
+
+def refused_sources() -> Sequence[Refused]:
+    """The sources of packages that cannot be used, and why."""
+    return registry.refused()
 
 
 def places(*, owner: str = "local") -> Sequence[Sighting]:

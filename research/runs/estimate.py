@@ -14,11 +14,11 @@ from datetime import date
 from research.models.prices import priced
 from research.records import Estimate, Event, Options, Run, Stage, Usage
 from research.settings import Role
+from research.sources import registry
 from research.stages.budget import worked
 
 EARLIER = 12  # runs that are looked at
 GROUNDED = 2  # queries that a model's own search asks for one of ours
-MAP = "places"  # it is asked for few questions only
 
 # Tokens in and out of one call; of reading what was found, for each search.
 _PLAN = (320, 100)
@@ -132,7 +132,9 @@ def _cost(usage: Iterable[Usage]) -> float | None:
 
 def _guess(options: Options, means: Means, day: date, tasks: int | None = None) -> Estimate:
     """By constants alone: the first round in full, and as a rule one that follows it up."""
-    texts = [source for source in options.sources if source != MAP] or list(options.sources)
+    # A map is asked for few questions only.
+    texts = [name for name in options.sources if registry.of(name).asked != "place"]
+    texts = texts or list(options.sources)
     first = options.queries * len(texts) if tasks is None else tasks
     follow_ups = len(texts) if options.loops > 1 else 0
     n = first + follow_ups if options.loops else 0

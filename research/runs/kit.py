@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from research.database.desk import DatabaseDesk, LentDesk, named
+from research.database.desk import DatabaseDesk, LentDesk
 from research.library.index import Library
 from research.models.clients import Clients
 from research.models.roles import available, parse
-from research.news.feeds import Feeds
-from research.news.gdelt import GDELT
-from research.news.tavily import TavilyNews
 from research.places.service import Service
 from research.reasoners import Checker, Reasoner
 from research.reasoners.checker import ModelChecker
@@ -26,26 +23,17 @@ from research.records import Check, Options
 from research.runs.check import connections
 from research.runs.live import Means
 from research.settings import Role, Settings, forget_old_tracing
-from research.sources import Source
-from research.sources.database import DatabaseSource
-from research.sources.library import LibrarySource
-from research.sources.news import NewsSource
-from research.sources.places import PlacesSource
-from research.sources.web import WebSource
-from research.sources.web.gemini import GeminiSearch
-from research.sources.web.provider import Provider
-from research.sources.web.searxng import SearXNG
-from research.sources.web.tavily import Tavily
-from research.sources.web.wikipedia import Wikipedia
+from research.sources import Reading, Retriever, Standing, Supplies, registry
+from research.sources.guest import Guest
 from research.storage import StoreError
 from research.store.store import Store
 from research.tracing import Tracing, keep_from_langsmith
 from research.trouble import conceal
 
 if TYPE_CHECKING:
+    from research.sources.places.retriever import PlacesRetriever
     from research.sources.web.pages import PageReader
-
-SOURCES = (WebSource, NewsSource, PlacesSource, DatabaseSource, LibrarySource)
+    from research.sources.web.retriever import WebRetriever
 
 
 def now() -> datetime:
@@ -86,8 +74,6 @@ class Kit:
         self.models = llm if available(settings) else None
         self.reporters = llm if self.models or llm.reporter else None
         self._reader = desk._reader if desk else _reader() if settings.pages_per_search else None
-        self.web = self._web_source()
-        self.news = self._news_source()
         try:
             self.store = desk.store if desk else Store(settings.store)
         except BaseException:
@@ -96,12 +82,7 @@ class Kit:
             raise
         self.map = Service(settings, self.store, now)
         self.database = self._database()
-        self.places = self._places_source()
-        library = LibrarySource(self.library, settings.passages_per_search)
-        self.sources: dict[str, Source] = {
-            source.name: source
-            for source in (self.web, self.news, self.places, self._database_source(), library)
-        }
+        self.sources = self._retrievers()
         self.reasoner = self._reasoner()
 
     def table(self) -> Sequence[tuple[Role, str, str, str]]:
@@ -131,33 +112,51 @@ class Kit:
             return None
         return ModelChecker(self.models, self.reporters, judges=judges)
 
-    def usual(self) -> Options:
-        """The limits of a run that brings none: it looks wherever there is something to be found.
+    @property
+    def web(self) -> WebRetriever:
+        return cast("WebRetriever", self.sources["web"])
 
-        The sample documents are left out where there is anything better. The database is among them
-        without a model, whose rules ask it only what its tables can tell.
-        """
+    @property
+    def places(self) -> PlacesRetriever:
+        return cast("PlacesRetriever", self.sources["places"])
+
+    def usual(self) -> Options:
+        """The limits of a run that brings none: it looks wherever there is something to be found, as
+        each source says of itself."""
         chosen = tuple(filter(None, self.settings.usual_sources.split(",")))
-        if chosen:
-            return self.settings.options.model_copy(update={"sources": chosen})
-        own = self._has_documents()
-        web = self.web.ready().state == "live"
-        places = self.places.ready().state != "missing"
-        tables = self.models is None and self.sources["database"].ready().state != "missing"
-        there = {"web": web, "places": places, "database": tables, "library": own or not web}
-        names = [name for name, is_there in there.items() if is_there]
-        return self.settings.options.model_copy(update={"sources": tuple(names)})
+        return self.settings.options.model_copy(update={"sources": chosen or self._usual()})
+
+    def _usual(self) -> tuple[str, ...]:
+        known = registry.known()
+        there = {name: self._standing(name) for name in self.sources}
+        first = [name for name, standing in there.items() if known[name].usual(standing)]
+        alone = not any(known[name].asked == "words" for name in first)
+        return tuple(
+            name
+            for name, standing in there.items()
+            if name in first or known[name].usual(standing._replace(alone=alone))
+        )
+
+    def _standing(self, name: str) -> Standing:
+        """How a source is. Where that cannot be told, a search will say why."""
+        try:
+            state = self.sources[name].ready().state
+        except StoreError:
+            state = "live"
+        return Standing(state, models=self.models is not None, alone=False)
 
     def reporting(self) -> Options:
         """The limits of a report on the news that brings none: it looks for news, and where there is
         none to be had, in the analyst's documents."""
         settings = self.settings
-        sources: tuple[str, ...]
-        sources = ("news",) if self.news.ready().state == "live" else ("library",)
-        if settings.report_sources:
-            sources = tuple(settings.report_sources.split(","))
+        sources = tuple(filter(None, settings.report_sources.split(","))) or tuple(
+            name
+            for name, source in registry.known().items()
+            if source.reports and self._standing(name).state == "live"
+        )
         update = {
-            "sources": sources, "sections": settings.sections, "reflections": settings.reflections
+            "sources": sources or ("library",), "sections": settings.sections,
+            "reflections": settings.reflections,
         }  # fmt: skip
         return settings.options.model_copy(update=update)
 
@@ -171,53 +170,26 @@ class Kit:
         digest = Digest(self.library, self._reads)
         return Split(digest, self.reporters) if self.reporters else digest
 
-    async def _reads(self, question: str) -> bool:
-        database = self.sources["database"]
-        return not isinstance(database, DatabaseSource) or await database.reads(question)
+    async def _reads(self, source: str, question: str) -> bool:
+        there = self.sources[source]
+        return not isinstance(there, Reading) or await there.reads(question)
 
-    def _has_documents(self) -> bool:
-        """Whether the analyst has documents. Where that cannot be told, a search will say why."""
-        try:
-            return self.sources["library"].ready().state == "live"
-        except StoreError:
-            return True
-
-    def _web_source(self) -> WebSource:
-        settings, models = self.settings, self.models
-        return WebSource(
-            [self._provider(name) for name in settings.web_providers],
-            deadline=settings.search_timeout,
-            summarise=models.summarise if models else None,
+    def _retrievers(self) -> dict[str, Retriever]:
+        supplies = Supplies(
+            self.settings,
+            now,
+            models=self.models,
+            clients=self.clients,
             reader=self._reader,
-            pages=settings.pages_per_search,
-            clock=now,
+            library=self.library,
+            map=self.map,
+            database=self.database,
+            wanted=wanted,
         )
-
-    def _news_source(self) -> NewsSource:
-        settings = self.settings
-        seconds = min(settings.search_timeout / 2, 30.0)
-        key = settings.tavily_key.get_secret_value()
-        return NewsSource(
-            [
-                TavilyNews(
-                    key,
-                    base_url=settings.tavily_url,
-                    timeout=seconds,
-                    patience=settings.retry_wait,
-                    clock=now,
-                ),
-                Feeds(settings.feeds, timeout=min(settings.search_timeout / 4, 20.0), clock=now),
-                GDELT(
-                    enabled=settings.news_gdelt == "on",
-                    base_url=settings.gdelt_url,
-                    timeout=seconds,
-                    patience=settings.retry_wait,
-                    clock=now,
-                ),
-            ],
-            deadline=settings.search_timeout,
-            clock=now,
-        )
+        return {
+            name: Guest(source, supplies) if source.foreign else source.build(supplies)
+            for name, source in registry.known().items()
+        }
 
     def _database(self) -> DatabaseDesk:
         models = self.models
@@ -234,46 +206,11 @@ class Kit:
             seconds=settings.database_timeout,
         )
 
-    def _database_source(self) -> DatabaseSource:
-        title = named(self.settings.database_url.get_secret_value())
-        return DatabaseSource(self.database, title=title, clock=now)
-
-    def _places_source(self) -> PlacesSource:
-        settings, models = self.settings, self.models
-        return PlacesSource(
-            self.map,
-            deadline=settings.search_timeout,
-            wanted=wanted,
-            explore=models.explore if models else None,
-            budget=settings.amap_calls,
-            clock=now,
-        )
-
-    def _provider(self, name: str) -> Provider:
-        settings = self.settings
-        if name == "gemini":
-            return GeminiSearch(self.clients, now)
-        results, seconds = settings.results_per_search, settings.search_timeout
-        if name == "tavily":
-            return Tavily(
-                settings.tavily_key.get_secret_value(),
-                base_url=settings.tavily_url,
-                results=results,
-                timeout=seconds,
-                clock=now,
-            )
-        if name == "searxng":
-            return SearXNG(settings.searxng_url, results=results, timeout=seconds, clock=now)
-        return Wikipedia(
-            base_url=settings.wikipedia_url, results=min(results, 4), timeout=seconds, clock=now
-        )
-
     async def warm(self) -> None:
         """Makes the clients of the models and starts the map's server, on the loop of the runs."""
         if self.reporters:
             await self.reporters.warm()
-        if self.places.ready().state != "missing":
-            await self.map.warm()
+        await self._all("warm")
 
     async def check(self) -> Sequence[Check]:
         """A round trip to every model and every provider that is configured."""
@@ -281,9 +218,13 @@ class Kit:
 
     async def closing(self) -> None:
         """Closes what lives on the loop of the runs, on it."""
-        await self.web.close()
-        await self.news.close()
-        await self.places.close()
+        await self._all("close")
         if self._reader and not self._desk:
             await self._reader.close()
         await self.clients.close()
+
+    async def _all(self, act: str) -> None:
+        """Has those of the retrievers do something that can."""
+        for there in self.sources.values():
+            if do := getattr(there, act, None):
+                await do()

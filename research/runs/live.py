@@ -15,7 +15,7 @@ from research.records import Answer, Plan, Reflection, Report, Run, RunStatus, U
 from research.runs.files import Files, problem
 from research.runs.memory import before
 from research.settings import KEYS, Settings
-from research.sources import Owned, Source
+from research.sources import Owned, Retriever, registry
 from research.stages.answer import Unwritten
 from research.stages.budget import Meter, worked
 from research.stages.update import Earlier
@@ -49,7 +49,7 @@ class Means:
     settings: Settings
     store: Store
     reasoner: Reasoner
-    sources: Mapping[str, Source]
+    sources: Mapping[str, Retriever]
     traces: Tracing = field(default_factory=Tracing)
     checker: Checker | None = None
     asks: bool = False
@@ -65,7 +65,7 @@ class Means:
         self,
         settings: Settings,
         reasoner: Reasoner,
-        sources: Mapping[str, Source],
+        sources: Mapping[str, Retriever],
         checker: Checker | None,
         *,
         asks: bool,
@@ -85,7 +85,7 @@ class Means:
         """Those of some keys, by name, that are neither set nor brought along now."""
         return [name for name in keys if name in KEYS and not self.settings.given(name)]
 
-    def sources_of(self, owner: str) -> dict[str, Source]:
+    def sources_of(self, owner: str) -> dict[str, Retriever]:
         """The sources for the runs of an owner."""
         return {
             name: source.of(owner) if isinstance(source, Owned) else source
@@ -218,6 +218,7 @@ class Live:
         ledger = RunLedger(
             means.store, means.together, run, hours,
             fresh=not (self.resumed or run.based_on),
+            cached={name for name in means.sources if registry.of(name).cached},
         )  # fmt: skip
         earlier = self._updated()
         return Context(

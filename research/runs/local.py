@@ -20,7 +20,7 @@ from research.runs.base import WATCH, Runs
 from research.runs.engine import SERVED, joined
 from research.runs.live import Keyless, Live, Means
 from research.settings import Settings
-from research.sources import Source
+from research.sources import Retriever, registry
 from research.stages.answer import Unwritten
 from research.storage import StoreError
 from research.store.checkpoints import checkpoints
@@ -41,7 +41,7 @@ class LocalRuns(Runs):
         self,
         settings: Settings,
         reasoner: Reasoner,
-        sources: Mapping[str, Source],
+        sources: Mapping[str, Retriever],
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
         store: Store | None = None,
@@ -96,7 +96,7 @@ class LocalRuns(Runs):
             await asyncio.to_thread(_loaded)
             saver = await self._checkpoints.saver()
             if self._compiled is None:
-                nodes = {name: source.node for name, source in self.means.sources.items()}
+                nodes = {name: registry.of(name).graph_node for name in self.means.sources}
                 self._compiled = _loaded().build(nodes).compile(checkpointer=saver)
         return self._compiled
 

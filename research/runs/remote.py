@@ -26,7 +26,7 @@ from research.runs.check import timed
 from research.runs.engine import PREFIX, SERVED, joined
 from research.runs.live import Means
 from research.settings import Settings, open_address
-from research.sources import Source
+from research.sources import Retriever
 from research.storage import StoreError
 from research.store.store import STOP, Store
 from research.tracing import Tracing
@@ -51,7 +51,7 @@ class RemoteRuns(Runs):
         self,
         settings: Settings,
         reasoner: Reasoner,
-        sources: Mapping[str, Source],
+        sources: Mapping[str, Retriever],
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
         store: Store | None = None,

@@ -1,41 +1,42 @@
-"""Where we look: each source answers one task with one finding. A source knows no other source.
+"""Where we look: a source says what it is (`Source`), and its retriever answers one task with one
+finding (`Retriever`). A source knows no other source.
 
-To add one: a module here with a class that follows `Source`, and one line in `research/runs`.
+A source is a folder here with a `SOURCE` in its `__init__.py`, which imports nothing heavy, or a
+package of others with the same: see `research/sources/registry.py` and docs/adding-a-source.md.
 """
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-from research.records import EvidenceKind, Finding, Readiness, Say, Task
+from research.records import EvidenceKind, Finding, Language, Readiness, Say, Task
+from research.settings import Settings
+
+Asked = Literal[
+    "words",  # the words of each part of a question
+    "place",  # a question, or a part of it, that looks for places; nothing else
+    "question",  # a whole question in plain words, if the retriever can read it (`Reading`)
+]
+Told = Literal[
+    "quotes",  # sentences of the passages that speak to a part
+    "places",  # each piece of evidence as it is, the best first
+    "rows",  # the summary of the finding, and the passages of its rows
+]
+LOCAL = 4  # times as many queries as of others, of what is on this machine and costs nothing
 
 
-@runtime_checkable
-class Owned(Protocol):
-    """A source that knows things of whoever asks."""
-
-    def of(self, owner: str) -> Source:
-        """The source for the runs of an owner."""
-
-
-class Source(Protocol):
+class Retriever(Protocol):
     """The seam between the stages and whatever is searched.
 
-    An expected failure is a finding with a reason. An exception is a bug; the graph turns it into a
-    finding with the reason `internal` and goes on with the other branches.
+    An expected failure is a finding with a reason, or a `Trouble`. Any other exception is a bug; the
+    stage turns it into a finding with the reason `internal` and goes on with the other searches.
+
+    What a retriever may have beside this is asked for by name: `close()`, `warm()`, both coroutines
+    on the loop of the runs, and `Owned` and `Reading`.
     """
-
-    @property
-    def name(self) -> str:
-        """The name in plans and settings: library, web, places, news, database."""
-
-    @property
-    def node(self) -> str:
-        """The name of its node in the graph."""
-
-    @property
-    def kind(self) -> EvidenceKind:
-        """The kind of evidence it brings."""
 
     @property
     def turns(self) -> int:
@@ -46,3 +47,99 @@ class Source(Protocol):
 
     async def search(self, task: Task, say: Say) -> Finding:
         """Looks up one task. The finding carries the task it was given."""
+
+
+@runtime_checkable
+class Owned(Protocol):
+    """A retriever that knows things of whoever asks."""
+
+    def of(self, owner: str) -> Retriever:
+        """The retriever for the runs of an owner."""
+
+
+@runtime_checkable
+class Reading(Protocol):
+    """A retriever that can tell beforehand which questions it can answer by rules."""
+
+    async def reads(self, question: str) -> bool:
+        """Whether a question can be answered without a model."""
+
+
+class Setting(NamedTuple):
+    """A variable of the environment that a source of others reads: `Settings.of(name)`. What is
+    `secret` is shown nowhere and kept out of every log."""
+
+    name: str
+    default: str = ""
+    secret: bool = False
+
+
+@dataclass(frozen=True)
+class Supplies:
+    """What retrievers are built from. What only some sources of ours are made for is typed by them."""
+
+    settings: Settings
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    models: Any = None  # `summarise` and `explore` of research.reasoners.llm; None without a model
+    clients: Any = None  # research.models.clients.Clients
+    reader: Any = None  # of pages; None where that is turned off
+    library: Any = None  # research.library.index.Library
+    map: Any = None  # research.places.service.Service
+    database: Any = None  # research.database.desk.DatabaseDesk
+    wanted: Callable[[str], Any] = lambda query: None  # what rules read of a wish for places
+
+
+class Standing(NamedTuple):
+    """How things are where the usual sources of a question are chosen."""
+
+    state: Literal["live", "sample", "offline", "missing"]  # of the source
+    models: bool  # there is a model that plans
+    alone: bool  # no other usual source is asked for words
+
+
+def never(standing: Standing) -> bool:
+    """For a source that is searched only where somebody has chosen it."""
+    return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What a source says of itself; whoever plans, asks, shows or lists sources reads it here.
+
+    `name` is [a-z][a-z0-9_]*, in settings, plans and stored runs. `prompt` follows "at most 3 search
+    queries for". A source of ours has its texts in the catalogue (`source.NAME`,
+    `report.source.NAME`, `card.NAME`, `status.brings_NAME`); one of others brings `label` (at most 40
+    characters) and `about` (a sentence on what it searches) in both languages.
+    """
+
+    name: str
+    kind: EvidenceKind
+    prompt: str
+    build: Callable[[Supplies], Retriever]
+    label: Mapping[Language, str] = field(default_factory=dict)
+    about: Mapping[Language, str] = field(default_factory=dict)
+    icon: str = "extension"  # a Material symbol
+    settings: tuple[Setting, ...] = ()
+    usual: Callable[[Standing], bool] = (
+        never  # whether a question that names no source is put to it
+    )
+    asked: Asked = "words"  # what rules ask it
+    told: Told = "quotes"  # what an answer by rules takes of what it finds
+    local: bool = False  # nothing is sent anywhere
+    cached: bool = False  # what it found serves the owner's other runs for SIGHTLINE_CACHE_HOURS
+    reports: bool = False  # a report looks here first
+    tools: Mapping[str, str] = field(
+        default_factory=dict
+    )  # its ways of searching, as a model is told
+    adds: tuple[str, str] = ("", "")  # lines of a shell that make it live: with a key, without
+    node: str = ""  # in the graph; "" is NAME_research
+    foreign: bool = False  # brought by a package of others; set by the registry
+
+    @property
+    def graph_node(self) -> str:
+        """The name of its node in the graph."""
+        return self.node or f"{self.name}_research"
+
+    def most(self, queries: int) -> int:
+        """How many queries of a round it may be asked, of a run that asks others `queries`."""
+        return queries * (LOCAL if self.local else 1)

@@ -9,10 +9,9 @@ from typing import Any
 
 from research.i18n import message
 from research.reasoners import Reasoner
-from research.records import LIBRARY, LOCAL, Draft, Options, Part, Plan, Question, Report, Say, Task
+from research.records import Draft, Options, Part, Plan, Question, Report, Say, Task
+from research.sources import registry
 from research.stages.question import understand
-
-PARTICULAR = ("places", "database")  # sources that are asked what they can tell, and nothing else
 
 
 async def make_plan(
@@ -37,7 +36,7 @@ def _outlined(plan: Plan, question: Question, options: Options) -> Plan:
         parts = parts[: options.sections]
     parts = parts or [Part(id="s1", subject=question.text, text=question.text)]
     tasks = [task for task in _once(plan.tasks) if task.source in options.sources]
-    source = "news" if "news" in options.sources else options.sources[0]
+    source = registry.of_reports(options.sources)
     for part in parts:
         if not any(task.part == part.id for task in tasks):
             words = dict.fromkeys([question.text, part.subject])
@@ -90,10 +89,10 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
         notes.append(message("planning.cut", question.language, n=more))
     if not tasks:
         # A map and a database know nothing of most questions: whoever plans has to want them.
-        sources = [n for n in options.sources if n not in PARTICULAR] or options.sources
+        general = [name for name in options.sources if registry.of(name).asked == "words"]
         tasks = tuple(
             Task(id=f"1.{n}", source=source, query=question.text)
-            for n, source in enumerate(sources, 1)
+            for n, source in enumerate(general or options.sources, 1)
         )
         notes.append(message("planning.own words", question.language))
     parts = plan.parts or (Part(id="p1", subject="", text=question.text),)
@@ -239,15 +238,15 @@ def _once(tasks: Iterable[Task]) -> list[Task]:
 
 
 def within(tasks: Sequence[Task], options: Options, known: Iterable[str]) -> tuple[Task, ...]:
-    """Tasks for chosen sources only, none that ran already, at most `queries` a source; of what is on
-    this machine and costs nothing, `LOCAL` times as many."""
+    """Tasks for chosen sources only, none that ran already, at most `queries` a source, of
+    one that is local more (`Source.most`)."""
     seen = set(known)
     count: dict[str, int] = {}
     kept: list[Task] = []
     for task in tasks:
         if task.source not in options.sources or task.key in seen:
             continue
-        if count.get(task.source, 0) >= options.queries * (LOCAL if task.source == LIBRARY else 1):
+        if count.get(task.source, 0) >= registry.of(task.source).most(options.queries):
             continue
         seen.add(task.key)
         count[task.source] = count.get(task.source, 0) + 1

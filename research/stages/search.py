@@ -11,7 +11,7 @@ from typing import Protocol
 from research import deadlines
 from research.language.text import language
 from research.records import Finding, Options, Say, Task
-from research.sources import Source
+from research.sources import Retriever
 from research.stages.budget import Ended, Meter
 from research.trouble import Trouble
 
@@ -33,7 +33,7 @@ class Ledger(Protocol):
 
 async def look_up(
     task: Task,
-    source: Source,
+    source: Retriever,
     ledger: Ledger,
     say: Say,
     *,
@@ -68,7 +68,7 @@ async def look_up(
     return finding
 
 
-async def _searched(task: Task, source: Source, say: Say, deadline: float) -> Finding:
+async def _searched(task: Task, source: Retriever, say: Say, deadline: float) -> Finding:
     started = time.monotonic()
     try:
         async with deadlines.deadline(deadline):

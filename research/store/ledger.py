@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from datetime import UTC, datetime, timedelta
 
 from research.records import Finding, Run, Task
 from research.store.batcher import Together
 from research.store.store import Store
 
-CACHED = frozenset({"web", "news"})  # sources that cost money and that do not mind themselves
 NEVER = frozenset({"gemini"})  # Google's terms allow no cache of what its search grounds
 
 
@@ -28,10 +28,12 @@ class RunLedger:
         hours: float = 0.0,
         *,
         fresh: bool = False,
+        cached: Container[str] = (),
     ) -> None:
-        """A `fresh` run has found nothing yet, and is based on none that has."""
+        """A `fresh` run has found nothing yet, and is based on none that has. What the `cached`
+        sources found may serve other runs."""
         self._store, self._together, self._run, self._hours = store, together, run, hours
-        self._fresh = fresh
+        self._fresh, self._cacheable = fresh, cached
         self._found: dict[str, Finding] = {}  # by key, what was found since
 
     async def recall(self, task: Task) -> Finding | None:
@@ -51,7 +53,7 @@ class RunLedger:
         return self._store.finding((self._run.id, self._run.based_on), key) or ("", None)
 
     async def _cached(self, task: Task) -> Finding | None:
-        if not self._hours or task.source not in CACHED:
+        if not self._hours or task.source not in self._cacheable:
             return None
         since = datetime.now(UTC) - timedelta(hours=self._hours)
         for finding in self._store.recent(self._run.owner, task.key, since):

@@ -38,7 +38,7 @@ from research import (
 from research.database.agent import CONFIRMED
 from research.database.results import of_type
 from research.records import Cite
-from research.sources.database import PROVIDER, STATEMENT
+from research.sources.database.retriever import PROVIDER, STATEMENT
 from tests.catalogue import WORDS
 from tests.pages.test_progress import events, plan, task
 from tests.pages.visitor import Visitor

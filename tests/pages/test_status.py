@@ -194,9 +194,8 @@ def lines(visitor: Visitor) -> set[str]:
 
 def test_without_anything_set_each_part_says_what_to_add(visit: Visit) -> None:
     visitor = visit("status")
-    assert lines(visitor) == {line for pair in cards.LINES.values() for line in pair if line} - {
-        "export WEB_SEARCH=auto"
-    }
+    pairs = [cards.LINES["models"], *(source.adds for source in runs.described().values())]
+    assert lines(visitor) == {line for pair in pairs for line in pair if line}
     assert (
         "Sample only: Places, Database, Library. Not available: Web, News, Models." in visitor.words
     )
@@ -220,7 +219,7 @@ def test_what_is_live_has_nothing_to_add(
     monkeypatch.setenv("AMAP_MAPS_API_KEY", "a" * 32)
     monkeypatch.setenv("AMAP_DAILY_SEARCHES", "80")
     visitor = visit("status")
-    assert lines(visitor) == {cards.LINES["database"][1]}
+    assert lines(visitor) == {runs.described()["database"].adds[1]}
     assert english("source.amap") in visitor.words
     assert "openai:gpt-fake" in visitor.words
 
@@ -229,7 +228,7 @@ def test_a_map_that_lacks_its_key_is_missing(visit: Visit, monkeypatch: pytest.M
     monkeypatch.setenv("AMAP_MCP", "hosted")
     visitor = visit("status")
     assert english("status.places_missing") in visitor.words
-    assert cards.LINES["places"][0] in lines(visitor)
+    assert runs.described()["places"].adds[0] in lines(visitor)
 
 
 def test_limits_are_told_and_none_is_no_limit(

@@ -13,7 +13,7 @@ from pages.history.filters import PERIODS, STATES
 from pages.run.downloads import GROUPS
 from pages.shared import guide, tour
 from pages.shared.words import size
-from pages.status import belongings, cards, spending
+from pages.status import belongings, spending
 from research import records
 from research.account.inventory import HoldingName
 from research.account.preferences import KeyPlace
@@ -21,6 +21,8 @@ from research.library.listing import KINDS, ORDERS
 from research.library.prepare import Added
 from research.news.tools import TOOLS
 from research.settings import ROLES
+from research.sources import registry
+from research.sources.registry import Why
 from research.stages import budget
 from research.storage import Trouble
 from research.store.history import Field, RunKind
@@ -91,9 +93,10 @@ FAMILIES = {
     "status.": (
         *get_args(records.Readiness.model_fields["state"].annotation),
         *(f"now_{state}" for state in ("live", "sample", "missing")),
-        *(f"brings_{name}" for name in cards.ICONS),
+        *(f"brings_{name}" for name in (*registry.OURS, "models")),
     ),
-    "card.": tuple(cards.ICONS),
+    "card.": (*registry.OURS, "models"),
+    "refused.": get_args(Why),
     "limit.": (
         "queries",
         "loops",

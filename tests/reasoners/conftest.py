@@ -10,7 +10,7 @@ import pytest
 from research.library.index import Library
 from research.reasoners.digest import Digest
 from research.records import Finding, Options, Plan, Question, Reflection, Span, silent
-from research.sources.library import LibrarySource
+from research.sources.library.retriever import LibraryRetriever
 from research.stages.question import understand
 
 DOCUMENTS = {
@@ -100,7 +100,7 @@ class Digested:
 
 
 async def digest(library: Library, text: str, loops: int = 3, queries: int = 10) -> Digested:
-    reasoner, source = Digest(library), LibrarySource(library)
+    reasoner, source = Digest(library), LibraryRetriever(library)
     question = understand(text)
     options = Options(queries=queries, loops=loops)
     plan = await planned(reasoner, text, options)

@@ -22,8 +22,8 @@ from research.reasoners.places import wanted
 from research.records import Draft, Finding, Options, Plan, Reflection, Span, Task, silent
 from research.report.grids import answer_tables
 from research.settings import Settings
-from research.sources.library import LibrarySource
-from research.sources.places import PlacesSource
+from research.sources.library.retriever import LibraryRetriever
+from research.sources.places.retriever import PlacesRetriever
 from research.stages.answer import answered
 from research.stages.plan import make_plan
 from research.stages.question import understand
@@ -436,7 +436,7 @@ async def test_a_part_whose_searches_failed_is_not_said_to_be_missing(library: L
     told = [span.text for span in await written(lost) if span.kind == "missing"]
     assert len(told) == len(plan.parts) == 2
     assert all("搜索失败" in text and "未找到" not in text for text in told)
-    found = await LibrarySource(library).search(plan.tasks[0], silent)
+    found = await LibraryRetriever(library).search(plan.tasks[0], silent)
     mixed = await written([found, *lost[1:]])
     assert [span.kind for span in mixed].count("missing") == 1
 
@@ -487,9 +487,9 @@ def amap() -> Iterator[FakeAmap]:
 class Mapped:
     """The whole way of a question over a map and a library, with two rounds at most."""
 
-    def __init__(self, library: Library, places: PlacesSource) -> None:
+    def __init__(self, library: Library, places: PlacesRetriever) -> None:
         self._reasoner = Digest(library)
-        self._sources = {"places": places, "library": LibrarySource(library)}
+        self._sources = {"places": places, "library": LibraryRetriever(library)}
         self.plan = Plan()
         self.findings: list[Finding] = []
         self.reflection: Reflection | None = None
@@ -519,7 +519,7 @@ class Mapped:
 async def opened(tmp_path: Path, library: Library, **given: object) -> AsyncIterator[Mapped]:
     store = Store(tmp_path / "runs.db")
     service = Service(Settings.model_validate({"data_dir": tmp_path, **given}), store)
-    source = PlacesSource(service, deadline=30, wanted=wanted)
+    source = PlacesRetriever(service, deadline=30, wanted=wanted)
     yield Mapped(library, source)
     await source.close()
     store.close()

@@ -668,13 +668,13 @@ def test_a_search_that_crashes_costs_its_section_only(
     newsroom: Newsroom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = newsroom.open()
-    usual = desk.kit.news.search
+    usual = desk.kit.sources["news"].search
 
     async def search(task: Any, say: Any) -> Any:
         if task.query == "tower B":
             raise Trouble("blocked", "barred")
         return await usual(task, say)
 
-    monkeypatch.setattr(desk.kit.news, "search", search)
+    monkeypatch.setattr(desk.kit.sources["news"], "search", search)
     report = newsroom.write(desk=desk, reflections=0)
     assert [(f.query, f.reason) for f in failures(report)] == [("tower B", "blocked")]

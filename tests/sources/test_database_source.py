@@ -12,21 +12,21 @@ from markdown_it import MarkdownIt
 from research.database.desk import DatabaseDesk, named
 from research.language.sentences import sentences
 from research.records import Finding, Task, silent
-from research.sources.database import STATEMENT, DatabaseSource
+from research.sources.database.retriever import STATEMENT, DatabaseRetriever
 from research.verification.judge import judge
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> DatabaseSource:
-    return DatabaseSource(DatabaseDesk("", tmp_path))
+def source(tmp_path: Path) -> DatabaseRetriever:
+    return DatabaseRetriever(DatabaseDesk("", tmp_path))
 
 
-async def found(source: DatabaseSource, question: str) -> Finding:
+async def found(source: DatabaseRetriever, question: str) -> Finding:
     return await source.search(Task(id="1.1", source="database", query=question), silent)
 
 
 async def test_rows_are_passages_and_the_statement_is_where_they_are_from(
-    source: DatabaseSource,
+    source: DatabaseRetriever,
 ) -> None:
     finding = await found(source, "离颐和园最近的3个景区")
     statement, *spots = finding.evidence
@@ -44,7 +44,7 @@ async def test_rows_are_passages_and_the_statement_is_where_they_are_from(
     assert first.locator == "scenic areas · 圆明园景区 · gid 1108"
 
 
-async def test_the_answer_in_words_cites_the_rows(source: DatabaseSource) -> None:
+async def test_the_answer_in_words_cites_the_rows(source: DatabaseRetriever) -> None:
     finding = await found(source, "离颐和园最近的3个景区")
     span = finding.summary[0]
     assert span.text.startswith("离颐和园最近的 3 个 5A 级景区：圆明园景区（")
@@ -61,7 +61,7 @@ async def test_the_answer_in_words_cites_the_rows(source: DatabaseSource) -> Non
     ],
 )
 async def test_each_sentence_in_words_cites_where_its_figures_stand(
-    source: DatabaseSource, question: str
+    source: DatabaseRetriever, question: str
 ) -> None:
     finding = await found(source, question)
     passages = {(e.id, p.id): p.text for e in finding.evidence for p in e.passages}
@@ -73,30 +73,30 @@ async def test_each_sentence_in_words_cites_where_its_figures_stand(
     assert all(len(sentences(span.text)) == 1 for span in known)
 
 
-async def test_the_same_statement_is_the_same_evidence(source: DatabaseSource) -> None:
+async def test_the_same_statement_is_the_same_evidence(source: DatabaseRetriever) -> None:
     one, other = [await found(source, "浙江省有多少个5A级景区？") for _ in range(2)]
     assert one.evidence[0].id == other.evidence[0].id
     assert one.evidence[0].passages == other.evidence[0].passages
 
 
-async def test_what_is_not_known_is_said_to_be_missing(source: DatabaseSource) -> None:
+async def test_what_is_not_known_is_said_to_be_missing(source: DatabaseRetriever) -> None:
     finding = await found(source, "故宫博物院的开放时间和官网")
     assert finding.reason is None
     assert "None" not in finding.evidence[0].passages[1].text
 
 
-async def test_nothing_found_is_no_failure(source: DatabaseSource) -> None:
+async def test_nothing_found_is_no_failure(source: DatabaseRetriever) -> None:
     finding = await found(source, "1999年评定的景区有哪些")
     assert (finding.reason, finding.evidence) == ("empty", ())
 
 
-async def test_what_the_rules_do_not_know_is_asked_back(source: DatabaseSource) -> None:
+async def test_what_the_rules_do_not_know_is_asked_back(source: DatabaseRetriever) -> None:
     finding = await found(source, "评分最高的景区")
     assert (finding.reason, finding.evidence, finding.rows) == ("unclear", (), None)
     assert "评分最高" in finding.message
 
 
-async def shop(folder: Path) -> DatabaseSource:
+async def shop(folder: Path) -> DatabaseRetriever:
     """A source over a database of somebody's own, whose tables have other names."""
     path = folder / "shop.db"
     with closing(sqlite3.connect(path)) as made:
@@ -109,10 +109,10 @@ async def shop(folder: Path) -> DatabaseSource:
             """
         )
     desk = DatabaseDesk(f"sqlite:///{path}", folder)
-    return DatabaseSource(desk, title=named(f"sqlite:///{path}"))
+    return DatabaseRetriever(desk, title=named(f"sqlite:///{path}"))
 
 
-async def run(source: DatabaseSource, sql: str) -> Finding:
+async def run(source: DatabaseRetriever, sql: str) -> Finding:
     return await source.search(Task(id="1", source="database", query=sql, tool=STATEMENT), silent)
 
 
@@ -142,20 +142,20 @@ async def test_the_same_number_in_another_statement_is_another_thing(tmp_path: P
 
 
 async def test_a_thing_that_a_join_tells_twice_is_two_pieces_of_evidence(
-    source: DatabaseSource,
+    source: DatabaseRetriever,
 ) -> None:
     sql = "SELECT s.gid, s.name, s.lng_wgs84, s.lat_wgs84, o.gid AS other FROM a_sight s CROSS JOIN a_sight o WHERE s.gid = 1101 AND o.gid < 1104"
     ids = [item.id for item in (await run(source, sql)).evidence]
     assert len(ids) == len(set(ids)) == 4
 
 
-async def test_a_statement_that_is_refused_is_blocked(source: DatabaseSource) -> None:
+async def test_a_statement_that_is_refused_is_blocked(source: DatabaseRetriever) -> None:
     finding = await run(source, "DELETE FROM a_sight")
     assert (finding.reason, finding.evidence) == ("refused", ())
     assert finding.message.startswith("No statement could be run: ")
 
 
-def test_it_says_what_it_can_do(source: DatabaseSource) -> None:
+def test_it_says_what_it_can_do(source: DatabaseRetriever) -> None:
     assert source.ready().state == "offline"
 
 
@@ -165,7 +165,7 @@ async def test_a_name_in_the_answer_is_no_markdown(tmp_path: Path) -> None:
         db.execute("create table goods(id integer primary key, name text)")
         db.execute("insert into goods values(1, ?)", (evil,))
         db.commit()
-    source = DatabaseSource(DatabaseDesk(f"sqlite:///{path}", tmp_path), title="shop")
+    source = DatabaseRetriever(DatabaseDesk(f"sqlite:///{path}", tmp_path), title="shop")
     task = Task(id="1", source="database", query="SELECT id, name FROM goods", tool="sql")
     (span,) = (await source.search(task, silent)).summary
     tokens = MarkdownIt("commonmark").parseInline(span.text)[0].children or []

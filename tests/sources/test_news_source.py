@@ -12,7 +12,7 @@ from research.news.provider import News
 from research.news.tavily import TavilyNews
 from research.news.tools import TOOLS
 from research.records import Finding, Picture, Readiness, Task, silent
-from research.sources.news import NewsSource
+from research.sources.news.retriever import NewsRetriever
 from research.trouble import Trouble
 from tests.servers.news import (
     FakeFeeds,
@@ -73,7 +73,7 @@ async def news(tavily, site, gdelt):
         }
         providers = [made[name]() if isinstance(name, str) else name for name in names]
         more = {"deadline": 10.0, "clock": lambda: NOW} | more
-        opened.append(NewsSource(providers, **more))
+        opened.append(NewsRetriever(providers, **more))
         return opened[-1]
 
     yield news_
@@ -258,7 +258,7 @@ async def test_who_is_not_configured_is_not_asked(news, tavily):
 
 
 async def test_with_nobody_configured_it_says_what_is_missing(tavily):
-    source = NewsSource(
+    source = NewsRetriever(
         [TavilyNews("", base_url=tavily.base_url), Feeds([]), GDELT(enabled=False)], deadline=5
     )
     needed = "TAVILY_API_KEY, NEWS_FEEDS, NEWS_GDELT"
@@ -272,7 +272,7 @@ async def test_with_nobody_configured_it_says_what_is_missing(tavily):
 
 async def test_one_broken_feed_is_named_beside_what_the_others_bring(tavily, site):
     feeds = Feeds([f"{site.base_url}/rss", f"{site.base_url}/gone"], clock=lambda: NOW)
-    source = NewsSource([feeds], deadline=10, clock=lambda: NOW)
+    source = NewsRetriever([feeds], deadline=10, clock=lambda: NOW)
     finding = await source.search(task(), silent)
     await source.close()
     assert len(finding.evidence) == 1

@@ -23,7 +23,7 @@ from research.places.service import Service
 from research.reasoners.llm import LLM
 from research.reasoners.places import wanted
 from research.records import Answer, Cite, Evidence, Finding, Span, Task, silent
-from research.sources.places import PlacesSource
+from research.sources.places.retriever import PlacesRetriever
 from research.store.store import Store
 from tests.places.test_service import Bare, hosted
 from tests.servers import Server
@@ -41,7 +41,7 @@ NOW = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)
 GEO, AROUND, TEXT = "v3/geocode/geo", "v3/place/around", "v3/place/text"
 HERE, THERE = "116.410894,39.911514", "116.397142,39.918301"  # Wangfujing, the Palace Museum
 LAKE = "120.145731,30.242692"
-Opened = Callable[..., PlacesSource]
+Opened = Callable[..., PlacesRetriever]
 
 
 class Renamed(FakeAmap):
@@ -78,10 +78,10 @@ def wire(request: pytest.FixtureRequest, wires: dict[str, Server]) -> Server:
 @pytest.fixture
 async def sources(tmp_path: Path, fake: Renamed) -> AsyncIterator[Opened]:
     """Opens sources, with a model where a server of one is given."""
-    opened: list[tuple[PlacesSource, Clients]] = []
+    opened: list[tuple[PlacesRetriever, Clients]] = []
     store = Store(tmp_path / "runs.db")
 
-    def source(model: Server | None = None, **more: str) -> PlacesSource:
+    def source(model: Server | None = None, **more: str) -> PlacesRetriever:
         env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_BASE_URL": fake.base_url}
         env |= {"SIGHTLINE_MODEL_ATTEMPTS": "1"}
         if isinstance(model, FakeGemini):
@@ -90,7 +90,7 @@ async def sources(tmp_path: Path, fake: Renamed) -> AsyncIterator[Opened]:
             env |= {"OPENAI_BASE_URL": model.base_url} | dict.fromkeys(ROLES, "openai:gpt-fake")
         given = settings.load({**env, **more}, data_dir=tmp_path)
         clients = Clients(given)
-        made = PlacesSource(
+        made = PlacesRetriever(
             Service(given, store, lambda: NOW),
             deadline=given.search_timeout,
             wanted=wanted,
@@ -108,7 +108,7 @@ async def sources(tmp_path: Path, fake: Renamed) -> AsyncIterator[Opened]:
     store.close()
 
 
-async def searched(source: PlacesSource, query: str = QUERY, say: Any = silent) -> Finding:
+async def searched(source: PlacesRetriever, query: str = QUERY, say: Any = silent) -> Finding:
     return await source.search(Task(id="1.1", source="places", query=query), say)
 
 
@@ -200,7 +200,7 @@ async def test_what_is_known_from_before_is_as_old_as_it_is(
     env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_BASE_URL": fake.base_url}
     store = Store(tmp_path / "runs.db")
     service = Service(settings.load(env, data_dir=tmp_path), store, lambda: later)
-    source = PlacesSource(service, deadline=60, wanted=wanted, clock=lambda: later)
+    source = PlacesRetriever(service, deadline=60, wanted=wanted, clock=lambda: later)
     known = await searched(source)
     fresh = await searched(source, "王府井附近的书店")
     assert {item.retrieved for item in known.evidence} == {NOW}

@@ -6,7 +6,6 @@ import pytest
 
 from research.language.text import has_han
 from research.records import (
-    LOCAL,
     MAX_QUESTION,
     Centre,
     Draft,
@@ -22,6 +21,7 @@ from research.records import (
     fingerprint,
     silent,
 )
+from research.sources import LOCAL
 from research.stages.answer import Unwritten, answered, compose, failures
 from research.stages.plan import edited_plan, make_plan, own_words, within
 from research.stages.question import QuestionError, understand

@@ -25,7 +25,7 @@ from research.library.index import Library
 from research.reasoners.digest import Digest
 from research.reasoners.quotes import QUOTES, considered
 from research.records import Finding, Options, Part, Plan, silent
-from research.sources.library import LibrarySource
+from research.sources.library.retriever import LibraryRetriever
 from research.stages.question import understand
 from tests.yardsticks import answers
 from tests.yardsticks.retrieval import Text
@@ -55,7 +55,7 @@ async def _looked_up(
     library: Library, asked: str, reflected: bool
 ) -> list[tuple[Digest, str, Part, list[Finding]]]:
     """The parts of a question with all that is found when each is looked for in several ways."""
-    reasoner, source = Digest(library), LibrarySource(library)
+    reasoner, source = Digest(library), LibraryRetriever(library)
     question, options = understand(asked), Options()
     plan = await reasoner.plan(question, options, silent)
     if not isinstance(plan, Plan):

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from research.library.index import Library
 from research.reasoners.digest import Digest
 from research.records import Options, Plan, silent
-from research.sources.library import LibrarySource
+from research.sources.library.retriever import LibraryRetriever
 from research.stages.question import understand
 
 Script = Literal["as written", "questions", "texts"]
@@ -93,7 +93,7 @@ async def _asked(library: Library, texts: list[Text]) -> list[dict[str, bool]]:
 
 
 async def _quotes(library: Library, asked: str) -> list[str]:
-    reasoner, source = Digest(library), LibrarySource(library)
+    reasoner, source = Digest(library), LibraryRetriever(library)
     question, options = understand(asked), Options()
     plan = await reasoner.plan(question, options, silent)
     if not isinstance(plan, Plan):

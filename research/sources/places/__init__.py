@@ -1,192 +1,36 @@
-"""A map service as a source: places, and what is known of them, as evidence.
-
-With a model the tools are the model's to chain, within a budget; without one, or where it fails, a
-query is read by rules. Either way a place comes from a tool's answer and never from a model's text.
-Knows neither models nor rules: both are given to it.
-"""
+"""A map of mainland China: Amap, or the few sample places where it is not set up."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, Protocol
-
-from research.deadlines import deadline
-from research.language.text import language
-from research.places.coordinates import Point
-from research.places.look import Look, asked_back, find, identity, look
-from research.places.service import Service
-from research.records import Failure, Finding, Language, Readiness, Say, Task
-from research.sources.places.chain import FOR_MODELS, Chain
-from research.sources.places.facts import KIND, evidence, facts, remark
-from research.trouble import Trouble
-
-PUNCTUAL = 0.9  # of the time for a search: then it ends by itself, and keeps what it has
+from research.sources import Retriever, Source, Supplies
 
 
-class Wanted(Protocol):
-    """What rules read in a query."""
+def _build(supplies: Supplies) -> Retriever:
+    from research.sources.places.retriever import PlacesRetriever
 
-    @property
-    def place(self) -> str: ...
-    @property
-    def keywords(self) -> tuple[str, ...]: ...
-    @property
-    def radius(self) -> int: ...
-
-
-Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
-
-
-class Explore(Protocol):
-    """A model that is let loose on tools."""
-
-    async def __call__(
-        self, query: str, tools: Sequence[Mapping[str, Any]], call: Call, budget: int, say: Say
-    ) -> None:
-        """Calls what it needs for a query, at most `budget` times. `call` gives what a tool said, or
-        why it said nothing.
-
-        Raises:
-            Trouble: the model cannot be asked.
-        """
+    settings, models = supplies.settings, supplies.models
+    return PlacesRetriever(
+        supplies.map,
+        deadline=settings.search_timeout,
+        wanted=supplies.wanted,
+        explore=models.explore if models else None,
+        budget=settings.amap_calls,
+        clock=supplies.clock,
+    )
 
 
-class PlacesSource:
-    """Searches a map through Amap's tools."""
-
-    name = "places"
-    node = "amap_research"
-    kind = KIND
-    turns = 1
-
-    def __init__(
-        self,
-        service: Service,
-        *,
-        deadline: float,
-        wanted: Callable[[str], Wanted | None],
-        explore: Explore | None = None,
-        budget: int = 8,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        """`deadline` are the seconds of a whole search, `budget` the calls of a model in one."""
-        self._service = service
-        self._deadline = deadline
-        self._wanted = wanted
-        self._explore = explore
-        self._budget = budget
-        self._clock = clock
-
-    def ready(self) -> Readiness:
-        if lacks := self._service.lacks:
-            return Readiness(state="missing", detail=lacks)
-        if self._service.offline:
-            return Readiness(state="offline", detail="AMAP_MAPS_API_KEY")
-        return Readiness(state="live", detail="amap")
-
-    async def search(self, task: Task, say: Say) -> Finding:
-        failures: list[Failure] = []
-        try:
-            return await self._search(task, failures, say)
-        except Trouble as trouble:
-            return Finding(
-                task=task,
-                reason=trouble.reason,
-                hint=trouble.hint,
-                message=trouble.message,
-                started=self._clock(),
-                provider="offline" if self._service.offline else "amap",
-                failures=tuple(failures),
-            )
-
-    async def _search(self, task: Task, failures: list[Failure], say: Say) -> Finding:
-        """What failed beside it goes into `failures`, however the search ends."""
-        started, clock = self._clock(), time.monotonic()
-        tongue = language(task.query)
-        chain = Chain(self._service, task.id, self._budget, tongue, say)
-        if self._explore:
-            failures += await self._explored(task.query, chain, say)
-        found = chain.look()
-        trouble = chain.failed()
-        if found.places or chain.facts:
-            failures += [trouble.failure("search", self.name, task.query)] if trouble else []
-        elif trouble and trouble.reason in ("unclear", "quota"):
-            raise trouble
-        else:
-            found = await self._read(task.query, tongue, say)
-        return self._finding(task, found, tongue, failures, started, time.monotonic() - clock)
-
-    async def around(
-        self, place: str | Point, keywords: Sequence[str], radius: int, tongue: Language, say: Say
-    ) -> Finding:
-        """A look by itself, without a question.
-
-        Raises:
-            Trouble: as `look`.
-        """
-        started, clock = self._clock(), time.monotonic()
-        found = await look(self._service, place, keywords, radius, tongue, say)
-        named = found.centre.name if found.centre else str(place)
-        task = Task(id="", source=self.name, query=" ".join([named, *keywords]))
-        return self._finding(task, found, tongue, [], started, time.monotonic() - clock)
-
-    async def close(self) -> None:
-        await self._service.close()
-
-    async def _explored(self, query: str, chain: Chain, say: Say) -> list[Failure]:
-        """Lets the model search; what its calls have found counts, however they ended."""
-        assert self._explore is not None
-        from research.places.server import specifications
-
-        tools = [spec for spec in specifications() if spec["function"]["name"] in FOR_MODELS]
-        try:
-            async with deadline(self._deadline * PUNCTUAL):
-                await self._explore(query, tools, chain.call, self._budget, say)
-        except TimeoutError:
-            trouble = Trouble("timeout", "the search's time was over before the model was done")
-        except Trouble as error:
-            trouble = error
-        else:
-            return []
-        return [trouble.failure("search", self.name, query)]
-
-    async def _read(self, query: str, tongue: Language, say: Say) -> Look:
-        """A look by what rules read in the query."""
-        wish = self._wanted(query)
-        if wish is None:
-            return await find(self._service, query, say)
-        if not wish.place:
-            raise asked_back("where", tongue)
-        return await look(self._service, wish.place, wish.keywords, wish.radius, tongue, say)
-
-    def _finding(
-        self,
-        task: Task,
-        found: Look,
-        tongue: Language,
-        failures: Sequence[Failure],
-        started: datetime,
-        seconds: float,
-    ) -> Finding:
-        made: dict[str, datetime] = {}
-        for told in found.told:
-            for place in told.places:
-                made.setdefault(identity(place), told.made)
-        near = found.centre if found.centre and found.centre.radius else None
-        items = [evidence(p, near, tongue, made.get(identity(p), started)) for p in found.places]
-        items += facts(found.told, tongue)
-        unplaced = sum(told.unplaced for told in found.told)
-        sample = any(told.sample for told in found.told)
-        return Finding(
-            task=task,
-            evidence=tuple({item.id: item for item in items}.values()),
-            reason=None if items else "empty",
-            message=remark(found, unplaced, tongue),
-            started=started,
-            seconds=round(seconds, 4),
-            provider="offline" if sample else "amap",
-            centre=found.centre,
-            failures=tuple(failures),
-        )
+SOURCE = Source(
+    name="places",
+    kind="place",
+    prompt="a map service that knows places in mainland China: where something is, what of a kind "
+    "is near or in a place, opening hours, ratings, the way between two places, the weather; one "
+    "sentence that names the place and what is looked for, in Chinese; empty unless the question "
+    "wants such places",
+    build=_build,
+    icon="map",
+    usual=lambda standing: standing.state != "missing",
+    asked="place",
+    told="places",
+    adds=("export AMAP_MAPS_API_KEY=YOUR_KEY", ""),
+    node="amap_research",
+)

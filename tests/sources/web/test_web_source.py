@@ -30,11 +30,11 @@ from research.records import (
 )
 from research.runs import Desk
 from research.settings import Settings
-from research.sources.web import WebSource
 from research.sources.web.fetch import Fetcher
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.pages import PageReader
 from research.sources.web.provider import Found
+from research.sources.web.retriever import WebRetriever
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
 from research.stages.budget import Gate
@@ -114,8 +114,8 @@ class Web:
         self.models = LLM(self.clients, lambda: NOW)
         self.google = GeminiSearch(self.clients, lambda: NOW)
 
-    def source(self, *providers: Any, deadline: float = 10.0, **more: Any) -> WebSource:
-        return WebSource(providers, deadline=deadline, clock=lambda: NOW, **more)
+    def source(self, *providers: Any, deadline: float = 10.0, **more: Any) -> WebRetriever:
+        return WebRetriever(providers, deadline=deadline, clock=lambda: NOW, **more)
 
 
 @pytest.fixture

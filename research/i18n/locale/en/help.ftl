@@ -89,6 +89,7 @@ leaves-web = - **Web search** ({ $names }) receives the queries.
 leaves-pages = - **Pages** that were found are read from their sites, if robots.txt allows it.
 leaves-news = - **News** ({ $names }): queries are sent, or feeds are read.
 leaves-places = - **Amap** receives place names and the kinds of places to look for.
+leaves-source = - **{ $name }** receives the queries.
 leaves-tiles = - **The base map** is loaded by your browser from OpenStreetMap, or from Amap if you choose it: they learn which area you are looking at.
 leaves-pictures = - **News pictures** are loaded by your browser only when you press “Show pictures”.
 leaves-engine = - **Run server**: runs are carried out by another server.

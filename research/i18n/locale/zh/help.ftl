@@ -89,6 +89,7 @@ leaves-web = - **网络搜索**（{ $names }）：收到查询词。
 leaves-pages = - **网页**：读取搜到的网页，先看对方的 robots.txt。
 leaves-news = - **新闻**（{ $names }）：收到话题的查询词或读取请求。
 leaves-places = - **高德地图**：收到地名和要找的类别。
+leaves-source = - **{ $name }**会收到查询。
 leaves-tiles = - **地图底图**：浏览器从 OpenStreetMap 或您选的高德加载，对方知道您在看哪一带。
 leaves-pictures = - **新闻图片**：只在您点“显示图片”时由浏览器加载。
 leaves-engine = - **研究服务器**：研究交给另一台服务器执行。

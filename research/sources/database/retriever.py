@@ -61,12 +61,10 @@ class Desk(Protocol):
         """Whether a question can be answered without a model. Raises Trouble."""
 
 
-class DatabaseSource:
+class DatabaseRetriever:
     """Looks a question up in a database."""
 
     name = "database"
-    node = "database_research"
-    kind: EvidenceKind = KIND
     turns = STEPS + 1  # a model that understands, and statements that are put right
 
     def __init__(
@@ -89,9 +87,9 @@ class DatabaseSource:
         except Trouble:
             return True
 
-    def of(self, owner: str) -> DatabaseSource:
+    def of(self, owner: str) -> DatabaseRetriever:
         """The same for the runs of an owner."""
-        return DatabaseSource(self._desk, title=self._title, owner=owner, clock=self._clock)
+        return DatabaseRetriever(self._desk, title=self._title, owner=owner, clock=self._clock)
 
     def ready(self) -> Readiness:
         if self._title:

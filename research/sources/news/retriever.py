@@ -37,12 +37,10 @@ KIND: EvidenceKind = "news"
 PUNCTUAL = 0.95  # of the time for a search: then it ends by itself, and keeps what it has
 
 
-class NewsSource:
+class NewsRetriever:
     """Looks for news through whoever is configured."""
 
     name = "news"
-    node = "news_research"
-    kind: EvidenceKind = KIND
     turns = 1
 
     def __init__(

@@ -25,12 +25,10 @@ from research.storage import StoreError
 KIND: EvidenceKind = "library"
 
 
-class LibrarySource:
+class LibraryRetriever:
     """Searches the library's index; every hit becomes a passage of its document's evidence."""
 
     name = "library"
-    node = "library_research"
-    kind = KIND
     turns = 1
 
     def __init__(

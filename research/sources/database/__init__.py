@@ -1,0 +1,29 @@
+"""A database: the scenic areas that ship, or the analyst's own."""
+
+from __future__ import annotations
+
+from research.sources import Retriever, Source, Supplies
+
+
+def _build(supplies: Supplies) -> Retriever:
+    from research.database.desk import named
+    from research.sources.database.retriever import DatabaseRetriever
+
+    title = named(supplies.settings.database_url.get_secret_value())
+    return DatabaseRetriever(supplies.database, title=title, clock=supplies.clock)
+
+
+SOURCE = Source(
+    name="database",
+    kind="database",
+    prompt="a database, of China's 5A scenic areas (where they are, when they were rated, tickets, "
+    "opening hours, distances) or of the analyst's own; one whole question in plain words that names "
+    "what is counted, listed, compared or near; empty unless such rows help",
+    build=_build,
+    icon="database",
+    # Rules ask it only what its tables can tell; a model would ask it more than that.
+    usual=lambda standing: standing.state != "missing" and not standing.models,
+    asked="question",
+    told="rows",
+    adds=("", "export DATABASE_URL=sqlite:////folder/own.db"),
+)
