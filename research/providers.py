@@ -62,7 +62,7 @@ def providers(folder: Path) -> Mapping[str, Provider]:
     """
     try:
         text = (folder / FILE).read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # of the folder itself others tell
         return shipped()
     except OSError as error:
         raise ValueError(f"{folder / FILE} cannot be read: {error.strerror}") from None

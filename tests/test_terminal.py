@@ -656,6 +656,54 @@ def test_ctrl_c_stops_the_run_and_resume_goes_on_with_it(tmp_path: Path) -> None
     assert run_ids(tmp_path) == [found[1]]
 
 
+def test_a_finished_run_is_shown_without_another_search(folder: Path) -> None:
+    _, report = asked(folder, ENGLISH)
+    before = searches(folder)
+    for words in (("show",), ("--show",)):
+        shown = terminal(folder, *words, report["run"]["id"][:10], "--json")
+        assert (shown.returncode, json.loads(shown.stdout)) == (ANSWERED, report)
+    assert searches(folder) == before
+
+
+def test_a_run_that_waits_is_shown_with_its_plan_and_how_to_go_on(tmp_path: Path) -> None:
+    terminal(tmp_path, CHINESE, "--approve", "--loops", "1")
+    (run_id,) = run_ids(tmp_path)
+    shown = terminal(tmp_path, "show", run_id)
+    assert shown.returncode == ANSWERED
+    assert "门票" in shown.stdout
+    assert f"waiting. To go on: python -m research resume {run_id}" in shown.stderr
+    assert searches(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT can be sent to one process")
+def test_a_run_of_another_process_is_followed_and_ctrl_c_leaves_it_alone(tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        command("Summer Palace helicopter licence"), cwd=ROOT,
+        env=environment(tmp_path, {"SIGHTLINE_SEARCH_DELAY": "6"}),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+    )  # fmt: skip
+    assert running.stderr
+    found = re.match(r"\W*Run (\w+)", running.stderr.readline())
+    assert found
+    watching = subprocess.Popen(
+        command("follow", found[1]), cwd=ROOT, env=environment(tmp_path),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert watching.stderr
+    while "round 1" not in watching.stderr.readline():
+        assert watching.poll() is None
+    watching.send_signal(signal.SIGINT)
+    out, err = watching.communicate(timeout=60)
+    assert (watching.returncode, out) == (STOPPED, "")
+    assert f"The run goes on. Watch it again with: python -m research follow {found[1]}" in err
+    followed = terminal(tmp_path, "--follow", found[1], "--json")
+    assert json.loads(followed.stdout)["run"]["status"] == "done"
+    report, _ = running.communicate(timeout=60)
+    assert running.returncode == followed.returncode
+    assert report
+
+
 def test_resuming_a_finished_run_shows_its_report_again(folder: Path) -> None:
     _, report = asked(folder, ENGLISH)
     again = terminal(folder, "resume", report["run"]["id"], "--json")

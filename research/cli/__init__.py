@@ -28,6 +28,8 @@ COMMANDS = (
     "plan",
     "library",
     "runs",
+    "show",
+    "follow",
     "resume",
     "check",
     "stories",
@@ -35,6 +37,7 @@ COMMANDS = (
     "evaluate",
 )
 _NO_FOLDER = ("serve", "stories", "evaluate")  # commands that open no data folder here
+_AS_OPTIONS = {"--show", "--follow", "--resume"}  # commands that may be written so
 _WHOLE = {"-h", "--help", "--version"}  # of the program, where no command is named
 _TAKING = {  # options with a value, which may stand before the command
     *("-o", "--output", "--out", "--citations", "--queries", "--loops", "--sources", "--source"),
@@ -68,6 +71,9 @@ def command(name: str) -> Command:
 
 def parsed(argv: list[str]) -> argparse.Namespace:
     """The options of a command, and its `act`; whatever is no command is a question."""
+    argv = [word.removeprefix("--") if word in _AS_OPTIONS else word for word in argv[:1]] + argv[
+        1:
+    ]
     at = 0
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
         at += 2 if argv[at] in _TAKING else 1

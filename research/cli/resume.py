@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 import research
-from research.cli.exits import UNUSABLE, Quit
-from research.cli.running import check_output, to_the_end
-from research.cli.usage import json_option, prog, writing
-
-if TYPE_CHECKING:
-    from research import Run
+from research.cli.running import check_output, named, to_the_end
+from research.cli.usage import json_option, writing
 
 ABOUT = "Resumes a run; finished searches are not repeated."
 
@@ -30,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def act(args: argparse.Namespace) -> int:
     check_output(args.output)
-    run = _named(args.run)
+    run = named(args.run)
     seen = research.runs.events(run.id)
     if run.status == "waiting":
         run = research.runs.approve(run.id) or run
@@ -39,11 +34,3 @@ def act(args: argparse.Namespace) -> int:
     if run.resumable:
         run = research.runs.resume(run.id, write=args.write) or run
     return to_the_end(run, seen[-1].seq if seen else 0, args)
-
-
-def _named(start: str) -> Run:
-    found = [run for run in research.runs.list(limit=10_000) if start and run.id.startswith(start)]
-    if len(found) != 1:
-        what = "No run id starts" if not found else f"{len(found)} run ids start"
-        raise Quit(UNUSABLE, f"{what} with {start!r}; `{prog()} runs` lists them.")
-    return found[0]

@@ -75,6 +75,15 @@ def to_the_end(run: Run, after: int, args: argparse.Namespace) -> int:
     return over(run.id, args)
 
 
+def named(start: str) -> Run:
+    """The run whose id begins so."""
+    found = [run for run in research.runs.list(limit=10_000) if start and run.id.startswith(start)]
+    if len(found) != 1:
+        what = "No run id starts" if not found else f"{len(found)} run ids start"
+        raise Quit(UNUSABLE, f"{what} with {start!r}; `{prog()} runs` lists them.")
+    return found[0]
+
+
 def watched(run: Run, after: int) -> None:
     """Follows a run until it is over; Ctrl-C stops it."""
     try:
@@ -134,15 +143,7 @@ def finished(report: Report, args: argparse.Namespace) -> int:
         raise Quit(
             STOPPED, f"The plan is waiting for approval. Approve it with: {prog()} resume {run.id}"
         )
-    if args.output:
-        _save(args.output, _format(args), report, answer, args.citations or "links")
-    else:
-        cites: Citations = args.citations or "numbers"
-        put(
-            as_json(research.report_json(report, answer))
-            if args.json
-            else research.report_markdown(report, answer, citations=cites)
-        )
+    written(report, answer, args)
     if answer and (counted := _counted(answer)):
         Screen().line(counted)
     if run.status == "failed" or answer is None:
@@ -159,6 +160,19 @@ def finished(report: Report, args: argparse.Namespace) -> int:
     if any(item.span.kind == "missing" for item in answer.spans) and not report.findings:
         return complain(NOTHING, "Nothing was searched.")
     return ANSWERED
+
+
+def written(report: Report, answer: CitedAnswer | None, args: argparse.Namespace) -> None:
+    """The report as it is, to where the options say."""
+    if args.output:
+        _save(args.output, _format(args), report, answer, args.citations or "links")
+        return
+    cites: Citations = args.citations or "numbers"
+    put(
+        as_json(research.report_json(report, answer))
+        if args.json
+        else research.report_markdown(report, answer, citations=cites)
+    )
 
 
 def planned(task: Task) -> str:

@@ -28,6 +28,9 @@ commands:
   library remove ID ...      remove documents
   library sample on|off      turn the sample documents on or off
   runs                       list the runs
+  show RUN                   print the report of a run, or what there is of it so far
+  follow RUN                 watch a run that is under way, here or on the pages, until it is over;
+                             Ctrl-C ends the watching, not the run
   resume RUN                 resume a run that was stopped, interrupted or failed, or whose plan
                              is waiting for approval; --write stops searching and writes the
                              answer; --more adds a round to a finished run
