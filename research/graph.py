@@ -20,21 +20,17 @@ import asyncio
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send, interrupt
 
-from research.reasoners import Checker, Reasoner
 from research.records import (
     Answer,
     Coverage,
     Draft,
     Finding,
-    Memory,
-    Options,
     Plan,
     Question,
     Reflection,
@@ -42,17 +38,16 @@ from research.records import (
     Section,
     Task,
 )
-from research.sources import Retriever
 from research.stages.answer import Unwritten, answered, compose
-from research.stages.budget import Ended, Meter
+from research.stages.budget import Ended
 from research.stages.check import checked
+from research.stages.context import RunContext
 from research.stages.coverage import Begin, Early, covered, read_ahead
 from research.stages.plan import alone, make_plan, unplanned
 from research.stages.question import understand
 from research.stages.reflect import judge
-from research.stages.search import Ledger, look_up
-from research.stages.section import Notes, Unnoted, work
-from research.stages.update import Earlier
+from research.stages.search import look_up
+from research.stages.section import work
 from research.tracing import traced
 
 RECURSION_LIMIT = 60  # supersteps: two a round, ten rounds at most, and room to spare
@@ -75,26 +70,11 @@ class State(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Context:
-    """What a run works with: helpers and limits, given anew at each start and resume."""
+class Context(RunContext):
+    """What a run works with, and what its sections share."""
 
-    reasoner: Reasoner
-    sources: Mapping[str, Retriever]
-    options: Options
-    ledger: Ledger
-    plan: Plan | None = None
-    before: Memory = field(default_factory=Memory)
-    deadline: float = 30.0
-    delay: float = 0.0
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    meter: Meter = field(default_factory=lambda: Meter(Options()))
-    notes: Notes = field(default_factory=Unnoted)
     under_way: dict[str, asyncio.Task[Finding]] = field(default_factory=dict)  # searches, by key
-    spend: Callable[[dict[str, Any]], None] = lambda usage: None
-    earlier: Earlier | None = None  # the report that is brought up to date
     early: Early = field(default_factory=Early)
-    checker: Checker | None = None  # of the sentences of an answer
-    repair: str = "off"
 
 
 class Chapter(TypedDict):
@@ -211,23 +191,12 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
 
 async def _check(state: State, runtime: Run) -> dict[str, Any]:
     """Nothing, and no span of its own, where nobody is set to check."""
-    checker = runtime.context.checker
-    return await _CHECK(state, runtime, checker) if checker else {}
+    return await _CHECK(state, runtime) if runtime.context.checker else {}
 
 
-async def _checked(state: State, runtime: Run, checker: Checker) -> dict[str, Any]:
-    context = runtime.context
-    answer = await checked(
-        state["question"],
-        state["answer"],
-        state.get("findings", []),
-        checker,
-        context.repair,
-        context.options,
-        context.meter,
-        context.notes,
-        _voice(runtime),
-    )
+async def _checked(state: State, runtime: Run) -> dict[str, Any]:
+    question, findings = state["question"], state.get("findings", [])
+    answer = await checked(question, state["answer"], findings, runtime.context, _voice(runtime))
     return {"answer": answer}
 
 
@@ -236,21 +205,9 @@ _CHECK = traced("check", _checked)
 
 async def _composed(state: State, context: Context, say: Say) -> Answer:
     """The answer; of a report with its coverage, which is found out while it is written."""
-    question, findings, made = state["question"], state.get("findings", []), context.clock()
-    writing = compose(
-        question,
-        state["plan"],
-        findings,
-        context.reasoner,
-        context.options,
-        made,
-        say,
-        state.get("reflections", []),
-        context.meter,
-        state.get("sections", []),
-        context.earlier,
-        context.notes,
-    )
+    question, findings = state["question"], state.get("findings", [])
+    reflections, sections = state.get("reflections", []), state.get("sections", [])
+    writing = compose(question, state["plan"], findings, context, say, reflections, sections)
     if not state["plan"].outline:
         return await writing
     told = asyncio.create_task(context.early.coverage(findings, _covering(question, context, say)))
@@ -271,17 +228,7 @@ def _covering(question: Question, context: Context, say: Say) -> Begin:
     """What finds out the coverage of a report."""
 
     async def begin(findings: Sequence[Finding]) -> Coverage | None:
-        return await covered(
-            question,
-            findings,
-            context.reasoner,
-            context.options,
-            context.meter,
-            context.notes,
-            context.clock(),
-            say,
-            context.earlier,
-        )
+        return await covered(question, findings, context, say)
 
     return begin
 
@@ -311,14 +258,9 @@ async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
             chapter["part"],
             chapter["question"],
             chapter["plan"],
-            context.reasoner,
             search,
-            context.notes,
-            context.options,
-            context.meter,
+            context,
             _voice(runtime),
-            context.earlier,
-            context.clock(),
             searched,
         )
     except BaseException:

@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 from research.evidence.registry import evidence_id
+from research.reasoners import Reasoner
 from research.records import (
     Cite,
     Draft,
@@ -36,6 +38,8 @@ from research.records import (
     Tones,
     fingerprint,
 )
+from research.stages.budget import Meter
+from research.stages.context import RunContext
 
 RETRIEVED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 PUBLISHED = date(2025, 12, 31)
@@ -147,6 +151,29 @@ class ScriptedSource:
                 ),
             ),
         )
+
+
+class Forgetful:
+    """A ledger that knows of no search."""
+
+    async def recall(self, task: Task) -> Finding | None:
+        return None
+
+    async def begin(self, task: Task) -> int:
+        return 1
+
+    async def finish(self, search: int, finding: Finding) -> None:
+        pass
+
+
+def at_work(
+    reasoner: Reasoner | None = None, options: Options | None = None, **more: Any
+) -> RunContext:
+    """What a run works with, for the stages that search nothing."""
+    options = options or Options()
+    usual = {"meter": Meter(options), "clock": lambda: RETRIEVED}
+    reasoner = reasoner or ScriptedReasoner()
+    return RunContext(reasoner, {}, options, Forgetful(), **{**usual, **more})
 
 
 class ScriptedReasoner:

@@ -10,14 +10,12 @@ from research.evidence.citations import number
 from research.evidence.registry import gather
 from research.i18n import message
 from research.language.text import dominant, far
-from research.reasoners import Reasoner
 from research.records import (
     Answer,
     Draft,
     Failure,
     Finding,
     Language,
-    Options,
     Plan,
     Question,
     Reflection,
@@ -26,9 +24,9 @@ from research.records import (
     Span,
     fingerprint,
 )
-from research.stages.budget import Ended, Meter, Why
-from research.stages.section import Notes, Unnoted, bound, once
-from research.stages.update import Earlier
+from research.stages.budget import Ended, Why
+from research.stages.context import RunContext
+from research.stages.section import bound, once
 
 STATEMENT = "sql"  # the way of searching that is a statement of the analyst's own
 # Where a question asks for an answer in a language: 用英文, "in Chinese"; not "in Chinese cities".
@@ -56,15 +54,10 @@ async def compose(
     question: Question,
     plan: Plan,
     findings: Sequence[Finding],
-    reasoner: Reasoner,
-    options: Options,
-    made: datetime,
+    context: RunContext,
     say: Say,
     reflections: Sequence[Reflection] = (),
-    meter: Meter | None = None,
     sections: Sequence[Section] = (),
-    updated: Earlier | None = None,
-    notes: Notes | None = None,
 ) -> Answer:
     """The answer of a run. Where the meter has no room for it, what was found stands in.
 
@@ -72,7 +65,8 @@ async def compose(
         Unwritten: nobody could write it now; what was found is kept, and it can be tried again.
     """
     material = (*question.remembered, *findings)
-    meter = meter or Meter(options)
+    reasoner, options, meter = context.reasoner, context.options, context.meter
+    made, updated = context.clock(), context.earlier
     unwritten: Why = ""
     try:
         async with meter.writing.open():
@@ -85,7 +79,7 @@ async def compose(
                         f"preface {written}",
                         Draft,
                         lambda: reasoner.preface(question, plan, sections, material, options, say),
-                        notes or Unnoted(),
+                        context.notes,
                     )
                 draft = bound(plan, head, sections, question.language, findings)
             elif findings and all(finding.task.tool == STATEMENT for finding in findings):

@@ -23,7 +23,6 @@ from research.records import (
     Failure,
     Finding,
     Judged,
-    Options,
     Question,
     Record,
     Repair,
@@ -34,8 +33,9 @@ from research.records import (
     Span,
     fingerprint,
 )
-from research.stages.budget import Ended, Meter
-from research.stages.section import Notes, once
+from research.stages.budget import Ended
+from research.stages.context import RunContext
+from research.stages.section import once
 from research.verification.repairing import mended
 from research.verification.support import (
     TO_JUDGE,
@@ -66,9 +66,7 @@ class _Desk:
     question: Question
     registry: Registry
     checker: Checker
-    options: Options
-    meter: Meter
-    notes: Notes
+    context: RunContext
     say: Say
     rulings: dict[str, Judged]
     failures: list[Failure]
@@ -79,18 +77,16 @@ async def checked(
     question: Question,
     answer: Answer,
     findings: Sequence[Finding],
-    checker: Checker,
-    repair: str,
-    options: Options,
-    meter: Meter,
-    notes: Notes,
+    context: RunContext,
     say: Say,
 ) -> Answer:
-    """The answer with its review, and put right where `repair` is drop or rewrite."""
-    if answer.unwritten or not checker.can(options):
+    """The answer with its review, and put right where the context's `repair` is drop or rewrite; as
+    it is where there is no checker."""
+    checker, options, repair = context.checker, context.options, context.repair
+    if checker is None or answer.unwritten or not checker.can(options):
         return answer
     registry = gather([*question.remembered, *findings])
-    desk = _Desk(question, registry, checker, options, meter, notes, say, {}, [])
+    desk = _Desk(question, registry, checker, context, say, {}, [])
     cited = number(answer, registry)
     found = await asyncio.to_thread(support, cited)
     if not found.sentences:
@@ -150,10 +146,10 @@ async def _ruled(claims: Sequence[Claim], desk: _Desk) -> None:
         return
 
     async def ask(batch: Sequence[Claim]) -> Rulings:
-        return await desk.checker.rule(desk.question, batch, desk.options, desk.say)
+        return await desk.checker.rule(desk.question, batch, desk.context.options, desk.say)
 
     keys = {claim.key for claim in claims}
-    size = 1 if desk.checker.single(desk.options) else BATCH
+    size = 1 if desk.checker.single(desk.context.options) else BATCH
     for made in await _asked("check", claims, Rulings, ask, desk, size):
         desk.failures += made.failures
         desk.rulings |= {item.key: item for item in made.rulings if item.key in keys}
@@ -172,7 +168,7 @@ async def _asked(
     most = min(len(claims), BATCH * CALLS)
     if len(claims) > most:
         desk.why = "many"
-    turn = asyncio.Semaphore(1 if desk.meter.counted else CALLS)
+    turn = asyncio.Semaphore(1 if desk.context.meter.counted else CALLS)
     out = False
 
     async def one(batch: Sequence[Claim]) -> _R | None:
@@ -180,15 +176,13 @@ async def _asked(
         async with turn:
             if out:
                 return None
-            name = (
-                f"{step} {fingerprint(desk.checker.author(desk.options), *(c.key for c in batch))}"
-            )
-            if desk.notes.noted(name) is None and desk.meter.tight:
+            name = f"{step} {fingerprint(desk.checker.author(desk.context.options), *(c.key for c in batch))}"
+            if desk.context.notes.noted(name) is None and desk.context.meter.tight:
                 desk.why = "room"
                 return None
             try:
-                async with desk.meter.writing.open():
-                    made = await once(name, shape, lambda: ask(batch), desk.notes)
+                async with desk.context.meter.writing.open():
+                    made = await once(name, shape, lambda: ask(batch), desk.context.notes)
             except Ended:
                 desk.why = "room"
                 return None
@@ -248,7 +242,7 @@ async def _in_other_words(
     """What a model makes of the sentences that cite something, by their places."""
 
     async def ask(batch: Sequence[Claim]) -> Rewritten:
-        return await desk.checker.rewrite(desk.question, batch, desk.options, desk.say)
+        return await desk.checker.rewrite(desk.question, batch, desk.context.options, desk.say)
 
     claims = _claims((s for s in bad if s.numbers), cited)
     texts: dict[str, str] = {}

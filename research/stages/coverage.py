@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from datetime import datetime
 from typing import Any
 
 from research.evidence.registry import gather
 from research.news.coverage import compared, cover, rated
 from research.news.coverage import read_ahead as prepare
-from research.reasoners import Reasoner
 from research.records import (
     Coverage,
     Finding,
-    Options,
     Plan,
     Question,
     Say,
@@ -22,9 +19,9 @@ from research.records import (
     Tones,
     fingerprint,
 )
-from research.stages.budget import Ended, Meter
-from research.stages.section import Notes
-from research.stages.update import Earlier, expected
+from research.stages.budget import Ended
+from research.stages.context import RunContext
+from research.stages.update import expected
 
 Begin = Callable[[Sequence[Finding]], Coroutine[Any, Any, Coverage | None]]
 LATER = 0.03  # seconds until what was found is read ahead: whoever waits for it goes first
@@ -77,17 +74,13 @@ class Early:
 async def covered(
     question: Question,
     findings: Sequence[Finding],
-    reasoner: Reasoner,
-    options: Options,
-    meter: Meter,
-    notes: Notes,
-    made: datetime,
+    context: RunContext,
     say: Say,
-    earlier: Earlier | None = None,
 ) -> Coverage | None:
-    """What the news among the findings come to, and what has changed since an `earlier` report; None
-    if there is none. Where nobody judges the tones, or there is no room for it, they stay rough.
+    """What the news among the findings come to, and what has changed since an earlier report; None if
+    there is none. Where nobody judges the tones, or there is no room for it, they stay rough.
     The earlier report's tones are kept."""
+    made, earlier, notes = context.clock(), context.earlier, context.notes
     coverage = cover(gather([*question.remembered, *findings]), made)
     if coverage is None:
         return None
@@ -116,10 +109,10 @@ async def covered(
     if (known := notes.noted(step)) is not None:
         return _rated(coverage, headlines, Tones.model_validate_json(known))
     try:
-        async with meter.searching.open():
-            tones = await reasoner.tones(question, headlines, options, say)
+        async with context.meter.searching.open():
+            tones = await context.reasoner.tones(question, headlines, context.options, say)
     except Ended as ended:
-        meter.lack(ended.why)
+        context.meter.lack(ended.why)
         return coverage
     if tones.author and not tones.failures:
         await notes.note(step, tones.model_dump_json())

@@ -6,29 +6,16 @@ import asyncio
 import logging
 import time
 from datetime import UTC, datetime
-from typing import Protocol
 
 from research import deadlines
 from research.language.text import language
 from research.records import Finding, Options, Say, Task
 from research.sources import Retriever
 from research.stages.budget import Ended, Meter
+from research.stages.context import Ledger
 from research.trouble import Trouble
 
 log = logging.getLogger(__name__)
-
-
-class Ledger(Protocol):
-    """Remembers searches. What it has taken in survives the process."""
-
-    async def recall(self, task: Task) -> Finding | None:
-        """What is known for a task already, if anything."""
-
-    async def begin(self, task: Task) -> int:
-        """Notes that a search starts; the number goes to `finish`."""
-
-    async def finish(self, search: int, finding: Finding) -> None:
-        """Keeps what a search brought back."""
 
 
 async def look_up(

@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from research.i18n import message
-from research.reasoners import Reasoner
 from research.records import (
     Draft,
     Finding,
@@ -29,45 +27,21 @@ from research.records import (
     Task,
     fingerprint,
 )
-from research.stages.budget import Ended, Meter
-from research.stages.update import HEADING, Earlier
+from research.stages.budget import Ended
+from research.stages.context import Notes, RunContext
+from research.stages.update import HEADING
 
 _R = TypeVar("_R", bound=Record)
 Search = Callable[[Task], Awaitable[Finding]]
-
-
-class Notes(Protocol):
-    """Remembers what the steps of a run have come to. What it has taken in survives the process."""
-
-    def noted(self, step: str) -> str | None:
-        """What was noted of a step, if anything."""
-
-    async def note(self, step: str, text: str) -> None:
-        """Keeps what a step has come to."""
-
-
-class Unnoted:
-    """Notes of nothing."""
-
-    def noted(self, step: str) -> str | None:
-        return None
-
-    async def note(self, step: str, text: str) -> None:
-        pass
 
 
 async def work(
     part: str,
     question: Question,
     plan: Plan,
-    reasoner: Reasoner,
     search: Search,
-    notes: Notes,
-    options: Options,
-    meter: Meter,
+    context: RunContext,
     say: Say,
-    earlier: Earlier | None = None,
-    now: datetime = datetime.min,
     searched: Callable[[Sequence[Finding]], None] = lambda findings: None,
 ) -> tuple[Section, list[Finding]]:
     """The section of a part of the plan, and all that was found for it.
@@ -77,6 +51,7 @@ async def work(
     rounds. Where the meter has no room for a step, the section stays as it is. `searched` is called
     with what was found when there will be no further search.
     """
+    options, earlier, now = context.options, context.earlier, context.clock()
     section = earlier.section(part) if earlier else Section(part=part)
     findings: list[Finding] = []
     tasks = [task for task in plan.tasks if task.part == part]
@@ -91,17 +66,13 @@ async def work(
         material = earlier.material(part, findings, now) if earlier else findings
         try:
             say("section", part=part, step="writing", round=round_)
-            section = await _filled(
-                section, round_, question, plan, material, reasoner, notes, options, meter, say
-            )
+            section = await _filled(section, round_, question, plan, material, context, say)
             if round_ == options.reflections:
                 break
             say("section", part=part, step="reflecting", round=round_)
-            reflection = await _judged(
-                section, round_, question, plan, material, reasoner, notes, options, meter, say
-            )
+            reflection = await _judged(section, round_, question, plan, material, context, say)
         except Ended as ended:
-            meter.lack(ended.why)
+            context.meter.lack(ended.why)
             break
         section = section.model_copy(
             update={
@@ -123,28 +94,30 @@ async def work(
 
 async def _filled(
     section: Section, round_: int, question: Question, plan: Plan, findings: Sequence[Finding],
-    reasoner: Reasoner, notes: Notes, options: Options, meter: Meter, say: Say,
+    context: RunContext, say: Say,
 ) -> Section:  # fmt: skip
     async def ask() -> Section:
-        async with meter.writing.open():
-            return await reasoner.fill(question, plan, section, findings, options, say)
+        async with context.meter.writing.open():
+            return await context.reasoner.fill(
+                question, plan, section, findings, context.options, say
+            )
 
     step = _step(f"{section.part} text {round_}", section, plan, findings)
-    return await once(step, Section, ask, notes)
+    return await once(step, Section, ask, context.notes)
 
 
 async def _judged(
     section: Section, round_: int, question: Question, plan: Plan, findings: Sequence[Finding],
-    reasoner: Reasoner, notes: Notes, options: Options, meter: Meter, say: Say,
+    context: RunContext, say: Say,
 ) -> Reflection:  # fmt: skip
     async def ask() -> Reflection:
-        async with meter.searching.open():
-            return await reasoner.reconsider(
-                question, plan, section, findings, options, round_ + 1, say
+        async with context.meter.searching.open():
+            return await context.reasoner.reconsider(
+                question, plan, section, findings, context.options, round_ + 1, say
             )
 
     step = _step(f"{section.part} judgement {round_}", section, plan, findings)
-    return await once(step, Reflection, ask, notes)
+    return await once(step, Reflection, ask, context.notes)
 
 
 def _step(name: str, section: Section, plan: Plan, findings: Sequence[Finding]) -> str:

@@ -25,9 +25,8 @@ from research.records import fingerprint as mark
 from research.runs import watching
 from research.runs.base import Runs
 from research.runs.watching import Unwatchable
-from research.stages.budget import Meter
 from research.stages.coverage import covered
-from tests.fakes import RETRIEVED, ScriptedReasoner, ScriptedSource
+from tests.fakes import RETRIEVED, ScriptedReasoner, ScriptedSource, at_work
 from tests.runs.conftest import Bench, over, report
 
 TOPIC = "The bridge in the news"
@@ -294,7 +293,5 @@ async def test_tones_belong_to_the_headlines_that_they_were_given_for(wire: Wire
     question = Question(text=TOPIC, language="en")
     for query in ("a", "b", "a"):
         finding = await wire.search(Task(id="1", source="news", query=query), silent)
-        await covered(
-            question, [finding], reasoner, REPORT, Meter(REPORT), notes, RETRIEVED, silent
-        )
+        await covered(question, [finding], at_work(reasoner, REPORT, notes=notes), silent)
     assert reasoner.rated == [(BRIDGE[1],), (TRAMS[1],)]  # as many, but others; then as before

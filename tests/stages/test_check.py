@@ -31,8 +31,9 @@ from research.records import (
 from research.settings import Settings
 from research.stages.budget import Meter
 from research.stages.check import BATCH, CALLS, checked
-from research.stages.section import Unnoted
+from research.stages.context import Unnoted
 from research.verification.support import support
+from tests.fakes import at_work
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 
@@ -138,7 +139,10 @@ async def check(
     checker = ModelChecker(llm, llm, judges=judges)
     meter = meter or Meter(options)
     say = say or Told(meter)
-    made = await checked(EN, given, [found], checker, repair, options, meter, notes or Memo(), say)
+    context = at_work(
+        options=options, checker=checker, repair=repair, meter=meter, notes=notes or Memo()
+    )
+    made = await checked(EN, given, [found], context, say)
     assert lint(numbered(made, found)) == []
     return made
 
@@ -401,6 +405,8 @@ async def test_a_model_of_its_own_judges_if_one_is_set(gemini: FakeGemini) -> No
 async def test_where_no_model_writes_none_judges(gemini: FakeGemini, llm: LLM) -> None:
     given = answer(SURE, " " + DOUBT)
     checker = ModelChecker(None, llm)
-    made = await checked(EN, given, [FOUND], checker, "drop", WEB, Meter(WEB), Memo(), Told())
+    made = await checked(
+        EN, given, [FOUND], at_work(options=WEB, checker=checker, repair="drop"), Told()
+    )
     assert made == given
     assert gemini.calls() == 0

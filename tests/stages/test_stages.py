@@ -28,7 +28,7 @@ from research.stages.question import QuestionError, understand
 from research.stages.reflect import judge
 from research.stages.search import failed, look_up
 from research.trouble import Trouble
-from tests.fakes import AUTHOR, HANGS, Outcome, ScriptedReasoner, ScriptedSource
+from tests.fakes import AUTHOR, HANGS, Outcome, ScriptedReasoner, ScriptedSource, at_work
 from tests.tables import each_row
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -362,7 +362,7 @@ async def made(reasoner):
     later = failed(SEARCH.model_copy(update={"round": 2, "query": "why"}), Trouble("timeout"))
     reflections = [Reflection(round=1, sufficient=False, failures=(JUDGING,))]
     plan, findings = Plan(failures=(PLANNING,)), [later, found, lost, empty]
-    return await compose(TOWER, plan, findings, reasoner, WEB, NOW, silent, reflections)
+    return await compose(TOWER, plan, findings, at_work(reasoner, WEB), silent, reflections)
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ async def test_an_answer_says_once_that_a_search_had_to_be_widened(language, fou
     one = seen.model_copy(update={"centre": centre, "evidence": seen.evidence if found else ()})
     question = TOWER.model_copy(update={"language": language})
     reasoner = ScriptedReasoner()
-    answer = await compose(question, Plan(), [one, one, seen], reasoner, WEB, NOW, silent)
+    answer = await compose(question, Plan(), [one, one, seen], at_work(reasoner, WEB), silent)
     assert [span.text for span in answer.spans if span.kind == "notice"] == [words]
 
 
@@ -415,7 +415,7 @@ async def test_an_answer_in_another_language_than_was_asked_in_says_so(asked, la
             return Draft(spans=spans, author=AUTHOR)
 
     question = Question(text=asked, language=language)
-    answer = await compose(question, Plan(), [], Writing(), WEB, NOW, silent)
+    answer = await compose(question, Plan(), [], at_work(Writing(), WEB), silent)
     notices = [span.text for span in answer.spans if span.kind == "notice"]
     assert bool(notices) == said
     assert all(has_han(notice) == (language == "zh") for notice in notices)
