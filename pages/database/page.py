@@ -10,7 +10,7 @@ from pages.run import view as run
 from pages.shared import asking, layout, login
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import counted, lang, t
+from pages.shared.words import lang, number, t
 from research import (
     DatabaseSchema,
     DatabaseTable,
@@ -144,7 +144,7 @@ def tables(schema: DatabaseSchema) -> None:
         st.error(t("database.schema_failed", why=failed(schema)))
         return
     privileges(schema)
-    label = counted("database.schema1", "database.schema", len(schema.tables))
+    label = t("database.schema", n=number(len(schema.tables)))
     with st.expander(label, icon=":material/schema:", key="schema"):
         shown = schema.tables
         if len(shown) > MANY:

@@ -10,7 +10,7 @@ from pages.shared import asking
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import address, counted, local_time, money, t
+from pages.shared.words import address, local_time, money, number, t
 from research import HistoryEntry, HistoryHit, HistoryTurn, cited, runs
 
 ICONS = {
@@ -79,7 +79,7 @@ def _facts(entry: HistoryEntry, latest: HistoryTurn) -> None:
     """The second line: what there is to know at a glance."""
     told = [t("history.turns", n=entry.turns)] if entry.turns > 1 else []
     if sources := max(turn.sources for turn in entry.found):
-        told.append(counted("history.one_source", "history.sources", sources))
+        told.append(t("history.sources", n=number(sources)))
     if cost := sum(turn.cost or 0 for turn in entry.found):
         told.append(t("ask.estimate_cost", cost=money(cost)).replace("$", "\\$"))
     only = latest if len(entry.found) == 1 else None

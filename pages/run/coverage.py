@@ -20,7 +20,7 @@ import streamlit as st
 from pages.run import answer
 from pages.shared import layout
 from pages.shared.safe import link, plain, web
-from pages.shared.words import CODES, Lang, counted, day_form, day_text, lang, number, speaker, t
+from pages.shared.words import CODES, Lang, day_form, day_text, lang, number, speaker, t
 from research import CitedAnswer, Evidence, Report, message
 
 TONES = ("positive", "neutral", "negative")
@@ -53,12 +53,12 @@ def head(report: Report) -> None:
     facts = [t("coverage.as_of", day=day_text(found.as_of, lang()))]
     if found.newest:
         facts.append(t("coverage.newest", day=day_text(found.newest, lang())))
-    facts.append(counted("coverage.story1", "coverage.stories", len(found.stories)))
+    facts.append(t("coverage.stories", n=number(len(found.stories))))
     named = [outlet for outlet in found.outlets if outlet.name]
     if named:
-        facts.append(counted("coverage.outlet1", "coverage.outlets", len(named)))
+        facts.append(t("coverage.outlets", n=number(len(named))))
     if found.undated:
-        facts.append(counted("coverage.undated1", "coverage.undated", found.undated))
+        facts.append(t("coverage.undated", n=number(found.undated)))
     st.markdown(f":material/newspaper: {plain(' · '.join(facts))}")
     if found.stale and found.newest:
         day = day_text(found.newest, lang())
@@ -336,7 +336,7 @@ def pieces(headline: str, ids: Sequence[str], report: Report, cited: CitedAnswer
     found = [known[id_] for id_ in ids if id_ in known]
     numbers = _numbers(cited)
     with st.container(border=True):
-        count = counted("coverage.piece1", "coverage.pieces", len(found))
+        count = t("coverage.pieces", n=number(len(found)))
         st.markdown(f"**{plain(headline, 300)}** · {count}")
         lines = [
             " · ".join(

@@ -14,16 +14,7 @@ import streamlit as st
 
 from pages.run import steps
 from pages.shared.safe import plain
-from pages.shared.words import (
-    counted,
-    local_time,
-    money,
-    number,
-    seconds,
-    source_name,
-    t,
-    tool_name,
-)
+from pages.shared.words import local_time, money, number, seconds, source_name, t, tool_name
 from research import Event, Run, Step, has_message
 
 
@@ -302,8 +293,8 @@ def summary(view: View, run: Run) -> str:
     rounds = sum(any(s.made for s in r.searches.values()) for r in view.rounds.values())
     end = datetime.now(UTC) if run.active else (view.last or run.created)
     facts = [
-        counted("run.round1", "run.rounds", rounds),
-        counted("run.search1", "run.searches", view.searches),
+        t("run.rounds", n=number(rounds)),
+        t("run.searches", n=number(view.searches)),
         seconds(view.elapsed(end)),
     ]
     if view.tokens or view.paid:
@@ -338,11 +329,11 @@ def _brief(value: float, what: str) -> str:
 def spent(view: View) -> str:
     """Tokens, or searches without any, and estimated money where a price is known."""
     words = (
-        counted("run.billed1", "run.billed", view.paid)
+        t("run.billed", n=number(view.paid))
         if not view.tokens
         else t("run.tokens_about", n=number(view.tokens))
         if view.estimated
-        else counted("run.token1", "run.tokens", view.tokens)
+        else t("run.tokens", n=number(view.tokens))
     )
     if view.unpriced and not view.cost:
         return f"{words} · {t('run.cost_unknown')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.safe import plain
-from pages.shared.words import counted, t
+from pages.shared.words import number, t
 from research import Report
 
 
@@ -14,7 +14,7 @@ def draw(report: Report) -> None:
     review = report.answer.review if report.answer else None
     if review is None or not review.repairs:
         return
-    title = counted("review.title1", "review.title", len(review.repairs))
+    title = t("review.title", n=number(len(review.repairs)))
     with st.expander(title, key=f"review_{report.run.id[:8]}", icon=":material/rule:"):
         by_rules = t("review.rules")
         st.caption(t("review.help", author=plain(review.author)) if review.author else by_rules)

@@ -16,7 +16,7 @@ from pages.shared import layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain, web
-from pages.shared.words import browser_lang, counted, lang, number, seconds, t
+from pages.shared.words import browser_lang, lang, number, seconds, t
 from research import (
     Finding,
     Report,
@@ -178,7 +178,7 @@ def _column(name: str, heading: str, kind: str, values: Sequence[Any]) -> Any:
 def caption(rows: Rows) -> str:
     """How many rows, what is cut and what is missing in them, and how long they took."""
     rows = readable_rows(rows, lang())
-    facts = [counted("rows.row1", "rows.rows", len(rows.rows))]
+    facts = [t("rows.rows", n=number(len(rows.rows)))]
     if rows.truncated:
         facts.append(t("rows.truncated", n=number(len(rows.rows))))
     if rows.cut:
@@ -286,7 +286,7 @@ def _thoughts(finding: Finding, key: str) -> None:
     """Every step, with the statement that it wrote or ran where it is another than before."""
     if not finding.steps:
         return
-    label = counted("rows.step1", "rows.steps", len(finding.steps))
+    label = t("rows.steps", n=number(len(finding.steps)))
     with st.expander(
         label, expanded=not finding.rows, icon=":material/psychology:", key=f"thoughts_{key}"
     ):

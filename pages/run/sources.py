@@ -13,7 +13,7 @@ from pages.run import fragments
 from pages.run import support as standing
 from pages.run.answer import host, key_of
 from pages.shared.safe import plain
-from pages.shared.words import counted, day_form, number, t
+from pages.shared.words import day_form, number, t
 from research import CitedAnswer, Evidence, Report, Support
 
 FEW = 6  # sources that need no filters
@@ -194,7 +194,7 @@ def _one(one: Listed, found: Support, report: Report, cited: CitedAnswer) -> Non
                 st.markdown(f"> {plain(passage.text, SHOWN)}")
             return
         used = found.of(one.number)
-        count = counted("sources.sentence1", "sources.sentences", len(used))
+        count = t("sources.sentences", n=number(len(used)))
         st.markdown(f"**\\[{one.number}\\] {title}** · {count}")
         lines = []
         for sentence in used:

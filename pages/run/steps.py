@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.shared.safe import plain
-from pages.shared.words import counted, seconds, t
+from pages.shared.words import number, seconds, t
 from research import Step, has_message
 
 KNOWN = "confirmed"  # what the engine says of a statement that somebody has found right
@@ -28,11 +28,7 @@ def told(step: Step, limit: int = 0) -> str:
     found = ""
     if step.rows is not None:
         gained = step.kind == "supplement"
-        found = (
-            t("thought.gained", n=step.rows)
-            if gained
-            else counted("rows.row1", "rows.rows", step.rows)
-        )
+        found = t("thought.gained", n=step.rows) if gained else t("rows.rows", n=number(step.rows))
     took = seconds(step.seconds) if step.kind == "run" else ""
     said = " · ".join(filter(None, [plain(text, limit), found, took]))
     return f"**{name}** — {said}" if said else f"**{name}**"

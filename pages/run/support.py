@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared.words import counted, number, t
+from pages.shared.words import number, t
 from research import (
     SUPPORT_ACCURACY,
     CitedAnswer,
@@ -79,10 +79,9 @@ def line(found: Support) -> str:
     """How many sentences have what behind them."""
     counts = found.counts
     if counts.quoted == counts.total:
-        return counted("support.quoted1", "support.quoted", counts.total)
-    key = "support.line1" if counts.total == 1 else "support.line"
+        return t("support.quoted", n=number(counts.total))
     ok = number(counts.quoted + counts.supported)
-    facts = [t(key, total=number(counts.total), ok=ok)]
+    facts = [t("support.line", total=number(counts.total), ok=ok)]
     for status in STATUSES[2:]:
         n = getattr(counts, status)
         facts += [t(f"count.{status}", n=number(n))] if n else []

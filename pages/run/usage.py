@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.words import cost_form, counted, day, money, number, seconds, t
+from pages.shared.words import cost_form, day, money, number, seconds, t
 from research import Estimate, Usage, prices_as_of
 
 
@@ -47,10 +47,10 @@ def draw(usage: tuple[Usage, ...], key: str) -> None:
 
 def likely(estimate: Estimate) -> str:
     """One line of what a run will use, rounded: it is an estimate."""
-    facts = [counted("run.search1", "run.searches", estimate.searches)]
+    facts = [t("run.searches", n=number(estimate.searches))]
     if estimate.tokens:
         tokens = round(estimate.tokens, 1 - len(str(estimate.tokens)) + 1)
-        facts.append(counted("run.token1", "run.tokens", tokens))
+        facts.append(t("run.tokens", n=number(tokens)))
         unknown = estimate.cost is None
         cost = money(estimate.cost or 0)
         facts.append(t("run.cost_unknown") if unknown else t("ask.estimate_cost", cost=cost))

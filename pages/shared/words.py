@@ -88,10 +88,6 @@ def money(dollars: float) -> str:
     return forms.money(dollars, lang())
 
 
-def counted(one: str, many: str, n: int) -> str:
-    return t(one) if n == 1 else t(many, n=number(n))
-
-
 def seconds(value: float) -> str:
     return forms.duration(value, lang())
 

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.shared import layout, trouble
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import counted, lang, local_time, number, size, t
+from pages.shared.words import lang, local_time, number, size, t
 from research import Export, Holding, StillRunning, StoreError, Wiped, runs
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def _count(item: Holding) -> str:
     if item.count is None:
         return ""
     kind = {"runs": "run", "lookups": "answer", "library": "document", "reports": "file"}[item.name]
-    return counted(f"holding.one_{kind}", f"holding.many_{kind}s", item.count)
+    return t(f"holding.count_{kind}", n=number(item.count))
 
 
 # Taking it away
@@ -106,7 +106,7 @@ def _ready(made: Export) -> None:
         icon=":material/check_circle:",
     )
     if made.lost:
-        st.warning(counted("export.lost1", "export.lost", made.lost))
+        st.warning(t("export.lost", n=number(made.lost)))
     with st.container(horizontal=True):
         st.download_button(
             t("export.download"),

@@ -210,7 +210,7 @@ def test_a_report_shows_what_its_news_come_to(visit: Visit, reported: Callable[.
     found = report.answer.coverage
     assert found is not None
     assert english("coverage.stories", n=len(found.stories)) in visitor.words
-    assert english("coverage.undated1") in visitor.words
+    assert english("coverage.undated", n=1) in visitor.words
     assert english("coverage.judged", name="openai:gpt-fake") in visitor.words
     assert len(visitor.at.get("vega_lite_chart")) == 2
     stories = visitor.table("headline")

@@ -110,8 +110,7 @@ FAMILIES = {
     "spending.": (*spending.MEASURES, *spending.GROUPS),
     "holding.": (
         *get_args(HoldingName),
-        *(f"one_{kind}" for kind in ("run", "answer", "document", "file")),
-        *(f"many_{kind}s" for kind in ("run", "answer", "document", "file")),
+        *(f"count_{kind}" for kind in ("run", "answer", "document", "file")),
     ),
     "wiped.": belongings.PARTS,
     "duration.": ("second", "minute", "hour"),
@@ -135,10 +134,10 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
 
 
 def literals() -> dict[str, list[ast.Call]]:
-    """The keys that are written out in calls of `t` and of `counted`."""
+    """The keys that are written out in calls of `t`."""
     found: dict[str, list[ast.Call]] = {}
     for _, call in calls():
-        for wanted in call.args[: {"t": 1, "counted": 2}.get(call.func.id, 0)]:
+        for wanted in call.args[:1] if call.func.id == "t" else ():
             options = [wanted.body, wanted.orelse] if isinstance(wanted, ast.IfExp) else [wanted]
             for option in options:
                 if isinstance(option, ast.Constant) and isinstance(option.value, str):
@@ -165,7 +164,7 @@ def test_every_word_that_a_page_asks_for_has_the_values_it_needs() -> None:
     for key, uses in literals().items():
         for call in uses:
             given = {keyword.arg for keyword in call.keywords}
-            if call.func.id == "t" and key in WORDS and None not in given:
+            if key in WORDS and None not in given:
                 needed = variables(identifier(key), "en")
                 wrong += [(key, needed, given)] if needed != given else []
     assert wrong == []

@@ -32,19 +32,31 @@ run-interrupted_help = Sightline stopped during this run. Finished searches are 
 run-stopped_help = The run was stopped. What it had found is kept.
 run-failed_help = The run failed: { $error }
 run-no_reason = no reason recorded
-run-rounds = { $n } rounds
-run-round1 = 1 round
-run-searches = { $n } searches
-run-search1 = 1 search
-run-tokens = { $n } tokens
-run-token1 = 1 token
+run-rounds =
+    { $n ->
+        [one] 1 round
+       *[other] { $n } rounds
+    }
+run-searches =
+    { $n ->
+        [one] 1 search
+       *[other] { $n } searches
+    }
+run-tokens =
+    { $n ->
+        [one] 1 token
+       *[other] { $n } tokens
+    }
 run-tokens_about =
     about { $n } { $n ->
         [one] token
        *[other] tokens
     } (estimate)
-run-billed = { $n } billed searches
-run-billed1 = 1 billed search
+run-billed =
+    { $n ->
+        [one] 1 billed search
+       *[other] { $n } billed searches
+    }
 run-cost = about { $cost } (estimate)
 run-cost_part = about { $cost } (estimate, some prices unknown)
 run-cost_unknown = price unknown

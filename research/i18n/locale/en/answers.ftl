@@ -41,8 +41,11 @@ sources-no_match = No sources match the filters.
 sources-doubtful = To check
 sources-doubtful_help = Sentences using this source that are unclear, not supported by it or different from it.
 sources-pick = Select a row to see every sentence that uses the source.
-sources-sentences = used by { $n } sentences
-sources-sentence1 = used by 1 sentence
+sources-sentences =
+    { $n ->
+        [one] used by 1 sentence
+       *[other] used by { $n } sentences
+    }
 sources-unused = found but not cited
 source-library = Library
 source-web = Web
@@ -64,10 +67,16 @@ kind-web = Web
 kind-news = News
 kind-place = Place
 kind-database = Database
-support-line = { $ok } of { $total } sentences supported
-support-line1 = { $ok } of { $total } sentence supported
-support-quoted = All { $n } sentences are quoted word for word
-support-quoted1 = The only sentence is quoted word for word
+support-line =
+    { $total ->
+        [one] { $ok } of { $total } sentence supported
+       *[other] { $ok } of { $total } sentences supported
+    }
+support-quoted =
+    { $n ->
+        [one] The only sentence is quoted word for word
+       *[other] All { $n } sentences are quoted word for word
+    }
 support-doubtful = Sentences worth checking ({ $n })
 support-legend = What the marks mean
 support-accuracy = A hint, not a verdict: quotations, figures and dates are compared exactly; for the rest, what counts is how many of a sentence’s words appear together in the passage. On claims labelled by others, its balanced accuracy is { $en_balanced }% in English (mean of six attribution sets, each left out of the fit in turn; plain word overlap reaches { $en_overlap }%) and { $zh_balanced }% in Chinese (OCNLI; shared characters alone reach { $zh_overlap }%); 50% is chance. “Supported” is given to { $en_recall }% of supported sentences ({ $zh_recall }% in Chinese) and is right { $en_half }% of the time ({ $zh_half }%) where half of the sentences are supported, { $en_most }% ({ $zh_most }%) where four fifths are. “Not supported” is right { $en_doubted_half }% and { $en_doubted_most }% of the time, and is only said of English sentences: in Chinese it could not be told reliably enough. Reworded sentences are often marked needlessly, and sentences that reverse the meaning are often missed. Open the passages and check for yourself.
@@ -111,8 +120,11 @@ conflicts-figure = Figure
 conflicts-clause = Original wording
 conflicts-source = Source
 conflicts-copies = copies: { $n }
-review-title = { $n } sentences were changed by the check
-review-title1 = One sentence was changed by the check
+review-title =
+    { $n ->
+        [one] One sentence was changed by the check
+       *[other] { $n } sentences were changed by the check
+    }
 review-help = { $author } checked the answer. Sentences without support were removed or rewritten; the originals are kept here.
 review-rules = Rules compared the answer with its sources. Sentences without support were removed or rewritten; the originals are kept here.
 review-dropped = Removed

@@ -16,8 +16,11 @@ database-run = Run
 database-rules = No model is in use: rules turn common kinds of questions into SQL. For anything else, write SQL yourself.
 database-rules_own = No model is in use, and the rules do not know this database's tables: write SQL, or set up a model.
 database-model = { $write } writes the SQL; questions that the rules understand need no model.
-database-schema = What you can ask about: { $n } tables
-database-schema1 = What you can ask about: 1 table
+database-schema =
+    { $n ->
+        [one] What you can ask about: 1 table
+       *[other] What you can ask about: { $n } tables
+    }
 database-table = Table
 database-schema_failed = The database cannot be queried right now: { $why }
 database-view = view
@@ -36,8 +39,11 @@ database-confirmed_help = Asking the same question again uses its confirmed stat
 database-again = Ask again
 database-typed = SQL statement
 rows-table = Table of results
-rows-rows = { $n } rows
-rows-row1 = 1 row
+rows-rows =
+    { $n ->
+        [one] 1 row
+       *[other] { $n } rows
+    }
 rows-truncated = there are more; these are the first { $n }
 rows-cut =
     { $n } long { $n ->
@@ -80,8 +86,11 @@ rows-chart_bar = Bar chart of { $measure } by { $label }
 rows-chart_line = Line chart of { $measure } over { $label }
 rows-chart_points = Scatter plot of { $measure } against { $label }
 rows-chart_top = The chart shows the first { $n }.
-rows-steps = Chain of thought ({ $n } steps)
-rows-step1 = Chain of thought (1 step)
+rows-steps =
+    { $n ->
+        [one] Chain of thought (1 step)
+       *[other] Chain of thought ({ $n } steps)
+    }
 rows-place = Row { $n }
 rows-cited = Cited rows ({ $n })
 rows-found =

@@ -36,8 +36,11 @@ history-partial = Earlier runs are still being indexed; there may be more result
 history-range = { $first }–{ $last } of { $total }
 history-earlier = Previous
 history-later = Next
-history-one_source = 1 source
-history-sources = { $n } sources
+history-sources =
+    { $n ->
+        [one] 1 source
+       *[other] { $n } sources
+    }
 history-turns =
     { $n } { $n ->
         [one] turn

@@ -35,12 +35,21 @@ coverage-unfound = No news was found, so there is no timeline or tone.
 coverage-title = News overview
 coverage-as_of = as of { $day }
 coverage-newest = latest report { $day }
-coverage-stories = { $n } stories
-coverage-story1 = 1 story
-coverage-outlets = { $n } outlets
-coverage-outlet1 = 1 outlet
-coverage-undated = { $n } reports without a date
-coverage-undated1 = 1 report without a date
+coverage-stories =
+    { $n ->
+        [one] 1 story
+       *[other] { $n } stories
+    }
+coverage-outlets =
+    { $n ->
+        [one] 1 outlet
+       *[other] { $n } outlets
+    }
+coverage-undated =
+    { $n ->
+        [one] 1 report without a date
+       *[other] { $n } reports without a date
+    }
 coverage-stale = Even the latest report ({ $day }) is at least a week old; anything since then is not covered.
 coverage-timeline = Timeline
 coverage-timeline_help = Each point is the first report of a story, and its line reaches to the last; the larger the point, the more independent reports.
@@ -67,8 +76,11 @@ coverage-old_mark = no update for over a week
 coverage-rough_mark = { " " }(rough)
 coverage-nodate = no date
 coverage-unnamed = outlet unknown
-coverage-pieces = { $n } reports
-coverage-piece1 = 1 report
+coverage-pieces =
+    { $n ->
+        [one] 1 report
+       *[other] { $n } reports
+    }
 coverage-more = { $n } more
 coverage-outlets_title = Outlets
 coverage-outlet = Outlet

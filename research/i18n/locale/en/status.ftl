@@ -128,14 +128,26 @@ holding-within = within “Runs”
 holding-none = not created yet
 holding-unknown = unknown
 holding-server = Runs are kept on a PostgreSQL server instead of in a file.
-holding-one_run = 1 run
-holding-many_runs = { $n } runs
-holding-one_answer = 1 answer
-holding-many_answers = { $n } answers
-holding-one_document = 1 document
-holding-many_documents = { $n } documents
-holding-one_file = 1 file
-holding-many_files = { $n } files
+holding-count_run =
+    { $n ->
+        [one] 1 run
+       *[other] { $n } runs
+    }
+holding-count_answer =
+    { $n ->
+        [one] 1 answer
+       *[other] { $n } answers
+    }
+holding-count_document =
+    { $n ->
+        [one] 1 document
+       *[other] { $n } documents
+    }
+holding-count_file =
+    { $n ->
+        [one] 1 file
+       *[other] { $n } files
+    }
 export-title = Export everything
 export-text = One ZIP file: each run as JSON and Markdown, the text of your own documents, titles, watched topics and preferences. Keys are not included.
 export-text_own = One ZIP file: each of your runs as JSON and Markdown, titles, watched topics and preferences. Keys are not included.
@@ -146,8 +158,11 @@ export-ready = The file is ready: { $size }, { $when }
 export-ready_text = The file is deleted when you delete the copy, create another export, or Sightline stops.
 export-download = Download
 export-discard = Delete the copy
-export-lost1 = 1 run could not be written and is not in the file.
-export-lost = { $n } runs could not be written and are not in the file.
+export-lost =
+    { $n ->
+        [one] 1 run could not be written and is not in the file.
+       *[other] { $n } runs could not be written and are not in the file.
+    }
 export-failed = The export failed: { $why }
 wipe-title = Delete everything
 wipe-text = Deletes all runs, conversations, evidence, watched topics, confirmed statements, preferences and caches. This cannot be undone; export first if in doubt.

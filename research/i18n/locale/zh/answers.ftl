@@ -42,7 +42,6 @@ sources-doubtful = 待核对
 sources-doubtful_help = 使用此来源、但依据不明、不受其支持或与其不符的句子数。
 sources-pick = 选中一行，即可看到使用该来源的每一句话。
 sources-sentences = { $n } 句话使用此来源
-sources-sentence1 = 1 句话使用此来源
 sources-unused = 找到但未引用
 source-library = 资料库
 source-web = 网络
@@ -65,9 +64,11 @@ kind-news = 新闻
 kind-place = 地点
 kind-database = 数据库
 support-line = { $total } 句中 { $ok } 句有依据
-support-line1 = { $total } 句中 { $ok } 句有依据
-support-quoted = { $n } 句全部逐字摘自来源
-support-quoted1 = 唯一的一句逐字摘自来源
+support-quoted =
+    { $n ->
+        [1] 唯一的一句逐字摘自来源
+       *[other] { $n } 句全部逐字摘自来源
+    }
 support-doubtful = 值得核对的句子（{ $n }）
 support-legend = 各种标记的含义
 support-accuracy = 这是提示，不是结论：引文、数字和日期逐一比对，其余只看句子的用词有多少出现在段落的同一处。在他人标注的测试句上，英文的平衡准确率为 { $en_balanced }%（六个引文测试集的平均，各集均未参与拟合；只比较词语重合为 { $en_overlap }%），中文为 { $zh_balanced }%（OCNLI；只比较用字为 { $zh_overlap }%）；50% 相当于随机。受支持的句子有 { $en_recall }%（中文 { $zh_recall }%）被标为“有依据”；一半句子受支持时，这个标记有 { $en_half }%（中文 { $zh_half }%）是对的，五分之四受支持时有 { $en_most }%（中文 { $zh_most }%）。“所引段落不支持”相应为 { $en_doubted_half }% 和 { $en_doubted_most }%，只标英文句子：中文测不到足够的把握。换了说法的句子常被误标，颠倒了意思的句子常被放过。请打开引文自行核对。
@@ -108,7 +109,6 @@ conflicts-clause = 原文
 conflicts-source = 来源
 conflicts-copies = 另有 { $n } 处同文
 review-title = 核对时改动了 { $n } 句
-review-title1 = 核对时改动了 1 句
 review-help = { $author } 核对后，没有来源支持的句子被删去或改写。原句保留在这里。
 review-rules = 按规则与来源核对后，没有来源支持的句子被删去或改写。原句保留在这里。
 review-dropped = 已删去

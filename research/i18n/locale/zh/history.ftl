@@ -36,7 +36,6 @@ history-partial = 正在为较早的记录建立搜索，结果还会增加。
 history-range = 第 { $first }–{ $last } 条，共 { $total } 条
 history-earlier = 上一页
 history-later = 下一页
-history-one_source = 1 个来源
 history-sources = { $n } 个来源
 history-turns = { $n } 轮
 history-manage = 整理、导出、删除
