@@ -33,6 +33,7 @@ from research.records import (
     Finding,
     Plan,
     Question,
+    Readiness,
     Reflection,
     Say,
     Section,
@@ -49,6 +50,7 @@ from research.stages.reflect import judge
 from research.stages.search import look_up
 from research.stages.section import work
 from research.tracing import traced
+from research.trouble import Trouble
 
 RECURSION_LIMIT = 60  # supersteps: two a round, ten rounds at most, and room to spare
 
@@ -172,8 +174,11 @@ async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
 async def _answer(state: State, runtime: Run) -> dict[str, Any]:
     context, say = runtime.context, _voice(runtime)
     answer = state.get("answer")
+    lost: list[Finding] = []
     if answer is None:
-        findings = state.get("findings", [])
+        lost = await _lost(state, runtime) if state["rounds"] else []
+        findings = [*state.get("findings", []), *lost]
+        state = {**state, "findings": findings}
         undone = any(finding.reason == "left out" for finding in findings)
         plan = state["plan"]
         searched = state["rounds"] and not plan.recalled and not plan.outline
@@ -186,7 +191,7 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
         say("writing")
         answer = await _composed(state, context, say)
     say("answer", quotes=answer.quotes, cites=answer.cites, failures=len(answer.failures))
-    return {"answer": answer}
+    return {"answer": answer, "findings": lost}
 
 
 async def _check(state: State, runtime: Run) -> dict[str, Any]:
@@ -279,6 +284,31 @@ def _search_node() -> Callable[..., Any]:
     return search
 
 
+class _Gone:
+    """What stands for a source that is not there any more: its package was taken away, and a run that
+    was cut off goes on."""
+
+    turns = 1
+
+    def ready(self) -> Readiness:
+        return Readiness(state="missing", detail="")
+
+    async def search(self, task: Task, say: Say) -> Finding:
+        raise Trouble("unavailable", f"the source {task.source} is not installed")
+
+
+async def _lost(state: State, runtime: Run) -> list[Finding]:
+    """What came of the planned searches that no node does any more."""
+    known = {finding.task.key for finding in state.get("findings", [])}
+    tasks = [
+        task
+        for task in state["plan"].tasks
+        if task.source not in runtime.context.sources and task.key not in known
+    ]
+    spoken = (_spoken(task, state["question"]) for task in tasks)
+    return list(await asyncio.gather(*(_found(task, runtime) for task in spoken)))
+
+
 def _spoken(task: Task, question: Question) -> Task:
     """The task with the language in which its search is told of."""
     return task.model_copy(update={"language": question.language})
@@ -289,7 +319,7 @@ async def _found(task: Task, runtime: Run) -> Finding:
     say("search", task=task.model_dump(mode="json"))
     finding = await look_up(
         task,
-        context.sources[task.source],
+        context.sources.get(task.source, _Gone()),
         context.ledger,
         say,
         deadline=context.deadline,
