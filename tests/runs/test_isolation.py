@@ -126,7 +126,8 @@ OWN = {
     "empty_bin",
 }  # what one does for oneself
 NOBODYS = {  # the desk's own, and what is the same for all
-    "desk", "close", "settle", "warm", "stored", "set_aside",
+    "desk", "close", "settle", "warm", "stored", "set_aside", "described",
+    "refused_sources",
 }  # fmt: skip
 
 
