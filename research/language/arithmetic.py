@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
 
-from research import data
 from research.language.measure import COARSEST, UNCONVERTED, Measure
 
 _YEAR = 31_557_600.0  # seconds
+_COUNTED = frozenset({"", "count", "people"})
+_MOST = 40  # figures; among more some sum comes out by chance
 
 
-def _near(one: float, other: float, claim: Measure) -> bool:
+def derived(claim: Measure, given: Sequence[Measure]) -> bool:
+    """Whether a figure follows from others by one step of arithmetic: a sum, a difference, a rest, a
+    change, a share."""
+    if claim.low != claim.high or claim.dated or not claim.low or len(given) > _MOST:
+        return False
+    exact = [m for m in given if m.low == m.high and not m.dated]
+    ways = (_totals, _gaps, _shares if claim.kind in ("ratio", "times") else _parts)
+    return any(_near(result, claim) for way in ways for result in way(claim, exact, given))
+
+
+def _near(other: float, claim: Measure) -> bool:
     """Whether a claim's value is one that was worked out, as far as it is rounded."""
+    one = claim.low
     if claim.bound in ("least", "some") and one <= other < one * 1.1:
         return True
     if claim.bound == "most" and one / 1.1 < other <= one:
@@ -24,76 +36,53 @@ def _near(one: float, other: float, claim: Measure) -> bool:
     return abs(one - other) <= min(slack, COARSEST * abs(other)) * (1 + 1e-9)
 
 
-def _said(name: str) -> re.Pattern[str]:
-    words = data.words("figures")
-    return re.compile(rf"{words[name]}|\b(?:{words[f'{name} en']})\b")
+def _alike(claim: Measure, exact: Sequence[Measure]) -> list[float]:
+    mixed = UNCONVERTED - {"ratio"}
+    return [m.low for m in exact if m.kind == claim.kind or {m.kind, claim.kind} <= mixed]
 
 
-_SUMS = _said("sums")
-_GAPS = _said("gaps")
-_TIMES_CUES = _said("times")
+def _totals(claim: Measure, exact: Sequence[Measure], _: object) -> Iterator[float]:
+    """Sums of two, and of more that stand in a row."""
+    values = _alike(claim, exact)
+    yield from (one + other for one, other in combinations(values, 2))
+    for start, end in combinations(range(len(values) + 1), 2):
+        if end - start > 2:
+            yield sum(values[start:end])
 
 
-def derived(claim: Measure, text: str, given: Sequence[Measure]) -> bool:
-    """Whether a figure follows from others by one step of arithmetic that the claim's words speak of:
-    a sum, a difference, a rest, a change, a share."""
-    value = claim.low
-    if claim.low != claim.high or claim.dated or not value or len(given) > 40:
-        return False
-    same = [m.low for m in given if not m.dated and (m.kind == claim.kind or {m.kind, claim.kind} <= UNCONVERTED - {"ratio"}) and m.low == m.high]  # fmt: skip
-    if _SUMS.search(text) and any(_near(value, total, claim) for total in _totals(same)):
-        return True
-    if _GAPS.search(text) and _gap(claim, given, same):
-        return True
-    return bool(_TIMES_CUES.search(text)) and _ratio(claim, given)
-
-
-def _totals(values: list[float]) -> Iterator[float]:
-    for size in range(2, len(values) + 1):
-        for at in range(len(values) - size + 1):
-            yield sum(values[at : at + size])
-    for i, one in enumerate(values):
-        yield from (one + other for other in values[i + 2 :])
-
-
-def _gap(claim: Measure, given: Sequence[Measure], same: list[float]) -> bool:
-    value = claim.low
-    for i, one in enumerate(same):
-        for other in same[i + 1 :]:
-            if any(_near(value, result, claim) for result in (abs(one - other), one + other)):
-                return True
+def _gaps(claim: Measure, exact: Sequence[Measure], given: Sequence[Measure]) -> Iterator[float]:
+    """Differences, what is left of a whole, and what there was before a change."""
+    values = _alike(claim, exact)
+    yield from (abs(one - other) for one, other in combinations(values, 2))
     ratios = [m.low for m in given if m.kind == "ratio"]
     points = [m.low for m in given if m.kind == "points"]
+    years = [m.parts[0] for m in given if m.dated and m.parts[0]]
     if claim.kind == "ratio":
-        worked = [100 - r for r in ratios if r < 100]
-        worked += [r + sign * p for r in ratios for p in points for sign in (1, -1)]
-        return any(_near(value, result, claim) for result in worked)
-    if claim.kind == "points":
-        return any(_near(value, abs(a - b), claim) for a in ratios for b in ratios if a != b)
-    if claim.kind == "duration":
-        years = [m.parts[0] for m in given if m.dated and m.parts[0]]
-        return any(_near(value, abs(a - b) * _YEAR, claim) for a in years for b in years if a != b)
-    return any(_near(value, one / (1 + sign * r / 100), claim) for one in same for r in ratios for sign in (1, -1) if r < 100)  # fmt: skip
+        yield from (100 - ratio for ratio in ratios if ratio < 100)
+        yield from (ratio + change for ratio in ratios for p in points for change in (p, -p))
+    elif claim.kind == "points":
+        yield from (abs(one - other) for one, other in combinations(ratios, 2) if one != other)
+    elif claim.kind == "duration":
+        yield from (
+            abs(one - other) * _YEAR for one, other in combinations(years, 2) if one != other
+        )
+    else:
+        changes = [1 + sign * ratio / 100 for ratio in ratios if ratio < 100 for sign in (1, -1)]
+        yield from (value / change for value in values for change in changes)
 
 
-def _ratio(claim: Measure, given: Sequence[Measure]) -> bool:
-    value = claim.low
-    if claim.kind not in ("ratio", "times"):
-        plain_ones = [m.low for m in given if m.kind == claim.kind and m.low == m.high]
-        shares = [m.low for m in given if m.kind == "ratio"]
-        if any(_near(value, one * share / 100, claim) for one in plain_ones for share in shares):
-            return True
-        counted = [m.low for m in given if m.kind in ("", "count", "people") and m.low > 1]
-        counted += [m.bare for m in given if m.kind == "duration" and m.bare > 1]
-        return any(_near(value, one / n, claim) for one in plain_ones for n in counted if one != n)
-    figures = [m for m in given if m.low > 0 and m.low == m.high and not m.dated]
-    for one in figures:
-        for other in figures:
-            alike = one.kind == other.kind or {one.kind, other.kind} <= {"", "count", "people"}
-            if one is other or not alike or other.low == one.low:
-                continue
+def _parts(claim: Measure, exact: Sequence[Measure], given: Sequence[Measure]) -> Iterator[float]:
+    """A share of a figure, and what falls to one of so many."""
+    values = [m.low for m in exact if m.kind == claim.kind]
+    counted = [m.low for m in given if m.kind in _COUNTED and m.low > 1]
+    counted += [m.bare for m in given if m.kind == "duration" and m.bare > 1]
+    yield from (value * m.low / 100 for value in values for m in given if m.kind == "ratio")
+    yield from (value / n for value in values for n in counted if value != n)
+
+
+def _shares(claim: Measure, exact: Sequence[Measure], _: object) -> Iterator[float]:
+    """How many times as much one figure is as another, or how many per cent, or by how many more."""
+    for one, other in permutations((m for m in exact if m.low > 0), 2):
+        if one.low != other.low and (one.kind == other.kind or {one.kind, other.kind} <= _COUNTED):
             share = one.low / other.low
-            worked = (share,) if claim.kind == "times" else (100 * share, 100 * abs(share - 1))
-            if any(_near(value, result, claim) for result in worked):
-                return True
-    return False
+            yield from (share,) if claim.kind == "times" else (100 * share, 100 * abs(share - 1))

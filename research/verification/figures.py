@@ -50,9 +50,7 @@ def missing(
     return [
         _figure(m, wanted, claim, nearest)
         for m in wanted
-        if not _there(m, wanted, found)
-        and not derived(m, claim.folded, given)
-        and not _assembled(m, found)
+        if not _there(m, wanted, found) and not derived(m, given) and not _assembled(m, found)
     ]
 
 
