@@ -38,8 +38,12 @@ from research.records import (
     Tones,
     fingerprint,
 )
+from research.runs.live import Means
+from research.settings import Settings
+from research.sources import Retriever
 from research.stages.budget import Meter
 from research.stages.context import RunContext
+from research.store.store import Store
 
 RETRIEVED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 PUBLISHED = date(2025, 12, 31)
@@ -174,6 +178,13 @@ def at_work(
     usual = {"meter": Meter(options), "clock": lambda: RETRIEVED}
     reasoner = reasoner or ScriptedReasoner()
     return RunContext(reasoner, {}, options, Forgetful(), **{**usual, **more})
+
+
+def means(
+    settings: Settings, reasoner: Reasoner, sources: Mapping[str, Retriever], **more: Any
+) -> Means:
+    """What the runs of a process work with, on a store that is opened for it."""
+    return Means(settings, Store(settings.store), reasoner, dict(sources), **more)
 
 
 class ScriptedReasoner:

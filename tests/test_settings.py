@@ -22,7 +22,7 @@ from research.runs.kit import Kit
 from research.runs.local import LocalRuns
 from research.settings import SettingError, Settings, load
 from research.trouble import Trouble
-from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
+from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, means, until
 from tests.servers.gemini import FakeGemini
 from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item, opml, rss, seen
 from tests.servers.search import FakeSearXNG, FakeTavily, FakeWikipedia, Service
@@ -483,7 +483,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         reasoner: ScriptedReasoner, source: ScriptedSource, **values: object
     ) -> tuple[LocalRuns, Run]:
         settings = Settings.model_validate({"data_dir": tmp_path / str(len(opened)), **values})
-        runs = LocalRuns(settings, reasoner, {source.name: source})
+        runs = LocalRuns(means(settings, reasoner, {source.name: source}))
         opened.append(runs)
         options = settings.options.model_copy(update={"sources": WEB})
         return runs, runs.start("What is known of the tower?", options=options)
@@ -643,7 +643,7 @@ def test_the_settings_are_the_limits_of_a_run_that_names_none(tmp_path: Path) ->
     env = {"NUMBER_OF_INITIAL_QUERIES": "4", "MAX_RESEARCH_LOOPS": "3"}
     settings = load(env, data_dir=tmp_path)
     source = ScriptedSource("library")
-    runs = LocalRuns(settings, ScriptedReasoner(), {"library": source})
+    runs = LocalRuns(means(settings, ScriptedReasoner(), {"library": source}))
     try:
         run = runs.start("What is known of the tower?")
         assert (run.options.queries, run.options.loops) == (4, 3)

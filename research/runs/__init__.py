@@ -92,16 +92,7 @@ class Desk:
         self.library, self.clients, self.models = kit.library, kit.clients, kit.models
         self.map, self.sources, self.usual = kit.map, kit.sources, kit.usual
         engine = _remote() if settings.runs_url else LocalRuns
-        self.runs: Runs = engine(
-            settings,
-            kit.reasoner,
-            kit.sources,
-            kit.usual,
-            self._closing,
-            kit.store,
-            kit.traces,
-            kit.checker(),
-        )
+        self.runs: Runs = engine(kit.means, kit.usual, self._closing)
         self.kits = Kits(kit, self.runs, Keys(settings.data_dir))
         self.runs.lender = self.kits
         self.exports = Exports(settings.data_dir / "exports", kit.store, kit.library)

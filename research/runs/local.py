@@ -10,22 +10,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from research.reasoners import Checker, Reasoner
 from research.records import Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
 from research.runs.engine import SERVED, joined
 from research.runs.live import Keyless, Live, Means
-from research.settings import Settings
-from research.sources import Retriever, registry
+from research.sources import registry
 from research.stages.answer import Unwritten
 from research.storage import StoreError
 from research.store.checkpoints import checkpoints
-from research.store.store import WRITE, Store
-from research.tracing import Tracing
+from research.store.store import WRITE
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -39,28 +36,22 @@ class LocalRuns(Runs):
 
     def __init__(
         self,
-        settings: Settings,
-        reasoner: Reasoner,
-        sources: Mapping[str, Retriever],
+        means: Means,
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
-        store: Store | None = None,
-        traces: Tracing | None = None,
-        checker: Checker | None = None,
     ) -> None:
-        """Opens the store, unless it is given an open one, and starts the loop. What `traces` has not
-        sent yet is sent at the end.
+        """Starts the loop. The store is closed at the end, and what the traces have not sent yet is sent
+        then.
 
         Raises:
             StoreError: the data folder cannot be used.
         """
-        store = store or Store(settings.store)
+        store = means.store
         try:
             self._engine = joined(store.database)
         except StoreError:
             store.close()
             raise
-        means = Means(settings, store, reasoner, dict(sources), traces or Tracing(), checker)
         super().__init__(means, usual, closing)
         self._live: dict[str, Live] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 import httpx
@@ -19,17 +19,14 @@ from langgraph_sdk import get_client
 from langgraph_sdk.errors import APITimeoutError, LangGraphError, NotFoundError
 
 from research.graph import RECURSION_LIMIT
-from research.reasoners import Checker, Reasoner
 from research.records import Check, Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
 from research.runs.check import timed
 from research.runs.engine import PREFIX, SERVED, joined
 from research.runs.live import Means
-from research.settings import Settings, open_address
-from research.sources import Retriever
+from research.settings import open_address
 from research.storage import StoreError
-from research.store.store import STOP, Store
-from research.tracing import Tracing
+from research.store.store import STOP
 from research.trouble import Trouble
 
 log = logging.getLogger(__name__)
@@ -49,28 +46,22 @@ class RemoteRuns(Runs):
 
     def __init__(
         self,
-        settings: Settings,
-        reasoner: Reasoner,
-        sources: Mapping[str, Retriever],
+        means: Means,
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
-        store: Store | None = None,
-        traces: Tracing | None = None,
-        checker: Checker | None = None,
     ) -> None:
-        """Opens the store, unless it is given an open one, and starts the loop. The server need not be
-        there yet; the traces of its runs are its own.
+        """Starts the loop. The store is closed at the end. The server need not be there yet; the traces
+        of its runs are its own.
 
         Raises:
             StoreError: the store cannot be used.
         """
-        store = store or Store(settings.store)
+        settings, store = means.settings, means.store
         try:
             self._engine = joined(store.database)
         except StoreError:
             store.close()
             raise
-        means = Means(settings, store, reasoner, dict(sources), traces or Tracing(), checker)
         super().__init__(means, usual, closing)
         key = settings.runs_key.get_secret_value() or None
         self._place = open_address(settings.runs_url)

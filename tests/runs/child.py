@@ -12,15 +12,17 @@ from pathlib import Path
 from research.records import Options
 from research.runs.local import LocalRuns
 from research.settings import load
-from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource
+from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, means
 
 if __name__ == "__main__":
     folder, log, count = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     stuck = (log.parent / "stuck").read_text(encoding="utf-8").split()
     runs = LocalRuns(
-        load(data_dir=folder),
-        ScriptedReasoner(["a", "b", "c"], lambda round_: ["d"]),
-        {"web": ScriptedSource(outcomes=dict.fromkeys(stuck, HANGS), log=log)},
+        means(
+            load(data_dir=folder),
+            ScriptedReasoner(["a", "b", "c"], lambda round_: ["d"]),
+            {"web": ScriptedSource(outcomes=dict.fromkeys(stuck, HANGS), log=log)},
+        )
     )
     for n in range(count):
         options = Options(loops=2, sources=("web",), approve="approve" in sys.argv[4:])

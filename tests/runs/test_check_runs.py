@@ -30,7 +30,7 @@ from research.runs.local import LocalRuns
 from research.settings import Settings
 from research.stages.check import BATCH
 from research.verification.support import support
-from tests.fakes import AUTHOR, ScriptedReasoner, ScriptedSource, until
+from tests.fakes import AUTHOR, ScriptedReasoner, ScriptedSource, means, until
 from tests.runs.conftest import QUESTION, WEB, over, report
 from tests.servers.gemini import FakeGemini
 
@@ -98,11 +98,8 @@ def start(
     llm = LLM(clients, lambda: datetime.now(UTC))
     opened.append(
         LocalRuns(
-            settings,
-            reasoner,
-            {source.name: source},
+            means(settings, reasoner, {source.name: source}, checker=ModelChecker(llm, llm)),
             closing=clients.close,
-            checker=ModelChecker(llm, llm),
         )
     )
     return opened[-1]
@@ -173,7 +170,9 @@ def test_rules_alone_ask_nobody(
     tmp_path: Path, gemini: FakeGemini, opened: list[LocalRuns]
 ) -> None:
     opened.append(
-        LocalRuns(Settings(data_dir=tmp_path), Writer(*DOUBTS[:2]), {"web": ScriptedSource()})
+        LocalRuns(
+            means(Settings(data_dir=tmp_path), Writer(*DOUBTS[:2]), {"web": ScriptedSource()})
+        )
     )
     run = opened[-1].start(QUESTION, options=WEB)
     answer = finished(opened[-1], run.id)
