@@ -26,7 +26,7 @@ LOCALES: Mapping[Language, str] = {"zh": "zh-Hans-CN", "en": "en-GB"}
 _IDENTIFIER = str.maketrans(". ", "-_")
 _ENTRY = re.compile(r"^([a-zA-Z][\w-]*) *=.*(?:\n(?:[ \t}].*)?)*", re.MULTILINE | re.ASCII)
 _GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+")
-_brought: dict[str, Mapping[Language, str]] = {}
+_brought: Mapping[str, Mapping[Language, str]] = {}
 _PLAIN = re.compile(r"0|[1-9][0-9]{0,14}")
 
 
@@ -38,8 +38,8 @@ def message(key: str, language: Language, /, **values: object) -> str:
         KeyError: there is no such message.
     """
     name = key.translate(_IDENTIFIER)
-    if name in _brought:
-        return _brought[name][language]
+    if brought := _brought.get(name):
+        return brought[language]
     entry = _entries(language).get(name)
     if entry is None:
         raise KeyError(key)
@@ -58,17 +58,20 @@ def message(key: str, language: Language, /, **values: object) -> str:
 
 def has_message(key: str) -> bool:
     """Whether there is a text for a key."""
-    name = key.translate(_IDENTIFIER)
-    return name in _brought or name in _entries("en")
+    return key.translate(_IDENTIFIER) in _brought or shipped(key)
+
+
+def shipped(key: str) -> bool:
+    """Whether there is a text of ours for a key."""
+    return key.translate(_IDENTIFIER) in _entries("en")
 
 
 def bring(texts: Mapping[str, Mapping[Language, str]]) -> None:
     """Takes in plain texts by their keys, each in both languages, instead of those brought before. No
     text of ours is replaced."""
-    _brought.clear()
-    _brought.update({key.translate(_IDENTIFIER): text for key, text in texts.items()})
-    for name in _brought.keys() & _entries("en").keys():
-        del _brought[name]
+    global _brought
+    own = {key: text for key, text in texts.items() if not shipped(key)}
+    _brought = {key.translate(_IDENTIFIER): text for key, text in own.items()}
 
 
 def speaker(language: Language, prefix: str = "") -> Say:

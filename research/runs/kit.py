@@ -213,8 +213,9 @@ class Kit:
         await self._all("warm")
 
     async def check(self) -> Sequence[Check]:
-        """A round trip to every model and every provider that is configured."""
-        return await connections(self.reporters, self.web.providers)
+        """A round trip to every model, every provider and every source that can be tested."""
+        seconds = self.settings.search_timeout
+        return await connections(self.reporters, self.web.providers, self.sources, seconds)
 
     async def closing(self) -> None:
         """Closes what lives on the loop of the runs, on it."""

@@ -131,6 +131,7 @@ class Source:
     tools: Mapping[str, str] = field(
         default_factory=dict
     )  # its ways of searching, as a model is told
+    probe: str = ""  # a query that finds something: the test of connections; "" tests nothing
     adds: tuple[str, str] = ("", "")  # lines of a shell that make it live: with a key, without
     node: str = ""  # in the graph; "" is NAME_research
     foreign: bool = False  # brought by a package of others; set by the registry

@@ -76,7 +76,6 @@ def _found() -> tuple[Mapping[str, Source], tuple[Refused, ...]]:
     there: dict[str, Source] = {
         name: import_module(f"research.sources.{name}").SOURCE for name in OURS
     }
-    i18n.bring({})
     texts: dict[str, Mapping[Language, str]] = {}
     out: list[Refused] = []
     for point in sorted(entry_points(group=GROUP), key=lambda p: (_package(p), p.name)):
@@ -145,7 +144,7 @@ def _guarded(source: Source) -> Callable[[Standing], bool]:
 def _taken(source: Source, there: Mapping[str, Source]) -> bool:
     """Whether a name means something already: a source, a node, or a service that is searched."""
     nodes = {one.graph_node for one in there.values()}
-    named = i18n.has_message(f"source.{source.name}") or source.name in (*there, MEMORY)
+    named = i18n.shipped(f"source.{source.name}") or source.name in (*there, MEMORY)
     return named or f"{source.name}_research" in nodes
 
 
@@ -171,5 +170,7 @@ def _faults(source: Source) -> Iterator[str]:
     for setting in source.settings:
         if not isinstance(setting, Setting) or not _SETTING.fullmatch(setting.name):
             yield "settings: names in capitals"
+    if len(source.probe) > TEXT:
+        yield f"probe: at most {TEXT} characters"
     if not callable(source.build) or not callable(source.usual):
         yield "build and usual: functions"

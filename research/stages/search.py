@@ -45,7 +45,7 @@ async def look_up(
                 await asyncio.sleep(delay)
             meter.take(task)
             search = await ledger.begin(task)
-            finding = await _searched(task, source, say, deadline * source.turns)
+            finding = await searched(task, source, say, deadline * source.turns)
     except Ended as ended:
         meter.lack(ended.why)
         why = "" if ended.why == "stopped" else meter.words(ended.why, language(task.query))
@@ -55,7 +55,8 @@ async def look_up(
     return finding
 
 
-async def _searched(task: Task, source: Retriever, say: Say, deadline: float) -> Finding:
+async def searched(task: Task, source: Retriever, say: Say, deadline: float) -> Finding:
+    """What a search comes to within so many seconds: a finding, whatever goes wrong in the source."""
     started = time.monotonic()
     try:
         async with deadlines.deadline(deadline):

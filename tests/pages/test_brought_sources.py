@@ -66,6 +66,12 @@ def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
     assert visitor.table("value").set_index("name")["value"]["TABLES_FOLDER"]
 
 
+def test_its_connection_is_tested_with_the_query_that_it_names(tables: None, visit: Visit) -> None:
+    words = visit("status").press("check").words
+    assert "Tables  · mountains.csv" in words
+    assert [check.failure for check in runs.check() if check.name == "tables"] == [None]
+
+
 def test_a_question_without_a_key_is_answered_from_it_with_its_quotes_cited(
     tables: None, visit: Visit
 ) -> None:
@@ -102,7 +108,7 @@ def test_it_alone_may_be_asked_and_what_it_lacks_is_not_found(tables: None) -> N
 
 def test_what_a_package_calls_its_source_is_drawn_as_text(place: Path, visit: Visit) -> None:
     texts = f"label={{'zh': {ACT!r}, 'en': {ACT!r}}}, about={{'zh': {ACT!r}, 'en': {ACT!r}}}"
-    fails = "build=fails, settings=(Setting('EXTRA_KEY', '', True),)"
+    fails = "build=fails, probe='x', settings=(Setting('EXTRA_KEY', '', True),)"
     package(place, "one-more", PLAIN.format(more=f"{texts}, {fails}"))
     with on_the_path(place):
         visitor = visit()
@@ -111,6 +117,7 @@ def test_what_a_package_calls_its_source_is_drawn_as_text(place: Path, visit: Vi
         assert words.count(ACT) == 3  # the sentence, its card, and what it brings
         assert "export EXTRA_KEY=VALUE" in [code.value for code in visitor.at.code]
         assert offered(visitor.go("settings"), "set_SIGHTLINE_SOURCES_0")[-1] == ACT
+        assert runs.check() == []
         report = researched(Options(sources=("extra", "library"), loops=1))
         (failure,) = (f for f in report.findings if f.task.source == "extra")
         assert failure.reason == "internal"

@@ -225,6 +225,35 @@ async def test_a_search_is_held_to_the_form_of_a_finding(install: Install) -> No
     await guest.close()
 
 
+@pytest.mark.parametrize(
+    ("search", "reason"),
+    [("fails", "internal"), ("found", None)],
+)
+async def test_a_connection_is_tested_like_a_search(
+    search: str, reason: str | None, install: Install, tmp_path: Path
+) -> None:
+    code = f"""
+from datetime import UTC, datetime
+from research.records import Evidence
+
+async def found(self, task, say):
+    item = Evidence(id="e", kind="web", title=task.query, retrieved=datetime.now(UTC))
+    return Finding(task=task, evidence=(item,), started=datetime.now(UTC))
+
+build = lambda supplies: type("R", (Nothing,), {{"search": {search}}})()
+SOURCE = Source(**{{**FIELDS, "build": build, "probe": "lake"}})
+"""
+    install("one-more", PLAIN.format(more="") + code)
+    kit = Kit(settings.load({"WEB_SEARCH": "off"}, data_dir=tmp_path / "data"))
+    try:
+        (check,) = await kit.check()
+        assert check.name == "extra"
+        assert (check.failure.reason if check.failure else None) == reason
+    finally:
+        await kit.closing()
+        kit.library.close()
+
+
 def test_the_example_is_what_the_documents_say(tmp_path: Path) -> None:
     example(tmp_path)
     with on_the_path(tmp_path):

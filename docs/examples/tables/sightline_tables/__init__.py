@@ -56,5 +56,6 @@ SOURCE = Source(
     settings=(Setting("TABLES_FOLDER", str(Path(__file__).parent)),),
     usual=lambda standing: standing.state == "live",
     local=True,
+    probe="Mount Erebus",
     icon="table",
 )
