@@ -130,7 +130,7 @@ class Kit:
         known = registry.known()
         there = {name: self._standing(name) for name in self.sources}
         first = [name for name, standing in there.items() if known[name].usual(standing)]
-        alone = not any(known[name].asked == "words" for name in first)
+        alone = all(known[name].local or known[name].asked != "words" for name in first)
         return tuple(
             name
             for name, standing in there.items()

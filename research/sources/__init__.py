@@ -94,7 +94,7 @@ class Standing(NamedTuple):
 
     state: Literal["live", "sample", "offline", "missing"]  # of the source
     models: bool  # there is a model that plans
-    alone: bool  # no other usual source is asked for words
+    alone: bool  # no usual source off this machine is asked for words
 
 
 def never(standing: Standing) -> bool:

@@ -76,7 +76,7 @@ def test_a_question_without_a_key_is_answered_from_it_with_its_quotes_cited(
     tables: None, visit: Visit
 ) -> None:
     report = researched()
-    assert "tables" in report.run.options.sources
+    assert {"tables", "library"} <= {*report.run.options.sources}
     (finding,) = (f for f in report.findings if f.task.source == "tables" and f.task.round == 1)
     assert [item.title for item in finding.evidence] == ["Mount Erebus"]
     numbered = cited(report)
