@@ -1,6 +1,6 @@
 """The order of the stages, as a LangGraph graph: wiring only.
 
-    generate_query -> (approval) -> <source>_research (parallel) -> reflection -+-> finalize_answer
+    generate_query -> (clarification) -> (approval) -> <source>_research (parallel) -> reflection -+-> finalize_answer
         |                                ^        |                             |     ^   ^
         |                                +--------|---- follow-ups -------------+     |   |
         |                                         +---- the last round ---------------+   |
@@ -65,6 +65,7 @@ class State(TypedDict, total=False):
     round: int
     rounds: int
     approved: bool
+    unclear: bool
     findings: Annotated[list[Finding], operator.add]
     sections: Annotated[list[Section], operator.add]
     reflections: Annotated[list[Reflection], operator.add]
@@ -102,19 +103,49 @@ def _voice(runtime: Run, task: str = "") -> Say:
 
 
 async def _plan(state: State, runtime: Run) -> dict[str, Any]:
+    question = understand(state["asked"]).model_copy(update={"before": runtime.context.before})
+    _voice(runtime)("question", text=question.text, language=question.language)
+    return await _begun(question, runtime)
+
+
+async def _begun(question: Question, runtime: Run) -> dict[str, Any]:
     context, say = runtime.context, _voice(runtime)
-    question = understand(state["asked"]).model_copy(update={"before": context.before})
-    say("question", text=question.text, language=question.language)
-    update = {"question": question, "round": 1, "rounds": context.options.loops}
+    update: dict[str, Any] = {
+        "question": question, "round": 1, "rounds": context.options.loops, "unclear": False,
+    }  # fmt: skip
     plan = context.plan or await _planned(question, context, say)
     if isinstance(plan, Draft):
         answer = answered(question, plan, (), context.clock())
         return {**update, "answer": answer, "pending": []}
     say("plan", plan=plan.model_dump(mode="json"))
+    if plan.unclear and context.clarified is None and context.plan is None:
+        say("unclear", **plan.unclear.model_dump(mode="json"))
+        update["unclear"] = True
     update["question"] = alone(question, plan)
     pending = list(plan.tasks) if context.options.loops else []
     approved = context.plan is not None or not (context.options.approve and pending)
     return {**update, "plan": plan, "pending": pending, "approved": approved}
+
+
+async def _clarify(state: State, runtime: Run) -> dict[str, Any]:
+    """Pauses the run until what its plan asks back is answered or skipped: then it is planned anew
+    with the answer, or goes on as it was planned."""
+    context, unclear = runtime.context, state["plan"].unclear
+    if context.clarified is None and context.plan is None:
+        interrupt("the question")
+    if not context.clarified or unclear is None:
+        return {"unclear": False}
+    added = (f"{unclear.question} {context.clarified}",)
+    return await _begun(state["question"].model_copy(update={"added": added}), runtime)
+
+
+def _instructed(question: Question, runtime: Run) -> Question:
+    """The question with what was said to the run while it went on."""
+    told = runtime.context.instructions()
+    if not told:
+        return question
+    _voice(runtime)("heeded", count=len(told))
+    return question.model_copy(update={"added": (*question.added, *told)})
 
 
 async def _approve(state: State, runtime: Run) -> dict[str, Any]:
@@ -151,7 +182,7 @@ async def _reflect(state: State, runtime: Run) -> dict[str, Any]:
             raise Ended(meter.thoughtless)
         async with meter.searching.open():
             reflection = await judge(
-                state["question"],
+                _instructed(state["question"], runtime),
                 state["plan"],
                 state.get("findings", []),
                 context.reasoner,
@@ -189,7 +220,8 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
         if undone:  # which a run that goes on has told before it paused
             context.meter.lack(context.meter.thoughtless or "stopped")
         say("writing")
-        answer = await _composed(state, context, say)
+        question = _instructed(state["question"], runtime)
+        answer = await _composed({**state, "question": question}, context, say)
     say("answer", quotes=answer.quotes, cites=answer.cites, failures=len(answer.failures))
     return {"answer": answer, "findings": lost}
 
@@ -261,7 +293,7 @@ async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
     try:
         section, findings = await work(
             chapter["part"],
-            chapter["question"],
+            _instructed(chapter["question"], runtime),
             chapter["plan"],
             search,
             context,
@@ -365,10 +397,13 @@ def build(
         return [Send(nodes[task.source], task) for task in spoken] or "finalize_answer"
 
     async def planned(state: State) -> list[Send] | str:
+        if state.get("unclear"):
+            return "clarification"
         return await fan_out(state) if state.get("approved", True) else "approval"
 
     graph = StateGraph(State, context_schema=context)
     graph.add_node("generate_query", around(traced("plan", _plan)))
+    graph.add_node("clarification", around(traced("plan", _clarify)))
     graph.add_node("approval", around(_approve))
     graph.add_node("reflection", around(traced("reflect", _reflect)))
     graph.add_node("finalize_answer", around(traced("answer", _answer)))
@@ -380,7 +415,9 @@ def build(
         graph.add_node(node, around(traced(f"search {name}", _search_node())), input_schema=Task)
         graph.add_conditional_edges(node, _after_search, ["reflection", "finalize_answer"])
     graph.add_edge(START, "generate_query")
-    graph.add_conditional_edges("generate_query", planned, [*targets, "approval"])
+    planning = [*targets, "approval", "clarification"]
+    graph.add_conditional_edges("generate_query", planned, planning)
+    graph.add_conditional_edges("clarification", planned, planning)
     graph.add_conditional_edges("approval", fan_out, targets)
     graph.add_conditional_edges("reflection", fan_out, targets)
     graph.add_edge("finalize_answer", "check_answer")

@@ -232,6 +232,7 @@ class Question(Record):
     language: Language
     asked: str = ""
     before: Memory = Memory()
+    added: tuple[str, ...] = ()  # what its person has said since
 
     @property
     def remembered(self) -> tuple[Finding, ...]:
@@ -341,6 +342,15 @@ class Failure(Record):
     message: str = ""
 
 
+class Clarification(Record):
+    """What is asked back before anything is searched, since the question can be meant in different
+    ways. `answer` is "" if it was skipped, None as long as nobody has answered."""
+
+    question: str
+    choices: tuple[str, ...] = ()
+    answer: str | None = None
+
+
 class Plan(Record):
     """What to look up: the parts of the question and the first round's tasks.
 
@@ -356,6 +366,7 @@ class Plan(Record):
     notes: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     outline: bool = False  # its parts are the sections of a report, each worked on by itself
+    unclear: Clarification | None = None  # what would have to be known to plan better
 
 
 class Section(Record):
@@ -718,6 +729,7 @@ class Options(Record):
     cost: float = Field(default=0.0, ge=0)
     seconds: float = Field(default=0.0, ge=0)
     approve: bool = False  # the plan, before anything is searched
+    clarify: bool = False  # a question that can be meant in different ways is asked back, once
     updates: str = ""  # the id of a run whose report this one brings up to date
 
 
@@ -730,6 +742,14 @@ class Estimate(Record):
     cost: float | None
     seconds: float
     runs: int = 0
+
+
+class Instruction(Record):
+    """What a person said to a run under way; `heeded` once a stage has read it."""
+
+    text: str
+    time: datetime
+    heeded: bool = False
 
 
 class Run(Record):
@@ -793,6 +813,14 @@ class Report(Record):
     answer: Answer | None = None
     evidence: tuple[Evidence, ...] = ()
     usage: tuple[Usage, ...] = ()
+    clarification: Clarification | None = None
+    instructions: tuple[Instruction, ...] = ()
+
+    @property
+    def asks_back(self) -> bool:
+        """Whether the run waits for its person to say what is meant."""
+        asked = self.clarification
+        return self.run.status == "waiting" and asked is not None and asked.answer is None
 
 
 class Event(Record):

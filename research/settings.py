@@ -60,6 +60,7 @@ CHOICES = {  # what a person may choose otherwise than the environment says
     "MAX_RESEARCH_LOOPS": "loops",
     "SIGHTLINE_SOURCES": "usual_sources",
     "SIGHTLINE_APPROVE_PLAN": "approve_plan",
+    "SIGHTLINE_CLARIFY": "clarify",
     "SIGHTLINE_MAX_SEARCHES": "max_searches",
     "SIGHTLINE_MAX_TOKENS": "max_tokens",
     "SIGHTLINE_MAX_COST": "max_cost",
@@ -127,6 +128,7 @@ class Settings(BaseModel):
     runs_each: int = 20
     starts_per_minute: int = 30
     approve_plan: str = "off"
+    clarify: str = "on"  # a question that can be meant in different ways is asked back
     check: str = "rules"  # who judges the doubtful sentences of an answer
     repair: str = "off"  # what becomes of those without support
     check_model: str = ""
@@ -292,6 +294,7 @@ class Settings(BaseModel):
             ("SIGHTLINE_MAX_RUNS_EACH", str(self.runs_each)),
             ("SIGHTLINE_STARTS_PER_MINUTE", str(self.starts_per_minute)),
             ("SIGHTLINE_APPROVE_PLAN", self.approve_plan),
+            ("SIGHTLINE_CLARIFY", self.clarify),
             ("SIGHTLINE_CHECK", self.check),
             ("SIGHTLINE_REPAIR", self.repair),
             (CHECK_MODEL, self.check_model),
@@ -737,6 +740,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         runs_each=_whole(env, "SIGHTLINE_MAX_RUNS_EACH", 20, 0, 100_000),
         starts_per_minute=_whole(env, "SIGHTLINE_STARTS_PER_MINUTE", 30, 0, 100_000),
         approve_plan=_one(env, "SIGHTLINE_APPROVE_PLAN", ("off", "on")),
+        clarify=_switch(env, "SIGHTLINE_CLARIFY", "on"),
         check=_one(env, "SIGHTLINE_CHECK", CHECKS),
         repair=_one(env, "SIGHTLINE_REPAIR", REPAIRS),
         check_model=_text(env, CHECK_MODEL),

@@ -19,6 +19,7 @@ from research.evidence.registry import evidence_id
 from research.reasoners import Reasoner
 from research.records import (
     Cite,
+    Clarification,
     Draft,
     Evidence,
     EvidenceKind,
@@ -201,7 +202,9 @@ class ScriptedReasoner:
         *,
         sufficient: bool = False,
         direct: str = "",
+        unclear: Clarification | None = None,
     ) -> None:
+        self._unclear = unclear
         self._queries = tuple(queries)
         self._follow_ups = follow_ups
         self._sufficient = sufficient
@@ -210,6 +213,9 @@ class ScriptedReasoner:
         self.reflected: list[tuple[int, tuple[Finding, ...]]] = []
         self.written: list[tuple[Plan, tuple[Finding, ...]]] = []
         self.rated: list[tuple[str, ...]] = []
+        self.added: list[
+            tuple[str, tuple[str, ...]]
+        ] = []  # what was added to the question, by stage
         self.prefaced = 0
 
     async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
@@ -223,7 +229,8 @@ class ScriptedReasoner:
             )
         ]
         part = Part(id="p1", subject="Tower", text=question.text)
-        return Plan(parts=(part,), tasks=tuple(tasks), notes=("scripted",))
+        unclear = None if question.added else self._unclear
+        return Plan(parts=(part,), tasks=tuple(tasks), notes=("scripted",), unclear=unclear)
 
     async def reflect(
         self,
@@ -235,6 +242,7 @@ class ScriptedReasoner:
         say: Say,
     ) -> Reflection:
         self.reflected.append((round_, tuple(findings)))
+        self.added.append(("reflect", question.added))
         source = plan.tasks[0].source if plan.tasks else "web"
         return Reflection(
             round=round_,
@@ -257,6 +265,7 @@ class ScriptedReasoner:
         say: Say,
     ) -> Draft:
         self.written.append((plan, tuple(findings)))
+        self.added.append(("write", question.added))
         return self.stand_in(question, plan, findings)
 
     # Of a report: as many sections as there are queries, one of them each

@@ -23,6 +23,7 @@ from research.report.data import report_json
 from research.runs import Desk
 from tests.fakes import until
 from tests.servers import Call, Server
+from tests.servers.anthropic import FakeAnthropic
 from tests.servers.gemini import FakeGemini
 from tests.servers.ollama import FakeOllama
 from tests.servers.openai import FakeOpenAI
@@ -77,6 +78,7 @@ def offers() -> Iterator[dict[str, Offer]]:
         gemini = stack.enter_context(FakeGemini())
         openai = stack.enter_context(FakeOpenAI())
         ollama = stack.enter_context(FakeOllama())
+        anthropic = stack.enter_context(FakeAnthropic())
         searxng = stack.enter_context(FakeSearXNG(results=SEARXNG_ROWS))
         tavily = stack.enter_context(FakeTavily(results=TAVILY_ROWS))
         google = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
@@ -84,10 +86,13 @@ def offers() -> Iterator[dict[str, Offer]]:
         own |= {"OPENAI_BASE_URL": openai.base_url, "SEARXNG_URL": searxng.base_url}
         home = local("ollama:qwen3:8b") | {"OLLAMA_BASE_URL": ollama.base_url}
         home |= {"TAVILY_API_KEY": "tvly-test-0123456789", "TAVILY_BASE_URL": tavily.base_url}
+        claude = local("anthropic:claude-fake") | {"SEARXNG_URL": searxng.base_url}
+        claude |= {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": anthropic.base_url}
         yield {
             "gemini": Offer("gemini:gemini-3.8-flash", gemini, None, google),
             "openai": Offer("openai:gpt-fake", openai, searxng, own),
             "ollama": Offer("ollama:qwen3:8b", ollama, tavily, home),
+            "anthropic": Offer("anthropic:claude-fake", anthropic, searxng, claude),
         }
 
 
@@ -170,7 +175,7 @@ def models(server: Server) -> dict[str, str]:
 # One run, every provider
 
 
-@pytest.mark.parametrize("provider", ["gemini", "openai", "ollama"])
+@pytest.mark.parametrize("provider", ["gemini", "openai", "ollama", "anthropic"])
 def test_a_question_is_researched_in_two_rounds_over_any_provider(
     provider: str, offers: dict[str, Offer], desks: Opened
 ) -> None:
@@ -191,7 +196,7 @@ def test_a_question_is_researched_in_two_rounds_over_any_provider(
     assert offer.web is None or len(offer.web.log) == 4
 
 
-@pytest.mark.parametrize("provider", ["gemini", "openai", "ollama"])
+@pytest.mark.parametrize("provider", ["gemini", "openai", "ollama", "anthropic"])
 def test_no_request_of_a_run_has_a_sampling_parameter_and_every_prompt_ends_with_the_user(
     provider: str, offers: dict[str, Offer], desks: Opened
 ) -> None:

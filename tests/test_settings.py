@@ -106,6 +106,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "SIGHTLINE_SOURCES": ("usual_sources", "", " Web , library,web", "web,library"),
     "SIGHTLINE_REPORT_SOURCES": ("report_sources", "", "news", "news"),
     "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
+    "SIGHTLINE_CLARIFY": ("clarify", "on", " Off", "off"),
     "NEWS_FEEDS": ("news_feeds", "", " http://f.test/a,http://f.test/b?c=1,2\n", "http://f.test/a http://f.test/b?c=1,2"),
     "SIGHTLINE_CONTEXT_LENGTH": ("context_length", "", " openai:Qwen3=9000 ,8192,", "openai:qwen3=9000, 8192"),
     "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),

@@ -222,7 +222,8 @@ def test_the_limits_can_be_set(folder: Path) -> None:
     _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1", *limits)
     assert report["run"]["options"] == {
         "queries": 1, "sections": 0, "reflections": 2, "loops": 1, "sources": ["places", "database", "library"], "model": "",
-        "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "updates": "",
+        "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "clarify": False,
+        "updates": "",
     }  # fmt: skip
 
 
@@ -250,6 +251,21 @@ def test_without_a_round_of_search_nothing_is_searched_and_that_is_said(tmp_path
     told = [block["text"] for block in report["blocks"] if block["kind"] == "missing"]
     assert told and all("没有搜索" in text and "未找到" not in text for text in told)
     assert searches(tmp_path) == []
+
+
+def test_what_a_model_asks_back_is_answered_in_the_terminal(tmp_path: Path) -> None:
+    with FakeOpenAI() as server:
+        server.brain.values["plan"] = {"ask_back": "Which year?", "choices": ["2023", "2024"]}
+        env = {"ANSWER_MODEL": "openai:m", "OPENAI_BASE_URL": server.base_url}
+        done = terminal(tmp_path, ENGLISH, "--sources", "library", env=env)
+        assert done.returncode == ANSWERED  # nobody is asked unless that is wanted
+        done = terminal(tmp_path, ENGLISH, "--sources", "library", "--clarify", env=env)
+        assert (done.returncode, done.stdout) == (STOPPED, "Which year?\n- 2023\n- 2024\n")
+        run_id = run_ids(tmp_path)[0]
+        assert f'resume {run_id} --answer "…"' in done.stderr
+        done = terminal(tmp_path, "resume", run_id, "--answer", "2024", env=env)
+        assert done.returncode == ANSWERED
+        assert "Asked back: “Which year?” — 2024" in done.stdout
 
 
 def test_a_plan_waits_for_approval_and_resuming_approves_it(tmp_path: Path) -> None:

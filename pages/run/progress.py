@@ -91,6 +91,10 @@ class View:
     text: str = ""
     handles: dict[str, list[str]] = field(default_factory=dict)
     waiting: tuple[str, str, float, datetime] | None = None
+    asked_back: str = ""
+    answered: str | None = None
+    instructions: list[str] = field(default_factory=list)
+    heeded: int = 0  # of the instructions, by a stage
     queued: list[str] = field(default_factory=list)
     cites: int | None = None
     checking: int = 0  # sentences that a model is asked about
@@ -215,6 +219,18 @@ class View:
         chapter = self.sections[data["part"]]
         chapter.step, chapter.round = data["step"], data["round"]
         chapter.cites = data.get("cites", chapter.cites)
+
+    def _on_unclear(self, data: dict[str, Any], _: datetime) -> None:
+        self.asked_back = data["question"]
+
+    def _on_clarified(self, data: dict[str, Any], _: datetime) -> None:
+        self.answered = data["answer"]
+
+    def _on_instruction(self, data: dict[str, Any], _: datetime) -> None:
+        self.instructions.append(data["text"])
+
+    def _on_heeded(self, data: dict[str, Any], _: datetime) -> None:
+        self.heeded = max(self.heeded, data["count"])
 
     def _on_writing(self, _data: dict[str, Any], _time: datetime) -> None:
         self.writing, self.text, self.waiting = True, "", None
@@ -344,6 +360,13 @@ def spent(view: View) -> str:
 def draw(view: View, run: Run) -> None:
     """The steps of a run as a timeline: the plan, each round, the answer."""
     _draw_plan(view, run)
+    if view.answered is not None:
+        said = plain(view.answered) or t("step.skipped")
+        st.caption(t("step.clarified", question=plain(view.asked_back), answer=said))
+    for n, text in enumerate(view.instructions):
+        late = not run.active and n >= view.heeded
+        word = "step.unheeded" if late else "step.heeded" if n < view.heeded else "step.instructed"
+        st.caption(t(word, text=plain(text)))
     for id_, chapter in view.sections.items():
         _draw_section(id_, chapter, run)
     for number_ in sorted(view.rounds) if run.options.loops and not view.sections else ():

@@ -29,6 +29,7 @@ from pages.shared.words import local_time, source_name, t
 from research import (
     MAX_QUESTION,
     CitedAnswer,
+    Clarification,
     Plan,
     Report,
     Run,
@@ -48,8 +49,9 @@ def draw(run: Run) -> None:
     """The run as it is now; one under way is looked at again and again."""
     if run.active:
         (live_text if view_of(run).text else live)(run.id)
+        instructing(run, view_of(run))
     elif run.status == "waiting":
-        approval(run)
+        waiting(run)
     else:
         finished(run)
 
@@ -160,11 +162,68 @@ def changed(report: Report) -> None:
         watch.changes(found.changes, found.compared)
 
 
-def approval(run: Run) -> None:
+def instructing(run: Run, view: progress.View) -> None:
+    """A line that is said to a run under way, as long as it has a model that has not begun to write."""
+    if view.writing or runs.kit(owner=owner()).thinking(run.options) is None:
+        return
+    with (
+        st.form(f"instruct_{run.id[:8]}", clear_on_submit=True, border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        said = st.text_input(
+            t("run.instruct"), placeholder=t("run.instruct_example"), max_chars=500,
+            key=f"instruction_{run.id[:8]}", autocomplete="off",
+        )  # fmt: skip
+        sent = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
+    if sent and said.strip() and not runs.instruct(run.id, said, owner=owner()):
+        st.toast(t("run.instruct_late"))
+
+
+def waiting(run: Run) -> None:
+    """A run that waits: for its person to say what is meant, or for its plan to be approved."""
+    report = runs.report(run.id, owner=owner())
+    if report and report.asks_back and report.clarification:
+        asked_back(run, report.clarification)
+    elif report:
+        approval(run, report)
+
+
+def asked_back(run: Run, asked: Clarification) -> None:
+    """What is asked back, answered by a click, in one's own words, or skipped."""
+    head(run, view_of(run))
+
+    def answer(said: str) -> None:
+        runs.clarify(run.id, said, owner=owner())
+
+    with st.container(border=True, key="asked_back"):
+        st.markdown(f"**{plain(asked.question)}**")
+        with st.container(horizontal=True):
+            for n, choice in enumerate(asked.choices):
+                st.button(
+                    plain(choice), key=f"choice_{n}_{run.id[:8]}", on_click=answer, args=(choice,)
+                )
+        with (
+            st.form(f"clarify_{run.id[:8]}", border=False),
+            st.container(horizontal=True, vertical_alignment="bottom"),
+        ):
+            said = st.text_input(
+                t("run.clarify_own"), max_chars=500, key=f"clarified_{run.id[:8]}",
+                autocomplete="off",
+            )  # fmt: skip
+            sent = st.form_submit_button(t("run.clarify_send"), key=f"clarify_send_{run.id[:8]}")
+        st.button(
+            t("run.clarify_skip"), key=f"clarify_skip_{run.id[:8]}", type="tertiary",
+            help=t("run.clarify_help"), on_click=answer, args=("",),
+        )  # fmt: skip
+    if sent and said.strip():
+        answer(said)
+        st.rerun()
+
+
+def approval(run: Run, report: Report) -> None:
     """The plan of a run that waits for it, to be edited and approved, with sources and limits."""
     head(run, view_of(run))
-    report = runs.report(run.id, owner=owner())
-    if report is None or report.plan is None:
+    if report.plan is None:
         return
     st.info(t("run.waiting_help"))
     if report.plan.failures:

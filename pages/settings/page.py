@@ -18,7 +18,7 @@ from pages.shared.safe import plain
 from pages.shared.words import seconds, source_name, t
 from research import Check, Choice, KeyState, Provider, has_message, runs
 
-EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN",
+EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN", "SIGHTLINE_CLARIFY",
           "SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS",
           "SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS", "SIGHTLINE_REPORT_SOURCES")  # fmt: skip
 NUMBERS = {  # the words, the least, the most, and what a step is
@@ -32,6 +32,7 @@ NUMBERS = {  # the words, the least, the most, and what a step is
     "SIGHTLINE_MAX_SECONDS": ("ask.seconds", 0, 86_400, 10),
 }
 LIMITS = ("SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS")  # fmt: skip
+SWITCHES = {"SIGHTLINE_APPROVE_PLAN": "ask.approve", "SIGHTLINE_CLARIFY": "settings.clarify"}
 MODELS = {
     "QUERY_GENERATOR_MODEL": "settings.plan_model",
     "REFLECTION_MODEL": "settings.reflect_model",
@@ -104,7 +105,7 @@ def shown(name: str, value: str) -> str:
         )
     if name in PICKS:
         return t(PICKS[name][1][value])
-    if name == "SIGHTLINE_APPROVE_PLAN":
+    if name in SWITCHES:
         return t("settings.yes") if value == "on" else t("settings.no")
     if name == "WEB_SEARCH":
         return (
@@ -171,9 +172,10 @@ def effort() -> None:
         st.markdown(f"**{t('settings.of_question')}**")
         in_columns(field, ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS"))
         sources("SIGHTLINE_SOURCES")
-        approve = CHOICES["SIGHTLINE_APPROVE_PLAN"]
-        st.toggle(t("ask.approve"), approve.value == "on", key=key(approve.name))
-        note(approve.name, approve)
+        for name, words in SWITCHES.items():
+            choice = CHOICES[name]
+            st.toggle(t(words), choice.value == "on", key=key(name))
+            note(name, choice)
         st.markdown(f"**{t('settings.of_report')}**")
         in_columns(field, ("SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS"))
         sources("SIGHTLINE_REPORT_SOURCES")

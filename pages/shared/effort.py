@@ -89,7 +89,7 @@ def options() -> Options | None:
     chosen = tuple(st.session_state.sources or ())
     if not chosen:
         return None
-    sections = st.session_state.get("of_sections", 0)
+    sections, kit = st.session_state.get("of_sections", 0), runs.kit(owner=owner())
     own = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
     return Options(
         queries=st.session_state.queries,
@@ -98,5 +98,6 @@ def options() -> Options | None:
         sources=chosen,
         model=(st.session_state.get("model") or "").strip(),
         approve=bool(st.session_state.get("approve")),
+        clarify=not sections and bool(kit.models) and kit.settings.clarify == "on",
         **_limited(),
     )

@@ -51,7 +51,7 @@ _TAKING = {  # options with a value, which may stand before the command
         "--sections",
         "--reflections",
     ),
-    *("--max-searches", "--max-tokens", "--max-cost", "--max-seconds"),
+    *("--answer", "--max-searches", "--max-tokens", "--max-cost", "--max-seconds"),
 }
 
 

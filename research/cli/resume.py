@@ -20,6 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--more", action="store_true", help="add a round to a finished run, as a new run"
     )
+    parser.add_argument("--answer", metavar="TEXT", help="the answer to what the run asks back")
     parser.add_argument("run", metavar="RUN", help="its id, or the first characters of its id")
 
 
@@ -27,7 +28,10 @@ def act(args: argparse.Namespace) -> int:
     check_output(args.output)
     run = named(args.run)
     seen = research.runs.events(run.id)
-    if run.status == "waiting":
+    report = research.runs.report(run.id)
+    if report and report.asks_back:
+        run = research.runs.clarify(run.id, args.answer or "") or run
+    elif run.status == "waiting":
         run = research.runs.approve(run.id) or run
     if args.more and run.status == "done":
         run, seen = research.runs.more(run.id) or run, []

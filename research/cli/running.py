@@ -53,6 +53,7 @@ def chosen_options(args: argparse.Namespace, usual: Options | None = None) -> Op
         "cost": args.max_cost,
         "seconds": args.max_seconds,
         "approve": args.approve or None,
+        "clarify": args.clarify or None,
     }
     return usual.model_copy(update={k: v for k, v in chosen.items() if v is not None})
 
@@ -137,6 +138,12 @@ def finished(report: Report, args: argparse.Namespace) -> int:
         folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
         message = f"Stopped; what was found is kept. Resume with: {prog()} resume {run.id}{folder}"
         raise Quit(STOPPED, message)
+    if report.asks_back and (asked := report.clarification):
+        put("".join(f"{line}\n" for line in (asked.question, *(f"- {c}" for c in asked.choices))))
+        how = f'{prog()} resume {run.id} --answer "…"'
+        raise Quit(
+            STOPPED, f"Which is meant? Answer with: {how} (without --answer: go on as it is)"
+        )
     if run.status == "waiting":
         tasks = [planned(task) for task in report.plan.tasks] if report.plan else []
         put("".join(f"{line}\n" for line in tasks))

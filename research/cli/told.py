@@ -114,6 +114,9 @@ TELL: dict[str, Callable[[Event], Lines]] = {
     "waiting": _told_waiting,
     "section": _told_section,
     "queued": _told_queued,
+    "unclear": lambda event: [(f"asks back: {cut(event.data['question'])}", "bold")],
+    "clarified": lambda event: [(f"answered: {cut(event.data['answer'] or '(skipped)')}", "bold")],
+    "instruction": lambda event: [(f"told: {cut(event.data['text'])}", "bold")],
     "saved": _told_saved,
     "answer": _told_answer,
 }

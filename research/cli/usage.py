@@ -118,6 +118,10 @@ def limits(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(f"--max-{name}", type=bound, metavar=unit, help=f"{text}; 0: no limit")
     parser.add_argument("--approve", action="store_true", help="wait for the plan to be approved")
+    parser.add_argument(
+        "--clarify", action="store_true",
+        help="let the model ask back once if the question can be meant in different ways",
+    )  # fmt: skip
 
 
 def writing(parser: argparse.ArgumentParser) -> None:

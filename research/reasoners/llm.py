@@ -36,6 +36,7 @@ from research.reasoners.places import wanted
 from research.reasoners.yes_or_no import says_only
 from research.records import (
     MAX_QUESTION,
+    Clarification,
     Draft,
     Evidence,
     Finding,
@@ -75,6 +76,7 @@ class _Plan(_Json):
     route: str
     answer: str = ""
     question: str = ""
+    ask_back: str = ""
 
 
 class _Reflection(_Json):
@@ -193,15 +195,22 @@ class LLM:
         if not options.loops:  # nothing will be searched: the answer is the only call
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
+        clarify = options.clarify and not question.added
         chat = self.chat("plan")
         gemini = bool(self._clients.settings.key("gemini"))
         self._clients.ahead(self._usable(), search=gemini and "web" in options.sources)
         try:
             made = await chat.json(
                 lambda room: prompts.plan_prompt(
-                    prompts.briefer(question, room), fields, options.queries, self.today
+                    prompts.briefer(question, room),
+                    fields,
+                    options.queries,
+                    self.today,
+                    clarify=clarify,
                 ),
-                prompts.plan_schema(fields, options.queries, follows=bool(question.before.turns)),
+                prompts.plan_schema(
+                    fields, options.queries, follows=bool(question.before.turns), clarify=clarify
+                ),
                 _Plan,
                 "plan",
                 say,
@@ -227,6 +236,7 @@ class LLM:
             recalled=made.route == "earlier" and bool(question.before.evidence),
             parts=tuple(Part(id=f"p{n}", subject="", text=t) for n, t in enumerate(parts, 1)),
             tasks=_tasks(made, fields, 1),
+            unclear=_unclear(made) if clarify else None,
         )
 
     # Reflecting
@@ -411,6 +421,15 @@ def _on_a_map(question: Question, options: Options) -> tuple[Task, ...]:
     return tuple(
         Task(id=f"1.{n}", source=source, query=question.text) for n, source in enumerate(sources, 1)
     )
+
+
+def _unclear(made: _Plan) -> Clarification | None:
+    """What the model asks back, if anything; with one answer to choose there is nothing to ask."""
+    question = " ".join(made.ask_back.split())[: prompts.QUERY]
+    choices = made.strings("choices", prompts.CHOICES, 80)
+    if not question or len(choices) == 1:
+        return None
+    return Clarification(question=question, choices=tuple(choices))
 
 
 def _tasks(made: _Json, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:

@@ -30,6 +30,7 @@ from research.sources import registry
 
 QUERY = 200  # characters of a query
 PARTS = 6
+CHOICES = 4  # answers that are offered to what is asked back
 RAN = 60  # queries that a prompt lists as run, the last ones
 SHORTER = (750, 350, 150, 0)  # characters of a remembered answer, where there is little room
 _LANGUAGES = {
@@ -58,9 +59,13 @@ def in_language(language: Language, what: str = "everything, headings included,"
 
 def asked(question: Question, today: date) -> str:
     before = _before(question)
-    return (
+    text = (
         f"Today is {today.isoformat()}.\n\n{before}Question:\n{fenced('question', question.text)}"
     )
+    if not question.added:
+        return text
+    said = fenced("added", "\n".join(question.added))
+    return f"{text}\n\nWhoever asks has added this since, which holds over the question:\n{said}"
 
 
 def _before(question: Question) -> str:
@@ -139,12 +144,17 @@ def structure(**properties: Any) -> dict[str, Any]:
     }
 
 
-def plan_schema(fields: Iterable[str], queries: int, *, follows: bool = False) -> dict[str, Any]:
-    """The JSON schema of a plan; of a question that `follows` others it has more."""
+def plan_schema(
+    fields: Iterable[str], queries: int, *, follows: bool = False, clarify: bool = False
+) -> dict[str, Any]:
+    """The JSON schema of a plan; of a question that `follows` others, or that may be asked back, it
+    has more."""
     routes = ["search", "direct", *(["earlier"] if follows else [])]
     alone = {"question": {"type": "string", "maxLength": 1_000}} if follows else {}
+    back = {"ask_back": {"type": "string", "maxLength": QUERY}, "choices": strings(CHOICES, 80)}
     return structure(
         **alone,
+        **(back if clarify else {}),
         route={"type": "string", "enum": routes},
         sub_questions=strings(PARTS, QUERY),
         **{field: strings(queries, QUERY) for field in fields},
@@ -152,7 +162,22 @@ def plan_schema(fields: Iterable[str], queries: int, *, follows: bool = False) -
     )
 
 
-def plan_prompt(question: Question, fields: Mapping[str, str], queries: int, today: date) -> Prompt:
+_ASK_BACK = f"""- "ask_back": only if the question can be meant in ways that lead to different answers (which \
+time, which place, which of several that share a name) and nothing here tells which: one short question, \
+in the question's language; else "". Never ask what a search can tell, nor how long or detailed to be.
+- "choices": at most {CHOICES} short answers to it; [] if it is "". Fill in the other fields for the \
+likeliest meaning in any case.
+"""
+
+
+def plan_prompt(
+    question: Question,
+    fields: Mapping[str, str],
+    queries: int,
+    today: date,
+    *,
+    clarify: bool = False,
+) -> Prompt:
     """How to look something up, or the answer if nothing needs looking up."""
     lists = _lists(fields, f"at most {queries} search queries for")
     system = f"""{DESK}
@@ -160,7 +185,7 @@ def plan_prompt(question: Question, fields: Mapping[str, str], queries: int, tod
 Decide how the question is to be answered, and reply with JSON.
 {_FOLLOWS if question.before.turns else ""}- "route": "direct" only for small talk, for questions about the text of the question itself, and \
 for what needs no facts that could be wrong or out of date, such as arithmetic; else "search".
-- "sub_questions": what has to be known to answer, at most {PARTS}; empty if the route is "direct".
+{_ASK_BACK if clarify else ""}- "sub_questions": what has to be known to answer, at most {PARTS}; empty if the route is "direct".
 {lists}
 - "answer": the whole answer if the route is "direct", else "".
 

@@ -50,7 +50,10 @@ field without a value is "", [], 0, false or null.
 - `conflicts`: figures of different sources for one thing that do not agree: subject, unit, `figures` (text,
   `clause` that gives it, `evidence` id, `number` of its citation or null, `date` of publication or null, `copies`:
   other sources with the same text). Those within a news story are in `coverage`
-- `plan`: parts, tasks, edited, notes, failures; null if there was none
+- `plan`: parts, tasks, edited, notes, failures, `unclear` (what it asks back, or null); null if there was none
+- `clarification`: what was asked back before anything was searched (question, choices, `answer`: "" if it was skipped,
+  null if nobody has answered), or null; `instructions`: what was said to the run while it went on (text, time,
+  `heeded`: whether a reflection or the answer could still take it into account)
 - `rounds`: for each its number `round`, `findings`, `not_run` (planned tasks that were not looked up)
   and `reflections` (sufficient, gap, follow_ups, note, failures). A finding has its task, provider,
   `asked` (the queries that the search engine ran), reason (null unless it brought back nothing), hint,
@@ -138,6 +141,8 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
         "review": answer.review.model_dump(mode="json") if answer and answer.review else None,
         "conflicts": [one.model_dump(mode="json") for one in conflicts(report, cited)],
         "plan": report.plan.model_dump(mode="json") if report.plan else None,
+        "clarification": report.clarification.model_dump() if report.clarification else None,
+        "instructions": [one.model_dump(mode="json") for one in report.instructions],
         "rounds": [_round(report, number, registry) for number in rounds(report)],
         "failures": [item.model_dump(mode="json") for item in failed(report, cited)],
         "usage": {

@@ -500,6 +500,7 @@ def _plan(report: Report, say: Say, *, with_evidence: bool) -> Iterator[str]:
     else:
         if report.plan.edited:
             yield say("edited")
+        yield from bullets(_said(report, say))
         if report.plan.parts:
             yield say("parts")
         yield from bullets(
@@ -509,6 +510,16 @@ def _plan(report: Report, say: Say, *, with_evidence: bool) -> Iterator[str]:
         yield from (escape(note) for note in report.plan.notes if note.strip())
     for number in rounds(report):
         yield from _round(report, number, say, with_evidence=with_evidence)
+
+
+def _said(report: Report, say: Say) -> Iterator[str]:
+    """What the run has asked back, and what was said to it while it went on."""
+    asked = report.clarification
+    if asked and asked.answer is not None:
+        answer = escape(asked.answer) or say("clarified skipped")
+        yield say("clarified", question=escape(asked.question), answer=answer)
+    for one in report.instructions:
+        yield say("instruction" if one.heeded else "instruction late", text=escape(one.text))
 
 
 def rounds(report: Report) -> list[int]:

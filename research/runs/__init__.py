@@ -439,6 +439,18 @@ def approve(
     return desk().runs.approve(run_id, plan=plan, options=options, owner=owner)
 
 
+def clarify(run_id: str, answer: str = "", *, owner: str = "local") -> Run | None:
+    """Answers what a waiting run has asked back, and goes on with it; without an answer it goes on as
+    it was planned."""
+    return desk().runs.clarify(run_id, answer, owner=owner)
+
+
+def instruct(run_id: str, text: str, *, owner: str = "local") -> bool:
+    """Says something to a run under way ("only after 2024"), for its next reflection and its answer.
+    Whether it was taken."""
+    return desk().runs.instruct(run_id, text, owner=owner)
+
+
 def more(run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
     """A further run that looks for what a finished one still lacks. It repeats no search."""
     return _at_work(owner).more(run_id, rounds=rounds, owner=owner)

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 MAX_LOOPS = 10
 MAX_REFLECTIONS = 10
 KEPT = timedelta(days=30)  # that a conversation lies in the bin
+SAID = 500  # characters of what a person says to a run
 WATCH = 0.5  # seconds between looks at what other processes have done or ask for
 _T = TypeVar("_T")
 
@@ -218,6 +219,32 @@ class Runs(ABC):
         update = {"status": "queued", "finished": None, "error": "", "options": chosen}
         self._spawn(run := report.run.model_copy(update=update), engine, resumed=True)
         return run
+
+    def clarify(self, run_id: str, answer: str = "", *, owner: str = "local") -> Run | None:
+        """Answers what a waiting run has asked back, and goes on with it; without an answer it goes on
+        as it was planned. A run that asks nothing is returned as it is."""
+        report = self.report(run_id, owner=owner)
+        if report is None or not report.asks_back:
+            return report.run if report else None
+        engine, said = self._engine_of(run_id), self._shortened(answer)
+        if not self.store.clarify(run_id, engine, said, report.run.options):
+            return self.get(run_id, owner=owner)
+        update = {"status": "queued", "finished": None, "error": ""}
+        self._spawn(run := report.run.model_copy(update=update), engine, resumed=True)
+        return run
+
+    def instruct(self, run_id: str, text: str, *, owner: str = "local") -> bool:
+        """Says something to a run under way, for its next reflection and its answer. Whether it was
+        taken: a run that is over hears nothing."""
+        run, said = self.get(run_id, owner=owner), self._shortened(text)
+        if run is None or not run.active or not said:
+            return False
+        self.store.append(run_id, [(datetime.now(UTC), "instruction", {"text": said})])
+        self._told()
+        return True
+
+    def _shortened(self, text: str) -> str:
+        return self.store.database.text(" ".join(text.split())[:SAID])
 
     def plan(
         self,

@@ -220,7 +220,7 @@ class Live:
             fresh=not (self.resumed or run.based_on),
             cached={name for name in means.sources if registry.of(name).cached},
         )  # fmt: skip
-        earlier = self._updated()
+        earlier, (asked, _) = self._updated(), means.store.said(run.id)
         return Context(
             reasoner=means.reasoner,
             sources=means.sources_of(run.owner),
@@ -236,6 +236,8 @@ class Live:
             earlier=earlier,
             checker=means.checker,
             repair=means.settings.repair,
+            clarified=asked.answer if asked else None,
+            instructions=lambda: [one.text for one in means.store.said(run.id)[1]],
         )
 
     def _updated(self) -> Earlier | None:

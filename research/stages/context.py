@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -66,3 +66,5 @@ class RunContext:
     earlier: Earlier | None = None  # the report that is brought up to date
     checker: Checker | None = None  # of the sentences of an answer
     repair: str = "off"
+    clarified: str | None = None  # what was answered to what the run asked back; "" skips that
+    instructions: Callable[[], Sequence[str]] = lambda: ()  # what was said to the run so far

@@ -100,6 +100,11 @@ EVENTS = (
     .where(_OF_RUN, event.c.seq > _("after"))
     .order_by(event.c.seq)
 )
+SAID = (  # to a run by its person, and what the run asked them
+    select(event.c.time, event.c.kind, event.c.data)
+    .where(_OF_RUN, event.c.kind.in_(_words("unclear", "clarified", "instruction", "heeded")))
+    .order_by(event.c.seq)
+)
 ACCOUNT = (
     select(event.c.seq, event.c.time, event.c.kind, event.c.data)
     .where(_OF_RUN, event.c.kind.in_(_words("status", "usage", "found")))

@@ -20,10 +20,12 @@ from pydantic import BaseModel, TypeAdapter
 from research.evidence.registry import Registry
 from research.records import (
     Answer,
+    Clarification,
     Conversation,
     Event,
     Evidence,
     Finding,
+    Instruction,
     Options,
     Place,
     Plan,
@@ -424,7 +426,26 @@ class Store:
                 *self._earlier(run.conversation, kept, found),
             ),
             usage=self._spent(run.id),
+            clarification=(said := self.said(run.id))[0],
+            instructions=said[1],
         )
+
+    def said(self, run_id: str) -> tuple[Clarification | None, tuple[Instruction, ...]]:
+        """What a run has asked back, and what was said to it while it went on."""
+        asked: Clarification | None = None
+        given: list[Instruction] = []
+        for time, kind, text in self.database.read(sql.SAID, run=run_id):
+            data = json.loads(text)
+            if kind == "unclear":
+                asked = Clarification(**data)
+            elif kind == "clarified" and asked:
+                asked = asked.model_copy(update={"answer": data["answer"]})
+            elif kind == "instruction":
+                given.append(Instruction(text=data["text"], time=datetime.fromisoformat(time)))
+            elif kind == "heeded":
+                for at in range(min(data["count"], len(given))):
+                    given[at] = given[at].model_copy(update={"heeded": True})
+        return asked, tuple(given)
 
     def _earlier(
         self, conversation: str, answer: Answer | None, found: Container[str]
@@ -562,6 +583,14 @@ class Store:
                 limits=options.model_dump_json(),
             )
             return taken == 1
+
+    def clarify(self, run_id: str, engine: str, answer: str, options: Options) -> bool:
+        """Gives a waiting run the answer to what it has asked back, and takes it for an engine."""
+        with self.database.write():
+            if not self.approve(run_id, engine, None, options):
+                return False
+            self.append(run_id, [(datetime.now(UTC), "clarified", {"answer": answer})])
+            return True
 
     def put_off(self, run_id: str) -> None:
         """Stops a run that waits for its plan to be approved, unless it goes on by now."""

@@ -508,6 +508,72 @@ def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(vi
     assert visit(run=run.id).answer == other.answer
 
 
+# Asking back, and being told
+
+
+UNCLEAR = {"ask_back": "Which <b>year</b>?", "choices": ["2023", "2024"]}
+
+
+def test_what_is_asked_back_is_answered_with_a_click(visit: Visit, server: FakeOpenAI) -> None:
+    server.brain.values["plan"] = UNCLEAR
+    visit().ask(EN).wait()
+    (run,) = runs.list()
+    assert (run.status, server.calls("search"), server.calls("write")) == ("waiting", 0, 0)
+    other = visit(run=run.id)  # a second browser, or the same after a restart
+    assert "Which <b>year</b>?" in other.words
+    assert not any("<b>" in text.value for text in other.at.markdown)  # it is escaped
+    assert {"2023", "2024"} <= {button.label for button in other.at.button}
+    other.press(f"choice_1_{run.id[:8]}").wait()
+    assert runs.list()[0].status == "done"
+    prompt = next(call.prompt for call in server.log if call.stage == "write")
+    assert "Which <b>year</b>? 2024" in prompt
+    assert server.calls("plan") == 2
+    assert "2024" in " ".join(caption.value for caption in other.at.caption)
+    assert all("ask_back" not in call.prompt for call in server.log[1:])  # never twice
+
+
+def test_what_is_asked_back_is_answered_in_own_words_or_skipped(
+    visit: Visit, server: FakeOpenAI
+) -> None:
+    server.brain.values["plan"] = UNCLEAR
+    visitor = visit().ask(EN).wait()
+    run = runs.list()[0]
+    visitor.at.text_input(key=f"clarified_{run.id[:8]}").set_value("both of them")
+    visitor.press(f"clarify_send_{run.id[:8]}").wait()
+    assert any("both of them" in call.prompt for call in server.log if call.stage == "write")
+    visitor = visit().ask(EN).wait()
+    run, planned = runs.list()[0], server.calls("plan")
+    visitor.press(f"clarify_skip_{run.id[:8]}").wait()
+    assert (runs.list()[0].status, server.calls("plan")) == ("done", planned)
+
+
+def test_nothing_is_asked_back_where_that_is_turned_off(
+    visit: Visit, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_CLARIFY", "off")
+    server.brain.values["plan"] = UNCLEAR
+    visit().ask(EN).wait()
+    assert runs.list()[0].status == "done"
+    assert all("ask_back" not in call.prompt for call in server.log)
+
+
+def test_a_run_under_way_is_told_something(visit: Visit, server: FakeOpenAI) -> None:
+    server.latency = 1.5
+    visitor = visit().ask(EN).look()
+    run = runs.list()[0]
+    visitor.at.text_input(key=f"instruction_{run.id[:8]}").set_value("only after 2024")
+    visitor.press(f"instruct_send_{run.id[:8]}")
+    server.latency = 0.0
+    visitor.wait()
+    report = runs.report(run.id)
+    assert report and [one.text for one in report.instructions] == ["only after 2024"]
+    assert report.instructions[0].heeded
+    prompt = next(call.prompt for call in server.log if call.stage == "write")
+    assert "only after 2024" in prompt
+    told = english("step.heeded", text="only after 2024")
+    assert told in [caption.value for caption in visitor.at.caption]
+
+
 # The answer
 
 

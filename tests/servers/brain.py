@@ -224,7 +224,7 @@ class Brain:
             limit = int(_bound(part.get("items") or {}, "maxLength", 200))
             asks = [question[:limit]] if _NEAR.search(question) else []
             lists[name] = asks if _for_a_map(name) else _queries(question, count, limit, at * 3)
-        return {"route": "search", "answer": ""} | lists
+        return {"route": "search", "answer": ""} | lists | {"ask_back": "", "choices": []}
 
     def _reflect(self, ask: Ask, schema: Schema) -> dict[str, Any]:
         round_ = self._round(ask)

@@ -5,6 +5,14 @@ run-running = Running
 run-waiting = Waiting for approval
 run-waiting_help = The plan is ready. Nothing is searched until you approve it; you can still change the plan, the sources and the limits.
 run-approve = Approve and start
+run-instruct = Tell the run something
+run-instruct_example = e.g. only after 2024; leave hotels out
+run-instruct_send = Send
+run-instruct_late = The run is over; it can no longer take this into account.
+run-clarify_own = In your own words
+run-clarify_send = Answer
+run-clarify_skip = Skip
+run-clarify_help = Go on with the likeliest meaning. You will not be asked again.
 run-done = Done
 run-stopped = Stopped
 run-interrupted = Interrupted
@@ -79,6 +87,11 @@ step-planned =
        *[other] queries
     }
 step-edited = as you edited it
+step-clarified = Asked back: { $question } — { $answer }
+step-skipped = skipped
+step-instructed = You said: { $text } (heard at the next review)
+step-heeded = You said: { $text } ✓
+step-unheeded = You said: { $text } (too late to be taken into account)
 step-round_done =
     Round { $n }: { $done }/{ $all } { $all ->
         [one] query

@@ -88,6 +88,7 @@ settings-provider_url = { $title }: address
 settings-provider_key_for = For models named { $prefix }:… ({ $setting }).
 settings-provider_keys_at = Keys: { $address }
 settings-provider_url_for = Its address ({ $setting }), such as `{ $example }`. The server's own key is never sent to an address that you enter.
+settings-clarify = Ask me back once if a question can be meant in different ways (with a model)
 settings-remember = Remember on this machine
 settings-remember_help = If unticked, keys stay in memory until the server stops. If ticked, they are written to a file in the data folder that only the server's system account can read.
 settings-keys_unsaved = The key file cannot be written, so no key was saved. Check the data folder.

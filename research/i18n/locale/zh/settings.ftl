@@ -88,6 +88,7 @@ settings-provider_url = { $title }：地址
 settings-provider_key_for = 用于写作 { $prefix }:… 的模型（{ $setting }）。
 settings-provider_keys_at = 获取密钥：{ $address }
 settings-provider_url_for = 服务地址（{ $setting }），例如 `{ $example }`。服务器自己的密钥不会发往您填写的地址。
+settings-clarify = 问题有歧义时先问我一次（需要模型）
 settings-remember = 记住在本机上
 settings-remember_help = 不勾选时，密钥只留在内存里，程序结束即忘记。勾选后写入数据目录中的一个文件，只有运行程序的系统账户能读取。
 settings-keys_unsaved = 密钥文件无法写入，没有保存任何密钥。请检查数据目录。
