@@ -67,7 +67,9 @@ def head(run: Run, view: progress.View) -> None:
             st.title(plain(run.question, 400), anchor=False)
         with st.container(horizontal=True, vertical_alignment="center"):
             if run.status != "done":
-                st.badge(t(f"run.{run.status}"), color=asking.COLORS.get(run.status, "orange"))
+                asks = run.status == "waiting" and view.asked_back and view.answered is None
+                state = t("run.asks_back" if asks else f"run.{run.status}")
+                st.badge(state, color=asking.COLORS.get(run.status, "orange"))
             st.caption(local_time(run.created), width="content")
             if run.active:
                 stopping(run, view)

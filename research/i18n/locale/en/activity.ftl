@@ -5,6 +5,7 @@ run-running = Running
 run-waiting = Waiting for approval
 run-waiting_help = The plan is ready. Nothing is searched until you approve it; you can still change the plan, the sources and the limits.
 run-approve = Approve and start
+run-asks_back = Waiting for your answer
 run-instruct = Tell the run something
 run-instruct_example = e.g. only after 2024; leave hotels out
 run-instruct_send = Send

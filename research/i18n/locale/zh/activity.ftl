@@ -5,6 +5,7 @@ run-running = 进行中
 run-waiting = 等待批准
 run-waiting_help = 计划已拟好，等您批准后才会搜索。可以修改计划、资料来源和上限。
 run-approve = 批准并开始
+run-asks_back = 等待您的回答
 run-instruct = 对本次研究补充要求
 run-instruct_example = 例如：只要2024年以后的；不要酒店
 run-instruct_send = 发送
