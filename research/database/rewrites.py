@@ -143,16 +143,21 @@ def shorter(tree: exp.Expr) -> exp.Expr:
             raise Refused("limit", f"string_agg gathers from {tables} tables; at most 2 may be. Join them in a WITH part that ends in LIMIT {FEW}.")  # fmt: skip
         _gather(call, MEMBER if tables < 2 else max(1, CROSSED // len(gathered)))
     for slow in reversed(list(tree.find_all(*_SLOW, exp.Anonymous))):
-        if isinstance(slow, exp.Anonymous):
-            if slow.name.lower() in _SLOW_NAMES:
-                slow.set("expressions", [_short(value) for value in slow.expressions])
-            continue
-        for key in ("this", "expression", "replacement", "from_", "to"):
-            if isinstance(value := slow.args.get(key), exp.Expr):
-                slow.set(key, _short(value))
-        if isinstance(slow, exp.Replace):
-            _replaced(slow, "replace")
+        _given_less(slow)
     return tree
+
+
+def _given_less(slow: exp.Expr) -> None:
+    """Cuts what a call is given that takes long over long texts."""
+    if isinstance(slow, exp.Anonymous):
+        if slow.name.lower() in _SLOW_NAMES:
+            slow.set("expressions", [_short(value) for value in slow.expressions])
+        return
+    for key in ("this", "expression", "replacement", "from_", "to"):
+        if isinstance(value := slow.args.get(key), exp.Expr):
+            slow.set(key, _short(value))
+    if isinstance(slow, exp.Replace):
+        _replaced(slow, "replace")
 
 
 def _tables(tree: exp.Expr) -> dict[int, int]:

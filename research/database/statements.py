@@ -31,18 +31,30 @@ def built(asked: Asked, words: Vocabulary) -> Reading:
         best = "MAX" if asked.order[0].endswith("DESC") else "MIN"
         value = f"SELECT {best}({asked.order[1]}) FROM {_tables(asked)}{_filter(where)}"
         where.append((f"{asked.order[1]} = ({value})", ""))
-    if "count" in asked.wants:
-        if "columns" in asked.wants or asked.limit or asked.sorted or "list" in asked.wants:
-            if "list" not in asked.wants or asked.limit or "columns" in asked.wants:
-                raise NotUnderstood("count")
-        else:
-            sql = f"SELECT COUNT(*) AS n FROM {_tables(asked)}{_filter(where)}"
-            things = _things(asked) + (
-                asked.say("中", " ") + asked.order[2] + asked.say("的", "") if asked.order else ""
-            )
-            return _reading(asked, sql, "count", things, f"{things}数量", f"number of {things}")
+    if "count" in asked.wants and _counts(asked):
+        sql = f"SELECT COUNT(*) AS n FROM {_tables(asked)}{_filter(where)}"
+        things = _things(asked) + (
+            asked.say("中", " ") + asked.order[2] + asked.say("的", "") if asked.order else ""
+        )
+        return _reading(asked, sql, "count", things, f"{things}数量", f"number of {things}")
     if not where and not asked.order and "list" not in asked.wants and not asked.columns:
         raise asked.lost(asked.text.strip() or "?")
+    return _listed(asked, where)
+
+
+def _counts(asked: Asked) -> bool:
+    """Whether a count is all that is asked for; beside a list it says nothing more.
+
+    Raises:
+        NotUnderstood: it is asked for beside something else.
+    """
+    listed = "list" in asked.wants
+    if "columns" in asked.wants or asked.limit or (asked.sorted and not listed):
+        raise NotUnderstood("count")
+    return not listed
+
+
+def _listed(asked: Asked, where: list[tuple[str, str]]) -> Reading:
     columns = [
         "s.gid",
         "s.name",

@@ -99,6 +99,12 @@ def dated(r: Reading) -> None:
         r.keep(*match.span(), _date(match, integer(match["y"]), match["m"], match["d"]))
     for match in _all(_SLASHED, r.text, "-", "/", "."):
         r.keep(*match.span(), _either(match))
+    _long(r)
+    _chinese(r)
+    _english(r)
+
+
+def _long(r: Reading) -> None:
     for match in _all(_DECADE, r.text, "0s", "年代"):
         century = int(match["c"]) if match["c"] else (integer(match["n"]) or 20) - 1
         ten = match["t"] or match["ten"].replace("〇", "0")
@@ -107,12 +113,18 @@ def dated(r: Reading) -> None:
     for match in _all(_CENTURY, r.text, "century", "世纪"):
         value = integer(match["n"] or match["h"]) or RANKS.get(match["w"] or "", 0)
         r.keep(*match.span(), Measure("century", value, value, *match.span()))
+
+
+def _chinese(r: Reading) -> None:
     for match in _all(_ZH_MONTHS, r.text, "月"):
         year = integer(match["y"])
         r.keep(*match.span(), _date(match, year, match["a"]), _date(match, year, match["b"]))
     for match in _all(_ZH_DATE, r.text, "年", "月", "日", "号"):
         month, day = match["m"] or match["m2"] or match["m3"], match["d"] or match["d2"] or match["d3"] or match["d4"]  # fmt: skip
         r.keep(*match.span(), _date(match, _zh_year(match), month, day))
+
+
+def _english(r: Reading) -> None:
     for match in _EN_DAYS.finditer(r.text):
         month, year = MONTHS[match["m"] or match["m2"]], integer(match["y"] or match["y2"])
         ends = (match["a"] or match["a2"], match["b"] or match["b2"])

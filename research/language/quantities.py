@@ -134,18 +134,8 @@ def _certain(text: str, sized: _Sized) -> bool:
     before, following = text[numeral.start - 1 : numeral.start], text[sized.end : sized.end + 1]
     if before in _NOT_BEFORE or (said == "一" and before in tuple("这那上下同")):
         return False
-    scales_only = set(said) <= set("十百千万亿")
-    great = numeral.scale >= 1e4
     if not sized.units:
-        if "几" in said:  # 十几, 几十: never a part of a word
-            return True
-        alone = not ("\u4e00" <= following <= "\u9fff")
-        long = len(said) > (1 if set(said) & set("百千万亿") else 2) and bool(
-            set(said) & set("十百千")
-        )
-        told = numeral.low == numeral.high or set(said) & set("百千万亿")
-        near = before in _NEAR or sized.more in ("多", "余")  # 百余
-        return bool(told) and (near if scales_only else great or (alone and long))
+        return _certain_by_itself(sized, said, before, following)
     if following and following in _NO_UNIT.get(sized.spelling, ""):
         return False
     if sized.spelling == "角":
@@ -159,6 +149,20 @@ def _certain(text: str, sized: _Sized) -> bool:
     return said not in ("零", "〇") and (
         not set(said) <= set("百千") or before in _NEAR or bool(sized.more)
     )
+
+
+def _certain_by_itself(sized: _Sized, said: str, before: str, following: str) -> bool:
+    """The same of Chinese numerals without a unit."""
+    if "几" in said:  # 十几, 几十: never a part of a word
+        return True
+    scales, numeral = set(said), sized.numeral
+    if numeral.low != numeral.high and not scales & set("百千万亿"):
+        return False
+    if scales <= set("十百千万亿"):
+        return before in _NEAR or sized.more in ("多", "余")  # 百余
+    alone = not ("\u4e00" <= following <= "\u9fff")
+    long = len(said) > (1 if scales & set("百千万亿") else 2) and bool(scales & set("十百千"))
+    return numeral.scale >= 1e4 or (alone and long)
 
 
 def _measure(r: Reading, sized: _Sized) -> Measure:

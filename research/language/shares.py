@@ -54,6 +54,14 @@ _SCORE = re.compile(
 
 def shared(r: Reading) -> None:
     """Reads shares and fractions."""
+    _chinese(r)
+    _english(r)
+    for match in _HALF_ZH.finditer(r.text):
+        bound = "least" if match[0] == "过半" else ""
+        r.keep(*match.span(), _ratio(r, match, 50.0, 5.0, "part", bound))
+
+
+def _chinese(r: Reading) -> None:
     for match in _SHARE_ZH.finditer(r.text):
         said = match["base"]
         base = number(f"一{said}" if said[0] in "十百千万" else said)
@@ -80,6 +88,9 @@ def shared(r: Reading) -> None:
         one, of = number(match["one"]), number(match["of"])
         if one and of and one < of:
             r.keep(*match.span(), _ratio(r, match, 100 * one / of, 5.0, "part", "about"))
+
+
+def _english(r: Reading) -> None:
     for match in _POINT_PART.finditer(r.text):
         value = 0.5 if match[1] == "half" else 0.25
         r.keep(*match.span(), Measure("points", value, value, *match.span(), 0.25, 0.25))
@@ -90,12 +101,9 @@ def shared(r: Reading) -> None:
             measure = Measure("", by, by, *match.span(), 0.25, 0.25, r.bound(*match.span()))
             r.keep(*match.span(), measure.read_as(of_unit[0]))
     for match in _SHARE_EN.finditer(r.text):
-        share = _english(match)
+        share = _said(match)
         if share is not None and share <= 100:
             r.keep(*match.span(), _ratio(r, match, share, 5.0, "part"))
-    for match in _HALF_ZH.finditer(r.text):
-        bound = "least" if match[0] == "过半" else ""
-        r.keep(*match.span(), _ratio(r, match, 50.0, 5.0, "part", bound))
 
 
 def _ratio(
@@ -109,7 +117,7 @@ def _top(said: str | None) -> float:
     return 1.0 if said in (None, "a", "an") else float(SPOKEN.get(said or "", 0) or said or 0)
 
 
-def _english(match: re.Match[str]) -> float | None:
+def _said(match: re.Match[str]) -> float | None:
     """The per cent of a fraction in English: two-thirds, by half, one in five."""
     if match["by"]:
         return 50.0

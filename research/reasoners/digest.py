@@ -11,6 +11,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice, product, zip_longest
+from typing import Literal
 
 from research.i18n import LOCALES, message
 from research.language.hanzi import simplified
@@ -63,6 +64,12 @@ _GREETINGS = frozenset(
 )
 
 
+def _said(kind: Literal["missing", "notice"], question: Question, key: str, **words: str) -> Draft:
+    """An answer of one sentence."""
+    span = Span(kind=kind, text=message(key, question.language, **words))
+    return Draft(spans=(span,), author=message("digest.author", question.language))
+
+
 class Digest:
     """Rules over the analyst's own documents."""
 
@@ -77,21 +84,10 @@ class Digest:
             text = standalone(question, self._corpus)
             question = question.model_copy(update={"text": text})
             if pointer := unresolved(question, self._corpus):
-                text = message("digest.which", question.language, words=pointer)
-                back = Span(kind="missing", text=text)
-                return Draft(spans=(back,), author=message("digest.author", question.language))
+                return _said("missing", question, "digest.which", words=pointer)
         if not self._askable(question):
-            words = Span(kind="notice", text=message("digest.nothing", question.language))
-            return Draft(spans=(words,), author=message("digest.author", question.language))
-        reading = read(question.text, self._corpus)
-        parts: list[Part] = []
-        for piece in reading.pieces:
-            for subject in piece.subjects or [""]:
-                text = piece.bare if len(piece.subjects) > 1 else piece.text
-                if _ANY_NEWS.fullmatch(text):
-                    text = message("digest.general", question.language)
-                if all((p.subject, p.text) != (subject, text) for p in parts):
-                    parts.append(Part(id=f"p{len(parts) + 1}", subject=subject, text=text))
+            return _said("notice", question, "digest.nothing")
+        parts = self._parts(question)
         rewritten = question.text if question.text != typed else ""
         if self._known(question, parts):
             return Plan(question=rewritten, recalled=True, parts=tuple(parts))
@@ -110,6 +106,19 @@ class Digest:
             for group in _groups(parts, registry.of(source).most(options.queries)):
                 tasks.append(self._task(question, group, source, len(tasks) + 1))
         return Plan(question=rewritten, parts=tuple(parts), tasks=tuple(tasks), notes=tuple(notes))
+
+    def _parts(self, question: Question) -> list[Part]:
+        told = [
+            (subject, piece.bare if len(piece.subjects) > 1 else piece.text)
+            for piece in read(question.text, self._corpus).pieces
+            for subject in piece.subjects or [""]
+        ]
+        general = message("digest.general", question.language)
+        told = [(about, general if _ANY_NEWS.fullmatch(text) else text) for about, text in told]
+        return [
+            Part(id=f"p{n}", subject=subject, text=text)
+            for n, (subject, text) in enumerate(dict.fromkeys(told), 1)
+        ]
 
     async def _read_by(
         self, source: str, question: Question, parts: Sequence[Part], options: Options

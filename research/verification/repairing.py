@@ -22,6 +22,7 @@ _CLOSERS = "。．.!！?？…;；,，、:：”’」』）)】》\"'*_~`"
 _EMPHASIS = re.compile(r"\*\*|__|~~|[*_`]")
 _ITEM = re.compile(r"^(?P<lead>[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]|$)")
+_BELONGING = re.compile(rf"(?:[ \t]+(?={_MARK})|[{re.escape(_CLOSERS)}]|{_MARK})*")
 _RULE = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~@&])")
 
@@ -115,16 +116,9 @@ def _rowless(lines: Sequence[str], at: int) -> list[str]:
 
 def _cut(text: str, begin: int, end: int, new: str) -> str:
     """A text without a stretch and the marks that belong to it; `new` in its place."""
-    while begin and text[begin - 1] in _OPENERS:
-        begin -= 1
-    while end < len(text):
-        gap = re.compile(rf"[ \t]+(?={_MARK})").match(text, end)
-        if gap:
-            end = gap.end()
-        elif text[end] in _CLOSERS or re.match(_MARK, text[end]):
-            end += 1
-        else:
-            break
+    begin = len(text[:begin].rstrip(_OPENERS))
+    if behind := _BELONGING.match(text, end):
+        end = behind.end()
     inside = text[begin:end]
     kept = "".join(_unpaired(inside))
     before, after = text[:begin], text[end:]
