@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from tests.growth import assert_linear
@@ -51,3 +54,9 @@ def test_time_that_grows_with_the_square_is_noticed_and_in_proportion_it_is_not(
         assert_linear(
             lambda size: lambda: sum(a * b for a in range(size) for b in range(size)), 250
         )
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """Of two that lie in no package pytest imports the first alone, and stops at the other."""
+    files = [file for file in Path(__file__).parent.rglob("test_*.py") if not (file.parent / "__init__.py").exists()]  # fmt: skip
+    assert [name for name, count in Counter(file.name for file in files).items() if count > 1] == []
