@@ -253,9 +253,11 @@ def _distance(asked: Asked) -> None:
         asked.take(
             rf"(?:within|less than|under|at most|no more than|up to)\s+(?:a radius of\s+)?({numbers.WRITTEN})\s*{_LENGTH}\s*{of}"
         )
-        or asked.take(rf"(?:周边|附近|周围|方圆|不超过|小于|少于)?\s*({numbers.WRITTEN})\s*{_LENGTH}\s*(?:以内|之内|范围之?内|范围|内)")
+        or asked.take(
+            rf"(?:周边|附近|周围|方圆|不超过|小于|少于)?\s*({numbers.WRITTEN})\s*{_LENGTH}\s*(?:以内|之内|范围之?内|范围|内)"
+        )
         or asked.take(rf"(?:周边|附近|周围|方圆)\s*({numbers.WRITTEN})\s*{_LENGTH}")
-    )  # fmt: skip
+    )
     if far:
         asked.centre = "within"
         asked.radius = _value(far[1]) * factor(far[2], "length") / 1000
@@ -370,9 +372,11 @@ def _tickets(asked: Asked) -> None:
         (rf"{ticket}(?:不低于|不少于|至少|at least)\s*({numbers.WRITTEN})\s*{unit}", ">="),
     )  # fmt: skip
     words = {
-        "<=": ("不超过", "of at most"), ">=": ("不低于", "of at least"),
-        "<": ("低于", "under"), ">": ("高于", "over"),
-    }  # fmt: skip
+        "<=": ("不超过", "of at most"),
+        ">=": ("不低于", "of at least"),
+        "<": ("低于", "under"),
+        ">": ("高于", "over"),
+    }
     range_ = asked.take(
         rf"{ticket}(?:between\s+|from\s+)?({numbers.WRITTEN})\s*(?:{unit})?\s*(?:到|至|-|~|—|–|and|to)\s*({numbers.WRITTEN})\s*{unit}(?:之间|的)?"
     )
@@ -607,9 +611,11 @@ def _intents(asked: Asked) -> None:
     if asked.areas and not asked.centre:  # 门票多少 asks for a price
         asked.take(r"分别|各自")
         asked.text = re.sub(r"(门票|票价)(?:价格)?\s*(?:是|为)?多少钱?", r"\1", asked.text)
-    if asked.take(r"平均(?:的)?(?:门票|票价)(?:价格?)?|(?:门票|票价)(?:价格?)?的?平均(?:价格?|值|数)?|平均价格?") or asked.take(
+    if asked.take(
+        r"平均(?:的)?(?:门票|票价)(?:价格?)?|(?:门票|票价)(?:价格?)?的?平均(?:价格?|值|数)?|平均价格?"
+    ) or asked.take(
         r"(?:average|mean) (?:ticket )?(?:prices?|tickets?|cost)(?: of (?:a )?tickets?)?"
-    ):  # fmt: skip
+    ):
         asked.wants.add("average")
         asked.details = True
         asked.take(r"(?:是)?多少钱?|(?<![a-z])what(?:'s| is| are)?(?![a-z])")

@@ -27,7 +27,9 @@ _NAME = rf"(?P<m>{either(MONTHS)})\b"
 _YEAR = r"1[0-9]\d\d|20\d\d|2100"
 _TO = r"\s?(?:-|–|—|~|至|到|to)\s?"
 
-_ISO = re.compile(r"(?<![\d.])(?P<y>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<d>\d{1,2})(?!\d|[./-]\d)")  # fmt: skip
+_ISO = re.compile(
+    r"(?<![\d.])(?P<y>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<d>\d{1,2})(?!\d|[./-]\d)"
+)
 # Day and month in either order: 3/4/2026 is both, 24/11/2026 only one day.
 _SLASHED = re.compile(
     r"(?<![\d./-])(?P<a>\d{1,2})(?P<mark>[/.-])(?P<b>\d{1,2})(?P=mark)(?P<y>(?:1[0-9]|20)\d\d)(?!\d|[./-]\d)"
@@ -41,8 +43,12 @@ _ZH_DATE = re.compile(
     rf"|(?<![\d.第])(?P<m2>\d{{1,2}}|{_HAN}{{1,2}})\s?月(?:份|初|中旬|底|上旬|下旬|末)?(?:\s?(?P<d2>\d{{1,2}}|{_HAN}{{1,3}})\s?[日号])?"
     rf"|(?<![\d.{ONE}十])(?P<d3>\d{{1,2}})[日号](?![线馆楼门院厅店口航元圆])"
 )
-_LUNAR = re.compile(rf"(?:农历|阴历|旧历)(?:[^\d\s]年)?(?:正|腊|冬|闰?{_HAN}{{1,2}}|\d{{1,2}})月(?:初|廿|卅)?(?:{_HAN}{{1,3}}|\d{{1,2}})?日?")  # fmt: skip
-_ZH_MONTHS = re.compile(rf"(?<![\d.])(?:(?P<y>\d{{4}})年)?(?P<a>\d{{1,2}}){_TO}(?P<b>\d{{1,2}})月(?:份)?(?!\d)")  # fmt: skip
+_LUNAR = re.compile(
+    rf"(?:农历|阴历|旧历)(?:[^\d\s]年)?(?:正|腊|冬|闰?{_HAN}{{1,2}}|\d{{1,2}})月(?:初|廿|卅)?(?:{_HAN}{{1,3}}|\d{{1,2}})?日?"
+)
+_ZH_MONTHS = re.compile(
+    rf"(?<![\d.])(?:(?P<y>\d{{4}})年)?(?P<a>\d{{1,2}}){_TO}(?P<b>\d{{1,2}})月(?:份)?(?!\d)"
+)
 _EN_DATE = re.compile(
     rf"\b(?:(?P<d>\d{{1,2}}){_ND}[\s-](?:of\s)?)?{_NAME}\.?"
     rf"(?(d)|(?:\s(?P<d2>\d{{1,2}}){_ND}(?![\d:]|,\d{{3}}|\.\d|\s?%|\s{ENGLISH}))?)"
@@ -60,9 +66,15 @@ _EN_YEAR = re.compile(
     r"(?P<y2>(?<=ad\s)\d{3}|\d{1,3}(?=\sbce?\b)|1[0-9]\d\d|20\d\d)(?P<bc2>\s(?:bce|bc)\b)?"
     rf"(?!\d|,\d|\.\d|\s?[%°$]|\s?(?:million|billion|thousand|[万亿千百])|\s{ENGLISH})(?=\s[a-z]|\W|$)"
 )
-_IN = re.compile(r"\b(in|since|by|until|from|to|of|last|this|early|late|mid|and|through|between)[ -]$")  # fmt: skip
-_OTHER_MONTH = re.compile(rf"\b(?:{either(name for name in MONTHS if len(name) > 3 and name not in ('march', 'sept'))})\b")  # fmt: skip
-_DECADE = re.compile(rf"\b(?:the\s)?(?P<c>1[0-9]|20)(?P<t>\d)0s\b|(?:(?P<n>\d{{1,2}}|{_HAN}{{1,3}})世纪)?(?P<ten>\d0|[{ONE}]十|〇〇)年代")  # fmt: skip
+_IN = re.compile(
+    r"\b(in|since|by|until|from|to|of|last|this|early|late|mid|and|through|between)[ -]$"
+)
+_OTHER_MONTH = re.compile(
+    rf"\b(?:{either(name for name in MONTHS if len(name) > 3 and name not in ('march', 'sept'))})\b"
+)
+_DECADE = re.compile(
+    rf"\b(?:the\s)?(?P<c>1[0-9]|20)(?P<t>\d)0s\b|(?:(?P<n>\d{{1,2}}|{_HAN}{{1,3}})世纪)?(?P<ten>\d0|[{ONE}]十|〇〇)年代"
+)
 _CENTURY = re.compile(
     rf"\b(?P<n>\d{{1,2}})(?:st|nd|rd|th)[\s-]century\b|\b(?P<w>{either(RANKS)})[\s-]century\b"
     rf"|(?P<z>公元前)?(?P<h>\d{{1,2}}|{_HAN}{{1,3}})世纪"
@@ -77,12 +89,16 @@ _CLOCK = re.compile(
     rf"|(?<![\d.:])\b(?P<h3>\d{{1,2}})(?:\.(?P<m3>[0-5]\d))?\s?(?P<ap3>{_AP})|\b(?P<noon>noon|midnight|正午)\b"
     rf"|(?P<when4>{PART_OF_DAY})(?P<h4>[{DIGIT}十]{{1,3}})点(?:(?P<half4>半)|(?P<past4>[一三])刻|(?P<m4>{_HAN}{{1,3}})分)?"
 )
-_WEEKDAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])(?:[至到-](?:周|星期|礼拜)?([一二三四五六日天])(?!月))?|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b")  # fmt: skip
+_WEEKDAY = re.compile(
+    r"(?:周|星期|礼拜)([一二三四五六日天])(?:[至到-](?:周|星期|礼拜)?([一二三四五六日天])(?!月))?|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+)
 _UNTIL = re.compile(
     rf"(?<!提)前(?P<h>[{DIGIT}十\d]{{1,3}})个?(?P<q>季度|月)(?!份)"
     rf"|\bfirst (?P<w>{either(SPOKEN)}) (?P<e>quarter|month)s\b"
 )
-_QUARTER = re.compile(r"(?<!上)第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b")  # fmt: skip
+_QUARTER = re.compile(
+    r"(?<!上)第?([一二三四1-4])季度|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter\b"
+)
 _HALF_YEAR = re.compile(r"(上|下)半年|\bh([12])\b|\b(first|second) half\b")
 
 
@@ -144,7 +160,9 @@ def _date(
 ) -> Measure | None:
     parts = (year, integer(month), integer(day))
     unread = (month and not parts[1]) or (day and not parts[2])
-    return Measure("date", 0, 0, *match.span(), parts=parts) if not unread and _real(parts) else None  # fmt: skip
+    return (
+        Measure("date", 0, 0, *match.span(), parts=parts) if not unread and _real(parts) else None
+    )
 
 
 def _real(parts: Parts) -> bool:
@@ -234,7 +252,9 @@ def _clock(match: re.Match[str]) -> Measure | None:
         minute = 30 if half else 15 if quarters == "一" else 45
     noon = (match["ap"] or match["ap3"] or "")[:1]
     when = match["when"] or match["when4"] or ""
-    if hour > 24 or (match["h"] and not match["m"] and _NO_CLOCK.match(match.string, match.start("h"))):  # fmt: skip
+    if hour > 24 or (
+        match["h"] and not match["m"] and _NO_CLOCK.match(match.string, match.start("h"))
+    ):
         return None
     if (noon == "p" or when in _LATE) and 0 < hour < 12:
         hour += 12

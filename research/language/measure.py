@@ -234,7 +234,9 @@ def _shares_agree(claim: Measure, found: Measure) -> bool:
         grown = any(_close(ratio, (times - less) * 100) for less in (0, 1))
         return grown or (times > 0 and abs(ratio * times - 100) <= 1)
     if kinds == {"discount", "ratio"}:  # 八五折 is 85 %, and 15 % off
-        return any(_close(by_kind["ratio"], r) for r in (by_kind["discount"], 100 - by_kind["discount"]))  # fmt: skip
+        return any(
+            _close(by_kind["ratio"], r) for r in (by_kind["discount"], 100 - by_kind["discount"])
+        )
     if claim.family == "temperature":
         one, other = _celsius(claim), _celsius(found)
         return abs(one - other) <= max(0.6, CONVERSION * abs(one))

@@ -70,7 +70,7 @@ _POWER = re.compile(
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _LONG_SCALES = [word for word in SCALES if word.isascii() and len(word) > 3]
 _SHORT_SCALES = [word for word in SCALES if word.isascii() and 1 < len(word) <= 3]
-_SCALED = rf"[\s-]?(?:{either(_LONG_SCALES)})\b|\s?(?:{either(_SHORT_SCALES)})(?![a-z²³/0-9])|[kb](?![a-z²³/0-9])"  # fmt: skip
+_SCALED = rf"[\s-]?(?:{either(_LONG_SCALES)})\b|\s?(?:{either(_SHORT_SCALES)})(?![a-z²³/0-9])|[kb](?![a-z²³/0-9])"
 _AND = {"a half": 0.5, "a quarter": 0.25, "three quarters": 0.75}
 _TAIL = re.compile(rf"(?:\sand\s(?P<half>{'|'.join(_AND)})\b)?(?P<scales>(?:{_SCALED})+)?")
 _FRACTION = re.compile(
@@ -80,7 +80,9 @@ _FRACTION = re.compile(
 _MILLIONS = re.compile(r"\s?m(?![a-z²³/0-9])")
 _EXTENT = data.words("figures")["behind metres"]
 _METRES = re.compile(rf"m[\s-](?:{_EXTENT})\b|m\s?[\u4e00-\u9fff×]")
-_METRES_OF = re.compile(r"(?:height|depth|width|length|elevation|altitude|distance|diameter|[\u4e00-\u9fff])[^.;\d]{0,12}$")  # fmt: skip
+_METRES_OF = re.compile(
+    r"(?:height|depth|width|length|elevation|altitude|distance|diameter|[\u4e00-\u9fff])[^.;\d]{0,12}$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +309,9 @@ def _fractions(text: str) -> Iterator[Numeral]:
             for word in re.findall(r"[a-z]+", tail["scales"]):
                 scale *= SCALES[word]
         value = _product(value, scale)
-        yield Numeral(value, value, match.start(), end, 0.25 * scale, 0.25 * scale, style, "", scale)  # fmt: skip
+        yield Numeral(
+            value, value, match.start(), end, 0.25 * scale, 0.25 * scale, style, "", scale
+        )
 
 
 # English number words

@@ -181,7 +181,9 @@ _RFC = re.compile(
 def _absolute(said: str) -> datetime | date | None:
     """A time with its zone, or a day."""
     try:
-        if _RFC.fullmatch(said) and not re.search(r"[AP]\.?M\.?", said.rpartition(":")[2], re.IGNORECASE):  # fmt: skip
+        if _RFC.fullmatch(said) and not re.search(
+            r"[AP]\.?M\.?", said.rpartition(":")[2], re.IGNORECASE
+        ):
             at = parsedate_to_datetime(said)
             return _zoned(at.replace(tzinfo=UTC) if said.endswith("-0000") else at)
         if _COMPACT.fullmatch(said):

@@ -27,12 +27,12 @@ __all__ = ["Measure", "agrees", "bounded", "compatible", "dates_agree", "dates_c
 _MORE = re.compile(r"多|余|好几|几|来|\+|[\s-]?plus\b|-odd\b")
 _HALF_BEFORE = re.compile(r"个半(?=小时|钟头|月|世纪|星期|季度)")
 _HALF_BEHIND = re.compile(r"半(?![年月天日小个径数价票夜])")
-_DECIMALS = re.compile(rf"([1-9]\d?|[{ONE}]{{1,2}})(?![\d.{NUMERAL}点年月日号个块元米])")  # fmt: skip
+_DECIMALS = re.compile(rf"([1-9]\d?|[{ONE}]{{1,2}})(?![\d.{NUMERAL}点年月日号个块元米])")
 _TO = re.compile(r"\s?(?:-|–|—|~|～|至|到)\s?-?|\sto\s-?")
 _AND = re.compile(r"\s(?:and|to)\s-?")
 _STARTS = re.compile(r"\b(?:between|from)\s-?$")
 _WORD_NEXT = re.compile(r"\s[a-z]{3}")
-_MOVE = r"\b(?:rose|fell|rise|fall|gr[eo]w\w*|increas\w*|decreas\w*|drop\w*|declin\w*|jump\w*|climb\w*|slip\w*|cut|rais\w*|lower\w*)"  # fmt: skip
+_MOVE = r"\b(?:rose|fell|rise|fall|gr[eo]w\w*|increas\w*|decreas\w*|drop\w*|declin\w*|jump\w*|climb\w*|slip\w*|cut|rais\w*|lower\w*)"
 _MOVED = re.compile(rf"从|由|自|\bfrom\s?$|{_MOVE}[^.]{{0,12}}$")
 _MOVED_FROM = re.compile(rf"{_MOVE}[^.]{{0,40}}from\s$")
 _LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
@@ -73,7 +73,9 @@ def _figures(r: Reading) -> None:
     for match in _FEET.finditer(r.text):
         value = (int(match[1]) * 12 + int(match[2] or match[3])) * 0.0254
         r.keep(*match.span(), Measure("length", value, value, *match.span(), 0.0254, 0.0254, unit="joint", factor=0.0254))  # fmt: skip
-    found = [_sized(r, numeral) for numeral in numerals(r.text) if r.free(numeral.start, numeral.end)]  # fmt: skip
+    found = [
+        _sized(r, numeral) for numeral in numerals(r.text) if r.free(numeral.start, numeral.end)
+    ]
     sized = [one for one in found if one]
     at = 0
     while at < len(sized):
@@ -143,7 +145,9 @@ def _certain(text: str, sized: _Sized) -> bool:
     if said == "半":
         return sized.spelling in _SURE
     if said == "一":
-        return sized.half or (sized.spelling in _SURE and sized.spelling not in ("天", "年", "级", "人", "元"))  # fmt: skip
+        return sized.half or (
+            sized.spelling in _SURE and sized.spelling not in ("天", "年", "级", "人", "元")
+        )
     if said == "十" and sized.spelling == "分":
         return False  # very
     return said not in ("零", "〇") and (
@@ -214,11 +218,15 @@ def _range(r: Reading, one: _Sized, other: _Sized) -> Measure | None:
     they are none."""
     text, first, last = r.text, one.numeral, other.numeral
     starts = _STARTS.search(text, max(0, one.start - 9), one.start)
-    joined = _TO.fullmatch(text, one.end, other.start) or (starts and _AND.fullmatch(text, one.end, other.start))  # fmt: skip
+    joined = _TO.fullmatch(text, one.end, other.start) or (
+        starts and _AND.fullmatch(text, one.end, other.start)
+    )
     if not joined or "part" in (first.style, last.style):
         return None
     told = other.units or one.signed or (last.style != "han" and (last.scale > 1 or _WORD_NEXT.match(text, other.end)))  # fmt: skip
-    linked = text[one.start - 1 : one.start] == "-" and not text[one.start - 2 : one.start - 1].isspace()  # fmt: skip
+    linked = (
+        text[one.start - 1 : one.start] == "-" and not text[one.start - 2 : one.start - 1].isspace()
+    )
     if not told or (linked and one.start > 1) or re.match(r"-\d", text[other.end : other.end + 2]):
         return None
     if _moved(text, one.start, starts[0] if starts else ""):
@@ -308,6 +316,8 @@ def _smaller(measure: Measure, last: Measure) -> float:
             if measure.low < 12 and (measure.end - measure.start < 3 or measure.spoken)
             else 0.0
         )
-    if measure.kind != last.kind or not (last.kind in ("duration", *_JOINED) or last.family == "money"):  # fmt: skip
+    if measure.kind != last.kind or not (
+        last.kind in ("duration", *_JOINED) or last.family == "money"
+    ):
         return 0.0
     return 1.0 if last.factor > measure.factor and measure.low < last.factor else 0.0

@@ -8,7 +8,9 @@ from research import data
 from research.language.measure import Measure
 
 _ABOUT, _MOST, _LEAST = (data.words("figures")[name] for name in ("about", "at most", "at least"))
-_BEFORE = re.compile(rf"(?:(?P<most>{_MOST})|(?P<least>{_LEAST})|(?P<about>{_ABOUT}))\s?(?:了|达|为|the\s|a\s)?\s?$")  # fmt: skip
+_BEFORE = re.compile(
+    rf"(?:(?P<most>{_MOST})|(?P<least>{_LEAST})|(?P<about>{_ABOUT}))\s?(?:了|达|为|the\s|a\s)?\s?$"
+)
 _LESS_THAN_A_DIGIT = ("多", "余", "出头", "有余")  # more by less than the last digit
 _AFTER = re.compile(
     rf"\s?(?:(?P<least>{'|'.join(_LESS_THAN_A_DIGIT)}|以上|之多|plus\b|or more\b|\+)"

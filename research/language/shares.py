@@ -15,13 +15,17 @@ _TOP = rf"(?:\d+(?:\.\d+)?|[{NUMERAL}]+(?:[点.][{DIGIT}\d]+)?)"
 _SHARE_ZH = re.compile(
     rf"(?P<base>[{NUMERAL}]{{1,12}}|\d{{1,9}})分之(?P<top>{_TOP})(?P<and>半)?(?!\d)"
 )
-_TENTHS = re.compile(rf"(?P<whole>\d+(?:\.\d+)?|[{DIGIT}十])成(?P<more>半|[{ONE}](?![{NUMERAL}]))?(?!功|立|员|本|为|交|都|果|长|人|分|绩|熟|语|年|就|千)")  # fmt: skip
+_TENTHS = re.compile(
+    rf"(?P<whole>\d+(?:\.\d+)?|[{DIGIT}十])成(?P<more>半|[{ONE}](?![{NUMERAL}]))?(?!功|立|员|本|为|交|都|果|长|人|分|绩|熟|语|年|就|千)"
+)
 _DISCOUNT = re.compile(
     rf"(?:对|(?P<said>(?<!\d)\d{{1,2}}(?:\.\d)?|(?<![{ONE}])[{ONE}]{{2}}"
     rf"|(?<![一波两])[{ONE}]))折(?![叠扣率线合磨腾射返页屏画伞扇弯])"
 )
 _WHO = "个家所人位名辆座件只条户份场"
-_EVERY = re.compile(rf"每(?P<of>[{NUMERAL}\d]+)[{_WHO}][^。；]{{0,12}}?有(?:近|约|大约)?(?P<one>[{NUMERAL}\d]+)[{_WHO}]")  # fmt: skip
+_EVERY = re.compile(
+    rf"每(?P<of>[{NUMERAL}\d]+)[{_WHO}][^。；]{{0,12}}?有(?:近|约|大约)?(?P<one>[{NUMERAL}\d]+)[{_WHO}]"
+)
 _OF = data.words("figures")["behind a share"]
 _PART = rf"(?P<part>{either(word for word in PARTS if word != 'fourth')})s?"
 _SCALED = [word for word in SCALES if word.isascii() and len(word) > 4]  # a quarter of a million
@@ -32,8 +36,12 @@ _SHARE_EN = re.compile(
     rf"|\bone\s[a-z]+\sin\s(?:every\s)?(?P<each>{either(SPOKEN)}|\d{{1,3}})\b(?=[.,;]|\s(?:was|were|is|are|has|had|to)\b)"
 )
 # Half an hour, three quarters of a mile: so much of the unit.
-_PART_OF = re.compile(rf"\b(?:(?P<top>an?|one|two|three|four)\s)?{_PART}\s(?:of\s)?an?\s(?P<unit>{ENGLISH})")  # fmt: skip
-_POINT_PART = re.compile(r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b")  # fmt: skip
+_PART_OF = re.compile(
+    rf"\b(?:(?P<top>an?|one|two|three|four)\s)?{_PART}\s(?:of\s)?an?\s(?P<unit>{ENGLISH})"
+)
+_POINT_PART = re.compile(
+    r"\b(half|quarter)(?:[\s-]of)?(?:[\s-]an?)?[\s-](?:percentage[\s-])?points?\b"
+)
 _HALF_ZH = re.compile(r"一半|半数|过半|对半")
 _ROSE = r"(?:近|约)?(?:增长|增加|提高|提升|上升|上涨|扩大|增)了?(?:近|约|超过|逾)?"
 _GROWN = re.compile(
@@ -72,7 +80,9 @@ def _chinese(r: Reading) -> None:
         hundredths = base in (100, 1000, 10_000)
         decimals = re.split("[点.]", match["top"])[1:]
         step = 10.0 ** -len("".join(decimals)) * 100 / base if hundredths else 5.0
-        r.keep(*match.span(), _ratio(r, match, top * 100 / base, step, "%" if hundredths else "part"))  # fmt: skip
+        r.keep(
+            *match.span(), _ratio(r, match, top * 100 / base, step, "%" if hundredths else "part")
+        )
     for match in _TENTHS.finditer(r.text):
         whole = number(match["whole"])
         if whole is None or whole > 10:
@@ -83,7 +93,9 @@ def _chinese(r: Reading) -> None:
         said = number(match["said"]) if match["said"] else 5.0
         if said:
             value = said if said > 10 else said * 10
-            r.keep(*match.span(), Measure("discount", value, value, *match.span(), 1.0, 1.0, unit="折"))  # fmt: skip
+            r.keep(
+                *match.span(), Measure("discount", value, value, *match.span(), 1.0, 1.0, unit="折")
+            )
     for match in _EVERY.finditer(r.text):
         one, of = number(match["one"]), number(match["of"])
         if one and of and one < of:

@@ -239,7 +239,9 @@ class Pieces:
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self._pieces = pieces
         latin = frozenset().union(*(own.latin for own in pieces))
-        self.shared = [own.shared | {("latin", name) for name in _named(own, latin)} for own in pieces]  # fmt: skip
+        self.shared = [
+            own.shared | {("latin", name) for name in _named(own, latin)} for own in pieces
+        ]
         self._words = Counter(word for own in pieces for word in own.words)
         self._shared = Counter(token for own in self.shared for token in own)
 

@@ -148,12 +148,14 @@ def _pairs(found: Sequence[Given]) -> list[tuple[int, int]]:
         for word in dict.fromkeys((*one.mention.nearest(NEAREST), *one.mention.qualifiers)):
             if len(with_word[word]) < COMMON:
                 with_word[word].append(at)
-    return sorted({
-        pair
-        for places in with_word.values()
-        for pair in combinations(places, 2)
-        if found[pair[0]].origin.source != found[pair[1]].origin.source
-    })  # fmt: skip
+    return sorted(
+        {
+            pair
+            for places in with_word.values()
+            for pair in combinations(places, 2)
+            if found[pair[0]].origin.source != found[pair[1]].origin.source
+        }
+    )
 
 
 def _settled(group: Sequence[Given]) -> list[Given]:
