@@ -637,7 +637,7 @@ def test_each_setting_changes_the_report(
         name: value,
     }
     settings = load(env, data_dir=tmp_path / "set")
-    desk = newsroom.open(**settings.model_dump())
+    desk = newsroom.open(**dict(settings))
     del newsroom.brain.values["outline"]
     newsroom.brain.sufficient_after = 9
     newsroom.brain.follow_ups = 2 if name == "NUMBER_OF_INITIAL_QUERIES" else 1

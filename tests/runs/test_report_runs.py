@@ -68,7 +68,7 @@ def test_an_outline_beyond_the_limit_is_cut_and_says_so(shared: Bench) -> None:
     run = runs.start(TOPIC, options=REPORT.model_copy(update={"sections": 2}))
     assert over(runs, run.id) == "done"
     plan = report(runs, run.id).plan
-    assert plan and len(plan.parts) == 2 and "1 sections" in plan.notes[0]
+    assert plan and len(plan.parts) == 2 and plan.notes[0].startswith("1 section ")
     assert sorted(source.queries) == ["a", "b"]
 
 
