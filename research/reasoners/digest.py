@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice, product, zip_longest
 from typing import Literal
 
+from research import data
 from research.i18n import LOCALES, message
 from research.language.hanzi import simplified
 from research.language.text import has_han
@@ -57,11 +58,7 @@ ATTEMPTS = 4  # new tasks a part and round
 _TITLE = 60  # characters of the title of a section
 FORMS = 8  # synonyms a query
 
-_GREETINGS = frozenset(
-    {"你好", "您好", "你好吗", "在吗", "早上好", "晚上好", "谢谢", "多谢", "谢谢你", "再见", "测试"}
-    | {"hello", "hi", "hey", "hello there", "good morning", "good afternoon", "good evening"}
-    | {"thanks", "thank you", "how are you", "bye", "goodbye", "test"}
-)
+_GREETINGS = frozenset(data.words("questions")["greetings"].split("|"))
 
 
 def _said(kind: Literal["missing", "notice"], question: Question, key: str, **words: str) -> Draft:
@@ -80,14 +77,15 @@ class Digest:
 
     async def plan(self, question: Question, options: Options, say: Say) -> Plan | Draft:
         typed = question.text
-        if normalised(typed) not in _GREETINGS:
-            text = standalone(question, self._corpus)
-            question = question.model_copy(update={"text": text})
-            if pointer := unresolved(question, self._corpus):
-                return _said("missing", question, "digest.which", words=pointer)
-        if not self._askable(question):
+        if normalised(typed) in _GREETINGS:
             return _said("notice", question, "digest.nothing")
+        text = standalone(question, self._corpus)
+        question = question.model_copy(update={"text": text})
+        if pointer := unresolved(question, self._corpus):
+            return _said("missing", question, "digest.which", words=pointer)
         parts = self._parts(question)
+        if not parts:
+            return _said("notice", question, "digest.nothing")
         rewritten = question.text if question.text != typed else ""
         if self._known(question, parts):
             return Plan(question=rewritten, recalled=True, parts=tuple(parts))
@@ -137,11 +135,6 @@ class Digest:
         """Whether what earlier answers cite speaks to every part."""
         before = question.remembered
         return bool(before) and all(self._quotes(question, part, before) for part in parts)
-
-    def _askable(self, question: Question) -> bool:
-        if normalised(question.text) in _GREETINGS:
-            return False
-        return bool(read(question.text, self._corpus).pieces)
 
     def _task(self, question: Question, group: Sequence[Part], source: str, n: int) -> Task:
         subject = group[0].subject

@@ -27,7 +27,7 @@ _SPLIT = re.compile(
     r"|\b(?:as well as|and|or|plus|versus|vs\.?)\b|(?<=\s)&(?=\s)",
     re.I,
 )
-_JOINS = frozenset(["和", "与", "及", "或", "以及", "还有", "或者", "还是", "跟", "并且"])
+_JOINS = frozenset(data.words("questions")["joins"].split("|"))
 _QUOTED = re.compile(r"[“「『《]([^”」』》]{2,40})[”」』》]|\"([^\"]{2,40})\"")
 _LATIN_NAME = re.compile(
     r"\b[A-Z][\w’'.-]*(?:\s+(?:of\s+the|of|the|de|at)(?=\s+[A-Z])|\s+[A-Z0-9][\w’'.-]*)*"
