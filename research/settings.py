@@ -159,6 +159,7 @@ class Settings(BaseModel):
     model_concurrency: int = 200
     requests_per_minute: int = 0
 
+    gemini_pages: str = "on"  # Google opens the pages that a query names
     web_search: str = "auto"
     tavily_key: SecretStr = _NO_KEY
     tavily_url: str = Field(default="", repr=False)
@@ -310,6 +311,7 @@ class Settings(BaseModel):
             ("OLLAMA_BASE_URL", open_address(self.ollama_url)),
             ("OLLAMA_CONTEXT_LENGTH", str(self.ollama_context)),
             (CONTEXT, self.context_length),
+            ("GEMINI_URL_CONTEXT", self.gemini_pages),
             ("WEB_SEARCH", self.web_search),
             ("TAVILY_API_KEY", "set" if self.tavily_key.get_secret_value() else ""),
             ("TAVILY_BASE_URL", open_address(self.tavily_url)),
@@ -767,6 +769,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         retry_wait=_number(env, "SIGHTLINE_RETRY_WAIT", 30, 0, 300),
         model_concurrency=_whole(env, "SIGHTLINE_MODEL_CONCURRENCY", 200, 1, 1_000),
         requests_per_minute=_whole(env, "SIGHTLINE_REQUESTS_PER_MINUTE", 0, 0, 100_000),
+        gemini_pages=_switch(env, "GEMINI_URL_CONTEXT", "on"),
         web_search=_providers(env),
         tavily_key=_key(env, "TAVILY_API_KEY"),
         tavily_url=_address(env, "TAVILY_BASE_URL"),

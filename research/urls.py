@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from base64 import urlsafe_b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from ipaddress import IPv6Address
 from urllib.parse import SplitResult, quote, unquote, unquote_plus, urlsplit
@@ -43,7 +43,38 @@ _WEIXIN = ("__biz", "mid", "idx", "sn")  # what names an article there
 _PORTS = {"http": 80, "https": 443}
 _UNSAFE = re.compile(r'[<>"{}|\\^`]')  # RFC 3986 has no place for them in an address
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
+# An address in a text: up to a blank, a bracket or a mark of Chinese, or to Chinese right after a
+# letter or digit of ASCII, as in https://example.org/a讲了什么.
+_NAMED = re.compile(
+    r"https?://(?:(?<![A-Za-z0-9])[\u3400-\u9fff]+|[^\s<>\"“”‘’`|\\^{}（）【】［］「」『』《》，。；：！？、\[\]\u3400-\u9fff])+",
+    re.IGNORECASE,
+)
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
+
+
+def addresses(text: str) -> tuple[str, ...]:
+    """The http and https addresses in a text, in order and as they are written there, without the
+    marks after them."""
+    return tuple(dict.fromkeys(filter(None, (_trimmed(m[0]) for m in _NAMED.finditer(text)))))
+
+
+def without_addresses(text: str, put: Callable[[str], str] = lambda address: " ") -> str:
+    """A text with something else in the place of each address, by default a blank."""
+
+    def replaced(match: re.Match[str]) -> str:
+        address = _trimmed(match[0])
+        return put(address) + match[0][len(address) :] if address else match[0]
+
+    return _NAMED.sub(replaced, text)
+
+
+def _trimmed(address: str) -> str:
+    """An address without the marks that end a sentence or close a bracket around it."""
+    while address[-1] in ".,;:!?'*_~" or (
+        address[-1] == ")" and address.count(")") > address.count("(")
+    ):
+        address = address[:-1]
+    return address if canonical_url(address) else ""
 
 
 @lru_cache(20_000)

@@ -116,6 +116,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": ("otlp_traces_url", "", "http://127.0.0.1:8/in", "http://127.0.0.1:8/in"),
     "OTEL_TRACES_EXPORTER": ("traces_exporter", "otlp", " None", "none"),
     "OTEL_SDK_DISABLED": ("otel_disabled", "false", " True", "true"),
+    "GEMINI_URL_CONTEXT": ("gemini_pages", "on", " False", "off"),
     "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
     "DATABASE_SAMPLES": ("database_samples", "on", " False", "off"),
     "DATABASE_URL": ("database_url", SecretStr(""), "sqlite:////some where/shop.db", SecretStr("sqlite:////some where/shop.db")),

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.urls import canonical_url, url_identity, without_www
+from research.urls import addresses, canonical_url, url_identity, without_addresses, without_www
 from tests.tables import each_row
 
 
@@ -170,3 +170,32 @@ def test_an_address_is_shown_with_the_www_it_was_written_with() -> None:
 def test_www_goes_only_where_a_host_is_left(host: str) -> None:
     bare = without_www(host)
     assert bare == host or (host == f"www.{bare}" and "." in bare)
+
+
+@each_row(
+    ("text", "found"),
+    [
+        ("See https://example.org/a, and http://b.example/?q=1&r=2.", ["https://example.org/a", "http://b.example/?q=1&r=2"]),
+        ("请看https://example.org/a，说了什么？", ["https://example.org/a"]),
+        ("https://example.org/report.html这篇文章讲了什么", ["https://example.org/report.html"]),
+        ("https://zh.wikipedia.org/wiki/故宫 的历史", ["https://zh.wikipedia.org/wiki/故宫"]),
+        ("（https://例子.中国/页面）", ["https://例子.中国/页面"]),
+        ("(see https://en.wikipedia.org/wiki/Tower_(city))", ["https://en.wikipedia.org/wiki/Tower_(city)"]),
+        ("<https://example.org/a> **https://example.org/a**", ["https://example.org/a"]),
+        ("HTTPS://Example.org/A!", ["HTTPS://Example.org/A"]),
+        ("https:// http://. https://me:word@example.org/ ftp://example.org www.example.org", []),
+    ],
+)  # fmt: skip
+def test_the_addresses_in_a_text_are_found_without_the_marks_around_them(
+    text: str, found: list[str]
+) -> None:
+    assert list(addresses(text)) == found
+
+
+@given(st.text("ahtps:/.é宫?#&=() ，。!*[]{}<>\"'@", max_size=40))
+def test_whatever_a_text_holds_its_addresses_stand_in_it_and_can_be_taken_out(text: str) -> None:
+    text = f"https://a.b/{text} https://c.d/{text}"
+    found = addresses(text)
+    assert all(address in text and canonical_url(address) for address in found)
+    assert addresses(without_addresses(text)) == ()
+    assert without_addresses(text, lambda address: address) == text

@@ -48,6 +48,7 @@ class Clients:
         self._rests: dict[tuple[str, bool, bool], Rest] = {}
         self._rooms: dict[tuple[str, bool], int] = {}
         self._ways: dict[tuple[str, bool, str], Ways] = {}
+        self._refused: dict[tuple[str, bool], set[str]] = {}
         self._making = asyncio.Lock()
         self._ahead: asyncio.Task[None] | None = None
 
@@ -89,6 +90,10 @@ class Clients:
         own = schema if spec.wire == "gemini" else ""
         known = ways(spec.server)
         return self._holder(spec)._ways.setdefault((spec.provider, spec.apart, own), known)
+
+    def refused(self, spec: Spec) -> set[str]:
+        """What a model does not take that others do; who learns of more adds it."""
+        return self._holder(spec)._refused.setdefault((str(spec), spec.apart), set())
 
     async def chat(self, spec: Spec) -> BaseChatModel:
         """The LangChain model of a name."""

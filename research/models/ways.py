@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,11 @@ class Ways:
 
     forms: tuple[str, ...] = FORMS  # of asking for JSON, the best first
     counted: bool = True  # streams are asked for the number of their tokens
+
+
+def blamed(message: str, extras: Container[str]) -> str:
+    """Which of the `extras` of a call (pages to open) a refusal is most likely about."""
+    return "pages"
 
 
 def ways(server: Provider) -> Ways:

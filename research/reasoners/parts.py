@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from research import data
 from research.language import segment
@@ -19,6 +20,7 @@ from research.language.text import HAN, STOP, has_han, idle, telling, tokens
 from research.reasoners import Corpus
 from research.reasoners.concepts import generic, matches
 from research.reasoners.quotes import asks
+from research.urls import without_addresses
 
 _MARK = "\ue000"  # stands for a subject while clauses are split; private use, removed from input
 _SET_OFF = re.compile(rf"(?:\b(?:of|between|in|at|for|the)\s+)*{_MARK}(?:[’']s)?", re.I)
@@ -63,7 +65,7 @@ class Reading:
 
 def read(question: str, corpus: Corpus) -> Reading:
     """Splits a question. A question without any telling word gives no pieces."""
-    question = question.replace(_MARK, " ")
+    question = _without_addresses(question.replace(_MARK, " "))
     names = _names(question, corpus)
     if names:
         return Reading(tuple(_pieces(question, names)), True)
@@ -71,6 +73,15 @@ def read(question: str, corpus: Corpus) -> Reading:
     for piece in pieces[1:]:
         piece.subjects = [" ".join(keywords(pieces[0].text)[:4])]
     return Reading(tuple(pieces), False)
+
+
+def _without_addresses(question: str) -> str:
+    """A question without the addresses of pages, whose letters are no words; the hosts of one that is
+    nothing else."""
+    rest = without_addresses(question)
+    if re.search(r"[^\W_]", rest):
+        return rest
+    return without_addresses(question, lambda address: urlsplit(address).hostname or "")
 
 
 def keywords(text: str) -> list[str]:

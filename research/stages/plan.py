@@ -11,6 +11,7 @@ from research.i18n import message
 from research.reasoners import Reasoner
 from research.records import Draft, Options, Part, Plan, Question, Report, Say, Task
 from research.sources import registry
+from research.stages.addresses import held, named
 from research.stages.question import understand
 
 
@@ -36,14 +37,16 @@ def _outlined(plan: Plan, question: Question, options: Options) -> Plan:
         parts = parts[: options.sections]
     parts = parts or [Part(id="s1", subject=question.text, text=question.text)]
     tasks = [task for task in _once(plan.tasks) if task.source in options.sources]
+    tasks = [held(task, question) for task in tasks]
     source = registry.of_reports(options.sources)
     for part in parts:
         if not any(task.part == part.id for task in tasks):
             words = dict.fromkeys([question.text, part.subject])
             query, number = " ".join(words), f"1.{len(tasks) + 1}"
             tasks.append(Task(id=number, source=source, query=query, part=part.id))
-    held = [task for part in parts for task in tasks if task.part == part.id]
-    update = {"parts": tuple(parts), "tasks": tuple(held), "notes": tuple(notes), "outline": True}
+    sorted_ = [task for part in parts for task in tasks if task.part == part.id]
+    tasks = named(sorted_, question, options)
+    update = {"parts": tuple(parts), "tasks": tuple(tasks), "notes": tuple(notes), "outline": True}
     return plan.model_copy(update=update)
 
 
@@ -82,7 +85,7 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
     if plan.recalled and question.before.evidence:
         return plan.model_copy(update={"tasks": ()})
     question = alone(question, plan)
-    tasks = within(plan.tasks, options, known=())
+    tasks = within([held(task, question) for task in plan.tasks], options, known=())
     notes = list(plan.notes)
     if len(tasks) < len(plan.tasks):
         more = len(plan.tasks) - len(tasks)
@@ -96,6 +99,7 @@ def _held(plan: Plan, question: Question, options: Options) -> Plan:
         )
         notes.append(message("planning.own words", question.language))
     parts = plan.parts or (Part(id="p1", subject="", text=question.text),)
+    tasks = tuple(named(tasks, question, options))
     update = {"parts": parts, "tasks": tasks, "notes": tuple(notes), "recalled": False}
     return plan.model_copy(update=update)
 

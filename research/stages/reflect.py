@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from research.reasoners import Reasoner
 from research.records import Finding, Options, Plan, Question, Reflection, Say
+from research.stages.addresses import held
 from research.stages.plan import within
 
 
@@ -24,6 +25,5 @@ async def judge(
     if reflection.sufficient:
         return reflection.model_copy(update={"follow_ups": ()})
     known = [finding.task.key for finding in findings]
-    return reflection.model_copy(
-        update={"follow_ups": within(reflection.follow_ups, options, known)}
-    )
+    tasks = [held(task, question) for task in reflection.follow_ups]
+    return reflection.model_copy(update={"follow_ups": within(tasks, options, known)})

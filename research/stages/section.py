@@ -27,6 +27,7 @@ from research.records import (
     Task,
     fingerprint,
 )
+from research.stages.addresses import held
 from research.stages.budget import Ended
 from research.stages.context import Notes, RunContext
 from research.stages.update import HEADING
@@ -81,7 +82,8 @@ async def work(
                 "failures": (*section.failures, *reflection.failures),
             }
         )
-        tasks = new(reflection.follow_ups, findings, options)
+        follow_ups = [held(task, question) for task in reflection.follow_ups]
+        tasks = new(follow_ups, findings, options)
         if reflection.sufficient or not tasks:
             break
     searched(findings)

@@ -160,3 +160,17 @@ def test_what_stands_beside_a_name_is_a_subject_as_well(
 def test_a_capital_at_the_beginning_makes_no_name(library: Library) -> None:
     found = read("Roughly how long is the boat trip from Guilin to Yangshuo?", library)
     assert "Roughly" not in {subject for piece in found.pieces for subject in piece.subjects}
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("https://example.org/a/b?x=1&y=2 讲了什么门票？", ["讲了什么门票"]),
+        ("How old is the tower (https://example.org/tower.html)?", ["How old is the tower ( )"]),
+        ("https://example.org/a", ["example.org"]),
+    ],
+)
+def test_the_letters_of_an_address_are_no_words_of_the_question(
+    question: str, parts: list[str], library: Library
+) -> None:
+    assert [piece.text for piece in read(question, library).pieces] == parts

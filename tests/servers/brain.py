@@ -79,7 +79,7 @@ Round = tuple[ToolCall, ...]  # what one message asked for
 class Ask:
     """A request without its wire: all of its text, the user's last words, and what is wanted.
 
-    A request without a schema is known by the field names in its text. `usage` is whether a count
+    `pages` is whether those that are named may be opened. A request without a schema is known by the field names in its text. `usage` is whether a count
     of tokens is wanted, `context` how many tokens there is room for. `tools` are the names of what
     may be called, `rounds` the calls so far, and `problem` is why the wire's own server would
     refuse those.
@@ -91,6 +91,7 @@ class Ask:
     schema: Schema | None = None
     streamed: bool = False
     search: bool = False
+    pages: bool = False
     usage: bool = True
     context: int = 0
     tools: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ import base64
 import copy
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from tests.servers.brain import TEXTS, TOOLS, Ask, Round, ToolCall, spoilt, utf8
 MODELS = ("gemini-3.8-flash", "gemini-3.5-flash-lite", "gemini-3.1-pro-preview")
 _TYPE = "type.googleapis.com/google.rpc."
 _THOUGHTS = 20
+TOOL_TOKENS = 1_200  # of a page that was read
 _URL_SAFE = str.maketrans("+/", "-_")  # how google-genai writes base64
 BYPASS = "skip_thought_signature_validator"  # which Gemini takes for a signature
 
@@ -150,6 +152,9 @@ class FakeGemini(Server):
 
     As Gemini 3 it signs the first call of each message, and refuses a request in which that came
     back without its signature. `signatures` are those that came back with each request.
+
+    It reads the pages that a search names where it is let, each with the status in `pages`, by default
+    SUCCESS; one with the status "" it leaves alone. `refuses` is what a model does not take: "pages".
     """
 
     faults = TRANSPORT | STREAMS | TEXTS | TOOLS | set(_ERRORS) | set(_METADATA) | set(_BARE)
@@ -157,10 +162,12 @@ class FakeGemini(Server):
     def __init__(self, *, port: int = 0, latency: float = 0.0) -> None:
         super().__init__(port=port, latency=latency)
         self.signatures: list[list[str]] = []
+        self.pages: dict[str, str] = {}
+        self.refuses: set[str] = set()
 
     def reset(self) -> None:
         super().reset()
-        self.signatures = []
+        self.signatures, self.pages, self.refuses = [], {}, set()
 
     def route(self, router: web.UrlDispatcher) -> None:
         router.add_post("/{prefix:.*}/models/{model}:generateContent", self.chat)
@@ -187,10 +194,18 @@ class FakeGemini(Server):
             schema=schema,
             streamed=request.path.endswith(":streamGenerateContent"),
             search=any("googleSearch" in tool for tool in body.get("tools") or ()),
+            pages=any("urlContext" in tool for tool in body.get("tools") or ()),
             tools=_tools(body),
             rounds=rounds,
-            problem=_problem(contents, rounds),
+            problem=self._refusal(body) or _problem(contents, rounds),
         )
+
+    def _refusal(self, body: Mapping[str, Any]) -> str:
+        """What the model of a request refuses in it."""
+        tools = [name for tool in body.get("tools") or () for name in tool]
+        if "pages" in self.refuses and "urlContext" in tools:
+            return "Browsing as a tool is not supported for this model: url_context"
+        return ""
 
     def key(self, request: web.Request) -> str:
         return request.headers.get("x-goog-api-key") or request.query.get("key") or ""
@@ -244,8 +259,34 @@ class FakeGemini(Server):
             metadata = _METADATA[fault](copy.deepcopy(metadata))
         finish = "MAX_TOKENS" if fault == "maxtokens" else "STOP"
         if not ask.streamed:
-            return [self._body(ask, texts, "".join(texts), finish, metadata)]
+            body = self._body(ask, texts, "".join(texts), finish, metadata)
+            return [self._with_pages(ask, body) if ask.pages else body]
         return self._pieces(ask, "".join(texts), finish, metadata)
+
+    def _with_pages(self, ask: Ask, body: dict[str, Any]) -> dict[str, Any]:
+        """A reply for which pages were read; what they say is in its last sentence."""
+        named = re.findall(r"https?://[\w./?=&%#-]+", ask.query)
+        told = {url: self.pages.get(url, "SUCCESS") for url in named}
+        status = "URL_RETRIEVAL_STATUS_"
+        candidate = body["candidates"][0]
+        metadata = candidate.get("groundingMetadata") or {}
+        read = [url for url in named if told[url] == "SUCCESS"]
+        for url in read if metadata.get("groundingSupports") else ():
+            metadata["groundingSupports"][-1]["groundingChunkIndices"] += [
+                len(metadata["groundingChunks"])
+            ]
+            metadata["groundingChunks"].append({"web": {"uri": url, "title": "A page"}})
+        candidate["urlContextMetadata"] = {
+            "urlMetadata": [
+                {"retrievedUrl": url, "urlRetrievalStatus": status + how}
+                for url, how in told.items()
+                if how
+            ]
+        }
+        usage = body["usageMetadata"]
+        usage["toolUsePromptTokenCount"] = TOOL_TOKENS * len(read)
+        usage["totalTokenCount"] += usage["toolUsePromptTokenCount"]
+        return body
 
     def _pieces(
         self, ask: Ask, text: str, finish: str, metadata: dict[str, Any] | None

@@ -45,7 +45,7 @@ def read(parts: Sequence[Any], metadata: Any, retrieved: datetime) -> Grounded:
     """The parts of a candidate and its grounding metadata, as SDK objects or as plain JSON."""
     pieces = ["" if get(part, "thought") else _text(part, "text") for part in parts or ()]
     text = "".join(pieces)
-    chunks = [_evidence(chunk, retrieved) for chunk in members(metadata, "grounding_chunks")]
+    chunks = [source_of(chunk, retrieved) for chunk in members(metadata, "grounding_chunks")]
     placed, unplaced = _placed(pieces, members(metadata, "grounding_supports"), chunks)
     evidence = _with_passages(text, placed, chunks)
     entry = get(metadata, "search_entry_point")
@@ -119,7 +119,7 @@ def _nearest(data: bytes, wanted: bytes, expected: int) -> tuple[int, int] | Non
     return start, start + len(wanted)
 
 
-def _evidence(chunk: Any, retrieved: datetime) -> Evidence | None:
+def source_of(chunk: Any, retrieved: datetime) -> Evidence | None:
     """A chunk as a source without passages; None for one that names nothing."""
     for member in ("web", "maps", "retrieved_context"):
         source = get(chunk, member)
