@@ -42,7 +42,9 @@ def menu() -> list[st.Page]:  # type: ignore[valid-type]
 def sidebar(owner: str) -> None:
     with st.sidebar:
         active = [
-            run for run in runs.list(owner=owner, limit=50) if run.active or run.status == "waiting"
+            run
+            for run in runs.recent(owner=owner, limit=50)
+            if run.active or run.status == "waiting"
         ]
         if active:
             st.caption(t("nav.active"))

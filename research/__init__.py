@@ -17,13 +17,13 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 
 if TYPE_CHECKING:
     from research import runs
-    from research.account.exporting import Export
+    from research.account.deletion import StillRunning, Wiped
+    from research.account.export import Export
     from research.account.inventory import Holding
     from research.account.preferences import Choice, KeyState
     from research.account.usage import DayUsage
-    from research.account.wiping import StillRunning, Wiped
     from research.audit import Flaw, Lint, lint_markdown
-    from research.audit.evaluating import Evaluation, UnreadableReport, evaluate_report
+    from research.audit.evaluation import Evaluation, UnreadableReport, evaluate_report
     from research.audit.sarif import evaluations_sarif
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
     from research.evidence.drafts import drafted
@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     from research.report.sketch import mapped as mapped_places
     from research.report.sketch import sketch_svg
     from research.report.words import Citations
-    from research.runs.comparing import (
+    from research.runs.comparison import (
         ComparedRun,
         ComparedSource,
         Comparison,
@@ -124,8 +124,8 @@ if TYPE_CHECKING:
         database_schema,
         query_database,
     )
-    from research.runs.onward import onward
     from research.runs.pace import PaceError
+    from research.runs.related import related_questions
     from research.runs.reports import load_report, news_report
     from research.runs.roles import ModelRole
     from research.runs.states import StateError
@@ -260,11 +260,11 @@ __all__ = [
     "mapped_places",
     "message",
     "news_report",
-    "onward",
     "places_csv",
     "prices_as_of",
     "query_database",
     "readable_rows",
+    "related_questions",
     "report_as",
     "report_docx",
     "report_html",
@@ -292,17 +292,17 @@ __all__ = [
 
 # Where a public name lives, unless it is a record; and what it is called there, if that differs.
 _HOMES = {
-    "ComparedRun": "runs.comparing",
-    "ComparedSource": "runs.comparing",
-    "Comparison": "runs.comparing",
-    "FigureChange": "runs.comparing",
+    "ComparedRun": "runs.comparison",
+    "ComparedSource": "runs.comparison",
+    "Comparison": "runs.comparison",
+    "FigureChange": "runs.comparison",
     "HistoryEntry": "store.history",
     "HistoryHit": "store.history",
     "HistoryPage": "store.history",
     "HistoryTurn": "store.history",
-    "SentenceMove": "runs.comparing",
+    "SentenceMove": "runs.comparison",
     "column_heading": "readable",
-    "compare": "runs.comparing",
+    "compare": "runs.comparison",
     "FILE_LIMITS": "library.documents",
     "REPORT_FORMATS": "report.formats",
     "SUFFIXES": "library.documents",
@@ -316,7 +316,7 @@ _HOMES = {
     "Excerpt": "library.listing",
     "Intake": "library.intake",
     "Wanted": "library.listing",
-    "Evaluation": "audit.evaluating",
+    "Evaluation": "audit.evaluation",
     "Flaw": "audit",
     "Hit": "library.index",
     "KeyState": "account.preferences",
@@ -334,19 +334,19 @@ _HOMES = {
     "StoreError": "storage",
     "Support": "verification.support",
     "UnreadableItems": "news.command",
-    "UnreadableReport": "audit.evaluating",
+    "UnreadableReport": "audit.evaluation",
     "Unwatchable": "runs.watching",
     "DatabaseAnswer": "runs.database",
     "DatabaseColumn": "runs.database",
     "DatabaseSchema": "runs.database",
     "DatabaseTable": "runs.database",
     "DayUsage": "account.usage",
-    "Export": "account.exporting",
+    "Export": "account.export",
     "Holding": "account.inventory",
     "ModelRole": "runs.roles",
     "Price": "models.prices",
-    "StillRunning": "account.wiping",
-    "Wiped": "account.wiping",
+    "StillRunning": "account.deletion",
+    "Wiped": "account.deletion",
     "database_schema": "runs.database",
     "answer_stretches": "verification.support",
     "answer_tables": "report.grids",
@@ -362,7 +362,7 @@ _HOMES = {
     "conflicts": "verification.conflicts",
     "drafted": "evidence.drafts",
     "edited_plan": "stages.plan",
-    "evaluate_report": "audit.evaluating",
+    "evaluate_report": "audit.evaluation",
     "evaluations_sarif": "audit.sarif",
     "file_name": "report.markdown",
     "geojson": "report.geo",
@@ -376,7 +376,7 @@ _HOMES = {
     "prices_as_of": "models.prices",
     "mapped_places": "report.sketch",
     "message": "i18n",
-    "onward": "runs.onward",
+    "related_questions": "runs.related",
     "readable_rows": "readable",
     "report_docx": "report.docx",
     "report_json": "report.data",

@@ -28,10 +28,10 @@ ENGINE = {
     "look": "research/places/look.py",
     "mark": "research/**/*.py",
     "note": "research/news/*.py research/sources/news/*.py",
-    "onward": "research/runs/onward.py",
+    "related": "research/runs/related.py",
     "outcome": "research/database/answer.py",
     "planning": "research/stages/plan.py",
-    "takeout": "research/account/exporting.py",
+    "takeout": "research/account/export.py",
     "unwritten": "research/stages/section.py",
 }
 LOCALE = ROOT / "research" / "i18n" / "locale"

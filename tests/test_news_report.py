@@ -125,7 +125,7 @@ def test_a_report_that_was_broken_off_is_loaded_and_nothing_is_repeated(
 
     with pytest.raises(Enough):
         news_report(TOPIC, reflections=1, save=tmp_path / "out", progress=progress)
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert run.status == "stopped"
     runs.close()
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path / "elsewhere"))
@@ -174,7 +174,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_asked(
     with pytest.raises(StateError, match="of another kind"):
         load_report(tmp_path / "x.json")
     assert model.log == []
-    assert runs.list() == []
+    assert runs.recent() == []
 
 
 @pytest.mark.slow

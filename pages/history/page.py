@@ -105,7 +105,7 @@ def draw() -> None:
     layout.header(t("history.title"), t("history.lead"))
     bin.notice()
     in_bin = len(runs.binned(owner=owner()))
-    if not runs.list(owner=owner(), limit=1) and not in_bin:
+    if not runs.recent(owner=owner(), limit=1) and not in_bin:
         welcome()
         return
     tags = list(runs.tags(owner=owner()))

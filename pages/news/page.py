@@ -62,7 +62,7 @@ def begin(topic: str, options: Options) -> None:
 
 def earlier() -> None:
     """The reports that there are, the latest first."""
-    found = [item for item in runs.list(owner=owner()) if item.options.sections][:SHOWN]
+    found = [item for item in runs.recent(owner=owner()) if item.options.sections][:SHOWN]
     if found:
         layout.section(t("news.earlier"))
     for item in found:

@@ -37,7 +37,7 @@ from research import (
     answer_tables,
     cited,
     drafted,
-    onward,
+    related_questions,
     runs,
 )
 
@@ -441,7 +441,7 @@ def further(report: Report, numbered: CitedAnswer | None) -> tuple[str, ...]:
     """What could be asked next."""
     if numbered is None:
         return ()
-    return onward(report, numbered, support.of(report, numbered))
+    return related_questions(report, numbered, support.of(report, numbered))
 
 
 def outcome(report: Report, numbered: CitedAnswer | None) -> None:

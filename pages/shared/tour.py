@@ -35,7 +35,7 @@ def welcome(owner: str, first: bool) -> None:
 
 def _new(owner: str) -> bool:
     """Whether a person has neither seen the tour nor asked anything."""
-    return SEEN not in runs.preferences(owner=owner) and not runs.list(owner=owner, limit=1)
+    return SEEN not in runs.preferences(owner=owner) and not runs.recent(owner=owner, limit=1)
 
 
 def _step() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from research.audit import Flaw
-from research.audit.evaluating import Evaluation
+from research.audit.evaluation import Evaluation
 from research.audit.words import KINDS, Severity, message
 from research.records import Language
 

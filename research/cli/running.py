@@ -78,7 +78,9 @@ def to_the_end(run: Run, after: int, args: argparse.Namespace) -> int:
 
 def named(start: str) -> Run:
     """The run whose id begins so."""
-    found = [run for run in research.runs.list(limit=10_000) if start and run.id.startswith(start)]
+    found = [
+        run for run in research.runs.recent(limit=10_000) if start and run.id.startswith(start)
+    ]
     if len(found) != 1:
         what = "No run id starts" if not found else f"{len(found)} run ids start"
         raise Quit(UNUSABLE, f"{what} with {start!r}; `{prog()} runs` lists them.")

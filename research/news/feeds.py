@@ -27,7 +27,7 @@ from research.trouble import Trouble
 from research.wire.plain import tidy
 
 if TYPE_CHECKING:
-    from research.news.courier import Courier
+    from research.news.feed_client import FeedClient
 
 SETTING = "NEWS_FEEDS"
 AT_ONCE = 8  # feeds that are fetched side by side
@@ -73,7 +73,7 @@ class Feeds:
         self,
         feeds: Sequence[str],
         *,
-        courier: Courier | None = None,
+        client: FeedClient | None = None,
         timeout: float = 20.0,
         fresh: float = FRESH,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -84,7 +84,7 @@ class Feeds:
         `timeout` are the seconds in which all of them have to be there.
         """
         self._written = tuple(feeds)
-        self._courier = courier
+        self._client = client
         self._timeout = timeout
         self._fresh = fresh
         self._clock = clock
@@ -124,8 +124,8 @@ class Feeds:
         )
 
     async def close(self) -> None:
-        if self._courier:
-            await self._courier.close()
+        if self._client:
+            await self._client.close()
 
     # Fetching
 
@@ -189,11 +189,11 @@ class Feeds:
         return trouble.failure("search", self.name, source.name)
 
     async def _renewed(self, source: _Source, known: _Known) -> Feed:
-        if self._courier is None:
-            from research.news.courier import Courier
+        if self._client is None:
+            from research.news.feed_client import FeedClient
 
-            self._courier = Courier(deadline=self._timeout)
-        delivery = await self._courier.get(
+            self._client = FeedClient(deadline=self._timeout)
+        delivery = await self._client.get(
             source.url, own=source.own, etag=known.etag, modified=known.modified
         )
         if delivery.body is not None:

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from research import settings as _settings
-from research.account import wiping
-from research.account.exporting import Export, Exports
+from research.account import deletion
+from research.account.deletion import Wiped
+from research.account.export import Export, Exports
 from research.account.inventory import Holding, holdings
 from research.account.keys import Keys
 from research.account.preferences import Choice, KeyState
 from research.account.usage import DayUsage, by_day
-from research.account.wiping import Wiped
 from research.language.text import language
 from research.places import route
 from research.places.coordinates import Point
@@ -456,9 +456,9 @@ def more(run_id: str, *, rounds: int = 1, owner: str = "local") -> Run | None:
     return _at_work(owner).more(run_id, rounds=rounds, owner=owner)
 
 
-def list(*, owner: str = "local", limit: int = 200) -> Sequence[Run]:
+def recent(*, owner: str = "local", limit: int = 200) -> Sequence[Run]:
     """An owner's runs, newest first."""
-    return desk().runs.list(owner=owner, limit=limit)
+    return desk().runs.recent(owner=owner, limit=limit)
 
 
 def get(run_id: str, *, owner: str = "local") -> Run | None:
@@ -703,7 +703,9 @@ def wipe(*, caches: bool = False, library: bool = False, owner: str = "local") -
     """
     here = desk()
     here.exports.discard(owner)
-    wiped = wiping.wipe(here.runs, owner, caches=caches, library=here.library if library else None)
+    wiped = deletion.wipe(
+        here.runs, owner, caches=caches, library=here.library if library else None
+    )
     here.kits.preferences.forget_all(owner)
     return wiped
 

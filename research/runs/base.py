@@ -330,7 +330,7 @@ class Runs(ABC):
         options = run.options.model_copy(update={"loops": min(1 + rounds, MAX_LOOPS)})
         return self.start(run.question, options=options, owner=owner, plan=plan, based_on=run.id)
 
-    def list(self, *, owner: str = "local", limit: int = 200) -> list[Run]:
+    def recent(self, *, owner: str = "local", limit: int = 200) -> list[Run]:
         """An owner's runs, newest first."""
         self._look_after()
         return self.store.runs(owner, limit)

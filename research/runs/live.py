@@ -20,7 +20,7 @@ from research.stages.answer import Unwritten
 from research.stages.budget import Meter, worked
 from research.stages.update import Earlier
 from research.storage import StoreError, explained
-from research.store.batcher import Together
+from research.store.batcher import Batcher
 from research.store.ledger import RunLedger
 from research.store.store import Lost, Store
 from research.tracing import Trace, Tracing, spent
@@ -54,12 +54,12 @@ class Means:
     checker: Checker | None = None
     asks: bool = False
     keys: tuple[str, ...] = ()
-    together: Together = field(init=False)
+    batcher: Batcher = field(init=False)
     files: Files = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "files", Files(self.settings, self.store))
-        object.__setattr__(self, "together", Together(self.store.database))
+        object.__setattr__(self, "batcher", Batcher(self.store.database))
 
     def lent(
         self,
@@ -78,7 +78,7 @@ class Means:
             settings, self.store, reasoner, sources, self.traces, checker, asks, tuple(keys)
         )
         object.__setattr__(means, "files", self.files)
-        object.__setattr__(means, "together", self.together)
+        object.__setattr__(means, "batcher", self.batcher)
         return means
 
     def lacking(self, keys: Sequence[str]) -> list[str]:
@@ -216,7 +216,7 @@ class Live:
         run, means = self.run, self._means
         hours = 0.0 if run.options.updates else means.settings.cache_hours  # what is new is wanted
         ledger = RunLedger(
-            means.store, means.together, run, hours,
+            means.store, means.batcher, run, hours,
             fresh=not (self.resumed or run.based_on),
             cached={name for name in means.sources if registry.of(name).cached},
         )  # fmt: skip
@@ -338,7 +338,7 @@ class Live:
         if self.taken or self._queued or not self._buffer:
             return
         self._queued = True
-        writing = self._means.together.add(*self._writing())
+        writing = self._means.batcher.add(*self._writing())
         writing.add_done_callback(self._flushed)
 
     def _flushed(self, writing: asyncio.Future[None]) -> None:
@@ -361,7 +361,7 @@ class Live:
         if self.taken or not (self._buffer or self._outcome or status):
             return
         try:
-            self._means.together.now(*self._writing(status, error))
+            self._means.batcher.now(*self._writing(status, error))
         except Lost:
             self._gone()
 

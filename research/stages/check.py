@@ -36,7 +36,7 @@ from research.records import (
 from research.stages.budget import Ended
 from research.stages.context import RunContext
 from research.stages.section import once
-from research.verification.repairing import mended
+from research.verification.repair import mended
 from research.verification.support import (
     TO_JUDGE,
     Sentence,

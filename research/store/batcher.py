@@ -19,7 +19,7 @@ def _nothing() -> None:
     pass
 
 
-class Together:
+class Batcher:
     """Gathers what is to be written. Used on one loop, in the order in which it is called."""
 
     def __init__(self, database: Database) -> None:

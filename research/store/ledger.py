@@ -6,7 +6,7 @@ from collections.abc import Container
 from datetime import UTC, datetime, timedelta
 
 from research.records import Finding, Run, Task
-from research.store.batcher import Together
+from research.store.batcher import Batcher
 from research.store.store import Store
 
 NEVER = frozenset({"gemini"})  # Google's terms allow no cache of what its search grounds
@@ -23,7 +23,7 @@ class RunLedger:
     def __init__(
         self,
         store: Store,
-        together: Together,
+        batcher: Batcher,
         run: Run,
         hours: float = 0.0,
         *,
@@ -32,7 +32,7 @@ class RunLedger:
     ) -> None:
         """A `fresh` run has found nothing yet, and is based on none that has. What the `cached`
         sources found may serve other runs."""
-        self._store, self._together, self._run, self._hours = store, together, run, hours
+        self._store, self._batcher, self._run, self._hours = store, batcher, run, hours
         self._fresh, self._cacheable = fresh, cached
         self._found: dict[str, Finding] = {}  # by key, what was found since
 
@@ -65,13 +65,13 @@ class RunLedger:
         return None
 
     async def begin(self, task: Task) -> int:
-        return await self._together.add(lambda: self._store.begin(self._run.id, task))
+        return await self._batcher.add(lambda: self._store.begin(self._run.id, task))
 
     async def finish(self, search: int, finding: Finding) -> None:
         if finding.reason in (None, "empty"):
             self._found.setdefault(finding.task.key, finding)
         conversation = self._run.conversation
-        await self._together.add(lambda: self._store.finish(search, conversation, finding))
+        await self._batcher.add(lambda: self._store.finish(search, conversation, finding))
 
     def noted(self, step: str) -> str | None:
         """What a step of the run has come to, or of the run that it is based on."""
@@ -81,4 +81,4 @@ class RunLedger:
         return next((text for run in runs if (text := self._store.noted(run, step))), None)
 
     async def note(self, step: str, text: str) -> None:
-        await self._together.add(lambda: self._store.note(self._run.id, step, text))
+        await self._batcher.add(lambda: self._store.note(self._run.id, step, text))

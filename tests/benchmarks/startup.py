@@ -60,7 +60,7 @@ def _beyond(folder: Path, env: Mapping[str, str]) -> tuple[float, float]:
     _command(folder, ASKED, env=env)
     desk = Desk(load(env, data_dir=folder))
     try:
-        events = desk.runs.events(next(iter(desk.runs.list())).id)
+        events = desk.runs.events(next(iter(desk.runs.recent())).id)
     finally:
         desk.close()
     planned = next(event for event in events if event.kind == "plan")

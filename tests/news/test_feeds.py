@@ -6,7 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from research.news.courier import Courier
+from research.news.feed_client import FeedClient
 from research.news.feeds import Feeds
 from research.news.notes import joined
 from research.news.tools import TOOLS, Request
@@ -45,8 +45,8 @@ async def read(site):
         guard = Guard(allowed=frozenset({("127.0.0.1", site.port)} if allowed else ()))
         own = [path.startswith("/") and not path.endswith(".opml") for path in paths]
         urls = [site.base_url * mine + path for path, mine in zip(paths, own, strict=True)]
-        courier = Courier(**{"deadline": 5, "guard": guard, **more.pop("courier", {})})
-        opened.append(Feeds(urls, courier=courier, **{"clock": lambda: NOW, **more}))
+        client = FeedClient(**{"deadline": 5, "guard": guard, **more.pop("client", {})})
+        opened.append(Feeds(urls, client=client, **{"clock": lambda: NOW, **more}))
         return opened[-1]
 
     yield read_
@@ -393,7 +393,7 @@ async def test_a_slow_feed_is_late_and_the_others_are_there(site, read):
 
 async def test_a_feed_that_is_too_long_is_told_as_one(site, read):
     site.feeds["/huge"] = Given(b"<rss>" + b" " * 200_000)
-    trouble = await failure(read("/huge", courier={"size": 100_000}))
+    trouble = await failure(read("/huge", client={"size": 100_000}))
     assert trouble.reason == "too large"
     assert "longer than 100,000 bytes" in trouble.message
 
@@ -465,7 +465,7 @@ async def test_who_was_led_away_does_not_come_back_as_the_operator(site, read):
         hop = {"Location": f"{other.base_url}/hop"}
         site.feeds |= {"/x": Given(status=302, headers=hop), "/inside": Given(rss(CUT))}
         guard = Guard(allowed=frozenset({("127.0.0.1", other.port)}))
-        trouble = await failure(read("/x", courier={"guard": guard}))
+        trouble = await failure(read("/x", client={"guard": guard}))
         assert trouble.reason == "refused"
         assert (site.paths, other.paths) == (["/x"], ["/hop"])
 
@@ -483,7 +483,7 @@ async def test_a_password_goes_to_its_own_host_and_into_no_message(site, read):
         site.feeds["/x"] = Given(status=302, headers={"Location": f"{other.base_url}/rss"})
         url = site.base_url.replace("//", "//ann:sentinel@") + "/x"
         guard = Guard(allowed=frozenset({("127.0.0.1", other.port)}))
-        news = await look(read(url, courier={"guard": guard}))
+        news = await look(read(url, client={"guard": guard}))
         assert len(news.articles) == 1
         assert site.last.headers["authorization"].startswith("Basic ")
         assert "authorization" not in other.last.headers

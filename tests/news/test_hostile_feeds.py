@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from research.news.article import Article
-from research.news.courier import Courier
+from research.news.feed_client import FeedClient
 from research.news.feeds import Feeds
 from research.news.tools import Request
 from research.records import silent
@@ -27,8 +27,8 @@ TOPIC = "降准"
 
 async def read(fake: FakeFeeds, feed: bytes) -> list[Article]:
     fake.feeds["/rss"] = Given(feed)
-    courier = Courier(deadline=5, guard=Guard(allowed=frozenset({("127.0.0.1", fake.port)})))
-    feeds = Feeds([f"{fake.base_url}/rss"], courier=courier, clock=lambda: NOW)
+    client = FeedClient(deadline=5, guard=Guard(allowed=frozenset({("127.0.0.1", fake.port)})))
+    feeds = Feeds([f"{fake.base_url}/rss"], client=client, clock=lambda: NOW)
     try:
         return list((await feeds.search(TOPIC, Request(), silent)).articles)
     finally:

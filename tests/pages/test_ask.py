@@ -44,7 +44,7 @@ def english(key: str, **values: object) -> str:
 def test_an_empty_question_is_refused_and_nothing_starts(visit: Visit) -> None:
     visitor = visit().ask("   \n ")
     assert visitor.errors == [english("problem.empty")]
-    assert runs.list() == []
+    assert runs.recent() == []
 
 
 @pytest.mark.parametrize("button", ["start", "plan_first"])
@@ -58,7 +58,7 @@ def test_a_question_of_20000_characters_is_refused_and_stays_in_the_box(
     assert f"{MAX_QUESTION:,}" in error
     assert visitor.question == question
     assert visitor.look().question == question
-    assert runs.list() == []
+    assert runs.recent() == []
 
 
 @pytest.mark.parametrize("question", ["🎉🎉🎉", "👩‍👩‍👧 ?!", "$$$", "` ` `", "…"])
@@ -68,7 +68,7 @@ def test_a_question_without_a_word_is_refused_and_stays_in_the_box(
     visitor = visit().ask(question)
     assert visitor.errors == [english("problem.no words")]
     assert visitor.question == question
-    assert runs.list() == []
+    assert runs.recent() == []
 
 
 def test_a_question_without_a_source_is_refused_and_stays_in_the_box(visit: Visit) -> None:
@@ -77,7 +77,7 @@ def test_a_question_without_a_source_is_refused_and_stays_in_the_box(visit: Visi
     visitor.ask(EN)
     assert visitor.errors == [english("ask.no_sources")]
     assert visitor.question == EN
-    assert runs.list() == []
+    assert runs.recent() == []
 
 
 def test_a_refused_question_can_be_corrected(visit: Visit) -> None:
@@ -93,7 +93,7 @@ USUAL = ("places", "database", "library")  # without a key
 @pytest.mark.parametrize("question", HOSTILE.values(), ids=HOSTILE)
 def test_a_question_with_marks_is_asked_and_shown_as_it_is(visit: Visit, question: str) -> None:
     visitor = visit().ask(question).wait()
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert run.question == question
     assert run.status == "done"
     assert visitor.words.splitlines()[0] == " ".join(question.split())
@@ -123,7 +123,7 @@ def test_an_example_fills_the_box_and_has_an_answer(visit: Visit, lang: str, num
     example = visitor.at.button(key=f"example_{number}").label
     visitor.press(f"example_{number}")
     assert visitor.question == example
-    assert runs.list() == []
+    assert runs.recent() == []
     visitor.press("start").wait()
     tables = [block for block in visitor.blocks("text") if block["node"]["t"] == "table"]
     assert visitor.blocks("quote") or tables
@@ -134,7 +134,7 @@ def test_the_effort_chosen_holds_for_the_run_and_for_the_next_question(visit: Vi
     visitor.at.slider(key="queries").set_value(5)
     visitor.at.slider(key="loops").set_value(1)
     visitor.ask(EN).wait()
-    assert runs.list()[0].options == Options(queries=5, loops=1, sources=USUAL)
+    assert runs.recent()[0].options == Options(queries=5, loops=1, sources=USUAL)
     visitor.press("new")
     assert visitor.at.slider(key="queries").value == 5
     assert visitor.at.slider(key="loops").value == 1
@@ -146,7 +146,7 @@ def test_the_settings_are_the_effort_unless_it_is_chosen(
     monkeypatch.setenv("NUMBER_OF_INITIAL_QUERIES", "7")
     monkeypatch.setenv("MAX_RESEARCH_LOOPS", "4")
     visit().ask(EN).wait()
-    assert runs.list()[0].options == Options(queries=7, loops=4, sources=USUAL)
+    assert runs.recent()[0].options == Options(queries=7, loops=4, sources=USUAL)
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -175,7 +175,7 @@ def test_the_sources_chosen_hold_for_the_run_and_for_the_next_question(visit: Vi
     visitor = visit()
     visitor.at.button_group(key="sources").set_value(["web", "library"])
     visitor.ask(EN).wait()
-    assert runs.list()[0].options.sources == ("web", "library")
+    assert runs.recent()[0].options.sources == ("web", "library")
     assert visitor.press("new").at.button_group(key="sources").value == ["web", "library"]
 
 
@@ -183,7 +183,7 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
     visitor = visit()
     visitor.at.slider(key="loops").set_value(0)
     visitor.ask(EN).wait()
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert (run.options.loops, run.status) == (0, "done")
     told = {block["text"] for block in visitor.blocks("missing")}
     assert told == {"No search was made for this part; that does not mean the sources lack it."}
@@ -197,10 +197,10 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
 
 def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
-    (first,) = runs.list()
+    (first,) = runs.recent()
     visitor.at.chat_input(key=f"follow_up_{first.id[:8]}").set_value("那周几闭馆呢？")
     visitor.look().wait()
-    second = next(run for run in runs.list() if run.id != first.id)
+    second = next(run for run in runs.recent() if run.id != first.id)
     assert (second.follows, second.conversation) == (first.id, first.conversation)
     assert any("周一" in block["text"] for block in visitor.blocks("quote"))
     links = {link.proto.label: link.proto.query_string for link in visitor.at.get("page_link")}
@@ -209,21 +209,21 @@ def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
 
 def test_an_empty_follow_up_is_not_asked(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
-    (first,) = runs.list()
+    (first,) = runs.recent()
     visitor.at.chat_input(key=f"follow_up_{first.id[:8]}").set_value(" \n ")
     visitor.look()
-    assert [run.id for run in runs.list()] == [first.id]
+    assert [run.id for run in runs.recent()] == [first.id]
 
 
 def test_a_refused_follow_up_is_in_the_box_again(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
-    (first,) = runs.list()
+    (first,) = runs.recent()
     key = f"follow_up_{first.id[:8]}"
     visitor.at.chat_input(key=key).set_value("？！")
     assert visitor.look().errors == [WORDS["problem.no words"][0]]
     box = visitor.at.chat_input(key=key).proto
     assert (box.set_value, box.value) == (True, "？！")
-    assert [run.id for run in runs.list()] == [first.id]
+    assert [run.id for run in runs.recent()] == [first.id]
 
 
 # Models
@@ -238,7 +238,7 @@ def test_without_a_model_the_form_offers_none_and_says_that_none_is_used(visit: 
     assert fields(visitor) == []
     assert english("ask.keyless") in visitor.words
     visitor.ask(EN).wait()
-    assert runs.list()[0].options.model == ""
+    assert runs.recent()[0].options.model == ""
 
 
 def test_with_models_the_form_offers_another_one_and_says_who_writes(
@@ -274,7 +274,7 @@ def test_the_model_chosen_writes_and_is_there_for_the_next_question(
     visitor = visit()
     visitor.at.text_input(key="model").set_value("  openai:qwen3-8b ")
     visitor.ask(EN).wait()
-    assert runs.list()[0].options.model == "openai:qwen3-8b"
+    assert runs.recent()[0].options.model == "openai:qwen3-8b"
     assert f"{english('answer.by')}: openai:qwen3-8b" in visitor.words
     assert visitor.press("new").at.text_input(key="model").value == "openai:qwen3-8b"
 
@@ -309,7 +309,7 @@ def test_an_answer_that_cannot_be_written_leaves_what_was_found_and_is_written_o
 ) -> None:
     server.fail("write", "503")
     visitor = visit().ask(EN).wait()
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert run.status == "failed"
     (error,) = visitor.errors
     assert error.startswith("The run failed: unavailable: openai:gpt-fake: ")
@@ -383,7 +383,7 @@ def test_the_limits_of_the_form_are_those_of_the_run_and_of_the_next_question(vi
     for name, value in (("searches", 1), ("tokens", 20_000), ("cost", 0.05), ("seconds", 90.0)):
         visitor.at.number_input(key=f"max_{name}").set_value(value)
     visitor.ask(EN).wait()
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert run.options.model_dump(include={"searches", "tokens", "cost", "seconds"}) == {
         "searches": 1, "tokens": 20_000, "cost": 0.05, "seconds": 90.0,
     }  # fmt: skip
@@ -442,14 +442,14 @@ def test_the_plan_can_be_seen_before_anything_is_searched(visit: Visit) -> None:
     table = visitor.table("query")
     assert list(table["source"]) == ["library"] * len(table)
     assert all("Palace Museum" in query for query in table["query"])
-    assert runs.list() == []
+    assert runs.recent() == []
 
 
 def test_a_plan_that_was_seen_first_starts_as_it_stands(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first")
     planned = list(visitor.table("query")["query"])
     assert visitor.press("start_draft").wait().blocks("quote")
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert [search["query"] for search in runs.desk().runs.store.searches(run.id)] == planned
 
 
@@ -457,13 +457,13 @@ def test_a_plan_that_was_seen_first_starts_with_the_effort_of_the_form(visit: Vi
     visitor = visit()
     visitor.at.slider(key="loops").set_value(6)
     visitor.ask(EN, "plan_first").look().press("start_draft").wait()
-    assert runs.list()[0].options.loops == 6
+    assert runs.recent()[0].options.loops == 6
 
 
 def test_a_plan_can_be_left_for_a_new_question(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first").press("leave_draft")
     assert "example_0" in visitor.buttons
-    assert runs.list() == []
+    assert runs.recent() == []
 
 
 @pytest.mark.usefixtures("documents")
@@ -478,7 +478,7 @@ def test_the_plan_of_a_model_shows_its_queries_and_starts(visit: Visit, server: 
     assert len(planned) == 3
     assert all(planned)
     visitor.press("start_draft").wait()
-    (run,) = runs.list()
+    (run,) = runs.recent()
     searched = [search["query"] for search in runs.desk().runs.store.searches(run.id)]
     assert searched[:3] == planned
     assert server.calls("plan") == 1
@@ -492,7 +492,7 @@ def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(vi
     visitor = visit()
     visitor.at.toggle(key="approve").set_value(True)
     visitor.ask(EN).wait()
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert run.status == "waiting"
     assert english("run.waiting_help") in visitor.words
     assert runs.desk().runs.store.searches(run.id) == []
@@ -502,7 +502,7 @@ def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(vi
     other.at.number_input(key="max_searches").set_value(1)
     other.look().press(f"approve_{run.id[:8]}").wait()
     assert other.blocks("quote")
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert (run.status, run.options.searches) == ("done", 1)
     assert len(runs.desk().runs.store.searches(run.id)) == 1
     assert visit(run=run.id).answer == other.answer
@@ -517,14 +517,14 @@ UNCLEAR = {"ask_back": "Which <b>year</b>?", "choices": ["2023", "2024"]}
 def test_what_is_asked_back_is_answered_with_a_click(visit: Visit, server: FakeOpenAI) -> None:
     server.brain.values["plan"] = UNCLEAR
     visit().ask(EN).wait()
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert (run.status, server.calls("search"), server.calls("write")) == ("waiting", 0, 0)
     other = visit(run=run.id)  # a second browser, or the same after a restart
     assert "Which <b>year</b>?" in other.words
     assert not any("<b>" in text.value for text in other.at.markdown)  # it is escaped
     assert {"2023", "2024"} <= {button.label for button in other.at.button}
     other.press(f"choice_1_{run.id[:8]}").wait()
-    assert runs.list()[0].status == "done"
+    assert runs.recent()[0].status == "done"
     prompt = next(call.prompt for call in server.log if call.stage == "write")
     assert "Which <b>year</b>? 2024" in prompt
     assert server.calls("plan") == 2
@@ -537,14 +537,14 @@ def test_what_is_asked_back_is_answered_in_own_words_or_skipped(
 ) -> None:
     server.brain.values["plan"] = UNCLEAR
     visitor = visit().ask(EN).wait()
-    run = runs.list()[0]
+    run = runs.recent()[0]
     visitor.at.text_input(key=f"clarified_{run.id[:8]}").set_value("both of them")
     visitor.press(f"clarify_send_{run.id[:8]}").wait()
     assert any("both of them" in call.prompt for call in server.log if call.stage == "write")
     visitor = visit().ask(EN).wait()
-    run, planned = runs.list()[0], server.calls("plan")
+    run, planned = runs.recent()[0], server.calls("plan")
     visitor.press(f"clarify_skip_{run.id[:8]}").wait()
-    assert (runs.list()[0].status, server.calls("plan")) == ("done", planned)
+    assert (runs.recent()[0].status, server.calls("plan")) == ("done", planned)
 
 
 def test_nothing_is_asked_back_where_that_is_turned_off(
@@ -553,14 +553,14 @@ def test_nothing_is_asked_back_where_that_is_turned_off(
     monkeypatch.setenv("SIGHTLINE_CLARIFY", "off")
     server.brain.values["plan"] = UNCLEAR
     visit().ask(EN).wait()
-    assert runs.list()[0].status == "done"
+    assert runs.recent()[0].status == "done"
     assert all("ask_back" not in call.prompt for call in server.log)
 
 
 def test_a_run_under_way_is_told_something(visit: Visit, server: FakeOpenAI) -> None:
     server.latency = 1.5
     visitor = visit().ask(EN).look()
-    run = runs.list()[0]
+    run = runs.recent()[0]
     visitor.at.text_input(key=f"instruction_{run.id[:8]}").set_value("only after 2024")
     visitor.press(f"instruct_send_{run.id[:8]}")
     server.latency = 0.0
@@ -675,7 +675,7 @@ def test_a_run_that_was_opened_by_its_address_can_be_run_again(visit: Visit) -> 
 
 def test_a_run_is_in_the_address_and_opens_by_it(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
-    assert visitor.run_id == runs.list()[0].id
+    assert visitor.run_id == runs.recent()[0].id
     assert visit(run=visitor.run_id).answer == visitor.answer
 
 
@@ -722,7 +722,7 @@ def test_a_run_under_way_is_the_same_for_every_visitor(
     elsewhere = visit("library")
     assert english("nav.active") in elsewhere.words
     assert EN[:20] in elsewhere.words
-    assert len(runs.list()) == 1
+    assert len(runs.recent()) == 1
 
 
 def test_a_stopped_run_says_so_and_goes_on_when_asked_to(
@@ -731,11 +731,11 @@ def test_a_stopped_run_says_so_and_goes_on_when_asked_to(
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "0.3")
     visitor = visit().ask(EN).until("searching…")
     visitor.press(f"stop_{visitor.run_id[:8]}").wait()
-    assert runs.list()[0].status == "stopped"
+    assert runs.recent()[0].status == "stopped"
     assert english("run.stopped_help") in visitor.words
     visitor.press(f"resume_{visitor.run_id[:8]}").wait()
     assert visitor.blocks("quote")
-    assert runs.list()[0].status == "done"
+    assert runs.recent()[0].status == "done"
 
 
 def test_a_run_can_be_ended_with_what_it_has_found(
@@ -744,7 +744,7 @@ def test_a_run_can_be_ended_with_what_it_has_found(
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
     visitor = visit().ask(EN).until("searching…")
     visitor.press(f"write_{visitor.run_id[:8]}").wait()
-    assert runs.list()[0].status == "done"
+    assert runs.recent()[0].status == "done"
     assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
     assert english("step.ended") in visitor.words
     assert "· 0 searches ·" in visitor.words
@@ -755,9 +755,9 @@ def test_a_stopped_run_can_still_write(visit: Visit, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
     visitor = visit().ask(EN).until("searching…")
     visitor.press(f"stop_{visitor.run_id[:8]}").wait()
-    assert runs.list()[0].status == "stopped"
+    assert runs.recent()[0].status == "stopped"
     visitor.press(f"write_{visitor.run_id[:8]}").wait()
-    assert runs.list()[0].status == "done"
+    assert runs.recent()[0].status == "done"
     assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
 
 
@@ -826,9 +826,9 @@ def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(
     assert f"{english('run.turn_own')} {english('run.turn_next')}" in second.words
     third = visit(locale="zh-CN").ask(EN)
     assert WORDS["run.turn_after"][0].format(n=1) in third.words
-    third.press(f"stop_{runs.list()[0].id[:8]}")
-    until(lambda: runs.list()[0].status == "stopped")
-    for run in runs.list():
+    third.press(f"stop_{runs.recent()[0].id[:8]}")
+    until(lambda: runs.recent()[0].status == "stopped")
+    for run in runs.recent():
         runs.stop(run.id)
 
 
@@ -837,9 +837,9 @@ def test_a_plan_that_is_discarded_searches_nothing_and_can_be_taken_up_again(
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_APPROVE_PLAN", "on")
     visitor = visit().ask(EN)
-    run = runs.list()[0]
-    until(lambda: runs.list()[0].status == "waiting")
+    run = runs.recent()[0]
+    until(lambda: runs.recent()[0].status == "waiting")
     visitor.look()
     visitor.press(f"discard_{run.id[:8]}")
-    assert runs.list()[0].status == "stopped"
+    assert runs.recent()[0].status == "stopped"
     assert english("run.resume") in [button.label for button in visitor.at.button]

@@ -83,7 +83,7 @@ def test_a_run_whose_program_is_gone_is_interrupted_and_one_click_resumes_it(vis
     visitor.press("resume_cutoff")
     assert visitor.run_id == "cutoff"
     assert visitor.go("ask").wait().blocks("quote")
-    assert [run.status for run in runs.list()] == ["done"]
+    assert [run.status for run in runs.recent()] == ["done"]
 
 
 def test_a_resumed_run_does_not_repeat_a_finished_search(visit: Visit) -> None:
@@ -138,11 +138,11 @@ def test_a_deleted_conversation_comes_back_with_one_click(visit: Visit) -> None:
     put("gone-run", "Palace Museum")
     put("kept-run", "West Lake")
     visitor = manage(visit("history"), "gone-run").press("delete")
-    assert [run.id for run in runs.list()] == ["kept-run"]
+    assert [run.id for run in runs.recent()] == ["kept-run"]
     assert "West Lake" in links(visitor)
     assert "Palace Museum" not in links(visitor)
     visitor.press("undo")
-    assert {run.id for run in runs.list()} == {"gone-run", "kept-run"}
+    assert {run.id for run in runs.recent()} == {"gone-run", "kept-run"}
     assert "undo" not in visitor.buttons
 
 
@@ -154,7 +154,7 @@ def test_the_bin_restores_and_deletes_for_good(visit: Visit) -> None:
     assert "Question one-run" in visitor.words
     assert "30 days left" in visitor.words
     visitor.press("restore_one-run").press("forget_two-run")
-    assert [run.id for run in runs.list()] == ["one-run"]
+    assert [run.id for run in runs.recent()] == ["one-run"]
     assert runs.binned() == []
 
 

@@ -90,9 +90,9 @@ def test_an_outline_waits_with_titles_queries_ways_and_days(
     assert {day.date() for day in table["start"]} == {date(2026, 11, 1)}
     assert english("plan.outline_help") in visitor.words
     assert newsroom.log == []
-    run = runs.list()[0]
+    run = runs.recent()[0]
     visitor.press(f"approve_{run.id[:8]}").wait()
-    (run,) = runs.list()
+    (run,) = runs.recent()
     assert (run.status, run.options.sections > 0, run.options.reflections) == ("done", True, 2)
     assert {asked.body["start_date"] for asked in newsroom.log if "start_date" in asked.body} == {
         "2026-11-01"
@@ -107,12 +107,12 @@ def begun(visitor: Visitor, lang: str = "en") -> Visitor:
     visitor.at.button(key="outline_first").click()
     visitor.at.run()
     visitor.turn("news")
-    visitor.at.query_params["run"] = runs.list()[0].id
+    visitor.at.query_params["run"] = runs.recent()[0].id
     return visitor.look().wait()
 
 
 def outline() -> Plan:
-    report = runs.report(runs.list()[0].id)
+    report = runs.report(runs.recent()[0].id)
     assert report is not None
     assert report.plan is not None
     return report.plan
@@ -441,7 +441,7 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(
     assert TOPIC["en"] in page.words
     page.at.button(key=f"look_again_{run.id}").click()
     page.at.run()
-    update = runs.list(limit=1)[0]
+    update = runs.recent(limit=1)[0]
     assert update.options.updates == run.id
     assert [event.kind for event in runs.follow(update.id)][-1] == "status"
     assert english("watch.nothing") in visit(run=update.id).words

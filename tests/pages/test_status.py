@@ -298,10 +298,10 @@ def test_everything_is_deleted_once_the_word_is_typed(visit: Visit) -> None:
     assert visitor.at.button(key="wipe_go").disabled
     visitor.at.text_input(key="wipe_word").set_value("delete").run()
     assert visitor.at.button(key="wipe_go").disabled
-    assert len(runs.list()) == 1
+    assert len(runs.recent()) == 1
     visitor.at.text_input(key="wipe_word").set_value("delete everything").run()
     visitor.press("wipe_go")
-    assert runs.list() == []
+    assert runs.recent() == []
     assert f"{english('wiped.runs')} 1" in visitor.words
 
 

@@ -86,7 +86,7 @@ def test_a_waiting_run_outlives_its_process(shared: Bench, tmp_path: Path) -> No
 
     reasoner, source = ScriptedReasoner(), ScriptedSource()
     runs = shared.open(reasoner, source)
-    assert [run.status for run in runs.list()] == ["waiting"]
+    assert [run.status for run in runs.recent()] == ["waiting"]
     runs.approve(run_id)
     assert over(runs, run_id) == "done"
     assert (reasoner.planned, source.queries) == ([], ["a", "b", "c"])

@@ -110,7 +110,7 @@ def used(runs: LocalRuns, *known: str) -> list[str]:
     errors = []
     new = runs.start(QUESTION, options=WEB)
     resumed = [run_id for run_id in known if runs.resume(run_id)]
-    for run in runs.list():
+    for run in runs.recent():
         runs.events(run.id)
         runs.report(run.id)
     for run_id in (new.id, *resumed):
@@ -248,7 +248,7 @@ def test_a_forged_checkpoint_is_not_executed_and_spoils_no_other_run(
         assert rows
     source = ScriptedSource()
     runs = shared.open(source=source)
-    assert {run.id: run.status for run in runs.list()} == {done: "done", stopped: "stopped"}
+    assert {run.id: run.status for run in runs.recent()} == {done: "done", stopped: "stopped"}
     before = report(runs, stopped)
     runs.resume(stopped)
     status = over(runs, stopped)
@@ -282,7 +282,7 @@ def test_a_row_that_cannot_be_read_takes_no_other_run_with_it(
     whole = report(runs, GOOD)
     tamper(place, what)
     assert get(runs, GOOD).status == "done"
-    assert GOOD in [run.id for run in runs.list()]
+    assert GOOD in [run.id for run in runs.recent()]
     assert GOOD in [talk.id for talk in runs.store.conversations("local")]
     assert asked(GOOD) in [q for seen in runs.store.sightings("local") for q in seen.questions]
     assert GOOD in [run.id for run, _ in runs.store.accounts("local", 10)]

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from research import Export, runs
-from research.account.exporting import without_keys
+from research.account.export import without_keys
 from research.database.build import shipped
 from tests.fakes import until
 from tests.runs.test_wiping import ANN, BOB, OTHER, SECRET, put
@@ -48,7 +48,7 @@ def read(export: Export) -> dict[str, str]:
 def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) -> None:
     put(ANN, SECRET)
     put(BOB, OTHER)
-    runs.tag(runs.list(owner=ANN)[0].conversation, ["figures"], owner=ANN)
+    runs.tag(runs.recent(owner=ANN)[0].conversation, ["figures"], owner=ANN)
     export = made(ANN)
     files = read(export)
     assert set(files) == {

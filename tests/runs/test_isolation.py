@@ -85,7 +85,7 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
 }
 TAKEN = {("start", "run_id"), ("ask_database", "run_id")}  # those that name an id to be made
 LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
-    "list": lambda owner: runs.list(owner=owner),
+    "list": lambda owner: runs.recent(owner=owner),
     "conversations": lambda owner: runs.conversations(owner=owner),
     "history": lambda owner: runs.history("secret", owner=owner).entries,
     "tags": lambda owner: runs.tags(owner=owner),
@@ -343,5 +343,5 @@ def test_a_statement_that_somebody_has_confirmed_answers_nobody_else(
 
 
 def test_the_local_user_is_nobody_who_signs_in(folder: Path) -> None:
-    assert runs.list() == []
+    assert runs.recent() == []
     assert runs.get("ann-done") is None

@@ -90,7 +90,7 @@ def test_starting_returns_before_anything_is_searched(shared: Bench) -> None:
     runs = shared.open(source=ScriptedSource(usual=HANGS))
     run = runs.start(f"  {QUESTION} ", options=WEB)
     assert (run.status, run.question, run.owner) == ("queued", QUESTION, "local")
-    assert [listed.id for listed in runs.list()] == [run.id]
+    assert [listed.id for listed in runs.recent()] == [run.id]
 
 
 def test_starting_twice_with_one_id_starts_one_run(shared: Bench) -> None:
@@ -101,7 +101,7 @@ def test_starting_twice_with_one_id_starts_one_run(shared: Bench) -> None:
     assert (again.id, again.question) == ("one", QUESTION)
     assert over(runs, first.id) == "done"
     assert runs.start(QUESTION, options=WEB, run_id="one").status == "done"
-    assert len(runs.list()) == 1
+    assert len(runs.recent()) == 1
     assert source.queries == ["a", "b", "c"]
 
 
@@ -139,7 +139,7 @@ def test_a_question_that_cannot_be_researched_starts_nothing(question: str, shar
     runs = shared.open()
     with pytest.raises(QuestionError):
         runs.start(question, options=WEB)
-    assert runs.list() == []
+    assert runs.recent() == []
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_the_plan_of_a_question_can_be_had_without_searching(shared: Bench) -> N
     runs = shared.open(source=source)
     plan = runs.plan(QUESTION, options=WEB)
     assert [task.query for task in plan.tasks] == ["a", "b", "c"]
-    assert (source.calls, runs.list()) == ([], [])
+    assert (source.calls, runs.recent()) == ([], [])
 
 
 def test_the_plan_of_a_question_that_needs_no_search_is_the_question_itself(shared: Bench) -> None:
@@ -174,8 +174,8 @@ def test_the_plan_of_a_question_that_needs_no_search_is_the_question_itself(shar
 def test_runs_are_listed_newest_first(shared: Bench) -> None:
     runs = shared.open()
     ids = [runs.start(QUESTION, options=WEB).id for _ in range(3)]
-    assert [run.id for run in runs.list()] == ids[::-1]
-    assert [run.id for run in runs.list(limit=2)] == ids[:0:-1]
+    assert [run.id for run in runs.recent()] == ids[::-1]
+    assert [run.id for run in runs.recent(limit=2)] == ids[:0:-1]
 
 
 def test_fifty_runs_at_once_all_finish(shared: Bench) -> None:
@@ -197,7 +197,7 @@ def test_another_owner_can_do_nothing_with_a_run(shared: Bench) -> None:
     until(lambda: source.calls)
     assert runs.get(run.id, owner="bob") is None
     assert runs.report(run.id, owner="bob") is None
-    assert runs.list(owner="bob") == []
+    assert runs.recent(owner="bob") == []
     assert list(runs.follow(run.id, owner="bob")) == []
     assert runs.events(run.id, owner="bob") == []
     runs.stop(run.id, owner="bob")
@@ -483,7 +483,7 @@ def test_a_killed_run_resumes_without_repeating_finished_searches(
     source = ScriptedSource()
     reasoner = ScriptedReasoner()
     runs = shared.open(reasoner, source)
-    until(lambda: [(run.id, run.status) for run in runs.list()] == [(run_id, "interrupted")])
+    until(lambda: [(run.id, run.status) for run in runs.recent()] == [(run_id, "interrupted")])
     assert list(runs.follow(run_id))[-1].data["status"] == "interrupted"
     assert {f.task.query for f in report(runs, run_id).findings} == {"a", "b", "c"}
     assert len(report(runs, run_id).reflections) == 1
@@ -602,7 +602,7 @@ def test_two_processes_share_a_data_folder(shared: Bench, tmp_path: Path) -> Non
 
     source = ScriptedSource()
     runs = shared.open(source=source)
-    assert {run.id: run.status for run in runs.list()} == {first: "running", second: "running"}
+    assert {run.id: run.status for run in runs.recent()} == {first: "running", second: "running"}
     runs.resume(first)
     assert source.calls == []
 
@@ -611,13 +611,13 @@ def test_two_processes_share_a_data_folder(shared: Bench, tmp_path: Path) -> Non
     assert get(runs, second).status == "running"
     mine = runs.start(QUESTION, options=WEB)
     assert over(runs, mine.id) == "done"
-    assert {run.id: run.status for run in runs.list()} == {
+    assert {run.id: run.status for run in runs.recent()} == {
         first: "stopped", second: "running", mine.id: "done",
     }  # fmt: skip
 
     child.kill()
     child.wait()
-    until(lambda: {run.id: run.status for run in runs.list()}[second] == "interrupted")
+    until(lambda: {run.id: run.status for run in runs.recent()}[second] == "interrupted")
     for run_id in (first, second):
         runs.resume(run_id)
         assert over(runs, run_id) == "done"
@@ -629,7 +629,7 @@ def test_two_openings_in_one_process_leave_each_others_runs_alone(shared: Bench)
     one, other = shared.open(source=source), shared.open()
     run = one.start(QUESTION, options=WEB)
     until(lambda: source.calls)
-    assert [r.status for r in other.list()] == ["running"]
+    assert [r.status for r in other.recent()] == ["running"]
     read: list[Event] = []
     reader = threading.Thread(target=lambda: read.extend(other.follow(run.id)))
     reader.start()

@@ -96,4 +96,4 @@ def test_of_a_run_that_is_not_done_or_not_ones_own_there_is_no_more(shared: Benc
     runs.stop(run.id)
     assert over(runs, run.id) == "stopped"
     assert get(runs, run.id).based_on == ""
-    assert len(runs.list()) == 1
+    assert len(runs.recent()) == 1

@@ -76,7 +76,7 @@ def test_every_way_to_start_is_counted_and_what_is_asked_wrongly_too(
         for name, way in ways.items():
             with pytest.raises(PaceError):
                 way()
-            assert runs.list(owner="ann") == [], name
+            assert runs.recent(owner="ann") == [], name
         assert runs.resume("none", owner="bob") is None
         assert runs.approve("none", owner="ann") is None  # was counted when it was started
     finally:

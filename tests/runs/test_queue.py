@@ -105,7 +105,7 @@ def test_the_share_is_one_for_all_processes(busy: LocalRuns, shared: Bench) -> N
     other = shared.open(runs_each=1)
     second = other.start("What is the tower?", options=WEB, owner="ann")
     assert status(other, second.id, "ann") == "queued"
-    busy.stop(busy.list(owner="ann")[-1].id, owner="ann")
+    busy.stop(busy.recent(owner="ann")[-1].id, owner="ann")
     until(lambda: status(other, second.id, "ann") == "done")
 
 

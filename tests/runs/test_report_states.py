@@ -254,7 +254,7 @@ def test_a_state_that_was_tampered_with_is_refused_and_leaves_no_run(
     with pytest.raises(StateError, match="is no saved state of a report: ") as caught:
         restored(runs.store, read(half, SOURCES), "local")
     assert said in str(caught.value)
-    assert runs.list() == []
+    assert runs.recent() == []
 
 
 def test_an_id_that_is_none_is_replaced(half: Path, shared: Bench) -> None:

@@ -210,7 +210,7 @@ def test_an_id_in_the_bin_is_unknown_but_to_undo(desk: Store) -> None:
 def test_a_run_under_way_is_stopped_when_it_is_put_into_the_bin(desk: Store) -> None:
     run = runs.start("When is the Palace Museum open?", options=Options(sources=("library",)))
     runs.discard(run.conversation)
-    assert runs.list() == []
+    assert runs.recent() == []
     runs.desk().runs._await_end(run.id)
     runs.restore(run.conversation)
     again = runs.get(run.id)

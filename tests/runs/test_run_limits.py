@@ -68,7 +68,7 @@ def test_no_more_is_searched_than_the_limit_allows(searches: int, bench: Bench) 
     runs = bench.open(Costly(), source)
     answer = answered(runs, limited(searches=searches))
     assert len(source.calls) == searches
-    assert len(runs.store.searches(runs.list()[0].id)) == searches
+    assert len(runs.store.searches(runs.recent()[0].id)) == searches
     assert answer.quotes == searches
     limit = "1 search" if searches == 1 else f"{searches} searches"
     assert notices(answer) == [
@@ -134,7 +134,7 @@ def test_near_a_limit_nothing_more_is_searched_and_the_answer_is_written_within_
     source, reasoner = ScriptedSource(), Costly()
     runs = bench.open(reasoner, source)
     answer = answered(runs, limited(**{name: limit}))
-    used = report(runs, runs.list()[0].id).usage
+    used = report(runs, runs.recent()[0].id).usage
     count = (lambda usage: usage.input) if name == "tokens" else (lambda usage: usage.cost or 0)
     assert sum(map(count, used)) <= limit
     assert {task.round for task in source.calls} == set(range(1, rounds + 1))

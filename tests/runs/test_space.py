@@ -103,8 +103,8 @@ def test_the_disk_has_its_room_back_when_it_is_reclaimed(bench: Bench) -> None:
         one,
         after,
     )
-    assert [run.conversation for run in runs.list()] == [first]
-    assert report(runs, runs.list()[0].id).findings
+    assert [run.conversation for run in runs.recent()] == [first]
+    assert report(runs, runs.recent()[0].id).findings
 
 
 def test_forgetting_a_conversation_gives_its_room_back_to_the_disk(bench: Bench) -> None:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from research import runs
-from research.account.wiping import DELETE, NOBODYS
+from research.account import deletion
+from research.account.deletion import DELETE, NOBODYS
 from research.evidence.registry import evidence_id
 from research.records import Answer, Evidence, Finding, Options, Passage, Plan, Run, Span, Task
 from research.storage import StoreError
@@ -104,7 +105,7 @@ def test_nothing_of_the_owner_is_left_and_others_keep_theirs(desk: Path, place: 
     assert (done.watches, done.statements, done.preferences) == (1, 1, 1)
     assert done.erased
     assert left(desk, place, SECRET) == []
-    assert runs.list(owner=ANN) == []
+    assert runs.recent(owner=ANN) == []
     assert runs.preferences(owner=ANN) == {}
     assert runs.confirmed(owner=ANN) == []
     assert runs.report(f"run-{BOB}", owner=BOB) == bob
@@ -162,19 +163,17 @@ def test_a_file_that_another_program_reads_is_told(desk: Path, place: Path | str
     import sqlite3
     from contextlib import closing
 
-    from research.account import wiping
-
     put(ANN, SECRET)
     with closing(sqlite3.connect(desk / "runs.db", isolation_level=None)) as other:
         other.execute("begin")
         other.execute("select count(*) from run").fetchall()
-        patience, wiping.BUSY_SECONDS = wiping.BUSY_SECONDS, 0.2
+        patience, deletion.BUSY_SECONDS = deletion.BUSY_SECONDS, 0.2
         try:
             done = runs.wipe(owner=ANN)
         finally:
-            wiping.BUSY_SECONDS = patience
+            deletion.BUSY_SECONDS = patience
         assert not done.erased
-        assert runs.list(owner=ANN) == []
+        assert runs.recent(owner=ANN) == []
         other.execute("commit")
     assert runs.wipe(owner=ANN).erased
     assert left(desk, place, SECRET) == []

@@ -17,7 +17,7 @@ from research.library.listing import Wanted
 def told() -> dict[str, Any]:
     """What the open data folder holds."""
     found: dict[str, Any] = {}
-    for run in sorted(runs.list(), key=lambda run: run.id):
+    for run in sorted(runs.recent(), key=lambda run: run.id):
         report = runs.report(run.id)
         found[run.id[0]] = {
             "status": run.status,

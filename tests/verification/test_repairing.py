@@ -6,7 +6,7 @@ from research.evidence.citations import NumberedSpan
 from research.evidence.markup import tree
 from research.records import Cite, Span
 from research.verification.marking import pieces
-from research.verification.repairing import mended
+from research.verification.repair import mended
 from tests.tables import each_row
 
 CITE = (Cite(evidence="e1", passage="p1"),)

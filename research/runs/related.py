@@ -22,7 +22,7 @@ LONG = 120  # characters of one, at most
 NAME = 40  # characters of what is taken from a source, at most
 
 
-def onward(report: Report, cited: CitedAnswer | None, found: Support) -> tuple[str, ...]:
+def related_questions(report: Report, cited: CitedAnswer | None, found: Support) -> tuple[str, ...]:
     """Questions to ask next, at most four, the most telling first; in the answer's language.
 
     None for a statement to a database, for a report on the news, and without an answer.
@@ -57,14 +57,14 @@ def _conflicts(report: Report, cited: CitedAnswer, language: Language) -> Iterat
     for one in conflicts(report, cited):
         texts = list(dict.fromkeys(figure.text for figure in one.figures))
         if len(texts) > 1 and one.subject:
-            yield message("onward.conflict", language, subject=one.subject, a=texts[0], b=texts[1])
+            yield message("related.conflict", language, subject=one.subject, a=texts[0], b=texts[1])
 
 
 def _doubtful(found: Support, language: Language) -> Iterator[str]:
     for status in ("differs", "none"):
         for sentence in found.sentences:
             if sentence.status == status:
-                yield message("onward.doubtful", language, text=sentence.text)
+                yield message("related.doubtful", language, text=sentence.text)
 
 
 def _open(report: Report) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _places(report: Report, language: Language) -> Iterator[str]:
     for finding in report.findings:
         for place in finding.places:
             if place.category != "food" and len(place.name) <= NAME:
-                yield message("onward.near", language, name=place.name)
+                yield message("related.near", language, name=place.name)
 
 
 def _passages(report: Report, cited: CitedAnswer, language: Language) -> Iterator[str]:
@@ -98,4 +98,4 @@ def _passages(report: Report, cited: CitedAnswer, language: Language) -> Iterato
             rows.append([(item.title, head) for head in heads if len(head) <= NAME])
     for row in zip_longest(*rows):
         for one in filter(None, row):
-            yield message("onward.passage", language, title=one[0], heading=one[1])
+            yield message("related.passage", language, title=one[0], heading=one[1])

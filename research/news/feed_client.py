@@ -47,7 +47,7 @@ def _same(one: URL, other: URL) -> bool:
     return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
 
 
-class Courier:
+class FeedClient:
     """Fetches feeds. Belongs to the loop on which it is first used."""
 
     def __init__(

@@ -25,7 +25,7 @@ from research.records import (
     Span,
     Task,
 )
-from research.runs.onward import LONG, MOST, onward
+from research.runs.related import LONG, MOST, related_questions
 from research.verification.support import support
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -80,7 +80,7 @@ def made(
 
 
 def asked(report: Report, cited: CitedAnswer) -> tuple[str, ...]:
-    return onward(report, cited, support(cited))
+    return related_questions(report, cited, support(cited))
 
 
 TOWER = source("tower", ("Height", "The tower is 72 metres high."), ("History", "Built in 1900."))
@@ -136,4 +136,4 @@ def test_a_report_on_the_news_and_a_typed_statement_lead_nowhere() -> None:
     typed = Task(id="1.1", source="database", query="SELECT 1", tool="sql")
     assert asked(*made(TRUE, [TOWER], tasks=[typed])) == ()
     report, cited = made(TRUE, [TOWER])
-    assert onward(report, None, support(cited)) == ()
+    assert related_questions(report, None, support(cited)) == ()
