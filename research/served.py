@@ -7,17 +7,17 @@ sources; `RUNS_URL` is theirs alone and not read here.
 from __future__ import annotations
 
 from research import settings
-from research.runs.kit import Kit
-from research.runs.kits import Kits
+from research.runs.personal import PersonalServices
+from research.runs.services import Services
 from research.runs.worker import Worker, served
 from research.sources import registry
 
 
 def _opened() -> Worker:
-    kit = Kit(settings.load())
-    worker = Worker(kit.means, kit.closing)
-    worker.lender = kits = Kits(kit, worker)
-    worker.closing = kits.closing
+    services = Services(settings.load())
+    worker = Worker(services.resources, services.closing)
+    worker.lender = personal = PersonalServices(services, worker)
+    worker.closing = personal.closing
     return worker
 
 

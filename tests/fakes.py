@@ -39,7 +39,7 @@ from research.records import (
     Tones,
     fingerprint,
 )
-from research.runs.live import Means
+from research.runs.live import Resources
 from research.settings import Settings
 from research.sources import Retriever
 from research.stages.budget import Meter
@@ -181,11 +181,11 @@ def at_work(
     return RunContext(reasoner, {}, options, Forgetful(), **{**usual, **more})
 
 
-def means(
+def resources(
     settings: Settings, reasoner: Reasoner, sources: Mapping[str, Retriever], **more: Any
-) -> Means:
+) -> Resources:
     """What the runs of a process work with, on a store that is opened for it."""
-    return Means(settings, Store(settings.store), reasoner, dict(sources), **more)
+    return Resources(settings, Store(settings.store), reasoner, dict(sources), **more)
 
 
 class ScriptedReasoner:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from research.records import Finding, Task, silent
-from research.runs.kit import Kit
+from research.runs.services import Services
 from research.settings import load
 from research.trouble import Trouble
 
@@ -31,20 +31,22 @@ def shop(tmp_path: Path) -> Path:
     return path
 
 
-def with_kit(tmp_path: Path, use: Callable[[Kit], Coroutine[Any, Any, T]], **env: str) -> T:
+def with_kit(tmp_path: Path, use: Callable[[Services], Coroutine[Any, Any, T]], **env: str) -> T:
     async def used() -> T:
-        kit = Kit(load(env, data_dir=tmp_path / "data"))
+        services = Services(load(env, data_dir=tmp_path / "data"))
         try:
-            return await use(kit)
+            return await use(services)
         finally:
-            await kit.closing()
+            await services.closing()
 
     return asyncio.run(used())
 
 
 def looked_up(tmp_path: Path, sql: str, **env: str) -> Finding:
     task = Task(id="1", source="database", query=sql, tool="sql")
-    return with_kit(tmp_path, lambda kit: kit.sources["database"].search(task, silent), **env)
+    return with_kit(
+        tmp_path, lambda services: services.sources["database"].search(task, silent), **env
+    )
 
 
 def test_the_database_that_ships_is_asked_if_none_is_set(tmp_path: Path) -> None:
@@ -76,7 +78,7 @@ def test_values_of_an_attached_database_are_read_beforehand_or_not(
 ) -> None:
     described = with_kit(
         tmp_path,
-        lambda kit: kit.database.schema(),
+        lambda services: services.database.schema(),
         DATABASE_URL=f"sqlite:///{shop}",
         DATABASE_SAMPLES=switch,
     )

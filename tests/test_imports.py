@@ -178,7 +178,7 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert not allowed("language.quantities", "evidence.registry")
     assert not allowed("language.text", "places.coordinates")
     assert not allowed("store.store", "runs.local")
-    assert not allowed("account.preferences", "runs.kits")
+    assert not allowed("account.preferences", "runs.personal")
     assert allowed("account.preferences", "store.store")
     assert not allowed("runs.local", "research")
     assert not allowed("records", "language.segment")

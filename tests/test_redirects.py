@@ -35,7 +35,7 @@ from research.sources.web.tavily import Tavily
 from research.sources.web.wikipedia import Wikipedia
 from research.tracing import Tracing
 from research.trouble import Trouble, of_status
-from tests.fakes import ScriptedReasoner, ScriptedSource, means
+from tests.fakes import ScriptedReasoner, ScriptedSource, resources
 from tests.models.conftest import ADDRESSES, PROMPT, SCHEMA, Colour, loaded
 from tests.servers.detour import STATUSES, Detour
 from tests.servers.site import identity
@@ -284,7 +284,7 @@ def test_a_run_server_that_is_elsewhere_is_not_looked_for_there(
 ) -> None:
     _sent(detour, status)
     given = {"runs_url": detour.base_url, "runs_key": SecretStr(KEY), "data_dir": tmp_path}
-    runs = RemoteRuns(means(Settings.model_validate(given), ScriptedReasoner(), {}))
+    runs = RemoteRuns(resources(Settings.model_validate(given), ScriptedReasoner(), {}))
     [check] = runs.do(runs.check())
     runs.close()
     assert KEY in detour.asked[0]
@@ -306,7 +306,7 @@ def test_traces_are_not_sent_on_and_whoever_set_the_collector_is_told(
     traces = Tracing(f"{detour.base_url}/v1/traces")
     source = ScriptedSource()
     given = Settings.model_validate({"data_dir": tmp_path})
-    runs = LocalRuns(means(given, ScriptedReasoner(), {source.name: source}, traces=traces))
+    runs = LocalRuns(resources(given, ScriptedReasoner(), {source.name: source}, traces=traces))
     run = runs.start("How old is the tower?", options=Options(loops=1, sources=("web",)))
     for _ in runs.follow(run.id):
         pass

@@ -83,7 +83,7 @@ def opened(tmp_path: Path, usual: FakeOpenAI, tavily: FakeTavilyNews) -> Iterato
 
 
 def reported(desk: Desk, **limits: object) -> Report:
-    options = desk.kit.reporting().model_copy(update=limits)
+    options = desk.services.reporting().model_copy(update=limits)
     return finished(desk, desk.runs.start(TOPIC, options=options).id)
 
 

@@ -18,11 +18,11 @@ from pydantic import SecretStr
 from research.providers import shipped
 from research.records import Finding, Options, Reflection, Report, Run, Task, Usage, silent
 from research.runs import Desk
-from research.runs.kit import Kit
 from research.runs.local import LocalRuns
+from research.runs.services import Services
 from research.settings import SettingError, Settings, load
 from research.trouble import Trouble
-from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, means, until
+from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
 from tests.servers.gemini import FakeGemini
 from tests.servers.news import FakeFeeds, FakeGDELT, FakeTavilyNews, Given, item, opml, rss, seen
 from tests.servers.search import FakeSearXNG, FakeTavily, FakeWikipedia, Service
@@ -485,7 +485,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         reasoner: ScriptedReasoner, source: ScriptedSource, **values: object
     ) -> tuple[LocalRuns, Run]:
         settings = Settings.model_validate({"data_dir": tmp_path / str(len(opened)), **values})
-        runs = LocalRuns(means(settings, reasoner, {source.name: source}))
+        runs = LocalRuns(resources(settings, reasoner, {source.name: source}))
         opened.append(runs)
         options = settings.options.model_copy(update={"sources": WEB})
         return runs, runs.start("What is known of the tower?", options=options)
@@ -645,7 +645,7 @@ def test_the_settings_are_the_limits_of_a_run_that_names_none(tmp_path: Path) ->
     env = {"NUMBER_OF_INITIAL_QUERIES": "4", "MAX_RESEARCH_LOOPS": "3"}
     settings = load(env, data_dir=tmp_path)
     source = ScriptedSource("library")
-    runs = LocalRuns(means(settings, ScriptedReasoner(), {"library": source}))
+    runs = LocalRuns(resources(settings, ScriptedReasoner(), {"library": source}))
     try:
         run = runs.start("What is known of the tower?")
         assert (run.options.queries, run.options.loops) == (4, 3)
@@ -818,13 +818,13 @@ def looked_up(tmp_path: Path, **env: str) -> Finding:
     """What a desk with some settings finds for a query for news."""
 
     async def look() -> Finding:
-        kit = Kit(load(env, data_dir=tmp_path / "data"))
+        services = Services(load(env, data_dir=tmp_path / "data"))
         try:
-            return await kit.sources["news"].search(
+            return await services.sources["news"].search(
                 Task(id="1", source="news", query="West Lake"), silent
             )
         finally:
-            await kit.closing()
+            await services.closing()
 
     return asyncio.run(look())
 

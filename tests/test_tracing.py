@@ -24,7 +24,7 @@ from research.runs.local import LocalRuns
 from research.settings import Settings, load
 from research.tracing import Tracing
 from research.trouble import Trouble
-from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, means, until
+from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, resources, until
 from tests.servers.collector import Collector, Span
 from tests.servers.gemini import FakeGemini
 from tests.servers.search import nowhere
@@ -59,7 +59,7 @@ def started(tmp_path: Path) -> Iterator[Callable[..., LocalRuns]]:
         source = source or ScriptedSource(usual=Outcome(passages=(PASSAGE,)))
         opened.append(
             LocalRuns(
-                means(
+                resources(
                     Settings.model_validate({"data_dir": tmp_path / "data", **values}),
                     reasoner or ScriptedReasoner(),
                     {source.name: source},

@@ -19,7 +19,7 @@ RECENT = 4  # conversations that one may go on with
 
 
 def form() -> None:
-    effort.offer("", st.session_state.get("limits", runs.kit(owner=owner()).usual()))
+    effort.offer("", st.session_state.get("limits", runs.services(owner=owner()).usual()))
     with (
         st.container(border=True, key="ask_card"),
         st.form("ask", border=False, enter_to_submit=True),
@@ -138,7 +138,7 @@ def empty() -> None:
     with layout.column("home", 820):
         layout.header(t("ask.title"), t("ask.lead"))
         form()
-        models = runs.kit(owner=owner()).models
+        models = runs.services(owner=owner()).models
         told = t("ask.models", write=plain(models.name("write"))) if models else t("ask.keyless")
         with st.container(horizontal=True, vertical_alignment="center", key="writer"):
             st.caption(told, width="content")

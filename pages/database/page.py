@@ -97,7 +97,7 @@ def examples() -> None:
 
 def writer(*, own: bool) -> None:
     """Who writes the SQL."""
-    models = runs.kit(owner=owner()).models
+    models = runs.services(owner=owner()).models
     if models:
         st.caption(t("database.model", write=plain(models.name("plan"))))
     else:

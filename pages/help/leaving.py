@@ -16,8 +16,8 @@ def told() -> str:
 
 def _services() -> list[str]:
     """What the server sends to others."""
-    kit, ready = runs.kit(owner=owner()), runs.readiness(owner=owner())
-    settings, lines = kit.settings, []
+    services, ready = runs.services(owner=owner()), runs.readiness(owner=owner())
+    settings, lines = services.settings, []
     live = {name for name, state in ready.items() if state.state == "live"}
     if models := _models():
         lines.append(t("leaves.models", names=_listed(models)))
@@ -42,14 +42,14 @@ def _services() -> list[str]:
 
 def _browser() -> list[str]:
     """What the visitor's own browser asks others for."""
-    tiles = [t("leaves.tiles")] if runs.kit(owner=owner()).settings.map_tiles != "off" else []
+    tiles = [t("leaves.tiles")] if runs.services(owner=owner()).settings.map_tiles != "off" else []
     news = [t("leaves.pictures")] if runs.readiness(owner=owner())["news"].state == "live" else []
     return tiles + news
 
 
 def _models() -> list[str]:
     """The models that can be asked."""
-    models = runs.kit(owner=owner()).models
+    models = runs.services(owner=owner()).models
     if models is None:
         return []
     return list(dict.fromkeys(model for _, _, model, lacks in models.table() if not lacks))

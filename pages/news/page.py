@@ -17,7 +17,7 @@ SHOWN = 20
 
 
 def form() -> None:
-    usual = runs.kit(owner=owner()).reporting()
+    usual = runs.services(owner=owner()).reporting()
     with st.form("news", border=False, enter_to_submit=True):
         topic = st.text_area(
             t("news.topic"), key="topic", placeholder=t("news.placeholder"),

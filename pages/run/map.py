@@ -484,7 +484,7 @@ def _rank(place: Place, order: str) -> tuple[bool, Any]:
 
 def _base(key: str) -> Base:
     """Which tiles lie under the places; the visitor's choice holds for every map."""
-    if runs.kit(owner=owner()).settings.map_tiles == "off":
+    if runs.services(owner=owner()).settings.map_tiles == "off":
         return "none"
     own_key = f"base_{key}"
     st.session_state[own_key] = st.session_state.get("base_map", "osm")

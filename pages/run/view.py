@@ -166,7 +166,7 @@ def changed(report: Report) -> None:
 
 def instructing(run: Run, view: progress.View) -> None:
     """A line that is said to a run under way, as long as it has a model that has not begun to write."""
-    if view.writing or runs.kit(owner=owner()).thinking(run.options) is None:
+    if view.writing or runs.services(owner=owner()).thinking(run.options) is None:
         return
     with (
         st.form(f"instruct_{run.id[:8]}", clear_on_submit=True, border=False),

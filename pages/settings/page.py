@@ -130,7 +130,7 @@ def field(name: str) -> None:
 def sources(name: str) -> None:
     choice = CHOICES[name]
     st.pills(
-        t("settings.sources"), list(runs.kit(owner=owner()).sources), selection_mode="multi",
+        t("settings.sources"), list(runs.services(owner=owner()).sources), selection_mode="multi",
         default=[one for one in choice.value.split(",") if one], key=key(name),
         format_func=lambda one: plain(source_name(one)),
     )  # fmt: skip
@@ -471,11 +471,11 @@ def start_over() -> None:
         st.button(t("settings.reset_do"), key="reset_sure", type="primary", on_click=reset)
 
 
-SETTINGS = runs.kit(owner=owner()).settings
+SETTINGS = runs.services(owner=owner()).settings
 PROVIDERS_OF_MODELS = SETTINGS.providers
 CHOICES = {choice.name: choice for choice in runs.choices(owner=owner())}
 USED = {
-    setting: (spec, lacks) for _, setting, spec, lacks in runs.kit(owner=owner()).table()
+    setting: (spec, lacks) for _, setting, spec, lacks in runs.services(owner=owner()).table()
 }  # by the setting of a role
 
 with layout.column("settings"):

@@ -57,7 +57,7 @@ def effort() -> None:
             format_func=lambda name: plain(source_name(name)),
             key="sources",
         )
-        if runs.kit(owner=owner()).models:
+        if runs.services(owner=owner()).models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
         st.toggle(t("ask.approve"), key="approve")
         limits()
@@ -89,7 +89,7 @@ def options() -> Options | None:
     chosen = tuple(st.session_state.sources or ())
     if not chosen:
         return None
-    sections, kit = st.session_state.get("of_sections", 0), runs.kit(owner=owner())
+    sections, services = st.session_state.get("of_sections", 0), runs.services(owner=owner())
     own = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
     return Options(
         queries=st.session_state.queries,
@@ -98,6 +98,6 @@ def options() -> Options | None:
         sources=chosen,
         model=(st.session_state.get("model") or "").strip(),
         approve=bool(st.session_state.get("approve")),
-        clarify=not sections and bool(kit.models) and kit.settings.clarify == "on",
+        clarify=not sections and bool(services.models) and services.settings.clarify == "on",
         **_limited(),
     )

@@ -65,7 +65,7 @@ def _step() -> None:
 
 def _configured() -> str:
     """Who answers, as it is set up now."""
-    models = runs.kit(owner=login.owner()).models
+    models = runs.services(owner=login.owner()).models
     return t("ask.models", write=plain(models.name("write"))) if models else t("ask.keyless")
 
 

@@ -201,7 +201,7 @@ layout.section(t("status.models_title"))
 models(roles)
 
 layout.section(t("status.limits"))
-limits(runs.kit(owner=person).settings)
+limits(runs.services(owner=person).settings)
 
 layout.section(t("spending.title"), help=t("spending.help"))
 spending.draw()

@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def act(args: argparse.Namespace) -> int:
     check_output(args.output)
-    options = chosen_options(args, research.runs.kit().reporting())
+    options = chosen_options(args, research.runs.services().reporting())
     given = {"sections": args.sections, "reflections": args.reflections}
     chosen = options.model_copy(update={k: v for k, v in given.items() if v is not None})
     topic = question(args)

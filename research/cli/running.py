@@ -30,14 +30,14 @@ def question(args: argparse.Namespace) -> str:
 
 
 def chosen_options(args: argparse.Namespace, usual: Options | None = None) -> Options:
-    kit = research.runs.kit()
-    usual, sources = usual or kit.usual(), None
+    services = research.runs.services()
+    usual, sources = usual or services.usual(), None
     if args.sources is not None:
         sources = tuple(dict.fromkeys(filter(None, args.sources.replace(" ", "").split(","))))
-        if not sources or not set(sources) <= set(kit.sources):
-            there = ", ".join(kit.sources)
+        if not sources or not set(sources) <= set(services.sources):
+            there = ", ".join(services.sources)
             raise Quit(UNUSABLE, f"--sources {args.sources!r}: the available sources are {there}.")
-    if args.model and kit.thinking(usual) is None:
+    if args.model and services.thinking(usual) is None:
         raise Quit(
             UNUSABLE,
             f"--model {args.model!r}: no model is available. Set GEMINI_API_KEY, or ANSWER_MODEL "

@@ -51,14 +51,14 @@ from research.records import (
 from research.runs import watching
 from research.runs.base import Runs
 from research.runs.estimate import EARLIER, Earlier
-from research.runs.estimate import Means as Calls
+from research.runs.estimate import Averages as Calls
 from research.runs.estimate import estimate as estimated
 from research.runs.files import problem
-from research.runs.kit import Kit, now
-from research.runs.kits import Kits
 from research.runs.local import LocalRuns
 from research.runs.pace import Pace
+from research.runs.personal import PersonalServices
 from research.runs.roles import ModelRole, model_table
+from research.runs.services import Services, now
 from research.runs.states import read, restored
 from research.settings import Settings
 from research.sources import Source, registry
@@ -86,29 +86,33 @@ class Desk:
 
     def __init__(self, settings: Settings) -> None:
         """Raises StoreError if the data folder cannot be used."""
-        self.settings, self.kit = settings, (kit := Kit(settings))
+        self.settings, self.services = settings, (services := Services(settings))
         self.pace = Pace(settings.starts_per_minute)
         self.previews = Pace(settings.starts_per_minute)  # paid as well, but no run is started
-        self.library, self.clients, self.models = kit.library, kit.clients, kit.models
-        self.map, self.sources, self.usual = kit.map, kit.sources, kit.usual
+        self.library, self.clients, self.models = (
+            services.library,
+            services.clients,
+            services.models,
+        )
+        self.map, self.sources, self.usual = services.map, services.sources, services.usual
         engine = _remote() if settings.runs_url else LocalRuns
-        self.runs: Runs = engine(kit.means, kit.usual, self._closing)
-        self.kits = Kits(kit, self.runs, Keys(settings.data_dir))
-        self.runs.lender = self.kits
-        self.exports = Exports(settings.data_dir / "exports", kit.store, kit.library)
+        self.runs: Runs = engine(services.resources, services.usual, self._closing)
+        self.personal = PersonalServices(services, self.runs, Keys(settings.data_dir))
+        self.runs.lender = self.personal
+        self.exports = Exports(settings.data_dir / "exports", services.store, services.library)
 
     async def _closing(self) -> None:
-        if "kits" in self.__dict__:
-            await self.kits.closing()
+        if "personal" in self.__dict__:
+            await self.personal.closing()
         else:  # the engine could not be opened
-            await self.kit.closing()
+            await self.services.closing()
 
     def estimate(self, options: Options, owner: str, plan: Plan | None) -> Estimate:
         """What a run is likely to use."""
-        kit = self.kits.kit(owner)
-        web = kit.web.providers
+        services = self.personal.services(owner)
+        web = services.web.providers
         calls = Calls(
-            models=models.models(options) if (models := kit.thinking(options)) else {},
+            models=models.models(options) if (models := services.thinking(options)) else {},
             grounded=bool(web) and web[0].name == "gemini",
         )
         accounts = self.runs.store.accounts(owner, 2 * EARLIER)
@@ -130,11 +134,11 @@ class Desk:
         named = where if isinstance(where, str) else ""
         tongue = tongue or language(f"{keywords} {named}")
         try:
-            with self.kits.open(owner) as (kit, _):
-                found = self.runs.do(kit.places.around(place, words, radius, tongue, silent))
+            with self.personal.open(owner) as (services, _):
+                found = self.runs.do(services.places.around(place, words, radius, tongue, silent))
         except Trouble as trouble:
             task = Task(id="", source="places", query=" ".join([named, *words]).strip())
-            provider = "offline" if kit.map.offline else "amap"
+            provider = "offline" if services.map.offline else "amap"
             return failed(task, trouble).model_copy(update={"provider": provider})
         self.runs.store.register(self.runs.store.look_ups(owner), found.evidence)
         return found
@@ -143,13 +147,13 @@ class Desk:
         """Loads the graph, makes the clients of the models and starts the map's server: the first
         question need not wait."""
         self.runs.do(self.runs.ready())
-        self.runs.do(self.kit.warm())
+        self.runs.do(self.services.warm())
 
     def check(self, owner: str = "local") -> Sequence[Check]:
         """A round trip to every model and every provider that an owner can use, and to the server
         that the runs are given to."""
-        with self.kits.open(owner) as (kit, _):
-            checks = self.runs.do(kit.check())
+        with self.personal.open(owner) as (services, _):
+            checks = self.runs.do(services.check())
         return [*checks, *self.runs.do(self.runs.check())]
 
     def close(self) -> None:
@@ -178,11 +182,11 @@ def desk(data_dir: Path | None = None) -> Desk:
         return _desk
 
 
-def kit(*, owner: str = "local") -> Kit:
+def services(*, owner: str = "local") -> Services:
     """What an owner's runs work with: the settings, the models and the sources, with what the owner
     has chosen and brought along. For a look at them; what asks somebody goes through the functions
     here."""
-    return desk().kits.kit(owner)
+    return desk().personal.services(owner)
 
 
 def close() -> None:
@@ -247,13 +251,13 @@ def report_on(
         QuestionError: the topic cannot be researched.
         StoreError: the run could not be stored.
     """
-    mine = kit(owner=owner)
+    mine = services(owner=owner)
     chosen = options or mine.reporting()
     if not chosen.sections:
         chosen = chosen.model_copy(update={"sections": mine.settings.sections})
     run_id, here = uuid.uuid4().hex, _at_work(owner)
     if save:
-        here.means.files.into(run_id, save)
+        here.resources.files.into(run_id, save)
     return here.start(topic, options=chosen, owner=owner, follows=follows, run_id=run_id)
 
 
@@ -274,7 +278,7 @@ def ask_database(
     )
     return _at_work(owner).start(
         question,
-        options=kit(owner=owner).usual().model_copy(update=update),
+        options=services(owner=owner).usual().model_copy(update=update),
         owner=owner,
         plan=Plan(parts=(Part(id="p1", subject="", text=text),), tasks=(task,)),
         run_id=run_id,
@@ -285,19 +289,19 @@ def confirm(question: str, sql: str, *, owner: str = "local") -> None:
     """Notes that a statement is right for a question to the database: it answers the same question
     from now on, and is an example for those like it."""
     here = desk()
-    here.runs.store.confirm(owner, here.kit.database.base, question, sql)
+    here.runs.store.confirm(owner, here.services.database.base, question, sql)
 
 
 def confirmed(*, owner: str = "local") -> Sequence[tuple[str, str]]:
     """The owner's questions to the database with the statements that are right, the latest first."""
     here = desk()
-    return here.runs.store.confirmed(owner, here.kit.database.base)
+    return here.runs.store.confirmed(owner, here.services.database.base)
 
 
 def unconfirm(question: str, *, owner: str = "local") -> None:
     """Takes back that the statement of a question is right."""
     here = desk()
-    here.runs.store.unconfirm(owner, here.kit.database.base, question)
+    here.runs.store.unconfirm(owner, here.services.database.base, question)
 
 
 def prefer(name: str, value: object, *, owner: str = "local") -> None:
@@ -312,23 +316,23 @@ def preferences(*, owner: str = "local") -> dict[str, Any]:
 
 def choices(*, owner: str = "local") -> Sequence[Choice]:
     """Every setting that an owner can choose, as the owner has it."""
-    return desk().kits.preferences.choices(owner)
+    return desk().personal.preferences.choices(owner)
 
 
 def choose(values: Mapping[str, str], *, owner: str = "local") -> dict[str, str]:
     """Keeps what an owner has chosen, by the name of the setting; a blank value is the environment's.
     Returns what is wrong, by name; then nothing is kept."""
-    return desk().kits.preferences.choose(values, owner)
+    return desk().personal.preferences.choose(values, owner)
 
 
 def reset(*, owner: str = "local") -> None:
     """Forgets all that an owner has chosen of the settings. Keys stay."""
-    desk().kits.preferences.reset(owner)
+    desk().personal.preferences.reset(owner)
 
 
 def key_states(*, owner: str = "local") -> Sequence[KeyState]:
     """Where each key is that an owner may bring along; none where the runs are worked on elsewhere."""
-    return desk().kits.preferences.key_states(owner)
+    return desk().personal.preferences.key_states(owner)
 
 
 def bring(
@@ -340,7 +344,7 @@ def bring(
     Raises:
         OSError: the file cannot be written; none was taken.
     """
-    return desk().kits.preferences.bring(values, owner, remember=remember)
+    return desk().personal.preferences.bring(values, owner, remember=remember)
 
 
 def forget_key(name: str, *, owner: str = "local") -> None:
@@ -349,7 +353,7 @@ def forget_key(name: str, *, owner: str = "local") -> None:
     Raises:
         OSError: the file of the remembered keys cannot be written.
     """
-    desk().kits.preferences.forget_key(name, owner)
+    desk().personal.preferences.forget_key(name, owner)
 
 
 def load(path: Path, *, owner: str = "local", save: Path | None = None) -> Run:
@@ -364,7 +368,7 @@ def load(path: Path, *, owner: str = "local", save: Path | None = None) -> Run:
     here = desk()
     run = restored(here.runs.store, read(path, here.sources), owner)
     if save:
-        here.runs.means.files.into(run.id, save)
+        here.runs.resources.files.into(run.id, save)
     return run
 
 
@@ -375,7 +379,7 @@ def saved(run_id: str, *, owner: str = "local") -> tuple[Path | None, str]:
     if told:
         return Path(told[-1]["report"]) if told[-1]["report"] else None, told[-1]["problem"]
     run = get(run_id, owner=owner)
-    files = desk().runs.means.files
+    files = desk().runs.resources.files
     if run is None or run.status != "done":
         return None, ""
     try:
@@ -404,7 +408,7 @@ def estimate(
     """What a run of these limits, and of this plan if there is one, is likely to use: from the
     settings, and from what the owner's finished runs with the same models have used."""
     here = desk()
-    return here.estimate(options or kit(owner=owner).usual(), owner, plan)
+    return here.estimate(options or services(owner=owner).usual(), owner, plan)
 
 
 def follow(run_id: str, after: int = 0, *, owner: str = "local") -> Iterator[Event]:
@@ -592,7 +596,7 @@ def report(run_id: str, *, owner: str = "local") -> Report | None:
 
 def readiness(*, owner: str = "local") -> dict[str, Readiness]:
     """What each source can do now for an owner, by name."""
-    return {name: source.ready() for name, source in kit(owner=owner).sources.items()}
+    return {name: source.ready() for name, source in services(owner=owner).sources.items()}
 
 
 def described() -> Mapping[str, Source]:
@@ -627,14 +631,14 @@ def nearby(
 def day(places: Sequence[Place], *, owner: str = "local") -> Route:
     """The places in the order of a day that begins at the first, and the ways between them."""
     here = desk()
-    with here.kits.open(owner) as (kit, _):
-        return here.runs.do(route.day(kit.map, places))
+    with here.personal.open(owner) as (services, _):
+        return here.runs.do(route.day(services.map, places))
 
 
 def quota(*, owner: str = "local") -> tuple[int, int] | None:
     """How many searches for places an owner has left today, and of how many; None if they are not
     limited."""
-    return kit(owner=owner).map.left()
+    return services(owner=owner).map.left()
 
 
 def settle() -> None:
@@ -658,7 +662,7 @@ def check(*, owner: str = "local") -> Sequence[Check]:
 
 def model_roles(*, owner: str = "local") -> Sequence[ModelRole]:
     """Which model does what for an owner, what it lacks and what it costs; nothing if none is set."""
-    return model_table(kit(owner=owner), now().date())
+    return model_table(services(owner=owner), now().date())
 
 
 def usage(*, since: datetime, zone: tzinfo = UTC, owner: str = "local") -> Sequence[DayUsage]:
@@ -706,7 +710,7 @@ def wipe(*, caches: bool = False, library: bool = False, owner: str = "local") -
     wiped = deletion.wipe(
         here.runs, owner, caches=caches, library=here.library if library else None
     )
-    here.kits.preferences.forget_all(owner)
+    here.personal.preferences.forget_all(owner)
     return wiped
 
 

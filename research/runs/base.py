@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from research.records import Check, Draft, Event, Options, Plan, Report, Run, silent
-from research.runs.live import Means
+from research.runs.live import Resources
 from research.runs.loop import Loop
 from research.runs.memory import before
 from research.stages.plan import carried_on, make_plan, own_words
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 class Lender(Protocol):
     """Who has means for those that have chosen something of their own."""
 
-    def using(self, owner: str) -> AbstractContextManager[Means]:
+    def using(self, owner: str) -> AbstractContextManager[Resources]:
         """The means of an owner, kept open for so long."""
 
     def usual(self, owner: str) -> Options:
@@ -53,14 +53,14 @@ class Runs(ABC):
 
     def __init__(
         self,
-        means: Means,
+        resources: Resources,
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
         """`usual` tells the limits of a run that brings none; `closing` is awaited on the loop at the
         end, for what the reasoner and the sources hold open there."""
-        self.means, self.store = means, means.store
-        self._usual = usual or (lambda: means.settings.options)
+        self.resources, self.store = resources, resources.store
+        self._usual = usual or (lambda: resources.settings.options)
         self._closing = closing
         self._news = threading.Condition()
         self.lender: Lender | None = None
@@ -74,15 +74,15 @@ class Runs(ABC):
         """Runs something on the loop of the runs, where their clients live, and waits for it."""
         return self.loop.do(coroutine)
 
-    def using(self, owner: str) -> AbstractContextManager[Means]:
+    def using(self, owner: str) -> AbstractContextManager[Resources]:
         """What is worked with for an owner, kept open for so long."""
-        return self.lender.using(owner) if self.lender else nullcontext(self.means)
+        return self.lender.using(owner) if self.lender else nullcontext(self.resources)
 
     def usual(self, owner: str) -> Options:
         """The limits of an owner's run that brings none."""
         return self.lender.usual(owner) if self.lender else self._usual()
 
-    def at_work(self) -> list[Means]:
+    def at_work(self) -> list[Resources]:
         """What the runs under way in this process work with."""
         return []
 
@@ -93,7 +93,7 @@ class Runs(ABC):
     @property
     def limited(self) -> bool:
         """Whether only so many runs may go on at once."""
-        settings = self.means.settings
+        settings = self.resources.settings
         return bool(settings.runs_at_once or settings.runs_each)
 
     # What an engine does
@@ -189,7 +189,7 @@ class Runs(ABC):
         return run
 
     def _hold(self, options: Options) -> None:
-        known = self.means.sources
+        known = self.resources.sources
         if unknown := [name for name in options.sources if name not in known]:
             names = ", ".join(known)
             raise ValueError(f"There is no source {unknown[0]!r}; there are: {names}.")
@@ -263,8 +263,8 @@ class Runs(ABC):
         if follows and (parent := self.get(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
             asked = asked.model_copy(update={"before": before(self.store, run)})
-        with self.using(owner) as means:
-            plan = self.do(make_plan(asked, means.reasoner, limits, silent))
+        with self.using(owner) as resources:
+            plan = self.do(make_plan(asked, resources.reasoner, limits, silent))
         return own_words(asked, limits) if isinstance(plan, Draft) else plan
 
     def events(self, run_id: str, after: int = 0, *, owner: str = "local") -> list[Event]:
@@ -348,7 +348,7 @@ class Runs(ABC):
         that it waits for."""
         if self.get(run_id, owner=owner) is None:
             return 0, False
-        return ahead(self.store.line(), run_id, self.means.settings.runs_each)
+        return ahead(self.store.line(), run_id, self.resources.settings.runs_each)
 
     def report(self, run_id: str, *, owner: str = "local") -> Report | None:
         """What a run has to show so far."""

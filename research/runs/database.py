@@ -53,8 +53,8 @@ def ask_database(question: str) -> DatabaseAnswer:
         raise ValueError("There is no question.")
     here = engine.desk()
     try:
-        with here.kits.open("local") as (kit, _):
-            outcome = here.runs.do(kit.database.ask(question.strip(), silent, "local"))
+        with here.personal.open("local") as (services, _):
+            outcome = here.runs.do(services.database.ask(question.strip(), silent, "local"))
     except Trouble as trouble:
         outcome = Outcome(status="failed", question=question, problem=trouble.message)
     return answered(outcome)
@@ -97,7 +97,7 @@ def database_schema() -> DatabaseSchema:
     schema with a failure."""
     here = engine.desk()
     title = named(here.settings.database_url.get_secret_value())
-    database = here.kit.database
+    database = here.services.database
     try:
         schema = here.runs.do(database.tables())
         privileges = here.runs.do(database.privileges())
@@ -150,7 +150,7 @@ def query_database(sql: str) -> DatabaseAnswer:
     answers with that status."""
     here = engine.desk()
     try:
-        outcome = here.runs.do(here.kit.database.query(sql, silent))
+        outcome = here.runs.do(here.services.database.query(sql, silent))
     except Trouble as trouble:
         outcome = Outcome(status="failed", question=sql, problem=trouble.message)
     return answered(outcome)

@@ -34,7 +34,7 @@ _RULES = 0.1  # seconds of a round without a model
 
 
 @dataclass(frozen=True)
-class Means:
+class Averages:
     """Who works: the models by role, none for rules alone; and whether a model itself searches."""
 
     models: Mapping[Role, str]
@@ -64,16 +64,16 @@ class Earlier:
 
 def estimate(
     options: Options,
-    means: Means,
+    averages: Averages,
     earlier: Iterable[Earlier],
     day: date,
     *,
     tasks: int | None = None,
 ) -> Estimate:
     """What a run of these limits will use. `tasks` are the searches of its first round, if known."""
-    alike = [item for item in earlier if _alike(item, means)][:EARLIER]
-    guess = _guess(options, means, day, tasks)
-    guesses = [_guess(item.run.options, means, day) for item in alike]
+    alike = [item for item in earlier if _alike(item, averages)][:EARLIER]
+    guess = _guess(options, averages, day, tasks)
+    guesses = [_guess(item.run.options, averages, day) for item in alike]
     costs = [_cost(item.usage) for item in alike]
     cost = guess.cost
     if alike and cost is not None and None not in costs:
@@ -98,7 +98,7 @@ def estimate(
     return _capped(made, options)
 
 
-def _alike(item: Earlier, means: Means) -> bool:
+def _alike(item: Earlier, averages: Averages) -> bool:
     """Whether the same models made a run, and it did searches of its own if it might. One whose
     account cannot be read is like no other."""
     try:
@@ -106,7 +106,7 @@ def _alike(item: Earlier, means: Means) -> bool:
         searches = item.searches
     except (KeyError, TypeError, ValueError):
         return False
-    known = {(stage, means.models[role]) for stage, role in _ROLES.items() if means.models}
+    known = {(stage, averages.models[role]) for stage, role in _ROLES.items() if averages.models}
     return (
         not item.run.based_on
         and bool(used) == bool(known)
@@ -130,7 +130,7 @@ def _cost(usage: Iterable[Usage]) -> float | None:
     return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
-def _guess(options: Options, means: Means, day: date, tasks: int | None = None) -> Estimate:
+def _guess(options: Options, averages: Averages, day: date, tasks: int | None = None) -> Estimate:
     """By constants alone: the first round in full, and as a rule one that follows it up."""
     # A map is asked for few questions only.
     texts = [name for name in options.sources if registry.of(name).asked != "place"]
@@ -139,21 +139,23 @@ def _guess(options: Options, means: Means, day: date, tasks: int | None = None) 
     follow_ups = len(texts) if options.loops > 1 else 0
     n = first + follow_ups if options.loops else 0
     web = n // len(texts) if "web" in texts else 0
-    usage = list(_calls(options, means, first, n, web)) if means.models else []
+    usage = list(_calls(options, averages, first, n, web)) if averages.models else []
     calls = [priced(item, day) for item in usage]
     stages: list[Stage] = ["plan", "search", "write"]
     if follow_ups:
         stages += ["reflect", "search"]
-    seconds = sum(_SECONDS[stage] for stage in stages) if means.models else _RULES * options.loops
+    seconds = (
+        sum(_SECONDS[stage] for stage in stages) if averages.models else _RULES * options.loops
+    )
     return Estimate(
-        searches=n + (GROUNDED - 1) * web * means.grounded,
+        searches=n + (GROUNDED - 1) * web * averages.grounded,
         tokens=_tokens(calls),
         cost=_cost(calls),
-        seconds=seconds if options.loops else _SECONDS["write"] * bool(means.models),
+        seconds=seconds if options.loops else _SECONDS["write"] * bool(averages.models),
     )
 
 
-def _calls(options: Options, means: Means, first: int, n: int, web: int) -> Iterable[Usage]:
+def _calls(options: Options, averages: Averages, first: int, n: int, web: int) -> Iterable[Usage]:
     """The calls of models that a run is likely to make."""
 
     def call(
@@ -161,17 +163,17 @@ def _calls(options: Options, means: Means, first: int, n: int, web: int) -> Iter
     ) -> Usage:
         return Usage(
             stage=stage,
-            model=means.models[role],
+            model=averages.models[role],
             calls=times,
             input=(size[0] + more) * times,
             output=size[1] * times,
-            searches=GROUNDED * times if role == "search" and means.grounded else 0,
+            searches=GROUNDED * times if role == "search" and averages.grounded else 0,
         )
 
     if options.loops:
         yield call("plan", "plan", _PLAN)
     if web:
-        stage, size = ("search", _SEARCH) if means.grounded else ("summarise", _SUMMARY)
+        stage, size = ("search", _SEARCH) if averages.grounded else ("summarise", _SUMMARY)
         yield call("search", stage, size, times=web)  # type: ignore[arg-type]
     for round_ in range(min(options.loops - 1, 2)):
         yield call("reflect", "reflect", _REFLECT, _REFLECT_EACH * (n if round_ else first))

@@ -43,7 +43,7 @@ class Keyless(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Means:
+class Resources:
     """What the runs of a process work with."""
 
     settings: Settings
@@ -70,16 +70,16 @@ class Means:
         *,
         asks: bool,
         keys: Sequence[str] = (),
-    ) -> Means:
+    ) -> Resources:
         """Means of somebody's own, with the store, the files and the traces of these. `asks` says
         whether there is a model to ask, `keys` names those that it needs and that its owner has
         brought along."""
-        means = Means(
+        resources = Resources(
             settings, self.store, reasoner, sources, self.traces, checker, asks, tuple(keys)
         )
-        object.__setattr__(means, "files", self.files)
-        object.__setattr__(means, "batcher", self.batcher)
-        return means
+        object.__setattr__(resources, "files", self.files)
+        object.__setattr__(resources, "batcher", self.batcher)
+        return resources
 
     def lacking(self, keys: Sequence[str]) -> list[str]:
         """Those of some keys, by name, that are neither set nor brought along now."""
@@ -131,7 +131,7 @@ class Live:
         self,
         run: Run,
         engine: str,
-        means: Means,
+        resources: Resources,
         news: Callable[[], None],
         lost: Callable[[], None] = lambda: None,
         *,
@@ -145,7 +145,7 @@ class Live:
         self.trace = Trace()
         self.plan: Plan | None = None
         self.reflections: dict[int, Reflection] = {}
-        self._means, self._news, self._lost = means, news, lost
+        self._means, self._news, self._lost = resources, news, lost
         self._buffer: list[tuple[datetime, str, dict[str, Any]]] = []
         self._news_of_plan = False  # or of a reflection, to be stored with its event
         self._outcome: tuple[Plan | None, list[Reflection], Answer | None] | None = None
@@ -156,21 +156,25 @@ class Live:
         self._queued = False  # all that is said until it is written will be written
 
     @property
-    def means(self) -> Means:
+    def resources(self) -> Resources:
         """What the run works with."""
         return self._means
 
-    def equip(self, means: Means) -> None:
+    def equip(self, resources: Resources) -> None:
         """What the run works with from now on: that of its owner, as it is when the work begins.
 
         Raises:
             Keyless: its models were asked with a key that is not there any more.
         """
-        self._means = means
-        if not self.resumed or means.asks:
+        self._means = resources
+        if not self.resumed or resources.asks:
             return
-        told = [event.data for event in means.store.events(self.run.id) if event.kind == "status"]
-        if lost := means.lacking(sorted({name for data in told for name in data.get("keys", ())})):
+        told = [
+            event.data for event in resources.store.events(self.run.id) if event.kind == "status"
+        ]
+        if lost := resources.lacking(
+            sorted({name for data in told for name in data.get("keys", ())})
+        ):
             raise Keyless(
                 f"{', '.join(lost)} is needed to go on and is not set any more. Enter it on the "
                 "Settings page, then resume: what was found is kept."
@@ -213,31 +217,33 @@ class Live:
         """What the graph works with."""
         from research.graph import Context
 
-        run, means = self.run, self._means
-        hours = 0.0 if run.options.updates else means.settings.cache_hours  # what is new is wanted
+        run, resources = self.run, self._means
+        hours = (
+            0.0 if run.options.updates else resources.settings.cache_hours
+        )  # what is new is wanted
         ledger = RunLedger(
-            means.store, means.batcher, run, hours,
+            resources.store, resources.batcher, run, hours,
             fresh=not (self.resumed or run.based_on),
-            cached={name for name in means.sources if registry.of(name).cached},
+            cached={name for name in resources.sources if registry.of(name).cached},
         )  # fmt: skip
-        earlier, (asked, _) = self._updated(), means.store.said(run.id)
+        earlier, (asked, _) = self._updated(), resources.store.said(run.id)
         return Context(
-            reasoner=means.reasoner,
-            sources=means.sources_of(run.owner),
+            reasoner=resources.reasoner,
+            sources=resources.sources_of(run.owner),
             options=run.options,
             ledger=ledger,
             notes=ledger,
-            plan=means.store.given(run.id),
-            before=earlier.memory if earlier else before(means.store, run),
-            deadline=means.settings.search_timeout,
-            delay=means.settings.search_delay,
+            plan=resources.store.given(run.id),
+            before=earlier.memory if earlier else before(resources.store, run),
+            deadline=resources.settings.search_timeout,
+            delay=resources.settings.search_delay,
             meter=self.meter,
             spend=self.spend,
             earlier=earlier,
-            checker=means.checker,
-            repair=means.settings.repair,
+            checker=resources.checker,
+            repair=resources.settings.repair,
             clarified=asked.answer if asked else None,
-            instructions=lambda: [one.text for one in means.store.said(run.id)[1]],
+            instructions=lambda: [one.text for one in resources.store.said(run.id)[1]],
         )
 
     def _updated(self) -> Earlier | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from research.records import Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
 from research.runs.engine import SERVED, joined
-from research.runs.live import Keyless, Live, Means
+from research.runs.live import Keyless, Live, Resources
 from research.sources import registry
 from research.stages.answer import Unwritten
 from research.storage import StoreError
@@ -36,7 +36,7 @@ class LocalRuns(Runs):
 
     def __init__(
         self,
-        means: Means,
+        resources: Resources,
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
@@ -46,13 +46,13 @@ class LocalRuns(Runs):
         Raises:
             StoreError: the data folder cannot be used.
         """
-        store = means.store
+        store = resources.store
         try:
             self._engine = joined(store.database)
         except StoreError:
             store.close()
             raise
-        super().__init__(means, usual, closing)
+        super().__init__(resources, usual, closing)
         self._live: dict[str, Live] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopping: set[str] = set()
@@ -87,7 +87,7 @@ class LocalRuns(Runs):
             await asyncio.to_thread(_loaded)
             saver = await self._checkpoints.saver()
             if self._compiled is None:
-                nodes = {name: registry.of(name).graph_node for name in self.means.sources}
+                nodes = {name: registry.of(name).graph_node for name in self.resources.sources}
                 self._compiled = _loaded().build(nodes).compile(checkpointer=saver)
         return self._compiled
 
@@ -104,8 +104,8 @@ class LocalRuns(Runs):
         if self.loop.closed:
             return
         self.loop.close(self._close())
-        self.means.traces.close()
-        self.means.files.close()
+        self.resources.traces.close()
+        self.resources.files.close()
         self._engine.close()
         self.store.close()
 
@@ -128,9 +128,9 @@ class LocalRuns(Runs):
                 await asyncio.wait(rest, timeout=5)
             await self._checkpoints.close()
 
-    def at_work(self) -> list[Means]:
+    def at_work(self) -> list[Resources]:
         """What the runs under way here work with."""
-        return [live.means for live in list(self._live.values())]
+        return [live.resources for live in list(self._live.values())]
 
     # What an engine does
 
@@ -139,7 +139,7 @@ class LocalRuns(Runs):
 
     def _spawn(self, run: Run, engine: str, *, resumed: bool = False, write: bool = False) -> None:
         live = Live(
-            run, engine, self.means, self._told, lambda: self._cancel(run.id),
+            run, engine, self.resources, self._told, lambda: self._cancel(run.id),
             resumed=resumed, write=write,
         )  # fmt: skip
         if not self.limited:
@@ -205,7 +205,7 @@ class LocalRuns(Runs):
         """Lets those begin whose turn it is."""
         if not self._line:
             return
-        settings = self.means.settings
+        settings = self.resources.settings
         mine = {self._engine.id}
         for one in self.store.admit(mine, settings.runs_at_once, settings.runs_each):
             with self._lock:
@@ -285,8 +285,8 @@ class LocalRuns(Runs):
             "configurable": {"thread_id": run.id},
             "recursion_limit": _loaded().RECURSION_LIMIT,
         }
-        with self.using(run.owner) as means:
-            live.equip(means)
+        with self.using(run.owner) as resources:
+            live.equip(resources)
         live.begin_trace()
         begun = False
         if live.resumed:
@@ -349,7 +349,7 @@ class LocalRuns(Runs):
             status = "stopped" if run_id in self._stopping else "interrupted"
         elif error is not None:
             status = "failed"
-        message = self.means.failed(run_id, error) if error else ""
+        message = self.resources.failed(run_id, error) if error else ""
         live.trace.end(status, error)
         try:
             live.end(status, message)

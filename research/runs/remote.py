@@ -23,7 +23,7 @@ from research.records import Check, Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
 from research.runs.check import timed
 from research.runs.engine import PREFIX, SERVED, joined
-from research.runs.live import Means
+from research.runs.live import Resources
 from research.settings import open_address
 from research.storage import StoreError
 from research.store.store import STOP
@@ -46,7 +46,7 @@ class RemoteRuns(Runs):
 
     def __init__(
         self,
-        means: Means,
+        resources: Resources,
         usual: Callable[[], Options] | None = None,
         closing: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
@@ -56,13 +56,13 @@ class RemoteRuns(Runs):
         Raises:
             StoreError: the store cannot be used.
         """
-        settings, store = means.settings, means.store
+        settings, store = resources.settings, resources.store
         try:
             self._engine = joined(store.database)
         except StoreError:
             store.close()
             raise
-        super().__init__(means, usual, closing)
+        super().__init__(resources, usual, closing)
         key = settings.runs_key.get_secret_value() or None
         self._place = open_address(settings.runs_url)
         self._client = get_client(url=settings.runs_url, api_key=key, timeout=TIMEOUT)
@@ -146,7 +146,7 @@ class RemoteRuns(Runs):
 
     def _admit(self) -> None:
         """Lets those begin whose turn it is, whichever process stored them."""
-        settings = self.means.settings
+        settings = self.resources.settings
         try:
             for one in self.store.admit(SERVED, settings.runs_at_once, settings.runs_each):
                 self.loop.begin(self._submit(one.id, one.engine))

@@ -57,7 +57,9 @@ def news_report(
         "sources": None if sources is None else tuple(sources),
         "model": model or None,
     }
-    chosen = here.kit.reporting().model_dump() | {k: v for k, v in given.items() if v is not None}
+    chosen = here.services.reporting().model_dump() | {
+        k: v for k, v in given.items() if v is not None
+    }
     options = Options.model_validate(chosen)
     if not options.sections or not options.sources:
         raise ValueError("A report has at least one section, and looks in at least one source.")
@@ -117,7 +119,7 @@ def _over(
         _, why = engine.saved(run.id, owner=owner)
         if why:
             log.warning("the report is not saved: %s", why)
-    engine.desk().runs.means.files.settle()
+    engine.desk().runs.resources.files.settle()
     report = engine.report(run.id, owner=owner)
     if report is None:
         raise LookupError(f"Run {run.id} was deleted meanwhile.")

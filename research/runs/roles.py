@@ -7,7 +7,7 @@ from datetime import date
 from research.models.prices import Price, price
 from research.models.roles import Spec, lacking
 from research.records import Record
-from research.runs.kit import Kit
+from research.runs.services import Services
 from research.settings import CHECK_MODEL, REPORT_MODEL, ROLES
 
 
@@ -23,28 +23,28 @@ class ModelRole(Record):
     price: Price | None = None
 
 
-def model_table(kit: Kit, day: date) -> list[ModelRole]:
+def model_table(services: Services, day: date) -> list[ModelRole]:
     """The models that are set, in the order in which a run needs them."""
     out = []
-    if kit.models:
+    if services.models:
         out = [
             ModelRole(role=role, setting=setting, model=model, lacks=lacks, price=price(model, day))
             for role, setting, model, lacks in sorted(
-                kit.models.table(), key=lambda row: ROLES.index(row[0])
+                services.models.table(), key=lambda row: ROLES.index(row[0])
             )
         ]
-    settings = kit.settings
-    reporter = kit.reporters.reporter if kit.reporters else None
+    settings = services.settings
+    reporter = services.reporters.reporter if services.reporters else None
     if reporter:
-        out.append(_role("news", REPORT_MODEL, reporter, kit, day))
-    if kit.reporters and settings.check == "model":
-        spec = kit.reporters.checking(settings.options).spec
-        out.append(_role("check", spec.setting or CHECK_MODEL, spec, kit, day))
+        out.append(_role("news", REPORT_MODEL, reporter, services, day))
+    if services.reporters and settings.check == "model":
+        spec = services.reporters.checking(settings.options).spec
+        out.append(_role("check", spec.setting or CHECK_MODEL, spec, services, day))
     return out
 
 
-def _role(role: str, setting: str, spec: Spec, kit: Kit, day: date) -> ModelRole:
-    lacks = lacking(spec, kit.settings)
+def _role(role: str, setting: str, spec: Spec, services: Services, day: date) -> ModelRole:
+    lacks = lacking(spec, services.settings)
     return ModelRole(
         role=role, setting=setting, model=str(spec), lacks=lacks, price=price(str(spec), day)
     )

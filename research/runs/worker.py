@@ -26,7 +26,7 @@ from langgraph.runtime import Runtime
 from research.graph import Context, Node, build
 from research.records import RunStatus
 from research.runs.base import WATCH, Lender
-from research.runs.live import Live, Means
+from research.runs.live import Live, Resources
 from research.runs.loop import Loop
 from research.stages.answer import Unwritten
 from research.storage import StoreError
@@ -69,18 +69,18 @@ class Worker:
     """What one process of a server knows of the runs that it works on."""
 
     def __init__(
-        self, means: Means, closing: Callable[[], Coroutine[Any, Any, None]] | None = None
+        self, resources: Resources, closing: Callable[[], Coroutine[Any, Any, None]] | None = None
     ) -> None:
-        self.means, self.closing = means, closing
+        self.resources, self.closing = resources, closing
         self.loop = Loop("sightline-worker")
         self.lender: Lender | None = None
         self._jobs: dict[str, _Job] = {}
         self._busy: Counter[str] = Counter()
         self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.raw)
 
-    def at_work(self) -> list[Means]:
+    def at_work(self) -> list[Resources]:
         """What the runs that this process works on work with."""
-        return [job.live.means for job in list(self._jobs.values())]
+        return [job.live.resources for job in list(self._jobs.values())]
 
     async def act(self, node: Node, state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
         """Runs a node on the loop of ours, wherever it is called."""
@@ -126,7 +126,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - the end of a run, however it came
             if isinstance(error, Unwritten):  # what stands in for the answer is kept
                 live.keep_instead(error.answer)
-            self._end(live, "failed", self.means.failed(live.run.id, error), error)
+            self._end(live, "failed", self.resources.failed(live.run.id, error), error)
             raise Failed(type(error).__name__) from None
         finally:
             self._busy[ticket.engine] -= 1
@@ -140,7 +140,7 @@ class Worker:
         return {}
 
     async def _report(self, state: Mapping[str, Any], ticket: Ticket) -> None:
-        run = self.means.store.run(ticket.run)
+        run = self.resources.store.run(ticket.run)
         if run is None or run.status == "done":
             return
         live = self._job(ticket).live
@@ -165,13 +165,13 @@ class Worker:
         """
         if job := self._jobs.get(ticket.engine):
             return job
-        run = self.means.store.run(ticket.run)
+        run = self.resources.store.run(ticket.run)
         if run is None or not run.active:
             raise Failed("there is no such run under way")
-        live = Live(run, ticket.engine, self.means, lambda: None, resumed=True)
+        live = Live(run, ticket.engine, self.resources, lambda: None, resumed=True)
         if self.lender:
-            with self.lender.using(run.owner) as means:
-                live.equip(means)
+            with self.lender.using(run.owner) as resources:
+                live.equip(resources)
         live.recall()
         live.account()
         live.begun()
@@ -216,7 +216,7 @@ class Worker:
             if not self._jobs:
                 continue
             try:
-                for _, engine, wish in self.means.store.wishes():
+                for _, engine, wish in self.resources.store.wishes():
                     if wish == WRITE and (found := self._jobs.get(engine)):
                         found.live.end_searching()
             except StoreError as trouble:
@@ -227,9 +227,9 @@ class Worker:
         if not self.loop.closed:
             self._watcher.cancel()
             self.loop.close(self.closing() if self.closing else asyncio.sleep(0))
-            self.means.traces.close()
-            self.means.files.close()
-            self.means.store.close()
+            self.resources.traces.close()
+            self.resources.files.close()
+            self.resources.store.close()
 
 
 class _Bound(CompiledStateGraph[Any, Any, Any, Any]):

@@ -19,7 +19,7 @@ from research.runs import settle
 from research.runs.local import LocalRuns
 from research.settings import Settings
 from tests.benchmarks.figures import Figure, at_once, percentile
-from tests.fakes import Outcome, ScriptedSource, Staged, means
+from tests.fakes import Outcome, ScriptedSource, Staged, resources
 from tests.servers.postgres import Cluster, lacking
 
 WAIT = 0.3
@@ -87,7 +87,7 @@ def _figures(place: str, settings: Settings) -> Iterator[Figure]:
     yield at_once(MANY, settings)
     source = ScriptedSource("web", Outcome(waits=WAIT))
     runs = LocalRuns(
-        means(settings, Slow(follow_ups=lambda round_: ("d", "e", "f")), {"web": source})
+        resources(settings, Slow(follow_ups=lambda round_: ("d", "e", "f")), {"web": source})
     )
     try:
         _together(runs, 5)

@@ -57,7 +57,7 @@ def _measured(desk: Desk, number: int) -> tuple[list[float], float, Report]:
     """Seconds of each report from its creation to its stored end, CPU seconds of the process, and
     the last report."""
     limits = {"sections": SECTIONS, "reflections": REFLECTIONS}
-    options = desk.kit.reporting().model_copy(update=limits)
+    options = desk.services.reporting().model_copy(update=limits)
     cpu = time.process_time()
     topics = [f"The harbour, ferry {time.monotonic_ns()}" for _ in range(number)]
     ids = [desk.runs.start(topic, options=options).id for topic in topics]

@@ -15,7 +15,7 @@ from research.records import Options, Run
 from research.runs.local import LocalRuns
 from research.settings import Settings
 from tests.benchmarks.figures import Figure, at_once, percentile
-from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, means
+from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, resources
 
 WAIT = 0.3
 ROUNDS = 2
@@ -50,7 +50,7 @@ def figures() -> Iterator[Figure]:
         yield at_once(MANY, settings)
         source = ScriptedSource("web", Outcome(waits=WAIT))
         reasoner = ScriptedReasoner(follow_ups=lambda round_: ("d", "e", "f"))
-        runs = LocalRuns(means(settings, reasoner, {"web": source}))
+        runs = LocalRuns(resources(settings, reasoner, {"web": source}))
         try:
             _measured(runs, 1)
             single = [_measured(runs, 1) for _ in range(ONCE)]

@@ -26,7 +26,7 @@ from research.records import Options
 from research.runs.local import LocalRuns
 from research.settings import Settings
 from tests.benchmarks.figures import Figure, at_once, percentile, processor
-from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, means, until
+from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
 from tests.pages.serving import Server
 
 MANY = 20
@@ -108,7 +108,7 @@ def figures() -> Iterator[Figure]:
         yield at_once(MANY, settings)
         server = Server(settings.data_dir).start()
         source = ScriptedSource("library", HANGS)
-        runs = LocalRuns(means(settings, ScriptedReasoner(), {"library": source}))
+        runs = LocalRuns(resources(settings, ScriptedReasoner(), {"library": source}))
         try:
             ids = [
                 runs.start(f"question {n}", options=Options(sources=("library",))).id

@@ -136,7 +136,9 @@ def test_the_key_of_any_provider_is_taken_in_and_its_models_are_asked_with_it(vi
     assert {one.name: one.place for one in runs.key_states()}["DEEPSEEK_API_KEY"] == "session"
     assert KEY not in told(visitor.at)
     assert runs.choose({"ANSWER_MODEL": "deepseek:deepseek-chat"}) == {}
-    table = {setting: (spec, lacks) for _, setting, spec, lacks in runs.kit(owner="local").table()}
+    table = {
+        setting: (spec, lacks) for _, setting, spec, lacks in runs.services(owner="local").table()
+    }
     assert table["ANSWER_MODEL"] == ("deepseek:deepseek-chat", "")
     assert table["REFLECTION_MODEL"] == ("deepseek:deepseek-chat", "")
 

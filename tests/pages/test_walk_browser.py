@@ -16,7 +16,7 @@ import pytest
 from research.records import Options
 from research.runs.local import LocalRuns
 from research.settings import Settings
-from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, means, until
+from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
 from tests.pages.looking import hurdles, looks, unfold
 from tests.pages.planted import COUNTED, LANGUAGES, NEAREST, PLACES, TOPIC, Planted, plant
 from tests.pages.serving import Server, settled
@@ -201,7 +201,7 @@ def test_every_kind_of_run_reads_well(walk: Walk, planted: Planted, kind: str) -
 def test_a_run_under_way_reads_well(walk: Walk, server: Server) -> None:
     source = ScriptedSource("library", HANGS)
     runs = LocalRuns(
-        means(Settings(data_dir=server.folder), ScriptedReasoner(), {"library": source})
+        resources(Settings(data_dir=server.folder), ScriptedReasoner(), {"library": source})
     )
     try:
         run = runs.start(PLACES[walk.language], options=Options(sources=("library",)))

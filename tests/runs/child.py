@@ -12,13 +12,13 @@ from pathlib import Path
 from research.records import Options
 from research.runs.local import LocalRuns
 from research.settings import load
-from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, means
+from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources
 
 if __name__ == "__main__":
     folder, log, count = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     stuck = (log.parent / "stuck").read_text(encoding="utf-8").split()
     runs = LocalRuns(
-        means(
+        resources(
             load(data_dir=folder),
             ScriptedReasoner(["a", "b", "c"], lambda round_: ["d"]),
             {"web": ScriptedSource(outcomes=dict.fromkeys(stuck, HANGS), log=log)},

@@ -16,7 +16,7 @@ from research.records import Options, Report, Run, RunStatus
 from research.runs.engine import GRACE
 from research.runs.local import LocalRuns
 from research.settings import Settings
-from tests.fakes import ScriptedReasoner, ScriptedSource, means, until
+from tests.fakes import ScriptedReasoner, ScriptedSource, resources, until
 from tests.servers.postgres import Cluster, lacking
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +71,7 @@ class Bench:
         sources = source if isinstance(source, Sequence) else [source or ScriptedSource()]
         self._opened.append(
             LocalRuns(
-                means(
+                resources(
                     Settings.model_validate(
                         {"data_dir": self.folder, "store_url": self._url, **settings}
                     ),

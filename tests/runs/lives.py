@@ -27,7 +27,7 @@ from research.records import (
 from research.runs import Desk
 from research.runs.local import LocalRuns
 from research.settings import Settings, load
-from tests.fakes import RETRIEVED, Outcome, ScriptedSource, Staged, means, note, until
+from tests.fakes import RETRIEVED, Outcome, ScriptedSource, Staged, note, resources, until
 from tests.runs.conftest import QUESTION
 
 STEP = 0.02  # seconds that each stage and each search takes
@@ -58,7 +58,7 @@ def scripted(settings: Settings, log: Path) -> LocalRuns:
         for n, query in enumerate(query for round_ in ROUNDS for query in round_)
     }
     source = ScriptedSource(outcomes=outcomes, log=log)
-    return LocalRuns(means(settings, Noted(log), {"web": source}))
+    return LocalRuns(resources(settings, Noted(log), {"web": source}))
 
 
 def ended(runs: LocalRuns, run_id: str, options: Options | None) -> RunStatus:

@@ -59,7 +59,7 @@ class Newsroom:
     ) -> tuple[Desk, Run]:
         """A run of the limits that reports usually have, but for some."""
         desk = desk or self.open()
-        usual = desk.kit.reporting()
+        usual = desk.services.reporting()
         return desk, desk.runs.start(topic, options=usual.model_copy(update=options))
 
     def write(self, topic: str = TOPIC, desk: Desk | None = None, **options: Any) -> Report:

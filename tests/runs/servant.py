@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from research.records import Draft, Options, Plan, Question, Say, Task
-from research.runs.live import Means
+from research.runs.live import Resources
 from research.runs.worker import Worker, served
 from research.settings import load
 from research.store.store import Store
@@ -64,7 +64,7 @@ def source(log: Path) -> ScriptedSource:
 def _opened() -> Worker:
     settings = load()
     log = Path(os.environ["SCRIPT_LOG"])
-    return Worker(Means(settings, Store(settings.store), reasoner(log), {"web": source(log)}))
+    return Worker(Resources(settings, Store(settings.store), reasoner(log), {"web": source(log)}))
 
 
 graph = served({"web": "web_research"}, _opened)

@@ -76,7 +76,7 @@ def test_a_question_outlives_its_process_and_a_stop(shared: Bench) -> None:
     assert report(runs, run_id).asks_back
     runs.clarify(run_id, "Eiffel")
     assert over(runs, run_id) == "done"
-    assert dict(runs.means.reasoner.added)["write"] == ("Which tower? Eiffel",)  # type: ignore[attr-defined]
+    assert dict(runs.resources.reasoner.added)["write"] == ("Which tower? Eiffel",)  # type: ignore[attr-defined]
 
 
 def test_of_several_who_answer_at_once_one_is_heard(shared: Bench) -> None:

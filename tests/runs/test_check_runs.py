@@ -30,7 +30,7 @@ from research.runs.local import LocalRuns
 from research.settings import Settings
 from research.stages.check import BATCH
 from research.verification.support import support
-from tests.fakes import AUTHOR, ScriptedReasoner, ScriptedSource, means, until
+from tests.fakes import AUTHOR, ScriptedReasoner, ScriptedSource, resources, until
 from tests.runs.conftest import QUESTION, WEB, over, report
 from tests.servers.gemini import FakeGemini
 
@@ -98,7 +98,7 @@ def start(
     llm = LLM(clients, lambda: datetime.now(UTC))
     opened.append(
         LocalRuns(
-            means(settings, reasoner, {source.name: source}, checker=ModelChecker(llm, llm)),
+            resources(settings, reasoner, {source.name: source}, checker=ModelChecker(llm, llm)),
             closing=clients.close,
         )
     )
@@ -171,7 +171,7 @@ def test_rules_alone_ask_nobody(
 ) -> None:
     opened.append(
         LocalRuns(
-            means(Settings(data_dir=tmp_path), Writer(*DOUBTS[:2]), {"web": ScriptedSource()})
+            resources(Settings(data_dir=tmp_path), Writer(*DOUBTS[:2]), {"web": ScriptedSource()})
         )
     )
     run = opened[-1].start(QUESTION, options=WEB)

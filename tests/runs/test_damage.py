@@ -18,8 +18,8 @@ import ormsgpack
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from research.runs.kit import Kit
 from research.runs.local import LocalRuns
+from research.runs.services import Services
 from research.settings import load
 from research.storage import APPLICATION, StoreError
 from tests.fakes import HANGS, ScriptedSource, until
@@ -147,7 +147,7 @@ def test_a_damaged_file_is_a_trouble_of_a_known_kind_and_nothing_worse(
 def test_where_the_store_cannot_be_opened_the_library_is_not_kept_open(tmp_path: Path) -> None:
     (tmp_path / "runs.db").write_bytes(b"not a database at all" * 100)
     with pytest.raises(StoreError) as caught:
-        Kit(load({}, data_dir=tmp_path))
+        Services(load({}, data_dir=tmp_path))
     opened = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
     assert caught.value.trouble == "corrupt"  # and holds what there was when it was raised
     assert [path for path in opened if path.is_relative_to(tmp_path)] == []

@@ -17,7 +17,7 @@ from research.runs.local import LocalRuns
 from research.runs.remote import RemoteRuns, thread
 from research.settings import Settings
 from research.store.store import Store
-from tests.fakes import means, until
+from tests.fakes import resources, until
 from tests.runs.servant import SECRET, reasoner, source
 from tests.servers.agent import Aegra, Agent, Dev, lacking
 
@@ -59,7 +59,7 @@ class Desk:
             }
         )
         engine = RemoteRuns if self.server else LocalRuns
-        self._opened.append(engine(means(known, reasoner(self.log), {"web": source(self.log)})))
+        self._opened.append(engine(resources(known, reasoner(self.log), {"web": source(self.log)})))
         return self._opened[-1]
 
     @property
@@ -370,7 +370,7 @@ def test_a_server_that_was_killed_goes_on_when_it_is_started_again(start: Start)
 def test_a_server_that_is_not_there_is_named_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     known = Settings(data_dir=tmp_path, runs_url="http://127.0.0.1:9")
     log = tmp_path / "log"
-    runs = RemoteRuns(means(known, reasoner(log), {"web": source(log)}))
+    runs = RemoteRuns(resources(known, reasoner(log), {"web": source(log)}))
     try:
         run = runs.start(QUESTION, options=THREE)
         assert over(runs, run.id) == "interrupted"

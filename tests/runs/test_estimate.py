@@ -11,7 +11,7 @@ import pytest
 
 from research.records import Estimate, Event, Options, Run, Usage
 from research.runs import Desk
-from research.runs.estimate import Earlier, Means, estimate
+from research.runs.estimate import Averages, Earlier, estimate
 from research.settings import load
 from tests.fakes import until
 from tests.servers.gemini import FakeGemini
@@ -118,8 +118,8 @@ def test_without_a_model_nothing_is_paid(tmp_path: Path) -> None:
 
 
 def test_without_a_round_of_search_there_is_one_call() -> None:
-    means = Means(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
-    guess = estimate(Options(loops=0), means, (), DAY)
+    averages = Averages(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
+    guess = estimate(Options(loops=0), averages, (), DAY)
     assert (guess.searches, guess.tokens < 1_000, guess.tokens > 0) == (0, True, True)
 
 
@@ -142,22 +142,24 @@ def earlier(usage: Usage, seconds: float, options: Options, **more: Any) -> Earl
 
 
 def test_earlier_runs_correct_the_estimate_and_only_those_alike() -> None:
-    means = Means(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
+    averages = Averages(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
     one = Options(queries=1, loops=1)
     used = Usage(stage="write", model=OWN, input=9_000, output=1_000)
-    guess = estimate(one, means, [earlier(used, 40.0, one)], DAY)
+    guess = estimate(one, averages, [earlier(used, 40.0, one)], DAY)
     assert (guess.tokens, guess.searches, guess.seconds, guess.runs) == (10_000, 1, 40.0, 1)
     twice = [earlier(used, 40.0, one), earlier(used.model_copy(update={"input": 1_000}), 20.0, one)]
-    assert estimate(one, means, twice, DAY).tokens == 6_000
+    assert estimate(one, averages, twice, DAY).tokens == 6_000
     other = earlier(used.model_copy(update={"model": "openai:y"}), 1.0, one)
     again = earlier(used, 1.0, one, based_on="r")
     direct = earlier(used, 1.0, one)
     direct = Earlier(direct.run, [e for e in direct.events if e.kind != "found"])
-    assert estimate(one, means, [other, again, direct], DAY) == estimate(one, means, (), DAY)
+    assert estimate(one, averages, [other, again, direct], DAY) == estimate(one, averages, (), DAY)
 
 
 def test_an_estimate_is_within_the_limits_of_the_run() -> None:
-    means = Means(dict.fromkeys(("plan", "reflect", "write", "search"), "gemini:gemini-3.5-flash"))  # type: ignore[arg-type]
+    averages = Averages(
+        dict.fromkeys(("plan", "reflect", "write", "search"), "gemini:gemini-3.5-flash")
+    )  # type: ignore[arg-type]
     options = Options(searches=2, tokens=1_000, cost=0.0001, seconds=3.0)
-    guess = estimate(options, means, (), DAY)
+    guess = estimate(options, averages, (), DAY)
     assert (guess.searches, guess.tokens, guess.cost, guess.seconds) == (2, 1_000, 0.0001, 3.0)

@@ -68,6 +68,8 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
         runs.resume(key, write=True, owner=BOB),
     ),
     ("approve", "run_id"): lambda key: runs.approve(key, plan=PLAN, options=LIBRARY, owner=BOB),
+    ("clarify", "run_id"): lambda key: runs.clarify(key, "Leifeng", owner=BOB),
+    ("instruct", "run_id"): lambda key: runs.instruct(key, "leave hotels out", owner=BOB),
     ("more", "run_id"): lambda key: runs.more(key, owner=BOB),
     ("queue", "run_id"): lambda key: runs.queue(key, owner=BOB),
     ("get", "run_id"): lambda key: runs.get(key, owner=BOB),
@@ -85,7 +87,7 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
 }
 TAKEN = {("start", "run_id"), ("ask_database", "run_id")}  # those that name an id to be made
 LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
-    "list": lambda owner: runs.recent(owner=owner),
+    "recent": lambda owner: runs.recent(owner=owner),
     "conversations": lambda owner: runs.conversations(owner=owner),
     "history": lambda owner: runs.history("secret", owner=owner).entries,
     "tags": lambda owner: runs.tags(owner=owner),
@@ -113,7 +115,7 @@ OWN = {
     "reset",
     "bring",
     "forget_key",
-    "kit",
+    "services",
     "readiness",
     "day",
     "quota",
@@ -302,13 +304,13 @@ def test_an_id_that_is_taken_is_refused_without_a_word_of_whose_it_is(folder: Pa
 
 
 def test_what_somebody_has_chosen_and_brought_is_for_nobody_else(folder: Path) -> None:
-    assert runs.kit(owner=ANN).usual().queries == 7
+    assert runs.services(owner=ANN).usual().queries == 7
     assert runs.readiness(owner=ANN)["news"].state == "live"
-    assert runs.kit(owner=BOB).usual().queries == runs.kit().usual().queries == 3
+    assert runs.services(owner=BOB).usual().queries == runs.services().usual().queries == 3
     assert runs.readiness(owner=BOB)["news"].state == "missing"
     runs.reset(owner=BOB)
     runs.forget_key("TAVILY_API_KEY", owner=BOB)
-    assert runs.kit(owner=ANN).usual().queries == 7
+    assert runs.services(owner=ANN).usual().queries == 7
     assert runs.readiness(owner=ANN)["news"].state == "live"
 
 

@@ -77,7 +77,7 @@ def test_a_key_serves_its_owner_s_runs_until_it_is_forgotten(gemini: FakeGemini)
     assert used(gemini) == {KEY}
     assert ask(BOB).status == "done"  # quoted by rules: there is no model for Bob
     assert used(gemini) == set()
-    assert runs.kit(owner=BOB).models is None
+    assert runs.services(owner=BOB).models is None
     runs.forget_key("GEMINI_API_KEY", owner=ANN)
     ask(ANN)
     assert used(gemini) == set()
@@ -130,8 +130,8 @@ def test_a_key_is_in_no_file_log_export_or_event(
         told += [report.model_dump_json(), report_markdown(report, answer)]
         told += [json.dumps(report_json(report, answer), default=str)]
     told += [repr(runs.key_states(owner=ANN)), repr(runs.choices(owner=ANN))]
-    told += [repr(runs.kit(owner=ANN).settings), repr(runs.preferences(owner=ANN))]
-    told += [str(runs.kit(owner=ANN).settings.shown())]
+    told += [repr(runs.services(owner=ANN).settings), repr(runs.preferences(owner=ANN))]
+    told += [str(runs.services(owner=ANN).settings.shown())]
     assert [text for text in [*told, caplog.text] if KEY in text] == []
     assert "elsewhere" in caplog.text
     assert files_with(tmp_path, KEY) == set()
@@ -193,13 +193,13 @@ def test_a_run_keeps_its_key_to_the_end_and_its_clients_are_closed_then(
     runs.bring({"GEMINI_API_KEY": KEY}, owner=ANN)
     run = runs.start(QUESTION, options=LIBRARY, owner=ANN)
     until(lambda: "search" in {event.kind for event in runs.events(run.id, owner=ANN)})
-    kit = runs.kit(owner=ANN)
+    services = runs.services(owner=ANN)
     runs.forget_key("GEMINI_API_KEY", owner=ANN)
-    assert runs.kit(owner=ANN) is runs.kit(owner=BOB) is not kit
-    assert kit.clients._models
+    assert runs.services(owner=ANN) is runs.services(owner=BOB) is not services
+    assert services.clients._models
     assert ended(run, ANN).status == "done"
     assert used(gemini) == {KEY}
-    until(lambda: not kit.clients._models)
+    until(lambda: not services.clients._models)
 
 
 def test_without_a_login_an_address_may_be_brought_and_never_gets_the_desk_s_key(
@@ -232,7 +232,7 @@ def test_where_runs_are_worked_on_elsewhere_no_key_can_be_brought(
     monkeypatch.setenv("RUNS_URL", "http://127.0.0.1:9")
     assert list(runs.key_states(owner=ANN)) == []
     assert runs.bring({"GEMINI_API_KEY": KEY}, owner=ANN).keys() == {"GEMINI_API_KEY"}
-    assert runs.kit(owner=ANN).models is None
+    assert runs.services(owner=ANN).models is None
 
 
 # Choices
@@ -267,7 +267,7 @@ def test_a_choice_changes_the_runs_of_its_owner_until_it_is_taken_back(gemini: F
     assert runs.choose(chosen, owner=ANN) == {}
     usual = runs.start(QUESTION, owner=ANN).options
     assert (usual.queries, usual.sources, usual.cost) == (1, ("library",), 0.5)
-    assert runs.kit(owner=BOB).usual().queries == 3
+    assert runs.services(owner=BOB).usual().queries == 3
     known = {one.name: one for one in runs.choices(owner=ANN)}
     assert (known["SIGHTLINE_MAX_COST"].value, known["SIGHTLINE_MAX_COST"].usual) == ("0.5", "0")
     assert runs.choose({"NUMBER_OF_INITIAL_QUERIES": "3"}, owner=ANN) == {}  # as the environment
@@ -278,7 +278,7 @@ def test_a_choice_changes_the_runs_of_its_owner_until_it_is_taken_back(gemini: F
     runs.prefer("language", "zh", owner=ANN)
     runs.reset(owner=ANN)
     assert runs.preferences(owner=ANN) == {"language": "zh"}
-    assert runs.kit(owner=ANN) is runs.kit(owner=BOB)
+    assert runs.services(owner=ANN) is runs.services(owner=BOB)
 
 
 def test_a_report_begins_with_what_is_chosen_for_reports(gemini: FakeGemini) -> None:
@@ -293,7 +293,7 @@ def test_a_report_begins_with_what_is_chosen_for_reports(gemini: FakeGemini) -> 
 def test_a_choice_that_is_not_usable_any_more_counts_as_none(gemini: FakeGemini) -> None:
     runs.choose({"MAX_RESEARCH_LOOPS": "4"}, owner=ANN)
     runs.prefer("NUMBER_OF_INITIAL_QUERIES", "99", owner=ANN)
-    usual = runs.kit(owner=ANN).usual()
+    usual = runs.services(owner=ANN).usual()
     assert (usual.queries, usual.loops) == (3, 4)
     known = {one.name: one for one in runs.choices(owner=ANN)}
     assert not known["NUMBER_OF_INITIAL_QUERIES"].usable

@@ -134,8 +134,8 @@ OPEN = """
 import sys
 from research.runs.local import LocalRuns
 from research.settings import load
-from tests.fakes import ScriptedReasoner, ScriptedSource, means
-LocalRuns(means(load(), ScriptedReasoner(), {"web": ScriptedSource()})).close()
+from tests.fakes import ScriptedReasoner, ScriptedSource, resources
+LocalRuns(resources(load(), ScriptedReasoner(), {"web": ScriptedSource()})).close()
 print("opened")
 """
 
@@ -420,9 +420,9 @@ from pathlib import Path
 from research.runs.local import LocalRuns
 from research.settings import load
 from research.storage import StoreError
-from tests.fakes import ScriptedReasoner, ScriptedSource, means
+from tests.fakes import ScriptedReasoner, ScriptedSource, resources
 try:
-    LocalRuns(means(load(), ScriptedReasoner(), {"web": ScriptedSource()}))
+    LocalRuns(resources(load(), ScriptedReasoner(), {"web": ScriptedSource()}))
 except StoreError as error:
     print(error.trouble, error)
 """

@@ -360,7 +360,7 @@ def test_without_a_key_a_report_looks_in_the_library_and_news_says_which_setting
     newsroom: Newsroom,
 ) -> None:
     desk = newsroom.open(tavily_key=SecretStr(""))
-    assert desk.kit.reporting().sources == ("library",)
+    assert desk.services.reporting().sources == ("library",)
     report = newsroom.write(desk=desk, sources=("news",), reflections=1)
     assert {(f.reason, f.hint) for f in failures(report)} == {("no key", "key")}
     line = listed(report)[0]
@@ -668,13 +668,13 @@ def test_a_search_that_crashes_costs_its_section_only(
     newsroom: Newsroom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = newsroom.open()
-    usual = desk.kit.sources["news"].search
+    usual = desk.services.sources["news"].search
 
     async def search(task: Any, say: Any) -> Any:
         if task.query == "tower B":
             raise Trouble("blocked", "barred")
         return await usual(task, say)
 
-    monkeypatch.setattr(desk.kit.sources["news"], "search", search)
+    monkeypatch.setattr(desk.services.sources["news"], "search", search)
     report = newsroom.write(desk=desk, reflections=0)
     assert [(f.query, f.reason) for f in failures(report)] == [("tower B", "blocked")]

@@ -120,7 +120,7 @@ def test_every_report_is_saved_where_that_is_set(shared: Bench, tmp_path: Path) 
     runs = shared.open(reasoner(), output_dir=out)
     first, second = (runs.start(TOPIC, options=REPORT) for _ in range(2))
     assert (over(runs, first.id), over(runs, second.id)) == ("done", "done")
-    runs.means.files.settle()
+    runs.resources.files.settle()
     reports = sorted(out.glob("deep_search_report_The_tower_in_the_news_塔_*.md"))
     assert len(reports) == 2
     assert len(list(out.iterdir())) == 4
@@ -136,7 +136,7 @@ def test_without_the_setting_nothing_is_saved(bench: Bench, tmp_path: Path) -> N
     runs = bench.open(reasoner())
     run = runs.start(TOPIC, options=REPORT)
     assert over(runs, run.id) == "done"
-    runs.means.files.settle()
+    runs.resources.files.settle()
     assert saved(runs, run.id) == []
     assert {path.name for path in tmp_path.iterdir()} == {"data"}
 
@@ -145,16 +145,16 @@ def test_an_answer_is_no_report_and_is_not_saved(bench: Bench, tmp_path: Path) -
     runs = bench.open(ScriptedReasoner(), output_dir=tmp_path / "out")
     run = runs.start(TOPIC, options=Options(loops=1, sources=("web",)))
     assert over(runs, run.id) == "done"
-    runs.means.files.settle()
+    runs.resources.files.settle()
     assert not (tmp_path / "out").exists()
 
 
 def test_a_run_can_have_a_folder_of_its_own(bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(reasoner(), output_dir=tmp_path / "usual")
-    runs.means.files.into("chosen", tmp_path / "own")
+    runs.resources.files.into("chosen", tmp_path / "own")
     run = runs.start(TOPIC, options=REPORT, run_id="chosen")
     assert over(runs, run.id) == "done"
-    runs.means.files.settle()
+    runs.resources.files.settle()
     assert len(list((tmp_path / "own").iterdir())) == 2
     assert not (tmp_path / "usual").exists()
 
@@ -166,7 +166,7 @@ def test_states_are_saved_unless_that_is_turned_off(
     runs = bench.open(reasoner(), output_dir=tmp_path / "out", save_states=states)
     run = runs.start(TOPIC, options=REPORT)
     assert over(runs, run.id) == "done"
-    runs.means.files.settle()
+    runs.resources.files.settle()
     found = [path.suffix for path in (tmp_path / "out").iterdir()]
     assert sorted(found) == ([".json", ".md"] if states == "on" else [".md"])
 
@@ -252,11 +252,11 @@ def test_a_report_that_is_stopped_and_goes_on_keeps_its_state_in_one_file(
     until(lambda: "s2 more 1" in source.queries)
     runs.stop(run.id)
     assert over(runs, run.id) == "stopped"
-    runs.means.files.settle()
+    runs.resources.files.settle()
     source.outcomes.clear()
     runs.resume(run.id)
     assert over(runs, run.id) == "done"
-    runs.means.files.settle()
+    runs.resources.files.settle()
     (state,) = (tmp_path / "out").glob("*.json")
     assert json.loads(state.read_text(encoding="utf-8"))["run"]["status"] == "done"
 

@@ -32,7 +32,7 @@ from research.records import (
 from research.storage import Database, StoreError
 from research.store import statements as sql
 from research.store import tables
-from research.store.batcher import Together
+from research.store.batcher import Batcher
 from research.store.ledger import RunLedger
 from research.store.store import LOOKUPS, STOP, WRITE, Lost, Store
 
@@ -308,7 +308,7 @@ def test_evidence_of_one_address_is_one_piece_in_a_conversation(store: Store) ->
 
 def recalled(store: Store, of: Run, task: Task) -> Finding | None:
     async def recall() -> Finding | None:
-        return await RunLedger(store, Together(store.database), of).recall(task)
+        return await RunLedger(store, Batcher(store.database), of).recall(task)
 
     return asyncio.run(recall())
 

@@ -13,7 +13,7 @@ import pytest
 from research import i18n, settings
 from research.reasoners import prompts
 from research.records import Question, Task, silent
-from research.runs.kit import Kit
+from research.runs.services import Services
 from research.sources import Supplies, registry
 from research.sources.guest import Guest
 from research.trouble import Trouble
@@ -169,12 +169,12 @@ def test_it_is_among_the_usual_sources_if_it_says_so(
     usual: str, install: Install, tmp_path: Path
 ) -> None:
     install("one-more", more=f"usual={usual}" if usual != "None" else "")
-    kit = Kit(settings.load({}, data_dir=tmp_path / "data"))
+    services = Services(settings.load({}, data_dir=tmp_path / "data"))
     try:
-        assert ("extra" in kit.usual().sources) == (usual != "None")
-        assert "extra" in kit.sources
+        assert ("extra" in services.usual().sources) == (usual != "None")
+        assert "extra" in services.sources
     finally:
-        kit.library.close()
+        services.library.close()
 
 
 BAD = {
@@ -189,17 +189,17 @@ async def test_one_that_fails_later_costs_itself_alone(
     what: str, install: Install, tmp_path: Path
 ) -> None:
     install("one-more", more=BAD[what])
-    kit = Kit(settings.load({}, data_dir=tmp_path / "data"))
+    services = Services(settings.load({}, data_dir=tmp_path / "data"))
     try:
-        assert {*registry.OURS, "extra"} == {*kit.sources}
-        assert "library" in kit.usual().sources
-        assert "extra" not in kit.usual().sources
+        assert {*registry.OURS, "extra"} == {*services.sources}
+        assert "library" in services.usual().sources
+        assert "extra" not in services.usual().sources
         if what != "usual":
-            ready = kit.sources["extra"].ready()
+            ready = services.sources["extra"].ready()
             assert (ready.state, ready.detail) == ("missing", "RuntimeError")
     finally:
-        await kit.closing()
-        kit.library.close()
+        await services.closing()
+        services.library.close()
 
 
 FORMLESS = """
@@ -244,14 +244,14 @@ build = lambda supplies: type("R", (Nothing,), {{"search": {search}}})()
 SOURCE = Source(**{{**FIELDS, "build": build, "probe": "lake"}})
 """
     install("one-more", PLAIN.format(more="") + code)
-    kit = Kit(settings.load({"WEB_SEARCH": "off"}, data_dir=tmp_path / "data"))
+    services = Services(settings.load({"WEB_SEARCH": "off"}, data_dir=tmp_path / "data"))
     try:
-        (check,) = await kit.check()
+        (check,) = await services.check()
         assert check.name == "extra"
         assert (check.failure.reason if check.failure else None) == reason
     finally:
-        await kit.closing()
-        kit.library.close()
+        await services.closing()
+        services.library.close()
 
 
 def test_the_example_is_what_the_documents_say(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def desk(folder: Path) -> Iterator[Desk]:
 
 
 def _answered(there: Desk, one: Labelled) -> dict[str, Any]:
-    options = there.kit.usual().model_copy(update={"sources": OFFERED})
+    options = there.services.usual().model_copy(update={"sources": OFFERED})
     started = time.perf_counter()
     run = there.runs.start(one.q, options=options)
     for _ in there.runs.follow(run.id):

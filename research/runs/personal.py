@@ -16,9 +16,9 @@ from typing import Protocol
 from research.account.keys import Keys
 from research.account.preferences import Preferences
 from research.records import Options
-from research.runs.kit import Kit
-from research.runs.live import Means
+from research.runs.live import Resources
 from research.runs.loop import Loop
+from research.runs.services import Services
 from research.settings import Settings
 
 MOST = 64  # kits of people's own that are kept for when they come again
@@ -28,55 +28,55 @@ MOST = 64  # kits of people's own that are kept for when they come again
 class _Lent:
     """A kit, and how many calls are at work with it."""
 
-    kit: Kit
-    means: Means
+    services: Services
+    resources: Resources
     calls: int = 0
 
 
 class House(Protocol):
     """Where runs are worked on in a process."""
 
-    means: Means
+    resources: Resources
     loop: Loop
 
-    def at_work(self) -> list[Means]:
+    def at_work(self) -> list[Resources]:
         """What the runs under way there work with."""
 
 
-class Kits:
+class PersonalServices:
     """The kits of a desk, by owner."""
 
-    def __init__(self, kit: Kit, runs: House, keys: Keys | None = None) -> None:
+    def __init__(self, services: Services, runs: House, keys: Keys | None = None) -> None:
         """Without `keys`, nobody's own are used."""
-        self._desk, self._runs = kit, runs
-        self.preferences = Preferences(kit.settings, kit.store, keys)
-        self._base = self._lent(kit, ())
+        self._desk, self._runs = services, runs
+        self.preferences = Preferences(services.settings, services.store, keys)
+        self._base = self._lent(services, ())
         self._owners: OrderedDict[str, tuple[Settings, _Lent]] = OrderedDict()
         self._retired: list[_Lent] = []
         self._lock = threading.RLock()
 
-    def kit(self, owner: str = "local") -> Kit:
+    def services(self, owner: str = "local") -> Services:
         """What an owner's runs work with."""
-        return self._of(owner).kit
+        return self._of(owner).services
 
     def usual(self, owner: str) -> Options:
         """The limits of an owner's run that brings none."""
-        return self.kit(owner).usual()
+        return self.services(owner).usual()
 
     @contextmanager
-    def using(self, owner: str) -> Iterator[Means]:
+    def using(self, owner: str) -> Iterator[Resources]:
         """The means of an owner, kept open for so long."""
-        with self.open(owner) as (_, means):
-            yield means
+        with self.open(owner) as (_, resources):
+            yield resources
 
     @contextmanager
-    def open(self, owner: str) -> Iterator[tuple[Kit, Means]]:
+    def open(self, owner: str) -> Iterator[tuple[Services, Resources]]:
         """The kit of an owner with its means, kept open for so long."""
         with self._lock:
             lent = self._of(owner)
             lent.calls += 1
         try:
-            yield lent.kit, lent.means
+            yield lent.services, lent.resources
         finally:
             with self._lock:
                 lent.calls -= 1
@@ -89,23 +89,23 @@ class Kits:
     async def closing(self) -> None:
         """Closes what lives on the loop of the runs, on it."""
         with self._lock:
-            kits = [lent.kit for _, lent in self._owners.values()]
-            kits += [lent.kit for lent in self._retired]
+            personal = [lent.services for _, lent in self._owners.values()]
+            personal += [lent.services for lent in self._retired]
             self._owners.clear()
             self._retired.clear()
-        for kit in dict.fromkeys(kits):
-            if kit is not self._desk:
-                await kit.closing()
+        for services in dict.fromkeys(personal):
+            if services is not self._desk:
+                await services.closing()
         await self._desk.closing()
 
     # Making and closing
 
-    def _lent(self, kit: Kit, keys: tuple[str, ...]) -> _Lent:
-        means = self._runs.means.lent(
-            kit.settings, kit.reasoner, kit.sources, kit.checker(),
-            asks=kit.models is not None, keys=keys,
+    def _lent(self, services: Services, keys: tuple[str, ...]) -> _Lent:
+        resources = self._runs.resources.lent(
+            services.settings, services.reasoner, services.sources, services.checker(),
+            asks=services.models is not None, keys=keys,
         )  # fmt: skip
-        return _Lent(kit, means)
+        return _Lent(services, resources)
 
     def _of(self, owner: str) -> _Lent:
         mine = self.preferences
@@ -118,8 +118,8 @@ class Kits:
             if settings == self._desk.settings:
                 lent = self._base
             else:
-                kit = Kit(settings, self._desk)
-                lent = self._lent(kit, kit.borrowed(keys))
+                services = Services(settings, self._desk)
+                lent = self._lent(services, services.borrowed(keys))
             self._owners[owner] = settings, lent
             out = [known[1]] if known else []
             while len(self._owners) > MOST:
@@ -136,9 +136,11 @@ class Kits:
         """Closes the kits that nobody works with any more."""
         if not self._retired:
             return
-        at_work = {id(means) for means in self._runs.at_work()}
+        at_work = {id(resources) for resources in self._runs.at_work()}
         with self._lock:
-            free = [one for one in self._retired if not one.calls and id(one.means) not in at_work]
+            free = [
+                one for one in self._retired if not one.calls and id(one.resources) not in at_work
+            ]
             self._retired = [one for one in self._retired if one not in free]
         for one in free:
-            self._runs.loop.keep(one.kit.closing())
+            self._runs.loop.keep(one.services.closing())

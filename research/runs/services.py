@@ -21,7 +21,7 @@ from research.reasoners.split import Split
 from research.reasoners.sql import SQLWriter
 from research.records import Check, Options
 from research.runs.check import connections
-from research.runs.live import Means
+from research.runs.live import Resources
 from research.settings import Role, Settings, forget_old_tracing
 from research.sources import Reading, Retriever, Standing, Supplies, registry
 from research.sources.guest import Guest
@@ -48,7 +48,7 @@ def _reader() -> PageReader:
     return PageReader(Fetcher())
 
 
-class Kit:
+class Services:
     """The sources and the reasoner that the settings name, with the library and the map."""
 
     traces: Tracing
@@ -57,7 +57,7 @@ class Kit:
     store: Store
     _reader: PageReader | None
 
-    def __init__(self, settings: Settings, desk: Kit | None = None) -> None:
+    def __init__(self, settings: Settings, desk: Services | None = None) -> None:
         """`desk` is the kit of the process, for one that is somebody's own: they have the store, the
         library, the traces, the reader of pages and the opened database in common.
 
@@ -100,10 +100,10 @@ class Kit:
         return tuple(sorted(needed.intersection(names)))
 
     @property
-    def means(self) -> Means:
+    def resources(self) -> Resources:
         """What runs work with."""
         sources, traces = self.sources, self.traces
-        return Means(self.settings, self.store, self.reasoner, sources, traces, self.checker())
+        return Resources(self.settings, self.store, self.reasoner, sources, traces, self.checker())
 
     def checker(self) -> Checker | None:
         """Who judges the sentences of answers or puts them right, if that is wanted."""
