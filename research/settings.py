@@ -30,6 +30,7 @@ TILES = ("osm", "off")
 PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")  # who can search the web
 Role = Literal["plan", "reflect", "write", "search"]
 ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
+LEVELS = ("low", "medium", "high")  # of thinking, that every current Gemini model takes
 REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works on reports
 CONTEXT = "SIGHTLINE_CONTEXT_LENGTH"
 CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
@@ -159,6 +160,7 @@ class Settings(BaseModel):
     model_concurrency: int = 200
     requests_per_minute: int = 0
 
+    gemini_thinking: str = ""  # a level, or levels of roles
     gemini_pages: str = "on"  # Google opens the pages that a query names
     web_search: str = "auto"
     tavily_key: SecretStr = _NO_KEY
@@ -311,6 +313,7 @@ class Settings(BaseModel):
             ("OLLAMA_BASE_URL", open_address(self.ollama_url)),
             ("OLLAMA_CONTEXT_LENGTH", str(self.ollama_context)),
             (CONTEXT, self.context_length),
+            ("GEMINI_THINKING", self.gemini_thinking),
             ("GEMINI_URL_CONTEXT", self.gemini_pages),
             ("WEB_SEARCH", self.web_search),
             ("TAVILY_API_KEY", "set" if self.tavily_key.get_secret_value() else ""),
@@ -375,6 +378,12 @@ class Settings(BaseModel):
         """The tokens of context that are set for models, by their names; "" is for all others."""
         parts = (part.rpartition("=") for part in self.context_length.split(", ") if part)
         return {name: int(number) for name, _, number in parts}
+
+    def thinking(self, role: Role) -> str:
+        """How much a Gemini model is to think in a role; "" leaves that to the model."""
+        parts = (part.rpartition("=") for part in self.gemini_thinking.split(", "))
+        levels = {name: level for name, _, level in parts}
+        return levels.get(role, levels.get("", ""))
 
     def model(self, role: Role) -> str:
         """The model that is set for a role; "" if none is."""
@@ -631,6 +640,22 @@ def _providers(env: Mapping[str, str]) -> str:
     return ",".join(names)
 
 
+def _levels(env: Mapping[str, str]) -> str:
+    """How much models are to think: a level for all roles, or one for each role, with commas
+    between them."""
+    found = []
+    for part in filter(None, (part.strip() for part in _text(env, "GEMINI_THINKING").split(","))):
+        role, sign, level = (text.strip().lower() for text in part.rpartition("="))
+        if level not in LEVELS or (sign and role not in ROLES):
+            raise SettingError(
+                f"GEMINI_THINKING is {env['GEMINI_THINKING']!r}; it must be {', '.join(LEVELS)}, or "
+                f"levels of roles ({', '.join(ROLES)}) such as plan=low, write=high. Correct it or "
+                "remove it to leave that to the models."
+            )
+        found.append(f"{role}={level}" if role else level)
+    return ", ".join(found)
+
+
 def _contexts(env: Mapping[str, str]) -> str:
     """The context lengths of models: a number for all, or a number for each name, with commas
     between them."""
@@ -769,6 +794,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         retry_wait=_number(env, "SIGHTLINE_RETRY_WAIT", 30, 0, 300),
         model_concurrency=_whole(env, "SIGHTLINE_MODEL_CONCURRENCY", 200, 1, 1_000),
         requests_per_minute=_whole(env, "SIGHTLINE_REQUESTS_PER_MINUTE", 0, 0, 100_000),
+        gemini_thinking=_levels(env),
         gemini_pages=_switch(env, "GEMINI_URL_CONTEXT", "on"),
         web_search=_providers(env),
         tavily_key=_key(env, "TAVILY_API_KEY"),

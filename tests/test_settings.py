@@ -116,6 +116,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": ("otlp_traces_url", "", "http://127.0.0.1:8/in", "http://127.0.0.1:8/in"),
     "OTEL_TRACES_EXPORTER": ("traces_exporter", "otlp", " None", "none"),
     "OTEL_SDK_DISABLED": ("otel_disabled", "false", " True", "true"),
+    "GEMINI_THINKING": ("gemini_thinking", "", " plan = Low, WRITE=high,", "plan=low, write=high"),
     "GEMINI_URL_CONTEXT": ("gemini_pages", "on", " False", "off"),
     "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
     "DATABASE_SAMPLES": ("database_samples", "on", " False", "off"),
@@ -257,6 +258,35 @@ def test_who_searches_the_web_is_named_in_the_order_of_choice(
     raw: str, providers: tuple[str, ...]
 ) -> None:
     assert load({"WEB_SEARCH": raw}).web_providers == providers
+
+
+@each_row(
+    ("raw", "levels"),
+    [
+        ("", ("", "", "", "")),
+        ("medium", ("medium", "medium", "medium", "medium")),
+        ("plan=low,write=high", ("low", "", "high", "")),
+        ("low, search=high, low", ("low", "low", "low", "high")),
+    ],
+)
+def test_a_level_of_thinking_is_for_all_roles_or_for_one(raw: str, levels: tuple[str, ...]) -> None:
+    settings = load({"GEMINI_THINKING": raw})
+    assert (
+        settings.thinking("plan"), settings.thinking("reflect"), settings.thinking("write"),
+        settings.thinking("search"),
+    ) == levels  # fmt: skip
+
+
+@each_row(
+    "raw", ["minimal", "none", "plan=minimal", "plan=", "=low", "planner=low", "0", "low high"]
+)
+def test_a_level_that_not_every_model_takes_is_refused(raw: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        load({"GEMINI_THINKING": raw})
+    message = str(caught.value)
+    assert message.startswith(
+        f"GEMINI_THINKING is {raw!r}; it must be low, medium, high, or levels"
+    )
 
 
 def test_an_explicit_data_folder_beats_the_environment_which_beats_the_default(

@@ -96,6 +96,7 @@ class View:
     instructions: list[str] = field(default_factory=list)
     heeded: int = 0  # of the instructions, by a stage
     queued: list[str] = field(default_factory=list)
+    unthinking: dict[str, str] = field(default_factory=dict)  # models, with the level they refused
     cites: int | None = None
     checking: int = 0  # sentences that a model is asked about
     reviewed: tuple[int, int] | None = None  # sentences that were ruled on, and put right
@@ -251,6 +252,9 @@ class View:
         elif data["what"] in self.queued:
             self.queued.remove(data["what"])
 
+    def _on_unthinking(self, data: dict[str, Any], _: datetime) -> None:
+        self.unthinking[data["what"]] = data["level"]
+
     def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
         self.tokens += data["input"] + data["output"]
         self.estimated = self.estimated or bool(data.get("estimated"))
@@ -386,6 +390,8 @@ def draw(view: View, run: Run) -> None:
         if datetime.now(UTC) < since + timedelta(seconds=wait):
             words = t(f"reason.{reason}")
             st.caption(t("step.again", what=plain(what), why=words, wait=seconds(wait)))
+    for what, level in view.unthinking.items():
+        st.caption(t("step.unthinking", what=plain(what), level=plain(level)))
     if view.queued and run.active:
         names = plain(", ".join(dict.fromkeys(view.queued)))
         st.caption(t("step.queued", what=names, n=number(len(view.queued))))

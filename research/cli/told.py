@@ -81,6 +81,13 @@ def _told_queued(event: Event) -> Lines:
     return [] if over else [(f"  {event.data['what']}: waiting for its turn", "dim")]
 
 
+def _told_unthinking(event: Event) -> Lines:
+    data = event.data
+    return [
+        (f"  {data['what']}: takes no thinking level ({data['level']}), asked without", "yellow")
+    ]
+
+
 def _told_tool(event: Event) -> Lines:
     data = event.data
     if "arguments" not in data:  # a step of the database
@@ -114,6 +121,7 @@ TELL: dict[str, Callable[[Event], Lines]] = {
     "waiting": _told_waiting,
     "section": _told_section,
     "queued": _told_queued,
+    "unthinking": _told_unthinking,
     "unclear": lambda event: [(f"asks back: {cut(event.data['question'])}", "bold")],
     "clarified": lambda event: [(f"answered: {cut(event.data['answer'] or '(skipped)')}", "bold")],
     "instruction": lambda event: [(f"told: {cut(event.data['text'])}", "bold")],

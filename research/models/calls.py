@@ -26,7 +26,7 @@ from research.models.overflow import Overflow
 from research.models.reading import Unfit, fitting, spoken
 from research.models.roles import Spec, lacking, usable
 from research.models.troubles import TooLong, Unsupported, trouble
-from research.models.ways import bound, in_words
+from research.models.ways import THINKING, blamed, bound, in_words, level
 from research.records import Say, Stage, Usage
 from research.settings import Settings
 from research.trouble import Trouble
@@ -288,6 +288,39 @@ class Chat:
         *,
         whole: bool = False,
     ) -> AIMessage:
+        async def ask(thinking: dict[str, Any]) -> AIMessage:
+            return await self._called(messages, bound | thinking, stage, say, tools, whole)
+
+        return await self._thinking(ask, stage, say)
+
+    async def _thinking(
+        self, ask: Callable[[dict[str, Any]], Awaitable[_T]], stage: Stage, say: Say
+    ) -> _T:
+        """Asks with the level of thinking that is set, and without one where the model refuses it."""
+        wanted = level(self.spec, self._settings, stage)
+        refused = self._clients.refused(self.spec)
+        if not wanted or THINKING in refused:
+            return await ask({})
+        try:
+            return await ask({"thinking_level": wanted})
+        except Unsupported as turned_down:
+            if not blamed(turned_down.message, {THINKING}):
+                raise
+        answer = await ask({})
+        if THINKING not in refused:
+            refused.add(THINKING)
+            say("unthinking", stage=stage, what=str(self.spec), level=wanted)
+        return answer
+
+    async def _called(
+        self,
+        messages: list[BaseMessage],
+        bound: dict[str, Any],
+        stage: Stage,
+        say: Say,
+        tools: Sequence[Mapping[str, Any]],
+        whole: bool,
+    ) -> AIMessage:
         model = await self._model()
         model = model.bind_tools(list(tools)) if tools else model
         try:
@@ -316,13 +349,18 @@ class Chat:
         ways = self._clients.ways(self.spec)
         if ways.counted:
             try:
-                return await self._stream(prompt, written, stage, say, whole)
+
+                async def ask(thinking: dict[str, Any]) -> Reply:
+                    return await self._stream(prompt, written, stage, say, whole, thinking)
+
+                return await self._thinking(ask, stage, say)
             except Unsupported:
                 # Others than OpenAI's are asked for nothing beside the text; one that has begun is kept.
                 if self.spec.wire != "openai" or written:
                     raise
         try:
-            return await self._stream(prompt, written, stage, say, whole, counted=False)
+            bare = {"stream_usage": False}
+            return await self._stream(prompt, written, stage, say, whole, bare)
         finally:
             ways.counted &= not written
 
@@ -333,11 +371,9 @@ class Chat:
         stage: Stage,
         say: Say,
         whole: bool,
-        *,
-        counted: bool = True,
+        bound: Mapping[str, Any],
     ) -> Reply:
         model = await self._model()
-        bound = {} if counted else {"stream_usage": False}
         loop, idle = asyncio.get_running_loop(), self._settings.model_timeout
         end = loop.time() + idle * STREAM
         last: AIMessage | None = None

@@ -1,15 +1,27 @@
-"""The ways to ask a server for what it may not take: JSON in a form, and the count of a stream's tokens."""
+"""The ways to ask a server for what it may not take: JSON in a form, the count of a stream's tokens, a
+level of thinking, pages to open."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from research.models.roles import Spec
 from research.providers import Provider
+from research.records import Stage
+from research.settings import Role, Settings
 
 FORMS = ("schema", "object", "words")
+THINKING, PAGES = "thinking", "pages"  # what a model may not take
+_THINKING = re.compile(
+    r"thinking.?(?:level|config|budget)", re.I
+)  # names of models have "thinking"
+_ROLES: dict[Stage, Role] = {
+    "plan": "plan", "search": "search", "summarise": "search", "reflect": "reflect", "check": "reflect",
+    "write": "write",
+}  # fmt: skip
 
 
 @dataclass
@@ -20,9 +32,17 @@ class Ways:
     counted: bool = True  # streams are asked for the number of their tokens
 
 
+def level(spec: Spec, settings: Settings, stage: Stage) -> str:
+    """How much a model is to think at a stage; "" if nothing is said of it."""
+    return settings.thinking(_ROLES[stage]) if spec.wire == "gemini" else ""
+
+
 def blamed(message: str, extras: Container[str]) -> str:
-    """Which of the `extras` of a call (pages to open) a refusal is most likely about."""
-    return "pages"
+    """Which of the `extras` of a call a refusal is about: thinking if it names that, else pages; "" if
+    there was none such."""
+    if _THINKING.search(message):
+        return THINKING if THINKING in extras else ""
+    return PAGES if PAGES in extras else ""
 
 
 def ways(server: Provider) -> Ways:

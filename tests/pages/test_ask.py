@@ -15,6 +15,7 @@ from tests.catalogue import WORDS
 from tests.fakes import until
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
+from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import FakeSearXNG
 
@@ -290,6 +291,21 @@ def test_an_answer_is_on_the_page_while_it_is_written(visit: Visit, server: Fake
     assert visitor.blocks("text")
     visitor.press(stop).wait()
     assert english("run.stopped_help") in visitor.words
+
+
+def test_a_model_that_refuses_a_level_of_thinking_is_named_and_answers_all_the_same(
+    visit: Visit, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeGemini() as gemini:
+        gemini.refuses = {"thinking"}
+        monkeypatch.setenv("GEMINI_API_KEY", KEY)
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.base_url)
+        monkeypatch.setenv("ANSWER_MODEL", "gemini:without-levels")
+        monkeypatch.setenv("GEMINI_THINKING", "write=low")
+        visitor = visit().ask(EN).wait()
+        told = english("step.unthinking", what="gemini:without-levels", level="low")
+        assert visitor.words.count(told) == 1
+        runs.close()
 
 
 def test_a_wait_that_a_model_asks_for_is_told_with_its_reason(

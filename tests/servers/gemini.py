@@ -154,7 +154,8 @@ class FakeGemini(Server):
     back without its signature. `signatures` are those that came back with each request.
 
     It reads the pages that a search names where it is let, each with the status in `pages`, by default
-    SUCCESS; one with the status "" it leaves alone. `refuses` is what a model does not take: "pages".
+    SUCCESS; one with the status "" it leaves alone. `refuses` is what a model does not take: "pages", "thinking". `levels` are
+    those of thinking that each request asked for.
     """
 
     faults = TRANSPORT | STREAMS | TEXTS | TOOLS | set(_ERRORS) | set(_METADATA) | set(_BARE)
@@ -164,10 +165,11 @@ class FakeGemini(Server):
         self.signatures: list[list[str]] = []
         self.pages: dict[str, str] = {}
         self.refuses: set[str] = set()
+        self.levels: list[str] = []
 
     def reset(self) -> None:
         super().reset()
-        self.signatures, self.pages, self.refuses = [], {}, set()
+        self.signatures, self.pages, self.refuses, self.levels = [], {}, set(), []
 
     def route(self, router: web.UrlDispatcher) -> None:
         router.add_post("/{prefix:.*}/models/{model}:generateContent", self.chat)
@@ -185,6 +187,7 @@ class FakeGemini(Server):
         ]
         schema = config.get("responseJsonSchema") or config.get("responseSchema")
         self.signatures.append([part.get("thoughtSignature", "") for part in _firsts(contents)])
+        self.levels.append(_level(body))
         rounds = _rounds(contents)
         results = [call.result for calls in rounds for call in calls if call.result]
         return Ask(
@@ -205,6 +208,8 @@ class FakeGemini(Server):
         tools = [name for tool in body.get("tools") or () for name in tool]
         if "pages" in self.refuses and "urlContext" in tools:
             return "Browsing as a tool is not supported for this model: url_context"
+        if "thinking" in self.refuses and _level(body):
+            return "Thinking level is not supported for this model."
         return ""
 
     def key(self, request: web.Request) -> str:
@@ -333,6 +338,12 @@ class FakeGemini(Server):
             "totalTokenCount": prompt + said + _THOUGHTS,
         }
         return {"usageMetadata": usage, "modelVersion": ask.model, "responseId": "fake"}
+
+
+def _level(body: Mapping[str, Any]) -> str:
+    """The level of thinking that a request asks for. google-genai and LangChain write it differently."""
+    config = (body.get("generationConfig") or {}).get("thinkingConfig") or {}
+    return str(config.get("thinkingLevel") or config.get("thinking_level") or "")
 
 
 def _text(contents: Sequence[Mapping[str, Any]]) -> str:

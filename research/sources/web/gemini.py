@@ -22,7 +22,7 @@ from research.models.clients import Clients
 from research.models.counting import completed
 from research.models.roles import DEFAULTS, Spec, roles
 from research.models.troubles import Unsupported, trouble
-from research.models.ways import blamed
+from research.models.ways import PAGES, THINKING, blamed, level
 from research.records import Failure, Readiness, Reason, Say, Span, Usage
 from research.sources.web.grounding import Grounded, get, members, number, read
 from research.sources.web.opened import named, opened
@@ -80,7 +80,9 @@ class GeminiSearch:
 
     async def _asked(self, query: str, pages: Sequence[str], say: Say) -> Found:
         """What was found, with what the model takes; of what it refuses the next call knows."""
-        wanted = {"pages"} if pages else set()
+        thinking = level(self.spec, self._settings, "search")
+        wanted = {THINKING} if thinking else set()
+        wanted |= {PAGES} if pages else set()
         refused = self._clients.refused(self.spec)
         left = wanted - refused
         while True:
@@ -88,10 +90,14 @@ class GeminiSearch:
                 candidate, grounded = await self._ask(query, left, say)
                 break
             except Unsupported as turned_down:
-                if not left:
+                blame = blamed(turned_down.message, left)
+                if not blame:
                     raise
-                left.discard(blamed(turned_down.message, left))
-        refused |= wanted - left
+                left.discard(blame)
+        new = wanted - left - refused
+        refused |= new
+        if THINKING in new:
+            say("unthinking", stage="search", what=str(self.spec), level=thinking)
         return self._found(query, candidate, opened(grounded, candidate, pages, self._clock()))
 
     async def _ask(self, query: str, extras: Container[str], say: Say) -> tuple[Any, Grounded]:
@@ -104,12 +110,16 @@ class GeminiSearch:
         from google.genai import types  # imported by now, in a thread
 
         tools = [types.Tool(google_search=types.GoogleSearch())]
-        if "pages" in extras:
+        if PAGES in extras:
             tools.append(types.Tool(url_context=types.UrlContext()))
-        system = _SYSTEM + _OPEN * ("pages" in extras)
+        system = _SYSTEM + _OPEN * (PAGES in extras)
+        thinking = level(self.spec, self._settings, "search").upper() if THINKING in extras else ""
         config = types.GenerateContentConfig(
             system_instruction=system,
             tools=tools,
+            thinking_config=types.ThinkingConfig(thinking_level=types.ThinkingLevel(thinking))
+            if thinking
+            else None,
             should_return_http_response=True,  # as it came: the library's models cost more than they help
         )
         asked = f"Today is {self._clock().date().isoformat()}. Search query:\n{query}"

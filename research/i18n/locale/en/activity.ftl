@@ -133,6 +133,7 @@ step-checked =
     } judged, { $mended } changed
 step-again = { $what }: { $why }, retrying in { $wait }
 step-queued = { $what }: queued under Sightline's own rate limits ({ $n })
+step-unthinking = { $what } takes no thinking level ({ $level }); asked without it
 why-synonyms = synonyms
 why-other_language = other language
 why-whole_subject = everything on the subject

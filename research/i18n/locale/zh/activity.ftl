@@ -75,6 +75,7 @@ step-checking = 正在逐句核对来源（{ $n } 句）……
 step-checked = 核对：判定 { $n } 句，改动 { $mended } 句
 step-again = { $what }：{ $why }，{ $wait }后重试
 step-queued = { $what }：按本应用自设的限速排队中（{ $n }）
+step-unthinking = { $what } 不支持思考级别（{ $level }），已改为不带级别提问
 why-synonyms = 同义词
 why-other_language = 另一种语言
 why-whole_subject = 该对象的全部内容
