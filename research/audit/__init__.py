@@ -15,7 +15,7 @@ from collections import Counter
 from research.audit.checks import Checks
 from research.audit.lists import Lists
 from research.audit.marks import Mark, Marks
-from research.audit.reading import Reading
+from research.audit.parsing import ParsedReport
 from research.audit.words import KINDS, Severity, message
 from research.language.sentences import ends
 from research.language.text import HAN
@@ -62,7 +62,7 @@ class Lint(Record):
 
 def lint_markdown(text: str, language: Language = "en") -> Lint:
     """Checks the citations of a Markdown report; the messages are in `language`. Never raises."""
-    reading = Reading(text)
+    reading = ParsedReport(text)
     lists = Lists(reading)
     marks = Marks(reading, lists)
     checks = Checks(reading, lists, marks)
@@ -89,13 +89,13 @@ def lint_markdown(text: str, language: Language = "en") -> Lint:
     )
 
 
-def _excerpt(reading: Reading, line: int) -> str:
+def _excerpt(reading: ParsedReport, line: int) -> str:
     start = reading.starts[line - 1]
     words = " ".join(reading.raw[start : start + 400].partition("\n")[0].split())
     return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1] + "…"
 
 
-def _shares(reading: Reading, lists: Lists, marks: list[Mark]) -> tuple[int, int]:
+def _shares(reading: ParsedReport, lists: Lists, marks: list[Mark]) -> tuple[int, int]:
     """How many sentences the text has, and how many of them have a citation."""
     text = list(reading.plain)
     for line in reading.lines:

@@ -16,7 +16,7 @@ from research import data
 from research.audit.addresses import identity, wrong_with
 from research.audit.lists import Entry, Lists, Sources
 from research.audit.marks import Mark, Marks
-from research.audit.reading import Line, Reading
+from research.audit.parsing import Line, ParsedReport
 from research.language.numbers import NUMERAL
 from research.language.text import HAN
 
@@ -60,7 +60,7 @@ _LATIN = re.compile(r"[^\W\d_]{2,}")
 class Checks:
     """All checks of one report."""
 
-    def __init__(self, reading: Reading, lists: Lists, marks: Marks) -> None:
+    def __init__(self, reading: ParsedReport, lists: Lists, marks: Marks) -> None:
         self._reading, self._lists = reading, lists
         self._marks = marks
         self.lists = [found for found in lists.lists if not found.further]
@@ -539,7 +539,7 @@ def _wrong_address(url: str, at: int) -> Iterator[Flawed]:
 
 
 def _paragraphs(
-    reading: Reading, taken: set[int]
+    reading: ParsedReport, taken: set[int]
 ) -> Iterator[tuple[list[Line], list[str], list[Line]]]:
     """Each paragraph of text, the headings that it stands under, and the two lines below it."""
     heads: list[tuple[int, str]] = []

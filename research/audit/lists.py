@@ -14,7 +14,7 @@ from typing import Literal
 
 from research import data
 from research.audit.addresses import ADDRESS, trimmed
-from research.audit.reading import Line, Link, Reading
+from research.audit.parsing import Line, Link, ParsedReport
 from research.language.numbers import NUMERAL
 
 Sort = Literal["number", "footnote", "label", "plain", "link"]
@@ -96,7 +96,7 @@ class Sources:
 class Lists:
     """All that a report lists or defines. `taken` are the lines that are no text of the report."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ParsedReport) -> None:
         self._reading = reading
         self._links: dict[int, list[Link]] = {}
         for link in reading.links:

@@ -17,7 +17,7 @@ from typing import Literal
 from research import data
 from research.audit.addresses import ADDRESS, FALSE_ID, trimmed
 from research.audit.lists import NAMES, Lists
-from research.audit.reading import Bracket, Link, Reading
+from research.audit.parsing import Bracket, Link, ParsedReport
 from research.language.text import HAN
 
 Sort = Literal["number", "footnote", "label", "key", "link", "author", "note"]
@@ -128,7 +128,7 @@ _NO_NAME = re.compile(rf"(?:{data.words('reports')['before a year']})\b\.?", re.
 class Marks:
     """The citations of a report's text, in order, and what stands where one should."""
 
-    def __init__(self, reading: Reading, lists: Lists) -> None:
+    def __init__(self, reading: ParsedReport, lists: Lists) -> None:
         self._reading, self._lists = reading, lists
         self._text = reading.plain
         self._defined = {entry.id for entry in lists.definitions}

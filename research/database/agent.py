@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from research.database.asking import NotUnderstood, Reading, Shape, Vocabulary
+from research.database.asking import Interpretation, NotUnderstood, Shape, Vocabulary
 from research.database.refusals import Refused
 from research.database.rules import read
 from research.language.hanzi import simplified
@@ -149,7 +149,9 @@ class Agent:
         if sql := self._known(question):
             trail.add("understand", question)
             trail.add("write", CONFIRMED, sql=sql)
-            return await self._read(question, Reading(sql, question, language(question)), trail)
+            return await self._read(
+                question, Interpretation(sql, question, language(question)), trail
+            )
         try:
             reading = await self._by_rules(question, trail)
         except NotUnderstood as lost:
@@ -162,7 +164,7 @@ class Agent:
 
     # By rules
 
-    async def _by_rules(self, question: str, trail: _Trail) -> Reading:
+    async def _by_rules(self, question: str, trail: _Trail) -> Interpretation:
         words = await self._words()
         if words is None:
             raise NotUnderstood("")
@@ -171,7 +173,7 @@ class Agent:
         trail.add("write", sql=reading.sql)
         return reading
 
-    async def _read(self, question: str, reading: Reading, trail: _Trail) -> Outcome:
+    async def _read(self, question: str, reading: Interpretation, trail: _Trail) -> Outcome:
         try:
             rows = await self._run(reading.sql, trail)
         except Refused as refused:

@@ -65,7 +65,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """A question as the rules have understood it. `sql` has named columns; `meant` says in the
     question's language what is looked for, of which `things` are the areas it is about."""
 

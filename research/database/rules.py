@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable
 
 from research import data
-from research.database.asking import FIRST, SIGN, Asked, NotUnderstood, Reading, Vocabulary
+from research.database.asking import FIRST, SIGN, Asked, Interpretation, NotUnderstood, Vocabulary
 from research.database.gazetteer import (
     MUNICIPALITIES,
     REGIONS,
@@ -32,7 +32,7 @@ _N_EN = rf"(?:\d+|{either(numbers.SPOKEN)})"
 _AREA_NOUN = r"(?:5A级?|AAAAA级?|旅游|风景|的|名胜|景区|景点)"
 
 
-def read(question: str, words: Vocabulary) -> Reading:
+def read(question: str, words: Vocabulary) -> Interpretation:
     """A question as SQL over `a_sight` and `tourist_spot`.
 
     Raises:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from research.database.asking import Asked, NotUnderstood, Reading, Shape, Vocabulary
+from research.database.asking import Asked, Interpretation, NotUnderstood, Shape, Vocabulary
 from research.readable import english
 
 MOST = 500  # rows of a list
 
 
-def built(asked: Asked, words: Vocabulary) -> Reading:
+def built(asked: Asked, words: Vocabulary) -> Interpretation:
     where = _where(asked)
     if asked.wants & {"average", "distance"} and asked.wants & {"count", "list"} - (
         {"count"} if asked.group else set()
@@ -54,7 +54,7 @@ def _counts(asked: Asked) -> bool:
     return not listed
 
 
-def _listed(asked: Asked, where: list[tuple[str, str]]) -> Reading:
+def _listed(asked: Asked, where: list[tuple[str, str]]) -> Interpretation:
     columns = [
         "s.gid",
         "s.name",
@@ -133,7 +133,7 @@ def _things(asked: Asked) -> str:
     return " ".join([f"5A areas{place}{apart}", *said])
 
 
-def _grouped(asked: Asked, where: Sequence[tuple[str, str]]) -> Reading:
+def _grouped(asked: Asked, where: Sequence[tuple[str, str]]) -> Interpretation:
     if asked.columns and "columns" in asked.wants:
         raise asked.lost(asked.whole)
     known = [*where, (f"{asked.group} IS NOT NULL", "")]
@@ -175,7 +175,7 @@ _BY = {
 }
 
 
-def _average(asked: Asked, where: Sequence[tuple[str, str]]) -> Reading:
+def _average(asked: Asked, where: Sequence[tuple[str, str]]) -> Interpretation:
     """The mean price of the tickets that are known, with how many they are."""
     if asked.order or asked.limit or asked.having:
         raise asked.lost(asked.whole)
@@ -204,7 +204,7 @@ def _called(asked: Asked, words: Vocabulary) -> str:
     return asked.say("、", ", ").join(dict.fromkeys(names))
 
 
-def _of_areas(asked: Asked, where: Sequence[tuple[str, str]], words: Vocabulary) -> Reading:
+def _of_areas(asked: Asked, where: Sequence[tuple[str, str]], words: Vocabulary) -> Interpretation:
     """What is known of areas that were named."""
     other = asked.group or asked.order or asked.provinces or asked.cities or asked.conditions
     if "count" in asked.wants or "average" in asked.wants or other or asked.limit:
@@ -233,7 +233,7 @@ def _of_areas(asked: Asked, where: Sequence[tuple[str, str]], words: Vocabulary)
     return _reading(asked, sql, "detail", names, names, names)
 
 
-def _apart(asked: Asked, words: Vocabulary) -> Reading:
+def _apart(asked: Asked, words: Vocabulary) -> Interpretation:
     (one, gid), (_, other) = asked.areas
     if gid == other or asked.conditions or asked.columns or asked.provinces or asked.cities:
         raise asked.lost(one)
@@ -249,7 +249,7 @@ def _apart(asked: Asked, words: Vocabulary) -> Reading:
     )
 
 
-def _around(asked: Asked, where: Sequence[tuple[str, str]], words: Vocabulary) -> Reading:
+def _around(asked: Asked, where: Sequence[tuple[str, str]], words: Vocabulary) -> Interpretation:
     if len({gid for _, gid in asked.areas}) != 1 or asked.group or "average" in asked.wants:
         raise NotUnderstood("、".join(name for name, _ in asked.areas))
     if asked.order:
@@ -296,6 +296,6 @@ def _one(things: str) -> str:
     return things.replace("5A areas", "5A area", 1)
 
 
-def _reading(asked: Asked, sql: str, shape: Shape, things: str, zh: str, en: str) -> Reading:
+def _reading(asked: Asked, sql: str, shape: Shape, things: str, zh: str, en: str) -> Interpretation:
     """The statement, with what it looks for in words."""
-    return Reading(sql, " ".join(asked.say(zh, en).split()), asked.language, shape, things)
+    return Interpretation(sql, " ".join(asked.say(zh, en).split()), asked.language, shape, things)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from research import data
 from research.language.measure import Measure, Parts
 from research.language.numbers import DIGIT, NUMERAL, ONE, RANKS, SPOKEN, integer, number
-from research.language.reading import Reading
+from research.language.scanner import Scanner
 from research.language.units import ENGLISH, begins_word, behind, either
 
 _NAMES = "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|october oct|november nov|december dec"
@@ -107,7 +107,7 @@ def _all(pattern: re.Pattern[str], text: str, *cues: str) -> Iterator[re.Match[s
     return pattern.finditer(text) if any(cue in text for cue in cues) else iter(())
 
 
-def dated(r: Reading) -> None:
+def dated(r: Scanner) -> None:
     """Reads the days, months, years, decades and centuries."""
     for match in _all(_LUNAR, r.text, "历"):
         r.skip(*match.span())
@@ -120,7 +120,7 @@ def dated(r: Reading) -> None:
     _english(r)
 
 
-def _long(r: Reading) -> None:
+def _long(r: Scanner) -> None:
     for match in _all(_DECADE, r.text, "0s", "年代"):
         century = int(match["c"]) if match["c"] else (integer(match["n"]) or 20) - 1
         ten = match["t"] or match["ten"].replace("〇", "0")
@@ -131,7 +131,7 @@ def _long(r: Reading) -> None:
         r.keep(*match.span(), Measure("century", value, value, *match.span()))
 
 
-def _chinese(r: Reading) -> None:
+def _chinese(r: Scanner) -> None:
     for match in _all(_ZH_MONTHS, r.text, "月"):
         year = integer(match["y"])
         r.keep(*match.span(), _date(match, year, match["a"]), _date(match, year, match["b"]))
@@ -140,7 +140,7 @@ def _chinese(r: Reading) -> None:
         r.keep(*match.span(), _date(match, _zh_year(match), month, day))
 
 
-def _english(r: Reading) -> None:
+def _english(r: Scanner) -> None:
     for match in _EN_DAYS.finditer(r.text):
         month, year = MONTHS[match["m"] or match["m2"]], integer(match["y"] or match["y2"])
         ends = (match["a"] or match["a2"], match["b"] or match["b2"])
@@ -216,7 +216,7 @@ def _surely(match: re.Match[str]) -> bool:
     return len(name) > 3 and name != "sept"
 
 
-def timed(r: Reading) -> None:
+def timed(r: Scanner) -> None:
     """Reads times of day, weekdays, quarters and halves of a year."""
     for match in _all(_CLOCK, r.text, ":", "：", "点", "时", "m", "noon", "正午", "midnight"):
         r.keep(*match.span(), _clock(match))

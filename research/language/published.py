@@ -49,7 +49,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadDate:
     """What a text says: a moment, or None and why."""
 
     moment: Moment | None = None
@@ -58,7 +58,7 @@ class Reading:
 
 def read(
     text: object, *, retrieved: datetime | None = None, now: datetime | None = None
-) -> Reading:
+) -> ReadDate:
     """Reads a date of publication, which cannot be later than the time of its retrieval, or than
     `now` where that is all that is known.
 
@@ -68,22 +68,22 @@ def read(
     is given.
     """
     if text is not None and not isinstance(text, str):
-        return Reading(note="unreadable")
+        return ReadDate(note="unreadable")
     text = (text or "").strip()
     said = " ".join(unicodedata.normalize("NFKC", text[: LONGEST + 1]).split())
     if not said:
-        return Reading(note="missing")
+        return ReadDate(note="missing")
     if len(text) > LONGEST:
-        return Reading(note="unreadable")
+        return ReadDate(note="unreadable")
     relative = _relative(said, retrieved)
     if relative is not None:
         found = relative
     else:
         moment = _moment(_absolute(said))
-        found = Reading(moment) if moment else Reading(note="unreadable")
+        found = ReadDate(moment) if moment else ReadDate(note="unreadable")
     latest = retrieved or now
     if found.moment and latest and found.moment.at > latest + AHEAD:
-        return Reading(note="future")
+        return ReadDate(note="future")
     return found
 
 
@@ -110,30 +110,30 @@ _SECONDS = {"s": 1, "秒": 1, "m": 60, "分": 60, "h": 3600, "小": 3600, "钟":
 _DAYS = {"d": 1, "天": 1, "日": 1, "w": 7, "周": 7, "星": 7}
 
 
-def _relative(said: str, retrieved: datetime | None) -> Reading | None:
+def _relative(said: str, retrieved: datetime | None) -> ReadDate | None:
     """What a relative time means; None if it is none."""
     word = said.lower()
     ago = _AGO.fullmatch(word)
     if not ago and word not in _NEAR:
         return None
     if retrieved is None:
-        return Reading(note="relative")
+        return ReadDate(note="relative")
     then = retrieved.astimezone(UTC)
     if not ago:
         exact = word in ("just now", "now", "刚刚", "刚才")
-        return Reading(_minute(then) if exact else _day(then.date() - timedelta(days=_NEAR[word])))
+        return ReadDate(_minute(then) if exact else _day(then.date() - timedelta(days=_NEAR[word])))
     said, half = ago["count"], 0.5 if ago["half"] else 0.0
     whole = 1.0 if said in ("a", "an") else number(said) if said or not half else 0.0
     if whole is None:
-        return Reading(note="unreadable")
+        return ReadDate(note="unreadable")
     count = whole + half
     unit = ago["unit"][0]
     try:
         if unit in _DAYS:
-            return Reading(_day(then.date() - timedelta(days=int(count * _DAYS[unit]))))
-        return Reading(_minute(then - timedelta(seconds=count * _SECONDS[unit])))
+            return ReadDate(_day(then.date() - timedelta(days=int(count * _DAYS[unit]))))
+        return ReadDate(_minute(then - timedelta(seconds=count * _SECONDS[unit])))
     except OverflowError:
-        return Reading(note="unreadable")
+        return ReadDate(note="unreadable")
 
 
 def _minute(at: datetime) -> Moment:

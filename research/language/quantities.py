@@ -18,7 +18,7 @@ from research.language.dates import completed, dated, timed
 from research.language.folding import plain
 from research.language.measure import Measure, agrees, compatible, dates_agree, dates_clash
 from research.language.numbers import NUMERAL, ONE, Numeral, number, numerals
-from research.language.reading import Reading, bounded
+from research.language.scanner import Scanner, bounded
 from research.language.shares import grown, ranked, ranked_in_words, shared
 from research.language.units import UNITS, Unit, begins_word, behind, sign
 
@@ -68,7 +68,7 @@ class _Sized:
         return self.units[0].kind if self.units else ""
 
 
-def _figures(r: Reading) -> None:
+def _figures(r: Scanner) -> None:
     """Reads the numbers with their units; the two ends of a range are one figure."""
     for match in _FEET.finditer(r.text):
         value = (int(match[1]) * 12 + int(match[2] or match[3])) * 0.0254
@@ -89,7 +89,7 @@ def _figures(r: Reading) -> None:
         at += 2 if span else 1
 
 
-def _sized(r: Reading, numeral: Numeral) -> _Sized | None:
+def _sized(r: Scanner, numeral: Numeral) -> _Sized | None:
     """A numeral with its unit; None if it is part of a name: 5a, c919, 737-800."""
     text = r.text
     start, signs = sign(text, numeral.start)
@@ -169,7 +169,7 @@ def _certain_by_itself(sized: _Sized, said: str, before: str, following: str) ->
     return numeral.scale >= 1e4 or (alone and long)
 
 
-def _measure(r: Reading, sized: _Sized) -> Measure:
+def _measure(r: Scanner, sized: _Sized) -> Measure:
     numeral, span = sized.numeral, (sized.start, sized.end)
     more = "about" if sized.more == "来" else "some" if sized.more else ""
     bound = more or numeral.bound or r.bound(*span)
@@ -213,7 +213,7 @@ def _below_zero(text: str, sized: _Sized) -> bool:
     return _BELOW_ZERO.search(text, max(0, sized.start - 6), sized.start) is not None
 
 
-def _range(r: Reading, one: _Sized, other: _Sized) -> Measure | None:
+def _range(r: Scanner, one: _Sized, other: _Sized) -> Measure | None:
     """Two figures as the ends of a range, the unit and the scale of which may be said once; None if
     they are none."""
     text, first, last = r.text, one.numeral, other.numeral
@@ -261,7 +261,7 @@ def _scales(scale: float) -> Iterator[float]:
         yield 1e8 if scale >= 1e8 else 1e4
 
 
-_READERS: tuple[Callable[[Reading], None], ...] = (
+_READERS: tuple[Callable[[Scanner], None], ...] = (
     dated,
     timed,
     shared,
@@ -275,7 +275,7 @@ _READERS: tuple[Callable[[Reading], None], ...] = (
 @lru_cache(8_192)
 def measures(text: str) -> tuple[Measure, ...]:
     """The figures and dates of a text in the order in which they stand; offsets in characters."""
-    reading = Reading(plain(text))
+    reading = Scanner(plain(text))
     for read in _READERS:
         read(reading)
     found = _joined(sorted(reading.found, key=lambda m: m.start), reading.text)

@@ -7,7 +7,7 @@ import re
 from research import data
 from research.language.measure import Measure
 from research.language.numbers import DIGIT, NUMERAL, ONE, PARTS, RANKS, SPOKEN, number
-from research.language.reading import Reading
+from research.language.scanner import Scanner
 from research.language.units import ENGLISH, SCALES, UNITS, either
 
 _GROWTH = {"doubled": 2, "doubling": 2, "double": 2, "tripled": 3, "tripling": 3, "triple": 3, "quadrupled": 4, "twice": 2, "twofold": 2, "threefold": 3, "fourfold": 4, "fivefold": 5, "tenfold": 10}  # fmt: skip
@@ -60,7 +60,7 @@ _SCORE = re.compile(
 )
 
 
-def shared(r: Reading) -> None:
+def shared(r: Scanner) -> None:
     """Reads shares and fractions."""
     _chinese(r)
     _english(r)
@@ -69,7 +69,7 @@ def shared(r: Reading) -> None:
         r.keep(*match.span(), _ratio(r, match, 50.0, 5.0, "part", bound))
 
 
-def _chinese(r: Reading) -> None:
+def _chinese(r: Scanner) -> None:
     for match in _SHARE_ZH.finditer(r.text):
         said = match["base"]
         base = number(f"一{said}" if said[0] in "十百千万" else said)
@@ -102,7 +102,7 @@ def _chinese(r: Reading) -> None:
             r.keep(*match.span(), _ratio(r, match, 100 * one / of, 5.0, "part", "about"))
 
 
-def _english(r: Reading) -> None:
+def _english(r: Scanner) -> None:
     for match in _POINT_PART.finditer(r.text):
         value = 0.5 if match[1] == "half" else 0.25
         r.keep(*match.span(), Measure("points", value, value, *match.span(), 0.25, 0.25))
@@ -119,7 +119,7 @@ def _english(r: Reading) -> None:
 
 
 def _ratio(
-    r: Reading, match: re.Match[str], value: float, step: float, unit: str, bound: str = ""
+    r: Scanner, match: re.Match[str], value: float, step: float, unit: str, bound: str = ""
 ) -> Measure:
     bound = bound or r.bound(*match.span())
     return Measure("ratio", value, value, *match.span(), step, step, bound, unit)
@@ -139,7 +139,7 @@ def _said(match: re.Match[str]) -> float | None:
     return 100 * _top(match["one"]) / of if of else None
 
 
-def grown(r: Reading) -> None:
+def grown(r: Scanner) -> None:
     """Reads how many times as large something has become: doubled, 翻番, 增长两倍."""
     for match in _GROWN.finditer(r.text):
         if match["times"]:
@@ -152,7 +152,7 @@ def grown(r: Reading) -> None:
         r.keep(start, match.end(), Measure("times", value, value, start, match.end()))
 
 
-def ranked(r: Reading) -> None:
+def ranked(r: Scanner) -> None:
     """Reads ranks, editions and scores."""
     for match in _ORDINAL.finditer(r.text):
         said = match["h"] or match["n"] or match["no"] or match["z"]
@@ -167,7 +167,7 @@ def ranked(r: Reading) -> None:
         r.keep(*match.span(), Measure("score", value, value, *match.span()))
 
 
-def ranked_in_words(r: Reading) -> None:
+def ranked_in_words(r: Scanner) -> None:
     """Reads ranks in English words; after the figures, some of which count seconds."""
     for match in _RANK.finditer(r.text):
         value = RANKS[match[0].replace(" ", "-")]

@@ -30,9 +30,9 @@ from research.library.formats import (
     MAX_PAGES,
     MAX_ROWS,
     MAX_UNPACKED,
+    Block,
     Draft,
     Limit,
-    Piece,
     Problem,
     Unreadable,
     clean,
@@ -214,7 +214,7 @@ def _parse(suffix: str, data: bytes) -> Draft:
         raise Unreadable("unreadable", detail) from error
 
 
-def _tile(pieces: list[Piece], title: str) -> tuple[str, tuple[Section, ...]]:
+def _tile(pieces: list[Block], title: str) -> tuple[str, tuple[Section, ...]]:
     """Joins pieces to a text. Pieces under one heading make one section; so does a bare heading."""
     kept = [piece._replace(text=body) for piece in pieces if (body := clean(piece.text))]
     sections: list[Section] = []

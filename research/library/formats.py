@@ -73,7 +73,7 @@ def too_deep() -> Unreadable:
     return Unreadable("unreadable", detail, "depth")
 
 
-class Piece(NamedTuple):
+class Block(NamedTuple):
     """A stretch of text under a path of headings. `shown` marks a heading line itself."""
 
     text: str
@@ -86,7 +86,7 @@ class Piece(NamedTuple):
 class Draft:
     """What a reader makes of a file: pieces in order and whatever the file says about itself."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[Block] = field(default_factory=list)
     title: str = ""
     url: str = ""
     published: date | None = None
@@ -101,11 +101,11 @@ class Draft:
         """Opens a section: a heading closes all headings of its level and below."""
         if text := one_line(text):
             self.trail = [*(item for item in self.trail if item[0] < level), (level, text)]
-            self.pieces.append(Piece(text, self.path, shown=True))
+            self.pieces.append(Block(text, self.path, shown=True))
 
     def body(self, text: str) -> None:
         if text.strip():
-            self.pieces.append(Piece(text, self.path))
+            self.pieces.append(Block(text, self.path))
 
 
 # Text
@@ -202,9 +202,9 @@ def _add_rows(draft: Draft, rows: Iterable[Sequence[str]], path: tuple[str, ...]
             raise Unreadable("too large", detail, "rows")
     for at in range(0, len(lines), ROWS_PER_SECTION):
         part = lines[at : at + ROWS_PER_SECTION]
-        draft.pieces.append(Piece("\n".join(part), (*path, f"{at + 1}–{at + len(part)}")))
+        draft.pieces.append(Block("\n".join(part), (*path, f"{at + 1}–{at + len(part)}")))
     if not lines:
-        draft.pieces.append(Piece(_labelled((), header), path))
+        draft.pieces.append(Block(_labelled((), header), path))
 
 
 def read_csv(data: bytes, fallback: str = ",") -> Draft:
@@ -378,7 +378,7 @@ def read_docx(data: bytes) -> Draft:
             draft.head(level or 1, text)
         elif text.strip():
             draft.title = one_line(text)
-            draft.pieces.append(Piece(draft.title, shown=True))
+            draft.pieces.append(Block(draft.title, shown=True))
     top = draft.pieces[0].text if draft.pieces else ""
     draft.title = draft.title or sensible(document.core_properties.title) or first_line(top)
     return draft
@@ -473,7 +473,7 @@ def read_pdf(data: bytes) -> Draft:
         if size > MAX_CHARACTERS:
             raise too_long()
         chapter = chapters.get(number - 1)
-        draft.pieces.append(Piece(text, (chapter,) if chapter else (), page=number))
+        draft.pieces.append(Block(text, (chapter,) if chapter else (), page=number))
     whole = next((piece.text for piece in draft.pieces if piece.text), "")
     if not whole:
         raise Unreadable("no text layer", "The PDF holds pictures of pages, no text; OCR it first.")

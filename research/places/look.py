@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from research.i18n import message
 from research.places.coordinates import Point, metres, to_gcj02
-from research.places.service import Service, Told
+from research.places.service import Service, ToolResult
 from research.places.shapes import Area
 from research.records import Centre, Language, Place, Say
 from research.trouble import Trouble
@@ -30,7 +30,7 @@ class Look:
 
     places: tuple[Place, ...]
     centre: Centre | None
-    told: tuple[Told, ...]
+    told: tuple[ToolResult, ...]
 
 
 def asked_back(which: str, language: Language, **blanks: str) -> Trouble:
@@ -82,7 +82,7 @@ async def _around(
     keywords: str,
     radius: int,
     say: Say,
-    told: tuple[Told, ...],
+    told: tuple[ToolResult, ...],
 ) -> Look:
     """Farther away only if nothing is near: each step is another search of the day's."""
     shifted = to_gcj02(point)

@@ -48,7 +48,7 @@ class Memory(Protocol):
 
 
 @dataclass(frozen=True)
-class Told:
+class ToolResult:
     """What a tool said, as it came and as it is read."""
 
     tool: str
@@ -99,7 +99,7 @@ class Service:
             return None
         return max(0, limit - self._memory.counted(self._account, self._today)), limit
 
-    async def use(self, tool: str, arguments: Mapping[str, Any], say: Say = silent) -> Told:
+    async def use(self, tool: str, arguments: Mapping[str, Any], say: Say = silent) -> ToolResult:
         """What a tool answers, read; from memory where it has been asked before.
 
         Raises:
@@ -117,7 +117,7 @@ class Service:
         centre = _centre(given)
         located = tuple(_measured(item, centre) for item in found if isinstance(item, Place))
         unplaced = len(found) - len(located)
-        return Told(tool, given, body, made, shapes.areas(body), located, unplaced)
+        return ToolResult(tool, given, body, made, shapes.areas(body), located, unplaced)
 
     async def warm(self) -> None:
         """Starts the server. One that does not start says why when it is asked."""

@@ -273,7 +273,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Piece:
+class Attributed:
     """One text and the sources that it is attributed to."""
 
     text: str
@@ -294,7 +294,7 @@ class Piece:
     def size(self) -> int:
         return tokens(self.shown(_UNNAMED))
 
-    def shortened(self, room: int, wanted: Mapping[str, float]) -> Piece:
+    def shortened(self, room: int, wanted: Mapping[str, float]) -> Attributed:
         heading = replace(self, text="").size
         return replace(self, text=excerpt(plain(self.text), room - heading, wanted))
 
@@ -306,7 +306,7 @@ class Piece:
         return f"{marks} {plain(sources)}{plain(heading)}\n{plain(self.text)}\n"
 
 
-def pieces(evidence: Iterable[Evidence], most: int = 0) -> Sequence[Piece]:
+def pieces(evidence: Iterable[Evidence], most: int = 0) -> Sequence[Attributed]:
     """The passages in order; those with the same text are one piece. With `most`, the passages of one
     piece of evidence have no more characters together: the last is cut, those after it are left out.
     """
@@ -319,7 +319,7 @@ def pieces(evidence: Iterable[Evidence], most: int = 0) -> Sequence[Piece]:
             text = cut(passage.text, left) if most else passage.text
             left -= len(passage.text)
             found.setdefault(text, []).append((item, passage))
-    return [Piece(text, tuple(sources)) for text, sources in found.items()]
+    return [Attributed(text, tuple(sources)) for text, sources in found.items()]
 
 
 def _named(evidence: Evidence) -> str:

@@ -44,7 +44,7 @@ _LEAD = re.compile(
 
 
 @dataclass(slots=True)
-class Piece:
+class Clause:
     """A clause: what it asks, in the question's words, and the names it is about.
 
     `bare` is the text without the names: it serves where the clause is about several.
@@ -56,23 +56,23 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedQuestion:
     """A question as understood: pieces, and whether their subjects are names (`proper`)."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Clause, ...]
     proper: bool
 
 
-def read(question: str, corpus: Corpus) -> Reading:
+def read(question: str, corpus: Corpus) -> ParsedQuestion:
     """Splits a question. A question without any telling word gives no pieces."""
     question = _without_addresses(question.replace(_MARK, " "))
     names = _names(question, corpus)
     if names:
-        return Reading(tuple(_pieces(question, names)), True)
-    pieces = [Piece(_clean(text)) for text in _whole(question, _clauses(question)) if _tells(text)]
+        return ParsedQuestion(tuple(_pieces(question, names)), True)
+    pieces = [Clause(_clean(text)) for text in _whole(question, _clauses(question)) if _tells(text)]
     for piece in pieces[1:]:
         piece.subjects = [" ".join(keywords(pieces[0].text)[:4])]
-    return Reading(tuple(pieces), False)
+    return ParsedQuestion(tuple(pieces), False)
 
 
 def _without_addresses(question: str) -> str:
@@ -343,12 +343,12 @@ def _clean(clause: str) -> str:
     return text[lead.end() if lead else 0 :].lstrip("，, ") or text
 
 
-def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
+def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Clause]:
     masked, groups = _masked(question, names)
     comparing = compares(question) and len(names) > 1
     if comparing:
         masked = _COMPARING.sub(" ", masked)
-    pieces: list[Piece] = []
+    pieces: list[Clause] = []
     waiting: list[str] = []
     for clause in _whole(masked, _clauses(masked)):
         count = clause.count(_MARK)
@@ -360,11 +360,11 @@ def _pieces(question: str, names: list[tuple[int, int, str]]) -> list[Piece]:
             named = len(own) == 1 and not waiting and not comparing
             text = clause.replace(_MARK, own[0]) if named else rest
             bare = _clean(_unmarked(rest))
-            pieces.append(Piece(_clean(_unmarked(text)), waiting + own, bare))
+            pieces.append(Clause(_clean(_unmarked(text)), waiting + own, bare))
             waiting = []
     if comparing:
         every = [name for _, _, name in names]
-        pieces = [Piece(piece.bare, every, piece.bare) for piece in pieces]
+        pieces = [Clause(piece.bare, every, piece.bare) for piece in pieces]
         waiting = waiting if pieces else every
     return _shared(pieces, waiting)
 
@@ -396,10 +396,10 @@ def _unmarked(text: str) -> str:
     )
 
 
-def _shared(pieces: list[Piece], waiting: list[str]) -> list[Piece]:
+def _shared(pieces: list[Clause], waiting: list[str]) -> list[Clause]:
     """Clauses without a name of their own are about the last named, else the next named."""
     if not pieces:
-        return [Piece("", [name]) for name in dict.fromkeys(waiting)]
+        return [Clause("", [name]) for name in dict.fromkeys(waiting)]
     if waiting:  # the question ends with names: … of A and B
         pieces[-1].subjects += waiting
     last: list[str] = []

@@ -9,7 +9,7 @@ from pydantic import Field
 from research import runs as engine
 from research.database.agent import Outcome, Status
 from research.database.answer import told
-from research.database.desk import named
+from research.database.service import named
 from research.records import Failure, Known, Record, Step, silent
 from research.trouble import Trouble
 

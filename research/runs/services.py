@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from research.database.desk import DatabaseDesk, LentDesk
+from research.database.service import DatabaseService, SharedDatabase
 from research.library.index import Library
 from research.models.clients import Clients
 from research.models.roles import available, parse
@@ -23,7 +23,7 @@ from research.records import Check, Options
 from research.runs.check import connections
 from research.runs.live import Resources
 from research.settings import Role, Settings, forget_old_tracing
-from research.sources import Reading, Retriever, Standing, Supplies, registry
+from research.sources import Selective, Retriever, Standing, Supplies, registry
 from research.sources.guest import Guest
 from research.storage import StoreError
 from research.store.store import Store
@@ -172,7 +172,7 @@ class Services:
 
     async def _reads(self, source: str, question: str) -> bool:
         there = self.sources[source]
-        return not isinstance(there, Reading) or await there.reads(question)
+        return not isinstance(there, Selective) or await there.reads(question)
 
     def _retrievers(self) -> dict[str, Retriever]:
         supplies = Supplies(
@@ -191,13 +191,13 @@ class Services:
             for name, source in registry.known().items()
         }
 
-    def _database(self) -> DatabaseDesk:
+    def _database(self) -> DatabaseService:
         models = self.models
         settings = self.settings
         writer = partial(SQLWriter, models) if models else None
         if self._desk:
-            return LentDesk(self._desk.database, writer)
-        return DatabaseDesk(
+            return SharedDatabase(self._desk.database, writer)
+        return DatabaseService(
             settings.database_url.get_secret_value(),
             settings.data_dir,
             writer,

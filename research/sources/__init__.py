@@ -18,7 +18,7 @@ from research.settings import Settings
 Asked = Literal[
     "words",  # the words of each part of a question
     "place",  # a question, or a part of it, that looks for places; nothing else
-    "question",  # a whole question in plain words, if the retriever can read it (`Reading`)
+    "question",  # a whole question in plain words, if the retriever can read it (`Selective`)
 ]
 Told = Literal[
     "quotes",  # sentences of the passages that speak to a part
@@ -35,7 +35,7 @@ class Retriever(Protocol):
     stage turns it into a finding with the reason `internal` and goes on with the other searches.
 
     What a retriever may have beside this is asked for by name: `close()`, `warm()`, both coroutines
-    on the loop of the runs, and `Owned` and `Reading`.
+    on the loop of the runs, and `Owned` and `Selective`.
     """
 
     @property
@@ -58,7 +58,7 @@ class Owned(Protocol):
 
 
 @runtime_checkable
-class Reading(Protocol):
+class Selective(Protocol):
     """A retriever that can tell beforehand which questions it can answer by rules."""
 
     async def reads(self, question: str) -> bool:
@@ -85,7 +85,7 @@ class Supplies:
     reader: Any = None  # of pages; None where that is turned off
     library: Any = None  # research.library.index.Library
     map: Any = None  # research.places.service.Service
-    database: Any = None  # research.database.desk.DatabaseDesk
+    database: Any = None  # research.database.service.DatabaseDesk
     wanted: Callable[[str], Any] = lambda query: None  # what rules read of a wish for places
 
 

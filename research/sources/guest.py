@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from research.records import Finding, Readiness, Say, Task
-from research.sources import Owned, Reading, Retriever, Source, Supplies
+from research.sources import Owned, Selective, Retriever, Source, Supplies
 from research.trouble import Trouble
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class Guest:
     async def reads(self, question: str) -> bool:
         """Where it cannot tell, a search will."""
         try:
-            return not isinstance(self._inner, Reading) or await self._inner.reads(question)
+            return not isinstance(self._inner, Selective) or await self._inner.reads(question)
         except Exception as error:  # noqa: BLE001 - logged there
             self._failed("asked whether it reads a question", error)
             return True

@@ -60,7 +60,7 @@ _ITS_OWN = (
 
 
 @dataclass
-class _Desk:
+class _Checking:
     """What one check works with, and what has come of it so far."""
 
     question: Question
@@ -86,7 +86,7 @@ async def checked(
     if checker is None or answer.unwritten or not checker.can(options):
         return answer
     registry = gather([*question.remembered, *findings])
-    desk = _Desk(question, registry, checker, context, say, {}, [])
+    desk = _Checking(question, registry, checker, context, say, {}, [])
     cited = number(answer, registry)
     found = await asyncio.to_thread(support, cited)
     if not found.sentences:
@@ -140,7 +140,7 @@ def _claims(sentences: Iterable[Sentence], cited: CitedAnswer) -> list[Claim]:
 # --- Asking
 
 
-async def _ruled(claims: Sequence[Claim], desk: _Desk) -> None:
+async def _ruled(claims: Sequence[Claim], desk: _Checking) -> None:
     """Asks about sentences, some at a time."""
     if not desk.checker.judges:
         return
@@ -160,7 +160,7 @@ async def _asked(
     claims: Sequence[Claim],
     shape: type[_R],
     ask: Callable[[Sequence[Claim]], Awaitable[_R]],
-    desk: _Desk,
+    desk: _Checking,
     size: int = BATCH,
 ) -> list[_R]:
     """What came of the calls that there was room for: side by side, or one after the other where each
@@ -199,7 +199,7 @@ async def _asked(
 # --- Putting right
 
 
-async def _repaired(answer: Answer, repair: str, desk: _Desk) -> Answer:
+async def _repaired(answer: Answer, repair: str, desk: _Checking) -> Answer:
     """The answer without its unsupported sentences, or with other words for those that have a passage."""
     cited = number(answer, desk.registry)
     found = (await asyncio.to_thread(support, cited)).sentences
@@ -226,7 +226,7 @@ async def _repaired(answer: Answer, repair: str, desk: _Desk) -> Answer:
     return answer.model_copy(update={"review": review})
 
 
-def _unsupported(sentence: Sentence, cited: CitedAnswer, desk: _Desk) -> bool:
+def _unsupported(sentence: Sentence, cited: CitedAnswer, desk: _Checking) -> bool:
     ruling = desk.rulings.get(key_of(sentence, cited))
     absent = sentence.status == "unsupported" and ruling and ruling.verdict == "absent"
     return bool(absent) or sentence.status in ("none", "differs")
@@ -237,7 +237,7 @@ def _part(sentence: Sentence, cited: CitedAnswer) -> str:
 
 
 async def _in_other_words(
-    bad: Sequence[Sentence], cited: CitedAnswer, desk: _Desk
+    bad: Sequence[Sentence], cited: CitedAnswer, desk: _Checking
 ) -> dict[int, str]:
     """What a model makes of the sentences that cite something, by their places."""
 
@@ -253,7 +253,9 @@ async def _in_other_words(
     return {at: text for at, text in places.items() if any(char.isalnum() for char in text)}
 
 
-async def _judged_again(answer: Answer, written: set[str], desk: _Desk) -> tuple[Answer, set[str]]:
+async def _judged_again(
+    answer: Answer, written: set[str], desk: _Checking
+) -> tuple[Answer, set[str]]:
     """Judges what was rewritten; what is still without support goes. Returns those too."""
     cited = number(answer, desk.registry)
     mine = {_plain(text): text for text in written}
@@ -303,7 +305,7 @@ def _changed(
 # --- What the answer says of it
 
 
-def _told(answer: Answer, desk: _Desk, asked: int) -> Answer:
+def _told(answer: Answer, desk: _Checking, asked: int) -> Answer:
     review = answer.review
     assert review is not None
     tell = speaker(desk.question.language, "checking.")

@@ -23,16 +23,16 @@ _SILENT = frozenset({"pre", "hr", "h"})
 _LISTS = frozenset({"ul", "ol", "li", "blockquote", "table"})
 
 
-class Piece(NamedTuple):
+class MarkedSentence(NamedTuple):
     """A sentence of a tree: its plain text and the citations in it, by the places that they name."""
 
     text: str
     cites: tuple[int, ...]
 
 
-def pieces(nodes: Sequence[Node]) -> list[Piece]:
+def pieces(nodes: Sequence[Node]) -> list[MarkedSentence]:
     """The sentences of a tree in the order in which they stand."""
-    found: list[Piece] = []
+    found: list[MarkedSentence] = []
     _Walk(found.append, frozenset()).blocks(nodes)
     return found
 
@@ -50,7 +50,7 @@ class _Walk:
     """One way through a tree, so that what is counted and what is marked cannot differ."""
 
     def __init__(
-        self, found: Callable[[Piece], None], wanted: frozenset[int], first: int = 0
+        self, found: Callable[[MarkedSentence], None], wanted: frozenset[int], first: int = 0
     ) -> None:
         self._found = found
         self._wanted = wanted
@@ -94,13 +94,13 @@ class _Walk:
         places = tuple(dict.fromkeys(place for _, found in flat for _, place in found))
         if not said or (quotes and not places):
             return out
-        mark = self._counted(Piece(said, places))
+        mark = self._counted(MarkedSentence(said, places))
         if mark:
             last = next(at for at in reversed(range(len(flat))) if flat[at][0] or flat[at][1])
             out[last] = {**cells[last], "c": [*cells[last]["c"], *mark]}
         return out
 
-    def _counted(self, piece: Piece) -> list[Node]:
+    def _counted(self, piece: MarkedSentence) -> list[Node]:
         at = self._count
         self._count += 1
         self._found(piece)
@@ -115,7 +115,7 @@ class _Walk:
         groups = _shared(spans, places)
         due: list[tuple[int, Node]] = []
         for (start, end), cites in zip(spans, groups, strict=True):
-            for mark in self._counted(Piece(text[start:end].strip(), cites)):
+            for mark in self._counted(MarkedSentence(text[start:end].strip(), cites)):
                 due.append((end, mark))
         return _Setter(due).set(nodes) if due else list(nodes)
 

@@ -21,10 +21,10 @@ from typing import Any
 
 from research import runs
 from research.database.columns import SIGHTS
-from research.database.desk import DatabaseDesk
 from research.database.engines import Database, open_database
 from research.database.guard import Query
 from research.database.results import Result
+from research.database.service import DatabaseService
 from research.records import Rows, Say, silent
 from tests.benchmarks.figures import Figure, percentile
 
@@ -150,7 +150,7 @@ class _Timed:
             self.seconds += time.perf_counter() - begun
 
 
-def _watched(desk: DatabaseDesk) -> _Timed:
+def _watched(desk: DatabaseService) -> _Timed:
     """The database of a desk, opened, with its engine watched and the model scripted."""
     database: Any = _Timed(asyncio.run(_opened(desk)))
     desk._database = database
@@ -158,12 +158,12 @@ def _watched(desk: DatabaseDesk) -> _Timed:
     return database
 
 
-async def _opened(desk: DatabaseDesk) -> Database:
+async def _opened(desk: DatabaseService) -> Database:
     return await desk._opened()
 
 
 def _answers(folder: Path) -> Iterator[Figure]:
-    desk = DatabaseDesk("", folder / "desk")
+    desk = DatabaseService("", folder / "desk")
     watched = _watched(desk)
     yield from _beyond("an answer in 3 statements, the desk", watched, lambda: _asked(desk))
     os.environ["SIGHTLINE_DATA_DIR"] = str(folder / "data")
@@ -187,7 +187,7 @@ def _beyond(name: str, watched: _Timed, ask: Callable[[], float]) -> Iterator[Fi
     yield Figure(f"{name}, median", percentile(times[1:], 0.5), "ms", OVERHEAD_TARGET, note=note)
 
 
-def _asked(desk: DatabaseDesk) -> float:
+def _asked(desk: DatabaseService) -> float:
     begun = time.perf_counter()
     outcome = asyncio.run(desk.ask(QUESTION, silent))
     took = time.perf_counter() - begun

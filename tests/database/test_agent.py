@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from research.database.agent import CONFIRMED, STEPS, Outcome, Rows, asked_for, lacks, merged
-from research.database.desk import DatabaseDesk
+from research.database.service import DatabaseService
 from research.reasoners.sql import Intent, Statement
 from research.records import Say, silent
 from research.trouble import Trouble
@@ -76,7 +76,7 @@ class Failing(Scripted):
 
 async def asked(folder: Path, writer: Scripted | None, question: str = QUESTION) -> Outcome:
     given = (lambda dialect, schema, examples: writer) if writer else None
-    return await DatabaseDesk("", folder, given).ask(question, silent)
+    return await DatabaseService("", folder, given).ask(question, silent)
 
 
 def kinds(outcome: Outcome) -> list[str]:
@@ -240,7 +240,7 @@ async def test_a_supplement_that_was_run_before_is_not_run_again(folder: Path) -
 
 async def test_a_statement_found_right_for_the_question_needs_no_model(folder: Path) -> None:
     writer, pairs = Scripted([RIGHT]), [("评分最高的景区？", "SELECT COUNT(*) AS n FROM a_sight")]
-    desk = DatabaseDesk(
+    desk = DatabaseService(
         "", folder, lambda dialect, schema, examples: writer, pairs=lambda owner, base: pairs
     )
     outcome = await desk.ask(" 评分 最高的景区", silent, "somebody")
@@ -251,7 +251,9 @@ async def test_a_statement_found_right_for_the_question_needs_no_model(folder: P
 
 async def test_a_statement_that_was_right_once_is_guarded_like_any_other(folder: Path) -> None:
     pairs = [(QUESTION, "SELECT name FROM sqlite_master")]
-    outcome = await DatabaseDesk("", folder, pairs=lambda owner, base: pairs).ask(QUESTION, silent)
+    outcome = await DatabaseService("", folder, pairs=lambda owner, base: pairs).ask(
+        QUESTION, silent
+    )
     assert outcome.status == "refused" and outcome.rows is None
 
 
@@ -272,13 +274,13 @@ async def test_the_pairs_of_the_owner_and_the_database_are_examples_by_likeness(
         shown.extend(examples(QUESTION))
         return Scripted([RIGHT])
 
-    await DatabaseDesk("", folder, made, pairs=pairs).ask(QUESTION, silent, "ann")
+    await DatabaseService("", folder, made, pairs=pairs).ask(QUESTION, silent, "ann")
     assert asked_of == [("ann", "sights")]
     assert shown == [("评分最低的景区", "SELECT 1 AS n")]
 
 
 async def test_a_statement_of_one_s_own_is_run_or_refused(folder: Path) -> None:
-    desk = DatabaseDesk("", folder)
+    desk = DatabaseService("", folder)
     right = await desk.query(RIGHT, silent)
     assert right.status == "answered" and kinds(right) == ["run"]
     none = await desk.query("SELECT gid FROM a_sight WHERE year_rated = 1999", silent)

@@ -9,7 +9,7 @@ import pytest
 
 from research.database.agent import Outcome, lacks
 from research.database.answer import told
-from research.database.desk import DatabaseDesk
+from research.database.service import DatabaseService
 from research.records import Known, Rows, silent
 
 
@@ -61,18 +61,18 @@ from research.records import Known, Rows, silent
 async def test_it_is_said_in_the_language_of_the_question(
     tmp_path: Path, question: str, words: str
 ) -> None:
-    assert words in told(await DatabaseDesk("", tmp_path).ask(question, silent))
+    assert words in told(await DatabaseService("", tmp_path).ask(question, silent))
 
 
 async def test_what_is_missing_is_named_with_how_many_rows_lack_it(tmp_path: Path) -> None:
-    outcome = await DatabaseDesk("", tmp_path).ask("浙江景区的开放时间", silent)
+    outcome = await DatabaseService("", tmp_path).ask("浙江景区的开放时间", silent)
     assert outcome.status == "partial"
     text = told(outcome)
     number = dict(outcome.missing)["opening_hours"]
     assert f"开放时间未知：{number} 行。" in text
     assert "opening_hours" not in text
     english = told(
-        await DatabaseDesk("", tmp_path).ask("opening hours of sights in Beijing", silent)
+        await DatabaseService("", tmp_path).ask("opening hours of sights in Beijing", silent)
     )
     assert re.search(r"Opening hours unknown: \d rows\.", english)
 
@@ -138,13 +138,13 @@ KNOWN = [
 async def test_what_is_filtered_counted_or_ranked_by_is_said_to_be_known_for_so_many(
     tmp_path: Path, question: str, words: str
 ) -> None:
-    assert words in told(await DatabaseDesk("", tmp_path).ask(question, silent))
+    assert words in told(await DatabaseService("", tmp_path).ask(question, silent))
 
 
 async def test_nothing_is_said_of_what_is_known_of_all_or_seen_to_be_unknown(
     tmp_path: Path,
 ) -> None:
-    asked = DatabaseDesk("", tmp_path)
+    asked = DatabaseService("", tmp_path)
     for question in ("浙江省有多少个5A级景区？", "各省5A景区数量", "每年评定了多少个 5A 景区？"):
         assert "已知" not in told(await asked.ask(question, silent))
     listed = told(await asked.ask("按门票从高到低列出上海的景区", silent))

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from research.database.choice import MOST, NAMES_ROOM, ROOM, choose, more, ranked
-from research.database.desk import DatabaseDesk
 from research.database.engines import open_database
 from research.database.refusals import Refused
 from research.database.schema import Column, Schema, Table
+from research.database.service import DatabaseService
 from research.records import silent
 from tests.tables import each_row
 
@@ -150,7 +150,7 @@ async def test_the_steps_tell_how_many_tables_a_model_was_told_of(tmp_path: Path
         told.append(schema)
         return Scripted()
 
-    desk = DatabaseDesk(f"sqlite:///{path}", tmp_path, writer, samples=False)  # type: ignore[arg-type]
+    desk = DatabaseService(f"sqlite:///{path}", tmp_path, writer, samples=False)  # type: ignore[arg-type]
     outcome = await desk.ask("Fuel litres per vehicle", silent)
     assert [step.kind for step in outcome.steps] == ["tables", "understand"]
     assert outcome.steps[0].text.startswith("12 / 300: ")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from research.database.desk import DatabaseDesk, named
+from research.database.service import DatabaseService, named
 from research.records import silent
 from research.trouble import Trouble
 
@@ -28,11 +28,11 @@ def own(tmp_path: Path) -> str:
 
 
 async def test_its_cells_are_read_to_describe_it(own: str, tmp_path: Path) -> None:
-    assert "Hangzhou Shi" in await DatabaseDesk(own, tmp_path).schema()
+    assert "Hangzhou Shi" in await DatabaseService(own, tmp_path).schema()
 
 
 async def test_without_samples_no_cell_is_read_beforehand(own: str, tmp_path: Path) -> None:
-    desk = DatabaseDesk(own, tmp_path, samples=False)
+    desk = DatabaseService(own, tmp_path, samples=False)
     text = await desk.schema()
     assert "town" in text and "Hangzhou" not in text
     rows = await desk.run("SELECT id FROM sale WHERE town = 'Hangzhou'")
@@ -40,7 +40,7 @@ async def test_without_samples_no_cell_is_read_beforehand(own: str, tmp_path: Pa
 
 
 async def test_what_a_filter_should_have_said_is_told(own: str, tmp_path: Path) -> None:
-    rows = await DatabaseDesk(own, tmp_path).run("SELECT id FROM sale WHERE town = 'Hangzhou'")
+    rows = await DatabaseService(own, tmp_path).run("SELECT id FROM sale WHERE town = 'Hangzhou'")
     assert rows.missed[0].startswith("sale.town is never 'Hangzhou'; there is 'Hangzhou Shi'")
 
 
@@ -50,7 +50,7 @@ async def test_what_a_filter_should_have_said_is_told(own: str, tmp_path: Path) 
 async def test_near_values_are_told_of_columns_with_many_as_well(
     tmp_path: Path, column: str, text: str, near: str
 ) -> None:
-    rows = await DatabaseDesk("", tmp_path).run(
+    rows = await DatabaseService("", tmp_path).run(
         f"SELECT gid FROM a_sight WHERE {column} = '{text}'"
     )
     assert near in rows.missed[0]
@@ -58,16 +58,16 @@ async def test_near_values_are_told_of_columns_with_many_as_well(
 
 async def test_a_value_that_is_there_is_not_missed(tmp_path: Path) -> None:
     sql = "SELECT gid FROM a_sight WHERE city = '杭州市' AND year_rated = 1999"
-    assert (await DatabaseDesk("", tmp_path).run(sql)).missed == ()
+    assert (await DatabaseService("", tmp_path).run(sql)).missed == ()
 
 
 async def test_rules_are_not_tried_on_other_tables(own: str, tmp_path: Path) -> None:
-    outcome = await DatabaseDesk(own, tmp_path).ask("浙江省有多少个5A级景区？", silent)
+    outcome = await DatabaseService(own, tmp_path).ask("浙江省有多少个5A级景区？", silent)
     assert outcome.status == "unclear"
 
 
 async def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
-    desk = DatabaseDesk(f"sqlite:///{tmp_path / 'gone.db'}", tmp_path)
+    desk = DatabaseService(f"sqlite:///{tmp_path / 'gone.db'}", tmp_path)
     with pytest.raises(Trouble) as caught:
         await desk.ask("anything", silent)
     assert caught.value.reason in ("unreachable", "refused", "unavailable")

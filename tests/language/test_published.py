@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.language.published import BEGAN, LONGEST, Moment, Reading, day, read
+from research.language.published import BEGAN, LONGEST, Moment, ReadDate, day, read
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -75,7 +75,7 @@ def test_a_date_is_read_as_what_it_says_and_a_day_stays_a_day(text: str, meant: 
     ],
 )
 def test_a_time_without_a_zone_tells_only_the_day(text: str) -> None:
-    assert read(text) == Reading(Moment(datetime(2026, 11, 20, tzinfo=UTC), day_only=True))
+    assert read(text) == ReadDate(Moment(datetime(2026, 11, 20, tzinfo=UTC), day_only=True))
 
 
 @each_row(
@@ -141,9 +141,9 @@ def test_a_date_more_than_a_day_ahead_is_unknown_and_noted() -> None:
 
 
 def test_nothing_is_published_after_it_was_retrieved() -> None:
-    assert read("2026-11-24", retrieved=NOW) == Reading(note="future")
+    assert read("2026-11-24", retrieved=NOW) == ReadDate(note="future")
     later = datetime(2027, 3, 1, tzinfo=UTC)
-    assert read("2027-01-01", retrieved=NOW, now=later) == Reading(note="future")
+    assert read("2027-01-01", retrieved=NOW, now=later) == ReadDate(note="future")
     assert read("2026-11-22", retrieved=NOW).moment is not None
 
 

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from research.places.amap import Amap
 from research.places.server import Backend, build
-from research.places.service import ATTEMPTS, Service, Told
+from research.places.service import ATTEMPTS, Service, ToolResult
 from research.settings import Settings
 from research.store.store import Store
 from research.trouble import Trouble
@@ -88,7 +88,7 @@ async def refused(service: Service, tool: str = "maps_around_search", **given: A
     return caught.value
 
 
-def names(told: Told) -> set[str]:
+def names(told: ToolResult) -> set[str]:
     return {place.name for place in told.places}
 
 

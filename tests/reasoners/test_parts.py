@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from research.library.index import Library
-from research.reasoners.parts import Reading, read
+from research.reasoners.parts import ParsedQuestion, read
 from tests.tables import each_row
 
 
-def about(reading: Reading) -> list[list[str]]:
+def about(reading: ParsedQuestion) -> list[list[str]]:
     return [piece.subjects for piece in reading.pieces]
 
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from research.database.agent import Outcome, Rows
-from research.database.desk import DatabaseDesk
+from research.database.service import DatabaseService
 from research.models.clients import Clients
 from research.reasoners.llm import LLM
 from research.reasoners.sql import SQLWriter, shown
@@ -50,7 +50,7 @@ async def llm(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[LLM]:
 
 
 async def asked(llm: LLM, folder: Path, question: str = QUESTION) -> Outcome:
-    desk = DatabaseDesk(
+    desk = DatabaseService(
         "", folder, lambda dialect, schema, examples: SQLWriter(llm, dialect, schema, examples)
     )
     return await desk.ask(question, silent)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from research.database.desk import DatabaseDesk, named
+from research.database.service import DatabaseService, named
 from research.language.sentences import sentences
 from research.records import Finding, Task, silent
 from research.sources.database.retriever import STATEMENT, DatabaseRetriever
@@ -18,7 +18,7 @@ from research.verification.judge import judge
 
 @pytest.fixture
 def source(tmp_path: Path) -> DatabaseRetriever:
-    return DatabaseRetriever(DatabaseDesk("", tmp_path))
+    return DatabaseRetriever(DatabaseService("", tmp_path))
 
 
 async def found(source: DatabaseRetriever, question: str) -> Finding:
@@ -108,7 +108,7 @@ async def shop(folder: Path) -> DatabaseRetriever:
             insert into sale values (7,1,5.5),(7,1,6.5),(7,2,1.0),(8,3,2.0);
             """
         )
-    desk = DatabaseDesk(f"sqlite:///{path}", folder)
+    desk = DatabaseService(f"sqlite:///{path}", folder)
     return DatabaseRetriever(desk, title=named(f"sqlite:///{path}"))
 
 
@@ -165,7 +165,7 @@ async def test_a_name_in_the_answer_is_no_markdown(tmp_path: Path) -> None:
         db.execute("create table goods(id integer primary key, name text)")
         db.execute("insert into goods values(1, ?)", (evil,))
         db.commit()
-    source = DatabaseRetriever(DatabaseDesk(f"sqlite:///{path}", tmp_path), title="shop")
+    source = DatabaseRetriever(DatabaseService(f"sqlite:///{path}", tmp_path), title="shop")
     task = Task(id="1", source="database", query="SELECT id, name FROM goods", tool="sql")
     (span,) = (await source.search(task, silent)).summary
     tokens = MarkdownIt("commonmark").parseInline(span.text)[0].children or []

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from research.evidence.citations import NumberedSpan
 from research.evidence.markup import Node, parse, tree
 from research.records import Cite
-from research.verification.marking import Piece, marked, pieces
+from research.verification.marking import MarkedSentence, marked, pieces
 
 HANDLES = {f"ab{n}0": Cite(evidence=f"e{n}", passage=f"p{n}") for n in range(4)}
 
@@ -44,9 +44,9 @@ def marks(nodes: list[Node]) -> list[int]:
 def test_sentences_have_the_citations_that_stand_in_them_and_right_behind_them() -> None:
     found = pieces(grown("门票60元[@ab00]。周一闭馆[@ab10][@ab20]。没有来源的一句。"))
     assert found == [
-        Piece("门票60元。", (0,)),
-        Piece("周一闭馆。", (1,)),
-        Piece("没有来源的一句。", ()),
+        MarkedSentence("门票60元。", (0,)),
+        MarkedSentence("周一闭馆。", (1,)),
+        MarkedSentence("没有来源的一句。", ()),
     ]
 
 
@@ -61,7 +61,7 @@ def test_english_sentences_are_cut_as_people_cut_them() -> None:
 
 def test_a_row_of_a_table_is_one_sentence_and_its_head_is_none() -> None:
     nodes = grown("| What | How much |\n|---|---|\n| Ticket | 60 yuan [@ab00] |\n| Other | |")
-    assert pieces(nodes) == [Piece("Ticket · 60 yuan", (0,)), Piece("Other", ())]
+    assert pieces(nodes) == [MarkedSentence("Ticket · 60 yuan", (0,)), MarkedSentence("Other", ())]
     table: Any = marked(nodes, [0, 1])[0]
     assert [marks(row["c"]) for row in table["c"]] == [[], [0], [1]]
     assert table["c"][1]["c"][1]["c"][-1] == {"t": "mark", "sentence": 0}
@@ -113,8 +113,8 @@ def test_marks_change_nothing_else_and_each_sentence_can_bear_one(
 def test_a_row_is_a_sentence_but_quotations_in_its_cells_are_their_own() -> None:
     rows = "| | Fee | Season |\n|---|---|---|\n| **A** | “It is 5 yuan.” [ab00] “Free on Mondays.” [ab10] | none |\n"
     assert pieces(grown(rows)) == [
-        Piece("“It is 5 yuan.”", (0,)),
-        Piece("“Free on Mondays.”", (1,)),
+        MarkedSentence("“It is 5 yuan.”", (0,)),
+        MarkedSentence("“Free on Mondays.”", (1,)),
     ]
     rows = "| | Fee |\n|---|---|\n| A | It costs 5. [ab00] “It is 5 yuan.” [ab10] |\n| B | 5 of “x” yuan [ab20] |\n"
     told = [piece.text for piece in pieces(grown(rows))]

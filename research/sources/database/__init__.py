@@ -6,7 +6,7 @@ from research.sources import Retriever, Source, Supplies
 
 
 def _build(supplies: Supplies) -> Retriever:
-    from research.database.desk import named
+    from research.database.service import named
     from research.sources.database.retriever import DatabaseRetriever
 
     title = named(supplies.settings.database_url.get_secret_value())

@@ -13,7 +13,7 @@ from typing import Any
 
 from research.places.coordinates import Point, from_gcj02, to_gcj02
 from research.places.look import SHOWN, Look, ranked, the_one, unlike
-from research.places.service import Service, Told
+from research.places.service import Service, ToolResult
 from research.places.shapes import route
 from research.records import Centre, Evidence, Language, Place, Say
 from research.sources.places.facts import facts, spot
@@ -38,7 +38,7 @@ class Chain:
     budget: int
     tongue: Language
     say: Say
-    told: list[Told] = field(default_factory=list)
+    told: list[ToolResult] = field(default_factory=list)
     trouble: Trouble | None = None  # what kept a tool from answering, rather than a wrong call
     names: dict[str, str] = field(default_factory=dict)  # of points that were asked for by name
     calls: int = 0
@@ -63,7 +63,7 @@ class Chain:
         self.told.append(told)
         return json.dumps(_brief(told), ensure_ascii=False)
 
-    def _located(self, told: Told) -> None:
+    def _located(self, told: ToolResult) -> None:
         """Lets a model search around an address only if it means one place."""
         asked = str(told.arguments["address"])
         area = the_one(told.areas, asked, self.tongue)
@@ -96,7 +96,7 @@ class Chain:
         ]
         return Look(ranked([*near, *far], centre.radius), centre, tuple(self.told))
 
-    def _centre(self, circles: Sequence[Told]) -> Centre:
+    def _centre(self, circles: Sequence[ToolResult]) -> Centre:
         lng, lat = (float(part) for part in str(circles[0].arguments["location"]).split(","))
         point = from_gcj02(Point(lng, lat))
         name = self.names.get(spot(Point(lng, lat)), f"{point.lat:.5f}, {point.lng:.5f}")
@@ -111,7 +111,7 @@ def _error(text: str) -> str:
     return json.dumps({"error": text}, ensure_ascii=False)
 
 
-def _brief(told: Told) -> dict[str, Any]:
+def _brief(told: ToolResult) -> dict[str, Any]:
     """An answer with no more than a model needs to go on. Points are as the tools take them."""
     if told.areas:
         rows = [

@@ -17,7 +17,7 @@ from research.i18n import message, speaker
 from research.language.text import far
 from research.places.coordinates import Point, to_gcj02
 from research.places.look import Look
-from research.places.service import Told
+from research.places.service import ToolResult
 from research.places.shapes import forecasts, number, route, ways
 from research.records import Centre, Evidence, EvidenceKind, Language, Passage, Place, fingerprint
 
@@ -88,7 +88,7 @@ def described(place: Place, near: Centre | None, tongue: Language) -> str:
     return lines + message("mark.stop", tongue)
 
 
-def facts(told: Iterable[Told], tongue: Language) -> Iterator[Evidence]:
+def facts(told: Iterable[ToolResult], tongue: Language) -> Iterator[Evidence]:
     """What a model asked for that is no place: the way between two, the weather."""
     told = list(told)
     names = {
@@ -114,7 +114,9 @@ def facts(told: Iterable[Told], tongue: Language) -> Iterator[Evidence]:
             )
 
 
-def _stated(told: Told, names: Mapping[str, str], tongue: Language) -> Iterator[tuple[str, str]]:
+def _stated(
+    told: ToolResult, names: Mapping[str, str], tongue: Language
+) -> Iterator[tuple[str, str]]:
     """Title and text of each fact in an answer."""
 
     def named(location: object) -> str:

@@ -42,7 +42,7 @@ _REASONS: dict[str, Reason] = {
 }
 
 
-class DatabaseDesk:
+class DatabaseService:
     """The scenic areas that ship with the program, or a database of the analyst's own."""
 
     def __init__(
@@ -210,10 +210,10 @@ class DatabaseDesk:
         return self._values
 
 
-class LentDesk(DatabaseDesk):
+class SharedDatabase(DatabaseService):
     """The same database, opened once, with a writer of one's own."""
 
-    def __init__(self, desk: DatabaseDesk, writer: Make | None) -> None:
+    def __init__(self, desk: DatabaseService, writer: Make | None) -> None:
         self.__dict__.update(desk.__dict__)
         self._desk, self._writer = desk, writer
 

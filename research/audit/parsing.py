@@ -87,7 +87,7 @@ class Link:
     url: str
 
 
-class Reading:
+class ParsedReport:
     """A report, taken apart. `plain` is the text with everything blanked that is no prose."""
 
     def __init__(self, text: str) -> None:

@@ -25,7 +25,7 @@ def bounded(text: str, measure: Measure) -> tuple[int, int]:
     return before.start() if before else measure.start, after.end() if after else measure.end
 
 
-class Reading:
+class Scanner:
     """Reads one text; each character counts once, the more certain patterns come first."""
 
     def __init__(self, text: str) -> None:
