@@ -75,6 +75,7 @@ CHOICES = {  # what a person may choose otherwise than the environment says
     "WEB_SEARCH_MODEL": "search_model",
     "CHECK_MODEL": "check_model",
     "WEB_SEARCH": "web_search",
+    "SIGHTLINE_OPEN_SOURCES": "open_sources",
     "SIGHTLINE_CHECK": "check",
     "SIGHTLINE_REPAIR": "repair",
     "MAP_TILES": "map_tiles",
@@ -169,6 +170,7 @@ class Settings(BaseModel):
     wikipedia_url: str = "https://{language}.wikipedia.org"
     news_feeds: str = Field(default="", repr=False)
     news_gdelt: str = "off"
+    open_sources: str = "off"  # services without a key: nothing is sent to them unasked
     gdelt_url: str = Field(default="", repr=False)
     amap_key: SecretStr = _NO_KEY
     amap_url: str = Field(default="", repr=False)
@@ -219,13 +221,19 @@ class Settings(BaseModel):
 
     @property
     def web_providers(self) -> tuple[str, ...]:
-        """Who is asked to search the web, the first choice first; `auto` leaves out Wikipedia."""
+        """Who is asked to search the web, the first choice first; `auto` leaves out Wikipedia, unless
+        the open sources are on."""
         names = [name.strip() for name in self.web_search.split(",") if name.strip()]
         if names == ["off"]:
             return ()
         if names == ["auto"]:
-            return tuple(name for name in PROVIDERS if name != "wikipedia")
+            return tuple(name for name in PROVIDERS if name != "wikipedia" or self.opened)
         return tuple(dict.fromkeys(names))
+
+    @property
+    def opened(self) -> bool:
+        """Whether services that need no key may be asked."""
+        return self.open_sources == "on"
 
     @property
     def feeds(self) -> tuple[str, ...]:
@@ -322,6 +330,7 @@ class Settings(BaseModel):
             ("WIKIPEDIA_URL", self.wikipedia_url),
             ("NEWS_FEEDS", " ".join(map(open_address, self.feeds))),
             ("NEWS_GDELT", self.news_gdelt),
+            ("SIGHTLINE_OPEN_SOURCES", self.open_sources),
             ("GDELT_BASE_URL", open_address(self.gdelt_url)),
             ("AMAP_MAPS_API_KEY", "set" if self.amap_key.get_secret_value() else ""),
             ("AMAP_BASE_URL", open_address(self.amap_url)),
@@ -803,6 +812,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         wikipedia_url=_wikipedia(env),
         news_feeds=_feeds(env),
         news_gdelt=_one(env, "NEWS_GDELT", ("off", "on")),
+        open_sources=_one(env, "SIGHTLINE_OPEN_SOURCES", ("off", "on")),
         gdelt_url=_address(env, "GDELT_BASE_URL"),
         amap_key=_key(env, "AMAP_MAPS_API_KEY"),
         amap_url=_address(env, "AMAP_BASE_URL"),

@@ -20,7 +20,7 @@ from research.records import Finding, Options, Reflection, Report, Run, Task, Us
 from research.runs import Desk
 from research.runs.local import LocalRuns
 from research.runs.services import Services
-from research.settings import SettingError, Settings, load
+from research.settings import SettingError, Settings, load, overlaid
 from research.trouble import Trouble
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
 from tests.servers.gemini import FakeGemini
@@ -110,6 +110,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "NEWS_FEEDS": ("news_feeds", "", " http://f.test/a,http://f.test/b?c=1,2\n", "http://f.test/a http://f.test/b?c=1,2"),
     "SIGHTLINE_CONTEXT_LENGTH": ("context_length", "", " openai:Qwen3=9000 ,8192,", "openai:qwen3=9000, 8192"),
     "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),
+    "SIGHTLINE_OPEN_SOURCES": ("open_sources", "off", " On", "on"),
     "OUTPUT_DIR": ("output_dir", None, " /some where/reports ", Path("/some where/reports")),
     "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
@@ -941,3 +942,15 @@ def test_who_checks_an_answer_and_what_becomes_of_it(
     assert doubt in text
     assert ("painted in 1999" in text) is stays
     assert any(usage.stage == "check" for usage in report.usage) is asks
+
+
+def test_open_sources_are_asked_only_where_that_is_turned_on(tmp_path: Path) -> None:
+    assert "wikipedia" not in load({}, data_dir=tmp_path).web_providers
+    opened = load({"SIGHTLINE_OPEN_SOURCES": "on"}, data_dir=tmp_path)
+    assert opened.web_providers[-1] == "wikipedia"
+    assert (
+        load({"SIGHTLINE_OPEN_SOURCES": "on", "WEB_SEARCH": "off"}, data_dir=tmp_path).web_providers
+        == ()
+    )
+    mine = overlaid(load({}, data_dir=tmp_path), {"SIGHTLINE_OPEN_SOURCES": "on"})
+    assert mine.opened

@@ -243,7 +243,9 @@ def keep_search() -> None:
     if mode == "own" and not order:
         st.session_state.settings_wrong = {"WEB_SEARCH": "settings.search_empty"}
         return
-    keep({"WEB_SEARCH": ",".join(order) if mode == "own" else str(mode)})
+    opened = "on" if chosen("open") else "off"
+    search_ = ",".join(order) if mode == "own" else str(mode)
+    keep({"WEB_SEARCH": search_, "SIGHTLINE_OPEN_SOURCES": opened})
 
 
 def search() -> None:
@@ -262,6 +264,10 @@ def search() -> None:
             placeholder=t("settings.nothing"),
         )  # fmt: skip
         note("WEB_SEARCH", choice)
+        st.toggle(
+            t("settings.open_sources"), CHOICES["SIGHTLINE_OPEN_SOURCES"].value == "on",
+            key=key("open"), help=t("settings.open_sources_help"),
+        )  # fmt: skip
         ready = runs.readiness(owner=owner())["web"]
         if ready.state == "live":
             names = ", ".join(plain(source_name(one)) for one in ready.detail.split(", "))

@@ -23,7 +23,7 @@ from research.records import Check, Options
 from research.runs.check import connections
 from research.runs.live import Resources
 from research.settings import Role, Settings, forget_old_tracing
-from research.sources import Selective, Retriever, Standing, Supplies, registry
+from research.sources import Retriever, Selective, Standing, Supplies, registry
 from research.sources.guest import Guest
 from research.storage import StoreError
 from research.store.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from research.records import Finding, Readiness, Say, Task
-from research.sources import Owned, Selective, Retriever, Source, Supplies
+from research.sources import Owned, Retriever, Selective, Source, Supplies
 from research.trouble import Trouble
 
 log = logging.getLogger(__name__)

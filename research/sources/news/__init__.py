@@ -24,7 +24,7 @@ def _build(supplies: Supplies) -> Retriever:
             ),
             Feeds(settings.feeds, timeout=min(settings.search_timeout / 4, 20.0), clock=clock),
             GDELT(
-                enabled=settings.news_gdelt == "on",
+                enabled=settings.news_gdelt == "on" or settings.opened,
                 base_url=settings.gdelt_url,
                 timeout=seconds,
                 patience=settings.retry_wait,
