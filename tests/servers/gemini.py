@@ -155,7 +155,8 @@ class FakeGemini(Server):
 
     It reads the pages that a search names where it is let, each with the status in `pages`, by default
     SUCCESS; one with the status "" it leaves alone. `refuses` is what a model does not take: "pages", "thinking". `levels` are
-    those of thinking that each request asked for.
+    those of thinking that each request asked for. `cached` is how many tokens of a prompt it says that
+    it had in its cache, 0 says nothing of it.
     """
 
     faults = TRANSPORT | STREAMS | TEXTS | TOOLS | set(_ERRORS) | set(_METADATA) | set(_BARE)
@@ -166,10 +167,12 @@ class FakeGemini(Server):
         self.pages: dict[str, str] = {}
         self.refuses: set[str] = set()
         self.levels: list[str] = []
+        self.cached = 0
 
     def reset(self) -> None:
         super().reset()
         self.signatures, self.pages, self.refuses, self.levels = [], {}, set(), []
+        self.cached = 0
 
     def route(self, router: web.UrlDispatcher) -> None:
         router.add_post("/{prefix:.*}/models/{model}:generateContent", self.chat)
@@ -337,6 +340,7 @@ class FakeGemini(Server):
             "thoughtsTokenCount": _THOUGHTS,
             "totalTokenCount": prompt + said + _THOUGHTS,
         }
+        usage |= {"cachedContentTokenCount": self.cached} if self.cached else {}
         return {"usageMetadata": usage, "modelVersion": ask.model, "responseId": "fake"}
 
 
