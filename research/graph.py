@@ -39,6 +39,7 @@ from research.records import (
     Section,
     Task,
 )
+from research.sources import NOTES
 from research.stages.answer import Unwritten, answered, compose
 from research.stages.budget import Ended
 from research.stages.check import checked
@@ -349,15 +350,19 @@ def _spoken(task: Task, question: Question) -> Task:
 async def _found(task: Task, runtime: Run) -> Finding:
     context, say = runtime.context, _voice(runtime, task.id)
     say("search", task=task.model_dump(mode="json"))
-    finding = await look_up(
-        task,
-        context.sources.get(task.source, _Gone()),
-        context.ledger,
-        say,
-        deadline=context.deadline,
-        delay=context.delay,
-        meter=context.meter,
-    )
+    token = NOTES.set(context.notes)
+    try:
+        finding = await look_up(
+            task,
+            context.sources.get(task.source, _Gone()),
+            context.ledger,
+            say,
+            deadline=context.deadline,
+            delay=context.delay,
+            meter=context.meter,
+        )
+    finally:
+        NOTES.reset(token)
     say(
         "found",
         task=task.model_dump(mode="json"),

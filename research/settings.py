@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 APP_NAME = "sightline"
 SERVERS = ("memory", "stdio", "npm", "hosted")  # of Amap's tools, by MCP
 TILES = ("osm", "off")
-PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")  # who can search the web
+PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia", "deep-research")  # who can search the web
 Role = Literal["plan", "reflect", "write", "search"]
 ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
 LEVELS = ("low", "medium", "high")  # of thinking, that every current Gemini model takes
@@ -163,6 +163,8 @@ class Settings(BaseModel):
 
     gemini_thinking: str = ""  # a level, or levels of roles
     gemini_pages: str = "on"  # Google opens the pages that a query names
+    deep_research: str = "deep-research-preview-04-2026"  # the agent
+    deep_research_timeout: float = 1_800.0
     web_search: str = "auto"
     tavily_key: SecretStr = _NO_KEY
     tavily_url: str = Field(default="", repr=False)
@@ -221,13 +223,14 @@ class Settings(BaseModel):
 
     @property
     def web_providers(self) -> tuple[str, ...]:
-        """Who is asked to search the web, the first choice first; `auto` leaves out Wikipedia, unless
-        the open sources are on."""
+        """Who is asked to search the web, the first choice first; `auto` leaves out agents, and
+        Wikipedia unless the open sources are on."""
         names = [name.strip() for name in self.web_search.split(",") if name.strip()]
         if names == ["off"]:
             return ()
         if names == ["auto"]:
-            return tuple(name for name in PROVIDERS if name != "wikipedia" or self.opened)
+            left_out = {"deep-research"} if self.opened else {"deep-research", "wikipedia"}
+            return tuple(name for name in PROVIDERS if name not in left_out)
         return tuple(dict.fromkeys(names))
 
     @property
@@ -323,6 +326,8 @@ class Settings(BaseModel):
             (CONTEXT, self.context_length),
             ("GEMINI_THINKING", self.gemini_thinking),
             ("GEMINI_URL_CONTEXT", self.gemini_pages),
+            ("GEMINI_DEEP_RESEARCH", self.deep_research),
+            ("GEMINI_DEEP_RESEARCH_TIMEOUT", f"{self.deep_research_timeout:g} s"),
             ("WEB_SEARCH", self.web_search),
             ("TAVILY_API_KEY", "set" if self.tavily_key.get_secret_value() else ""),
             ("TAVILY_BASE_URL", open_address(self.tavily_url)),
@@ -805,6 +810,8 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         requests_per_minute=_whole(env, "SIGHTLINE_REQUESTS_PER_MINUTE", 0, 0, 100_000),
         gemini_thinking=_levels(env),
         gemini_pages=_switch(env, "GEMINI_URL_CONTEXT", "on"),
+        deep_research=_text(env, "GEMINI_DEEP_RESEARCH") or "deep-research-preview-04-2026",
+        deep_research_timeout=_number(env, "GEMINI_DEEP_RESEARCH_TIMEOUT", 1_800, 1, 7_200),
         web_search=_providers(env),
         tavily_key=_key(env, "TAVILY_API_KEY"),
         tavily_url=_address(env, "TAVILY_BASE_URL"),

@@ -29,6 +29,7 @@ from research.records import Options, silent
 from research.runs.local import LocalRuns
 from research.runs.remote import RemoteRuns
 from research.settings import Settings
+from research.sources.web.deep import DeepResearch
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
@@ -142,6 +143,19 @@ async def test_a_search_with_google_is_not_sent_on(
     with pytest.raises(Trouble) as caught:
         await GeminiSearch(clients, lambda: NOW).search("tower", silent)
     _held(detour, caught.value, "GOOGLE_GEMINI_BASE_URL")
+
+
+@module_loop
+@pytest.mark.parametrize("status", STATUSES)
+async def test_a_task_for_an_agent_is_not_sent_on_and_nor_is_asking_after_it(
+    detour: Detour, clients: Clients, status: int
+) -> None:
+    agent = DeepResearch(clients, lambda: NOW)
+    for call in (lambda: agent.search("tower", silent), lambda: agent._ended("v1_task")):
+        _sent(detour, status)
+        with pytest.raises(Trouble) as caught:
+            await call()
+        _held(detour, caught.value, "GOOGLE_GEMINI_BASE_URL")
 
 
 @module_loop

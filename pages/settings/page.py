@@ -47,7 +47,7 @@ PICKS = {
     }),
 }  # fmt: skip
 MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
-PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia")
+PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia", "deep-research")
 PLACES = {"session": "green", "machine": "green", "environment": "blue", "none": "gray"}
 
 

@@ -113,6 +113,13 @@ class Clients:
                     self._gemini = await asyncio.to_thread(_made, _google, self.settings)
         return self._gemini
 
+    async def interactions(self) -> Any:
+        """The part of the google-genai client that agents are asked with. It repeats nothing: what it
+        begins twice is paid for twice."""
+        found = (await self.gemini()).aio.interactions
+        found.sdk_configuration.retry_config = None
+        return found
+
     def ahead(self, specs: Sequence[Spec], *, search: bool) -> None:
         """Begins to make the clients of some models, in this order, and with `search` that of Gemini's
         search: whoever asks one of them later need not wait for its library. Only the first call

@@ -2,7 +2,8 @@
 
 Cost in US dollars = (input - cached) * price of input + cached * price of cached input
 + output (with thinking) * price of output + searches * price of a search. Where the price of cached
-input is not known it counts as input, so that the estimate is never too low for that reason.
+input is not known it counts as input, so that the estimate is never too low for that reason. A task of
+an agent costs the most that its maker says a usual one does, whatever its tokens.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def as_of() -> date:
 
 def priced(usage: Usage, day: date) -> Usage:
     """The usage with its estimated cost on a day; `cost` stays None for a model without a price."""
+    if agent := task(usage.model):
+        return usage.model_copy(update={"cost": agent.usd * usage.calls})
     price = _price(usage.model, day)
     if price is None:
         return usage
@@ -47,6 +50,22 @@ def priced(usage: Usage, day: date) -> Usage:
     )
     searches = usage.searches * _table()["search_usd"]
     return usage.model_copy(update={"cost": tokens / _table()["per_tokens"] + searches})
+
+
+class TaskPrice(Record):
+    """What a usual task of an agent uses at most: US dollars, searches, tokens and seconds."""
+
+    usd: float
+    searches: int
+    input: int
+    output: int
+    seconds: float
+
+
+def task(agent: str) -> TaskPrice | None:
+    """Of an agent's task ("gemini:deep-research-preview-04-2026"); None if that is not known."""
+    found = _table()["tasks"].get(agent)
+    return TaskPrice.model_validate(found) if isinstance(found, dict) else None
 
 
 def _price(model: str, day: date) -> dict[str, Any] | None:

@@ -114,6 +114,9 @@ class Desk:
         calls = Calls(
             models=models.models(options) if (models := services.thinking(options)) else {},
             grounded=bool(web) and web[0].name == "gemini",
+            agent=f"gemini:{web[0].ready().detail}"
+            if web and web[0].name == "deep-research"
+            else "",
         )
         accounts = self.runs.store.accounts(owner, 2 * EARLIER)
         earlier = [Earlier(run, events) for run, events in accounts]

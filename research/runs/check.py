@@ -49,7 +49,7 @@ async def connections(
         checks = [_model(role, model_setting(role), models.chat(role)) for role in ROLES]
     if models and (chat := models.reporting()):
         checks.append(_model("news", chat.spec.setting, chat))
-    checks += [_provider(provider) for provider in providers]
+    checks += [_provider(provider) for provider in providers if provider.name != "deep-research"]
     for name, retriever in sources.items():
         if registry.of(name).probe and retriever.ready().state == "live":
             checks.append(_source(name, retriever, deadline))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from research.models.prices import priced
+from research.models.prices import TaskPrice, priced, task
 from research.records import Estimate, Event, Options, Run, Stage, Usage
 from research.settings import Role
 from research.sources import registry
@@ -30,6 +30,7 @@ _SECONDS: dict[Stage, float] = {"plan": 2.0, "search": 4.0, "reflect": 2.0, "wri
 _ROLES: dict[Stage, Role] = {
     "plan": "plan", "search": "search", "summarise": "search", "reflect": "reflect", "write": "write",
 }  # fmt: skip
+_UNKNOWN = TaskPrice(usd=0, searches=1, input=0, output=0, seconds=0)  # of an agent
 _RULES = 0.1  # seconds of a round without a model
 
 
@@ -39,6 +40,7 @@ class Averages:
 
     models: Mapping[Role, str]
     grounded: bool = False
+    agent: str = ""  # that does a task for each search of the web
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ def _alike(item: Earlier, averages: Averages) -> bool:
     except (KeyError, TypeError, ValueError):
         return False
     known = {(stage, averages.models[role]) for stage, role in _ROLES.items() if averages.models}
+    known |= {("search", averages.agent)} if averages.agent else set()
     return (
         not item.run.based_on
         and bool(used) == bool(known)
@@ -140,6 +143,17 @@ def _guess(options: Options, averages: Averages, day: date, tasks: int | None = 
     n = first + follow_ups if options.loops else 0
     web = n // len(texts) if "web" in texts else 0
     usage = list(_calls(options, averages, first, n, web)) if averages.models else []
+    agent = task(averages.agent) or _UNKNOWN
+    if averages.agent and web:
+        usage.append(
+            Usage(
+                stage="search",
+                model=averages.agent,
+                calls=web,
+                input=agent.input * web,
+                output=agent.output * web,
+            )
+        )
     calls = [priced(item, day) for item in usage]
     stages: list[Stage] = ["plan", "search", "write"]
     if follow_ups:
@@ -147,8 +161,12 @@ def _guess(options: Options, averages: Averages, day: date, tasks: int | None = 
     seconds = (
         sum(_SECONDS[stage] for stage in stages) if averages.models else _RULES * options.loops
     )
+    more = (GROUNDED - 1) * web * averages.grounded
+    if averages.agent and web:
+        more = (agent.searches - 1) * web
+        seconds += agent.seconds * stages.count("search")
     return Estimate(
-        searches=n + (GROUNDED - 1) * web * averages.grounded,
+        searches=n + more,
         tokens=_tokens(calls),
         cost=_cost(calls),
         seconds=seconds if options.loops else _SECONDS["write"] * bool(averages.models),
@@ -172,7 +190,7 @@ def _calls(options: Options, averages: Averages, first: int, n: int, web: int) -
 
     if options.loops:
         yield call("plan", "plan", _PLAN)
-    if web:
+    if web and not averages.agent:
         stage, size = ("search", _SEARCH) if averages.grounded else ("summarise", _SUMMARY)
         yield call("search", stage, size, times=web)  # type: ignore[arg-type]
     for round_ in range(min(options.loops - 1, 2)):

@@ -8,6 +8,7 @@ package of others with the same: see `research/sources/registry.py` and docs/add
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -26,6 +27,20 @@ Told = Literal[
     "rows",  # the summary of the finding, and the passages of its rows
 ]
 LOCAL = 4  # times as many queries as of others, of what is on this machine and costs nothing
+
+
+class Notes(Protocol):
+    """Remembers what the steps of a run have come to. What it has taken in survives the process."""
+
+    def noted(self, step: str) -> str | None:
+        """What was noted of a step, as JSON, if anything."""
+
+    async def note(self, step: str, text: str) -> None:
+        """Keeps what a step has come to."""
+
+
+# Of the run that searches, for a search that a later process can go on with; None outside of a run.
+NOTES: ContextVar[Notes | None] = ContextVar("notes", default=None)
 
 
 class Retriever(Protocol):

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from research.reasoners import Checker, Reasoner
 from research.records import Finding, Memory, Options, Plan, Task
-from research.sources import Retriever
+from research.sources import Notes, Retriever
 from research.stages.budget import Meter
 from research.stages.update import Earlier
 
@@ -25,16 +25,6 @@ class Ledger(Protocol):
 
     async def finish(self, search: int, finding: Finding) -> None:
         """Keeps what a search brought back."""
-
-
-class Notes(Protocol):
-    """Remembers what the steps of a run have come to. What it has taken in survives the process."""
-
-    def noted(self, step: str) -> str | None:
-        """What was noted of a step, if anything."""
-
-    async def note(self, step: str, text: str) -> None:
-        """Keeps what a step has come to."""
 
 
 class Unnoted:

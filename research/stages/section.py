@@ -27,9 +27,10 @@ from research.records import (
     Task,
     fingerprint,
 )
+from research.sources import Notes
 from research.stages.addresses import held
 from research.stages.budget import Ended
-from research.stages.context import Notes, RunContext
+from research.stages.context import RunContext
 from research.stages.update import HEADING
 
 _R = TypeVar("_R", bound=Record)

@@ -9,7 +9,9 @@ from research.records import Finding, Run, Task
 from research.store.batcher import Batcher
 from research.store.store import Store
 
-NEVER = frozenset({"gemini"})  # Google's terms allow no cache of what its search grounds
+NEVER = frozenset(
+    {"gemini", "deep-research"}
+)  # Google's terms allow no cache of what its search grounds
 
 
 class RunLedger:

@@ -53,6 +53,13 @@ def test_an_alias_costs_what_it_stands_for() -> None:
     assert cost("gemini:gemini-flash-latest", **used) == cost("gemini:gemini-3.8-flash", **used)
 
 
+def test_a_task_of_an_agent_costs_the_most_of_a_usual_one_whatever_it_used() -> None:
+    agent = "gemini:deep-research-preview-04-2026"
+    assert cost(agent, input=10, output=1, searches=2) == cost(agent, input=900_000) == 3.0
+    assert cost("gemini:deep-research-max-preview-04-2026", calls=2) == 14.0
+    assert cost("gemini:deep-research-9") is None
+
+
 @each_row("model", ["gemini:gemini-9", "openai:gpt-fake", "ollama:qwen3:8b", ""])
 def test_the_cost_of_a_model_without_a_price_is_unknown(model: str) -> None:
     assert cost(model, input=1_000, output=1_000, searches=1) is None

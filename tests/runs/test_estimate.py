@@ -95,6 +95,33 @@ def test_after_a_run_the_estimate_is_what_that_run_has_used(desk: Desk) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("agent", "dollars"),
+    [
+        ("deep-research-preview-04-2026", 3.0),
+        ("deep-research-max-preview-04-2026", 7.0),
+        ("new", None),
+    ],
+)
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_tasks_of_an_agent_are_in_the_estimate(
+    agent: str, dollars: float | None, tasks: int, tmp_path: Path
+) -> None:
+    env = {"GEMINI_API_KEY": "k", "WEB_SEARCH": "deep-research", "GEMINI_DEEP_RESEARCH": agent}
+    made = Desk(load(env, data_dir=tmp_path))
+    options = Options(queries=tasks, loops=1, sources=("web",))
+    guess = made.estimate(options, "local", None)
+    usual = made.estimate(options.model_copy(update={"sources": ("library",)}), "local", None)
+    made.close()
+    assert usual.cost is not None
+    if dollars is None:
+        assert guess.cost is None
+    else:
+        assert guess.cost is not None and guess.cost - usual.cost == pytest.approx(tasks * dollars)
+        assert guess.searches >= 80 * tasks and guess.tokens >= 310_000 * tasks
+        assert guess.seconds > 1_000
+
+
 def test_a_model_without_a_price_has_no_estimate_of_cost(tmp_path: Path) -> None:
     with FakeOpenAI() as server:
         settings = load(

@@ -214,3 +214,36 @@ def test_stages_of_a_model_that_are_over_are_not_paid_for_again_after_kills(
         assert outcome(report(desk.runs, "one")) == expected
         desk.close()
         assert len(server.log) == len(asked)
+
+
+@pytest.mark.slow
+def test_a_task_of_an_agent_that_was_begun_before_a_kill_is_not_begun_again(
+    tmp_path: Path, lives: Lives
+) -> None:
+    folder, log = tmp_path / "data", tmp_path / "log"
+    with FakeGemini() as server:
+        server.going = 10**6
+        env = {
+            "GEMINI_API_KEY": "sentinel",
+            "GOOGLE_GEMINI_BASE_URL": server.base_url,
+            "WEB_SEARCH": "deep-research",
+            "NUMBER_OF_INITIAL_QUERIES": "2",
+            "MAX_RESEARCH_LOOPS": "1",
+        }
+        for _ in range(2):
+            looks = server.calls("look")
+            life = lives.begin(live_with_models, env, folder, log, "one")
+            until(lambda looks=looks: server.calls("look") >= looks + 2 * len(server.tasks) > looks)
+            lives.kill(life)
+        begun = dict(server.tasks)
+        for task in server.tasks.values():
+            task[1] = 0
+        lives.begin(live_with_models, env, folder, log, "one")
+        until(lambda: lines(log)[-1:] == ["over done"])
+        assert set(server.tasks) == set(begun)
+        assert server.calls("begin") == len(begun) > 0
+        desk = Desk(load(env, data_dir=folder))
+        found = report(desk.runs, "one").findings
+        assert [len(finding.evidence) for finding in found if finding.provider] == [3] * len(begun)
+        assert {finding.provider for finding in found if finding.provider} == {"deep-research"}
+        desk.close()

@@ -19,6 +19,7 @@ from tests.servers.brain import TEXTS, TOOLS, Ask, Round, ToolCall, spoilt, utf8
 MODELS = ("gemini-3.8-flash", "gemini-3.5-flash-lite", "gemini-3.1-pro-preview")
 _TYPE = "type.googleapis.com/google.rpc."
 _THOUGHTS = 20
+_SENT = web.RequestKey("sent", dict[str, Any])  # to an agent
 TOOL_TOKENS = 1_200  # of a page that was read
 _URL_SAFE = str.maketrans("+/", "-_")  # how google-genai writes base64
 BYPASS = "skip_thought_signature_validator"  # which Gemini takes for a signature
@@ -157,6 +158,9 @@ class FakeGemini(Server):
     SUCCESS; one with the status "" it leaves alone. `refuses` is what a model does not take: "pages", "thinking". `levels` are
     those of thinking that each request asked for. `cached` is how many tokens of a prompt it says that
     it had in its cache, 0 says nothing of it.
+
+    `tasks` of an agent are in progress the first `going` times that they are asked after, and then
+    over as `ends` says: what it has takes the place of what a task that is completed tells.
     """
 
     faults = TRANSPORT | STREAMS | TEXTS | TOOLS | set(_ERRORS) | set(_METADATA) | set(_BARE)
@@ -168,17 +172,78 @@ class FakeGemini(Server):
         self.refuses: set[str] = set()
         self.levels: list[str] = []
         self.cached = 0
+        self.tasks: dict[str, list[Any]] = {}
+        self.going, self.ends = 1, dict[str, Any]()
 
     def reset(self) -> None:
         super().reset()
         self.signatures, self.pages, self.refuses, self.levels = [], {}, set(), []
-        self.cached = 0
+        self.cached, self.tasks, self.going, self.ends = 0, {}, 1, {}
 
     def route(self, router: web.UrlDispatcher) -> None:
         router.add_post("/{prefix:.*}/models/{model}:generateContent", self.chat)
         router.add_post("/{prefix:.*}/models/{model}:streamGenerateContent", self.chat)
         router.add_get("/{prefix:.*}/models", self.listing)
         router.add_get("/{prefix:.*}/models/{model}", self.listing)
+
+        router.add_post("/{prefix:.*}/interactions", self.interact)
+        router.add_get("/{prefix:.*}/interactions/{id}", self.interact)
+
+    async def interact(self, request: web.Request) -> web.StreamResponse:
+        """A task of an agent: stage "begin", then "look" each time that it is asked after."""
+        request[_SENT] = await request.json() if request.method == "POST" else {}
+        stage = "begin" if request.method == "POST" else "look"
+        return await self._handle(request, stage, request[_SENT], None)
+
+    def _task(self, request: web.Request) -> dict[str, Any]:
+        if request.method == "POST":
+            body = request[_SENT]
+            id = f"v1_task{len(self.tasks)}"
+            self.tasks[id] = [str(body["input"]), self.going]
+            return {"id": id, "status": "in_progress", "agent": body["agent"], "steps": []}
+        id = request.match_info["id"]
+        query, left = self.tasks[id]
+        self.tasks[id][1] = left - 1
+        if left > 0:
+            return {"id": id, "status": "in_progress", "steps": []}
+        return {"id": id, **self._report(query), **self.ends}
+
+    def _report(self, query: str) -> dict[str, Any]:
+        """What an agent has found, in the steps of a task that is over."""
+        texts, metadata = self.brain.grounded(query.splitlines()[-1])
+        chunks, first = metadata["groundingChunks"], len(utf8(texts[0]))
+        contents: list[dict[str, Any]] = [
+            {"type": "text", "text": text, "annotations": []} for text in texts
+        ]
+        for support in metadata["groundingSupports"]:
+            segment = support["segment"]
+            start, end = segment.get("startIndex", 0), segment["endIndex"]
+            at, base = (0, 0) if end <= first else (1, first)
+            for n in support["groundingChunkIndices"]:
+                cite = {
+                    "type": "url_citation", "url": chunks[n]["web"]["uri"],
+                    "title": chunks[n]["web"]["title"], "end_index": end - base,
+                }  # fmt: skip
+                cite |= {"start_index": start - base} if start - base else {}
+                contents[at]["annotations"].append(cite)
+        queries = [query for query in metadata["webSearchQueries"] if query]
+        suggestions = metadata["searchEntryPoint"]["renderedContent"]
+        return {
+            "status": "completed",
+            "steps": [
+                {"type": "user_input", "content": [{"type": "text", "text": query}]},
+                {"type": "thought", "summary": [{"type": "text", "text": "I shall search."}]},
+                {"type": "google_search_call", "id": "c1", "arguments": {"queries": queries}},
+                {"type": "google_search_result", "call_id": "c1", "result": [{"search_suggestions": suggestions}]},
+                {"type": "model_output", "content": contents},
+            ],
+            "usage": {
+                "total_input_tokens": 20_000, "total_cached_tokens": 12_000,
+                "total_output_tokens": 3_000, "total_thought_tokens": 1_000,
+                "total_tool_use_tokens": 5_000, "total_tokens": 29_000,
+                "grounding_tool_count": [{"type": "google_search", "count": 7}],
+            },
+        }  # fmt: skip
 
     def ask(self, request: web.Request, body: Mapping[str, Any]) -> Ask:
         config = body.get("generationConfig") or {}
@@ -233,6 +298,8 @@ class FakeGemini(Server):
         return reply(body, body["error"]["code"])
 
     def models(self, request: web.Request) -> Any:
+        if _SENT in request:
+            return self._task(request)
         wanted = request.match_info.get("model")
         return _model(wanted) if wanted else {"models": [_model(name) for name in MODELS]}
 

@@ -29,7 +29,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """gemini, tavily, searxng, wikipedia."""
+        """gemini, tavily, searxng, wikipedia, deep-research."""
 
     @property
     def summarises(self) -> bool:

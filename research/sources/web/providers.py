@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from research.sources import Supplies
+from research.sources.web.deep import DeepResearch
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.provider import Provider
 from research.sources.web.searxng import SearXNG
@@ -21,6 +22,8 @@ def _provider(name: str, supplies: Supplies) -> Provider:
     settings, clock = supplies.settings, supplies.clock
     if name == "gemini":
         return GeminiSearch(supplies.clients, clock)
+    if name == "deep-research":
+        return DeepResearch(supplies.clients, clock)
     results, seconds = settings.results_per_search, settings.search_timeout
     if name == "tavily":
         return Tavily(

@@ -56,6 +56,7 @@ source-gemini = Gemini search
 source-tavily = Tavily search
 source-searxng = SearXNG search
 source-wikipedia = Wikipedia
+source-deep-research = Deep Research (Gemini)
 source-places = Places
 source-database = Database
 source-amap = Amap

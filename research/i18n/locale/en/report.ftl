@@ -261,6 +261,7 @@ report-source-gemini = Gemini search
 report-source-tavily = Tavily
 report-source-searxng = SearXNG
 report-source-wikipedia = Wikipedia
+report-source-deep-research = Deep Research (Gemini)
 report-source-amap = Amap
 report-source-offline = offline sample places
 report-source-page = page

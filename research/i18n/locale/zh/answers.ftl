@@ -52,6 +52,7 @@ source-gemini = Gemini 搜索
 source-tavily = Tavily 搜索
 source-searxng = SearXNG 搜索
 source-wikipedia = 维基百科
+source-deep-research = Deep Research（Gemini）
 source-places = 地点
 source-database = 数据库
 source-amap = 高德地图

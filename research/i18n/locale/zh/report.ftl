@@ -261,6 +261,7 @@ report-source-gemini = Gemini 搜索
 report-source-tavily = Tavily
 report-source-searxng = SearXNG
 report-source-wikipedia = 维基百科
+report-source-deep-research = Deep Research（Gemini）
 report-source-amap = 高德地图
 report-source-offline = 离线示例地点
 report-source-page = 网页正文
