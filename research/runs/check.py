@@ -42,7 +42,7 @@ async def connections(
     deadline: float,
 ) -> list[Check]:
     """One check for each role, for the model of the reports, named by their source, for each search
-    provider, and for each other source that names a query to be tested with, all at once. `deadline`
+    provider but agents, whose every search is a task that costs dollars, and for each other source that names a query to be tested with, all at once. `deadline`
     are the seconds of a search."""
     checks: list[Awaitable[Check]] = []
     if models and any(not lacks for *_, lacks in models.table()):

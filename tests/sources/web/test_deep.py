@@ -6,12 +6,15 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from research.models.clients import Clients
 from research.records import silent
+from research.runs import Desk
+from research.settings import load
 from research.sources import NOTES
 from research.sources.web.deep import LOST, DeepResearch, report
 from research.sources.web.provider import Found
@@ -270,3 +273,19 @@ def test_only_the_last_output_is_the_report_and_an_older_server_s_is_read_too() 
     steps = [*output({"type": "text", "text": "A draft."})["steps"], *output({"type": "text", "text": "Done."})["steps"]]  # fmt: skip
     assert report({"steps": steps}, NOW).text == "Done."
     assert report({"outputs": [{"type": "text", "text": "Done."}]}, NOW).text == "Done."
+
+
+@pytest.mark.slow
+def test_a_test_of_the_connections_begins_no_task(gemini: FakeGemini, tmp_path: Path) -> None:
+    env = {
+        "GEMINI_API_KEY": "k",
+        "GOOGLE_GEMINI_BASE_URL": gemini.base_url,
+        "WEB_SEARCH": "deep-research,gemini",
+    }
+    desk = Desk(load(env, data_dir=tmp_path))
+    try:
+        checks = desk.check("local")
+    finally:
+        desk.close()
+    assert {check.name for check in checks} > {"plan", "gemini"}
+    assert gemini.calls("begin") == 0
