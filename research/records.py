@@ -58,7 +58,7 @@ StepKind = Literal[
 Hint = Literal[
     "",
     "key",  # the key is wrong or missing
-    "billing",  # the key has no billing, and this needs it
+    "billing",  # the account has no money, or the key no billing, and this needs it
     "minute",  # too many requests in a short time; more are possible soon
     "day",  # the quota of the day is used up
     "location",  # the service refuses this region

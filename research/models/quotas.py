@@ -1,14 +1,17 @@
-"""What Gemini says of a quota that is used up: which one it is, and when it may be asked again.
+"""What a service says of a quota that is used up: which one it is, and when it may be asked again.
 
-Source: https://ai.google.dev/gemini-api/docs/rate-limits and the messages of google.rpc in its errors.
+Sources: https://ai.google.dev/gemini-api/docs/rate-limits, the messages of google.rpc in its errors, and
+the error pages of the other providers.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
+from research import data
 from research.records import Hint
 from research.trouble import retry_after
 
@@ -24,6 +27,20 @@ class Spent(NamedTuple):
     after: float | None = None
 
 
+@cache
+def _words(hint: str) -> re.Pattern[str]:
+    """The words by which a service that has no fields for it tells of a quota."""
+    rows = data.rows("quotas.tsv")
+    return re.compile("|".join(words for name, words in rows if name == hint), re.ASCII)
+
+
+def unpaid(body: Any) -> bool:
+    """Whether a refusal, whatever its status, is for want of money."""
+    error = _error(body)
+    said = " | ".join(str(error.get(name) or "") for name in ("message", "type", "code")).lower()
+    return bool(_words("billing").search(said)) and not _words("minute").search(said)
+
+
 def spent(body: Any) -> Spent:
     """What the body of a 429 says. The delay that comes with a quota of the day is of no use, and a
     limit of nothing is that of a key without billing."""
@@ -32,15 +49,16 @@ def spent(body: Any) -> Spent:
     violations = [violation for detail in details for violation in _violations(detail)]
     message = str(error.get("message") or "")
     line = "; ".join(dict.fromkeys(_lines(message))) or "; ".join(map(_named, violations))
-    if _ZERO.search(message) or any(str(v.get("quotaValue")) == "0" for v in violations):
+    nothing = _ZERO.search(message) or any(str(v.get("quotaValue")) == "0" for v in violations)
+    if nothing or unpaid(body):
         return Spent("billing", line)
     names = " ".join(f"{v.get('quotaId')} {v.get('quotaMetric')}" for v in violations)
-    said = re.sub("[^a-z]", "", (names or message).lower())
-    if "perday" in said:
+    said = re.sub("(?<=[a-z])(?=[A-Z])", " ", names or message).lower()
+    if _words("day").search(said):
         return Spent("day", line)
     delays = (str(item.get("retryDelay")) for item in details if "retryDelay" in item)
     after = retry_after(next(delays, "").removesuffix("s"))
-    return Spent("minute" if "perminute" in said or "persecond" in said else "", line, after)
+    return Spent("minute" if _words("minute").search(said) else "", line, after)
 
 
 def _violations(detail: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -56,10 +74,11 @@ def _violations(detail: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _error(body: Any) -> dict[str, Any]:
+    """The error within a body, which OpenAI's library has taken out already."""
     if isinstance(body, list) and body:  # of a stream
         body = body[0]
-    inner = body.get("error") if isinstance(body, dict) else None
-    return inner if isinstance(inner, dict) else {}
+    inner = body.get("error", body) if isinstance(body, dict) else {}
+    return inner if isinstance(inner, dict) else {"message": inner}
 
 
 def _list(value: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from research.models.overflow import Overflow, overflow
-from research.models.quotas import Spent, spent
+from research.models.quotas import Spent, spent, unpaid
 from research.models.roles import Spec, gone
 from research.trouble import REDIRECTS, Trouble, of_status
 
@@ -127,6 +127,8 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
         return Trouble("refused", f"{spec}: {message}", hint="location")
     if longer := overflow(status, body, str(error)):
         return TooLong(f"{spec}: {message or f'HTTP {status}'}", longer)
+    if status == 402 or (status in (400, 403) and unpaid(body)):
+        return Trouble("quota", f"{spec}: HTTP {status}: {message}".rstrip(": "), hint="billing")
     if _about_manner(status, " ".join(_explained(body)) or message):
         return Unsupported("refused", f"{spec}: HTTP {status}: {message}".rstrip(": "))
     if status == 404:

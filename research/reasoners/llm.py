@@ -394,7 +394,7 @@ class LLM:
             return prompt
 
         reply = await chat.text(made, "summarise", say)
-        return parse(reply.text, listing.handles, addresses(evidence))
+        return parse(reply.text, listing.handles, addresses(evidence), partial=reply.cut)
 
     async def explore(
         self,

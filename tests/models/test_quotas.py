@@ -1,4 +1,4 @@
-"""Which of Gemini's quotas is used up, what could help, and when it may be asked again."""
+"""Which quota of a service is used up, what could help, and when it may be asked again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from research.models.calls import Chat
-from research.models.quotas import spent
+from research.models.quotas import spent, unpaid
 from research.sources.web.gemini import GeminiSearch
 from research.trouble import Trouble
 from tests.fakes import RETRIEVED
@@ -105,6 +105,58 @@ async def test_a_quota_is_told_by_its_period_and_its_limit(
 )  # fmt: skip
 async def test_the_line_that_names_a_quota_and_its_limit_is_kept(said: Any, line: str) -> None:
     assert spent(said).line == line
+
+
+def coded(message: str, kind: str = "", code: str = "") -> dict[str, Any]:
+    """An error as OpenAI's library hands it on: without what stands around it."""
+    return {"message": message, "type": kind, "param": None, "code": code}
+
+
+@each_row(
+    ("said", "hint"),
+    [
+        (coded("You exceeded your current quota, please check your plan and billing details.",
+               "insufficient_quota", "insufficient_quota"), "billing"),
+        (coded("You exceeded your current quota, please check your plan and billing details. For details, "
+               "see: https://help.aliyun.com/zh/model-studio/error-code#token-limit",
+               "insufficient_quota", "insufficient_quota"), "minute"),
+        (coded("Rate limit reached for gpt-4o on requests per day (RPD): Limit 200, Used 200."), "day"),
+        (coded("Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000."), "minute"),
+        (coded("Rate limit exceeded: free-models-per-day"), "day"),
+        (coded("Your account org-1 is suspended, please check your plan and billing details",
+               "exceeded_current_quota_error"), "billing"),
+        (coded("Your account org-1 request reached max organization RPM: 3, please try again after 1 "
+               "seconds", "rate_limit_reached_error"), "minute"),
+        (coded("Your account org-1 request reached TPD rate limit, current:1500001, limit:1500000",
+               "rate_limit_reached_error"), "day"),
+        (coded("您的账户已欠费，请充值后重试。", code="1113"), "billing"),
+        (coded("余额不足或无可用资源包,请充值。", code="1113"), "billing"),
+        (coded("该 API 已达今日调用次数限额", code="1304"), "day"),
+        (coded("您当前使用该API的并发数过高，请降低并发", code="1302"), ""),
+        ({"error": "too many requests"}, ""),
+    ],
+)  # fmt: skip
+async def test_a_quota_is_told_by_the_words_of_a_service_that_has_no_fields_for_it(
+    said: Any, hint: str
+) -> None:
+    assert spent(said).hint == hint
+
+
+@each_row(
+    ("said", "is_for_money"),
+    [
+        ({"type": "error", "error": {
+            "type": "invalid_request_error",
+            "message": "Your credit balance is too low to access the Anthropic API."}}, True),
+        (coded("Access denied, please make sure your account is in good standing.", code="Arrearage"), True),
+        (coded("prompt is too long: 12000 tokens > 8192 maximum", "invalid_request_error"), False),
+        (coded("Invalid value for balance_mode", "invalid_request_error"), False),
+    ],
+)  # fmt: skip
+async def test_a_refusal_for_want_of_money_is_known_whatever_its_status(
+    said: Any, is_for_money: bool
+) -> None:
+    assert unpaid(said) is is_for_money
 
 
 @pytest.mark.parametrize("way", ["search", "plain"])

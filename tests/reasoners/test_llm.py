@@ -732,6 +732,16 @@ async def test_a_reflection_and_a_summary_are_made_of_a_part_where_there_is_litt
     assert [call.fault for call in gemini.log].count("too long") <= 2
 
 
+async def test_a_summary_that_reached_the_limit_shows_no_half_of_a_handle(
+    llm: LLM, gemini: FakeGemini
+) -> None:
+    parts = [{"text": "The tower is old. It was opened in 1925 [@12a"}]
+    content = {"role": "model", "parts": parts}
+    gemini.replay("summarise", {"candidates": [{"content": content, "finishReason": "MAX_TOKENS"}]})
+    spans = await llm.summarise("tower", [_source(1, SOURCES[0])], silent)
+    assert "".join(span.text for span in spans) == "The tower is old. It was opened in 1925"
+
+
 async def test_a_long_conversation_leaves_room_for_the_answer(llm: LLM, local: FakeOllama) -> None:
     local.reset()
     turns = tuple(Turn(question="塔有多高？", answer="它有六十六米高。" * 180) for _ in range(2))

@@ -26,7 +26,9 @@ from tests.servers.brain import Ask, Brain, utf8
 from tests.servers.lengths import too_long
 
 HTML = "<html><head><title>502 Bad Gateway</title></head><body><h1>502</h1></body></html>"
-TRANSPORT = frozenset({"hang", "reset", "html502", "html200", "badjson", "bombody"})
+TRANSPORT = frozenset({
+    "hang", "reset", "html502", "html200", "badjson", "bombody", "uncounted", "redirect", "toolong",
+})  # fmt: skip
 STREAMS = frozenset({"midreset", "midclose", "midend", "miderror", "midhang", "midbadjson", "slow"})
 _CUTS = frozenset({"reset", "midreset", "midclose"})
 _PIECES = 16
@@ -67,7 +69,8 @@ class Server(ABC):
     whether it tells how many tokens a call used, leaves that out, tells of none, or of a tenth, as
     servers do that have read no more of a prompt. `context` is how
     many tokens a prompt may have, 0 any; `wording` is how a longer one is refused (one of `LENGTHS`), and
-    `weight` how many times more tokens it counts than `tokens` does.
+    `weight` how many times more tokens it counts than `tokens` does. `elsewhere` is where the fault
+    "redirect:307" sends a request on to; "toolong:vllm" refuses one in that wording.
     """
 
     faults: frozenset[str] = TRANSPORT | STREAMS
@@ -80,6 +83,7 @@ class Server(ABC):
         self.keys: set[str] | None = None
         self.counts: Literal["told", "left out", "zero", "low"] = "told"
         self.context, self.wording, self.weight = 0, "openai", 1.0
+        self.elsewhere = ""
         self.log: list[Call] = []
         self.port = port
         self._rules: list[_Rule] = []
@@ -112,6 +116,10 @@ class Server(ABC):
                 self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join(60)
             self._thread = None
+
+    @property
+    def up(self) -> bool:
+        return self._thread is not None
 
     @property
     def base_url(self) -> str:
@@ -220,7 +228,7 @@ class Server(ABC):
         headers = {name.lower(): value for name, value in request.headers.items()}
         call = Call(time.monotonic(), stage, request.path, headers, body, ask.prompt if ask else "")
         rule = self._rule(stage, call.prompt)
-        call.fault = rule.fault if rule else ""
+        call.fault = rule.fault if rule and self.wished(rule.fault, ask) else ""
         self.log.append(call)
         name, _, arg = call.fault.partition(":")
         try:
@@ -257,8 +265,11 @@ class Server(ABC):
             await reset(request)
         if name in ("html502", "html200"):
             return web.Response(text=HTML, content_type="text/html", status=int(name[4:]))
-        if name == "400schema" and not (ask and ask.schema):
-            name = ""
+        if name == "redirect":
+            headers = {"Location": self.elsewhere + request.path_qs}
+            return web.Response(status=int(arg), headers=headers)
+        if name == "toolong":
+            return _refusal(*too_long(arg, 8_192, 12_000))
         if error := self.error(name, arg, request, ask):
             return error
         if ask is None:
@@ -269,6 +280,10 @@ class Server(ABC):
 
     def _accepts(self, key: str) -> bool:
         return self.keys is None or key in self.keys
+
+    def wished(self, fault: str, ask: Ask | None) -> bool:
+        """Whether a request has in it what a fault refuses."""
+        return fault != "400schema" or bool(ask and ask.schema)
 
     def _bad_json(self, ask: Ask) -> web.Response:
         """A reply that breaks off although it is all there."""
@@ -288,7 +303,8 @@ class Server(ABC):
         error: Any = None,
     ) -> web.StreamResponse:
         """The bodies as a stream, or the last of them alone, broken off as the fault says."""
-        bodies = [self._counted(body) for body in bodies]
+        counts = "left out" if fault == "uncounted" else self.counts
+        bodies = [_counted(body, counts) for body in bodies]
         if streamed:
             pieces = [self.event(body) for body in bodies]
             return await self._stream(request, pieces, fault, arg, error)
@@ -298,14 +314,6 @@ class Server(ABC):
             return await self._half(request, json_bytes(bodies[-1]), fault)
         mark = b"\xef\xbb\xbf" * (fault == "bombody")
         return reply(bodies[-1], cut=fault in ("midbadjson", "midend"), mark=mark)
-
-    def _counted(self, body: Any) -> Any:
-        if self.counts == "told" or not isinstance(body, dict):
-            return body
-        if self.counts == "left out":
-            return {name: value for name, value in body.items() if name not in _COUNTS}
-        part = 0 if self.counts == "zero" else 0.1
-        return {n: _times(part, value) if n in _COUNTS else value for n, value in body.items()}
 
     async def _stream(
         self, request: web.Request, pieces: Sequence[bytes], fault: str, arg: str, error: Any
@@ -352,6 +360,16 @@ def _refusal(status: int, body: Any) -> web.Response:
     if isinstance(body, str):
         return web.Response(text=body, content_type="text/html", status=status)
     return reply(body, status)
+
+
+def _counted(body: Any, counts: str) -> Any:
+    """A body with its counts of tokens as a server tells them; Anthropic's have one within a message."""
+    if counts == "told" or not isinstance(body, dict):
+        return body
+    if counts == "left out":
+        return {n: _counted(value, counts) for n, value in body.items() if n not in _COUNTS}
+    part = 0 if counts == "zero" else 0.1
+    return {n: _times(part, value) if n in _COUNTS else value for n, value in body.items()}
 
 
 def _times(part: float, count: Any) -> Any:

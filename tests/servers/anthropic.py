@@ -26,7 +26,13 @@ _ERRORS: dict[str, tuple[int, str, str]] = {
     "429": (429, "rate_limit_error", "Number of request tokens has exceeded your rate limit."),
     "429bare": (429, "rate_limit_error", "This request would exceed your organization's limit."),
     "500": (500, "api_error", "Internal server error"),
-    "503": (529, "overloaded_error", "Overloaded"),
+    "503": (503, "api_error", "Service unavailable"),
+    "529": (529, "overloaded_error", "Overloaded"),
+    "400billing": (
+        400, "invalid_request_error",
+        "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to "
+        "upgrade or purchase credits.",
+    ),
     "504": (504, "timeout_error", "The request timed out."),
     "echokey": (
         400, "invalid_request_error",
@@ -63,7 +69,7 @@ class FakeAnthropic(Server):
         return request.headers.get("x-api-key", "").strip()
 
     def event(self, body: Any) -> bytes:
-        named = body.get("type", "error") if isinstance(body, dict) else "message"
+        named = body.get("type", "message_delta") if isinstance(body, dict) else "message"
         return b"event: " + str(named).encode() + b"\ndata: " + json_bytes(body) + b"\n\n"
 
     def error(
@@ -81,7 +87,7 @@ class FakeAnthropic(Server):
     async def answer(
         self, request: web.Request, ask: Ask, fault: str, arg: str
     ) -> web.StreamResponse:
-        error = _error("503", ask.model, "")
+        error = _error("529", ask.model, "")
         if fault == "miderror" and not ask.streamed:
             return reply(error, 529)
         calls = [] if fault in _MESSAGES else self.brain.calls(ask, fault)

@@ -26,7 +26,11 @@ _STAGES = {
     "tones": "tones", "answerable": "analyse", "sql": "sql",
     "colour": "check", "rulings": "rule", "rewritten": "rewrite",
 }  # fmt: skip
-TEXTS = frozenset({"fenced", "bom", "wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"})
+_WRAPPED = frozenset(
+    {"fenced", "bom", "courtesy", "thoughts", "lonethink"}
+)  # all is there, and more
+TEXTS = _WRAPPED | {"wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"}
+THOUGHT = "Let me think step by step about what is wanted here."
 TOOLS = frozenset({"nocall", "badargs", "loop", "invent", "parallel"})
 _HANDLE = re.compile(r"\[@([0-9a-f]{4,8})\]")
 _NEAR = re.compile(r"附近|周边|哪里有|(?i:\b(?:near|around)\b)")
@@ -79,8 +83,9 @@ Round = tuple[ToolCall, ...]  # what one message asked for
 class Ask:
     """A request without its wire: all of its text, the user's last words, and what is wanted.
 
-    `pages` is whether those that are named may be opened. A request without a schema is known by the field names in its text. `usage` is whether a count
-    of tokens is wanted, `context` how many tokens there is room for. `tools` are the names of what
+    `pages` is whether those that are named may be opened. A request without a schema is known by the
+    field names in its text. `formed` is whether JSON is asked for by more than words, `usage` whether a
+    count of tokens is wanted, `context` how many tokens there is room for. `tools` are the names of what
     may be called, `rounds` the calls so far, and `problem` is why the wire's own server would
     refuse those.
     """
@@ -93,6 +98,7 @@ class Ask:
     search: bool = False
     pages: bool = False
     usage: bool = True
+    formed: bool = False
     context: int = 0
     tools: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
@@ -160,7 +166,8 @@ class Brain:
             return "other"
         if ask.tools:
             return "tools"
-        return "write" if ask.streamed else "summarise"
+        sums_up = _fenced("query", ask.user) and not _fenced("question", ask.user)
+        return "write" if ask.streamed and not sums_up else "summarise"  # Ollama streams both
 
     def calls(self, ask: Ask, fault: str = "") -> list[ToolCall]:
         """The tools that a reply asks for; if there are none it is a text.
@@ -182,7 +189,7 @@ class Brain:
         """
         if self.stage(ask) == "tools":
             return spoilt(_last_words(ask, fault), fault, ask)
-        if fault not in TEXTS - {"fenced", "bom"}:
+        if fault not in TEXTS - _WRAPPED:
             return spoilt(self._said(ask), fault, ask)
         before = copy.deepcopy(self._reflected)
         text = spoilt(self._said(ask), fault, ask)
@@ -369,6 +376,10 @@ def spoilt(text: str, fault: str, ask: Ask) -> str:
         return f"```json\n{text}\n```"
     if fault == "bom":
         return f"\ufeff{text}"
+    if fault == "courtesy":
+        return f"Sure! Here it is:\n\n```json\n{text}\n```\nLet me know what else you need."
+    if fault in ("thoughts", "lonethink"):
+        return f"{'<think>' * (fault == 'thoughts')}\n{THOUGHT}\n</think>\n\n{text}"
     if fault == "wrongtypes":
         schema = ask.schema or _parsed(text)
         return json.dumps(_wrong(schema)) if schema else text

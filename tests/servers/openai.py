@@ -25,6 +25,7 @@ _ERRORS: dict[str, tuple[int, str, str | None, str]] = {
     "400schema": (
         400, "invalid_request_error", None, "This response_format type is unavailable now",
     ),
+    "1210form": (400, "", "1210", "API 调用参数有误，请检查文档。"),
     "400tools": (
         400, "BadRequestError", None,
         '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
@@ -42,7 +43,30 @@ _ERRORS: dict[str, tuple[int, str, str | None, str]] = {
         429, "requests", "rate_limit_exceeded",
         "Rate limit reached for {model}. Please try again in {arg}s.",
     ),
-    "429bare": (429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota."),
+    "429bare": (429, "server_error", None, "Too many requests"),
+    "429day": (
+        429, "requests", "rate_limit_exceeded",
+        "Rate limit reached for {model} on requests per day (RPD): Limit 200, Used 200, Requested 1. "
+        "Please try again in 7m12s.",
+    ),
+    "429free": (
+        429, "insufficient_quota", "insufficient_quota",
+        "You exceeded your current quota, please check your plan and billing details.",
+    ),
+    "429tokens": (
+        429, "insufficient_quota", "insufficient_quota",
+        "You exceeded your current quota, please check your plan and billing details. For details, "
+        "see: https://help.aliyun.com/zh/model-studio/error-code#token-limit",
+    ),
+    "429balance": (429, "", "1113", "您的账户已欠费，请充值后重试。"),
+    "429suspended": (
+        429, "exceeded_current_quota_error", None,
+        "Your account org-12ab is suspended, please check your plan and billing details",
+    ),
+    "402": (402, "unknown_error", "invalid_request_error", "Insufficient Balance"),
+    "400usage": (
+        400, "invalid_request_error", None, "Unrecognized request argument supplied: stream_options",
+    ),
     "500": (500, "server_error", None, "The server had an error while processing your request."),
     "503": (503, "server_error", None, "The engine is currently overloaded."),
     "504": (504, "server_error", None, "The upstream server did not answer in time."),
@@ -52,6 +76,10 @@ _ERRORS: dict[str, tuple[int, str, str | None, str]] = {
         "authorization: Bearer {key}",
     ),
 }  # fmt: skip
+_DETAILS = {
+    "422form": "response_format",
+    "422usage": "stream_options",
+}  # as FastAPI refuses a field
 
 _MESSAGES = frozenset({"empty", "nullcontent", "refusal", "safety", "maxtokensempty"})
 _UNANSWERED = (
@@ -66,7 +94,9 @@ class FakeOpenAI(Server):
     The fault "cutargs" breaks off the arguments of each tool call.
     """
 
-    faults = TRANSPORT | STREAMS | TEXTS | TOOLS | _MESSAGES | set(_ERRORS) | {"cutargs"}
+    faults = (
+        TRANSPORT | STREAMS | TEXTS | TOOLS | _MESSAGES | set(_ERRORS) | set(_DETAILS) | {"cutargs"}
+    )
     prefix = "/v1"
 
     def __init__(self, *, port: int = 0, latency: float = 0.0) -> None:
@@ -92,6 +122,7 @@ class FakeOpenAI(Server):
             user=text_of(asked[-1:]),
             model=str(body.get("model", "")),
             schema=(wanted.get("json_schema") or {}).get("schema"),
+            formed=bool(wanted),
             streamed=bool(body.get("stream")),
             usage=not body.get("stream")
             or bool((body.get("stream_options") or {}).get("include_usage")),
@@ -99,6 +130,13 @@ class FakeOpenAI(Server):
             rounds=rounds,
             problem=_problem(rounds),
         )
+
+    def wished(self, fault: str, ask: Ask | None) -> bool:
+        if ask and fault.endswith("form"):
+            return ask.formed
+        if ask and fault.endswith("usage"):
+            return ask.streamed and ask.usage
+        return super().wished(fault, ask)
 
     def key(self, request: web.Request) -> str:
         return request.headers.get("authorization", "").removeprefix("Bearer ").strip()
@@ -112,6 +150,9 @@ class FakeOpenAI(Server):
     def error(
         self, name: str, arg: str, request: web.Request, ask: Ask | None
     ) -> web.Response | None:
+        if field := _DETAILS.get(name):
+            extra = {"type": "extra_forbidden", "loc": ["body", field]}
+            return reply({"detail": [extra | {"msg": "Extra inputs are not permitted"}]}, 422)
         if name not in _ERRORS:
             return None
         model = ask.model if ask else request.match_info.get("model", "")
