@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from research.models.clients import Clients
-from research.records import silent
+from research.records import Finding, Task, silent
 from research.runs import Desk
 from research.settings import load
 from research.sources import NOTES
 from research.sources.web.deep import LOST, DeepResearch, report
 from research.sources.web.provider import Found
+from research.sources.web.retriever import WebRetriever
+from research.stages.search import look_up
 from research.trouble import Trouble
 from tests.fakes import until
 from tests.models.conftest import Heard, loaded
@@ -39,6 +41,19 @@ class Pad:
 
     async def note(self, step: str, text: str) -> None:
         self.told[step] = text
+
+
+class Unkept:
+    """A ledger of nothing."""
+
+    async def recall(self, task: Task) -> Finding | None:
+        return None
+
+    async def begin(self, task: Task) -> int:
+        return 1
+
+    async def finish(self, search: int, finding: Finding) -> None:
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +122,20 @@ async def test_a_task_is_paid_for_with_all_of_its_tokens_and_searches(gemini: Fa
         used["searches"],
     )
     assert told == ("search", AGENT, 25_000, 12_000, 4_000, 7)
+
+
+async def test_the_deadline_of_a_search_is_none_for_a_task(gemini: FakeGemini) -> None:
+    gemini.going = 60
+    own = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
+    clients = Clients(loaded(own))
+    agent = DeepResearch(clients, lambda: NOW, every=0.02)
+    source = WebRetriever([agent], deadline=0.5, clock=lambda: NOW)
+    await clients.gemini()  # importing takes seconds
+    task = Task(id="1.1", source="web", query="tower")
+    finding = await look_up(task, source, Unkept(), silent, deadline=0.5)
+    await clients.close()
+    assert (finding.provider, finding.reason, len(finding.evidence)) == ("deep-research", None, 3)
+    assert finding.seconds > 0.5 and gemini.calls("look") == 61
 
 
 # Failures
