@@ -12,13 +12,16 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from research import MAX_QUESTION
 from research.cli import COMMANDS, exits, main, parsed, serve, usage
+from research.cli.told import TELL
 from research.evidence.citations import verbatim
+from research.records import Event
 from tests.servers.openai import FakeOpenAI
 from tests.terminal import ROOT, command, environment, process, terminal
 
@@ -948,3 +951,11 @@ def test_the_help_names_every_exit_code_that_the_program_has() -> None:
     assert len(codes) == 6
     for code in codes:
         assert re.search(rf"(?m)^  {code} ", usage.EPILOG)
+
+
+def test_a_model_that_takes_no_thinking_level_is_told_of_in_a_line() -> None:
+    data = {"stage": "plan", "what": "gemini:m", "level": "low"}
+    [(line, _)] = TELL["unthinking"](
+        Event(run="r", seq=1, time=datetime.now(UTC), kind="unthinking", data=data)
+    )
+    assert "gemini:m" in line and "low" in line
