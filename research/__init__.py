@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from research.news.command import UnreadableItems
     from research.news.command import grouped as stories_json
     from research.places.coordinates import Point, to_gcj02
-    from research.providers import Provider
     from research.readable import english as english_region
     from research.readable import heading as column_heading
     from research.readable import readable as readable_rows
@@ -204,7 +203,6 @@ __all__ = [
     "Plan",
     "Point",
     "Price",
-    "Provider",
     "QuestionError",
     "Readiness",
     "Reflection",
@@ -326,7 +324,6 @@ _HOMES = {
     "Point": "places.coordinates",
     "PaceError": "runs.pace",
     "QuestionError": "stages.question",
-    "Provider": "providers",
     "SettingError": "settings",
     "Sentence": "verification.support",
     "Settings": "settings",

@@ -1,7 +1,8 @@
-"""Who can be asked for a model: one table that ships, and what `models.toml` of the data folder adds.
+"""Who can be asked for a model or a search of the web, as tables: what ships, and what `models.toml` of
+the data folder adds.
 
-The table is `data/providers.toml`, where each field is explained. An entry of the desk's own file that
-has the name of a shipped one takes its place.
+The tables are `data/providers.toml` and `data/searches.toml`, where each field is explained. An entry of
+the desk's own file that has the name of a shipped one takes its place.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -46,6 +47,44 @@ class Provider(BaseModel):
     def needs(self) -> str:
         """The setting without which it cannot be asked."""
         return self.key if self.key and not self.keyless else self.address
+
+
+class Fields(BaseModel):
+    """Where the parts of a result stand."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    url: str
+    day: str
+    text: tuple[str, ...]
+
+
+class Search(BaseModel):
+    """A search service that takes a key: what it is asked, and where its answer has what."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str
+    url: str
+    key: str
+    address: str
+    method: Literal["GET", "POST"]
+    header: tuple[str, str]
+    send: Mapping[str, Any]
+    most: int
+    rows: str
+    fields: Fields
+    markup: bool = False
+    keys_at: str
+
+
+@cache
+def searches() -> Mapping[str, Search]:
+    """The search services of the table, by name."""
+    table = tomllib.loads(data.text("searches.toml"))
+    return {name: Search(name=name, **entry) for name, entry in table.items()}
 
 
 @cache

@@ -18,7 +18,7 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from research.providers import FILE as MODELS_FILE
-from research.providers import Provider, providers, shipped
+from research.providers import Provider, Search, providers, searches, shipped
 from research.records import Options
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 APP_NAME = "sightline"
 SERVERS = ("memory", "stdio", "npm", "hosted")  # of Amap's tools, by MCP
 TILES = ("osm", "off")
-PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia", "deep-research")  # who can search the web
+# Who can search the web.
+PROVIDERS = ("gemini", "tavily", *searches(), "searxng", "wikipedia", "deep-research")
 Role = Literal["plan", "reflect", "write", "search"]
 ROLES: tuple[Role, ...] = ("plan", "reflect", "write", "search")
 LEVELS = ("low", "medium", "high")  # of thinking, that every current Gemini model takes
@@ -54,6 +55,7 @@ ADDRESSES = tuple(
 KEYS = (  # what a person may bring along
     "GEMINI_API_KEY", "TAVILY_API_KEY", "AMAP_MAPS_API_KEY",
     *(one.key for one in shipped().values() if one.key and one.wire != "gemini"),
+    *(one.key for one in searches().values()),
     *ADDRESSES,
 )  # fmt: skip
 CHOICES = {  # what a person may choose otherwise than the environment says
@@ -269,6 +271,11 @@ class Settings(BaseModel):
         return own + one.path
 
     @property
+    def services(self) -> Sequence[Provider | Search]:
+        """Who has keys and addresses of the tables: models, then searches."""
+        return [*self.providers.values(), *searches().values()]
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
         keys = (self.gemini_key, self.openai_key, self.report_key, self.tavily_key,
@@ -279,7 +286,7 @@ class Settings(BaseModel):
                 *self.feeds]  # fmt: skip
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
-        addresses = {one.address for one in self.providers.values()}
+        addresses = {one.address for one in self.services}
         for name, secret in self.more.items():
             (urls if name in addresses else found).append(secret.get_secret_value())
         urls += map(self.of, _brought())
@@ -381,7 +388,7 @@ class Settings(BaseModel):
         return _NAME_AND_PASSWORD.sub("//", value)
 
     def _shown_providers(self) -> Iterator[tuple[str, str]]:
-        for one in self.providers.values():
+        for one in self.services:
             if one.key and one.key not in _FIELDS:
                 yield one.key, "set" if self.given(one.key) else ""
             if one.address and one.address not in _FIELDS:
@@ -526,10 +533,9 @@ def _models(folder: Path) -> Mapping[str, Provider]:
 
 def _more(env: Mapping[str, str], known: Mapping[str, Provider]) -> dict[str, SecretStr]:
     """The keys and addresses of providers that have no field of their own, by their settings."""
-    keys = {one.key: _key(env, one.key) for one in known.values() if one.key}
-    urls = {
-        one.address: SecretStr(_address(env, one.address)) for one in known.values() if one.address
-    }
+    all_: list[Provider | Search] = [*known.values(), *searches().values()]
+    keys = {one.key: _key(env, one.key) for one in all_ if one.key}
+    urls = {one.address: SecretStr(_address(env, one.address)) for one in all_ if one.address}
     found = keys | urls
     return {
         name: value

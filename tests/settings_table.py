@@ -16,10 +16,11 @@ from unittest.mock import patch
 
 from research import settings
 from research.models import roles
-from research.providers import shipped
+from research.providers import searches, shipped
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 BEGIN, END = "<!-- settings -->\n", "<!-- end of settings -->"
+SEARCHES, SEARCHES_END = "<!-- searches -->\n", "<!-- end of searches -->"
 SERVERS, SERVERS_END = "<!-- providers -->\n", "<!-- end of providers -->"
 Row = tuple[str, str, str, str, str]  # setting, default, values, page, meaning
 
@@ -85,7 +86,11 @@ def written(text: str) -> str:
     chosen = {*settings.CHOICES, *settings.KEYS}
     table = list(rows(text))
     known = {name for name, _ in table}
-    apart = {name for one in shipped().values() for name in (one.key, one.address)} - known
+    apart = {
+        name
+        for one in (*shipped().values(), *searches().values())
+        for name in (one.key, one.address)
+    } - known
     told = [name for name, _ in settings.load({}).shown() if name not in apart]
     told.append("GOOGLE_API_KEY")
     table = [row for row in table if not row[0] or row[0] in told]
@@ -97,6 +102,7 @@ def written(text: str) -> str:
         cells = (first, usual, range_, "✓" if name in chosen else "", meaning)
         lines.append(re.sub(r" +", " ", f"| {' | '.join(cells)} |"))
     text = _between(text, SERVERS, SERVERS_END, servers())
+    text = _between(text, SEARCHES, SEARCHES_END, web_searches())
     return _between(text, BEGIN, END, lines)
 
 
@@ -109,6 +115,14 @@ def servers() -> list[str]:
             f"`{one.url}`" if one.url else "Google's" if one.wire == "gemini" else f"`…{one.path}`"
         )
         lines.append(f"| `{name}` | {one.title} | {key} | `{one.address}` | {url} |")
+    return lines
+
+
+def web_searches() -> list[str]:
+    """The table of the search services that take a key."""
+    lines = ["| name | service | key | address | asked at |", "|---|---|---|---|---|"]
+    for name, one in searches().items():
+        lines.append(f"| `{name}` | {one.title} | `{one.key}` | `{one.address}` | `{one.url}` |")
     return lines
 
 

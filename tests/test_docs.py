@@ -14,7 +14,7 @@ import pytest
 from research import cli, settings
 from research.cli import exits
 from research.models import roles
-from research.providers import shipped
+from research.providers import searches, shipped
 from research.sources import registry
 from research.verification.support import ACCURACY
 from tests import settings_table
@@ -216,7 +216,8 @@ def test_every_setting_is_shown_but_no_key() -> None:
         name: f"sentinel-{name}" for name in ("GEMINI_API_KEY", "OPENAI_API_KEY", "TAVILY_API_KEY")
     }
     loaded = settings.load(keys)
-    servers = {name for one in shipped().values() for name in (one.key, one.address) if name}
+    tables = (*shipped().values(), *searches().values())
+    servers = {name for one in tables for name in (one.key, one.address) if name}
     told = {name for name, _ in loaded.shown()} | {"GOOGLE_API_KEY"}
     assert told == set(ROWS) | servers
     assert "sentinel" not in str(loaded.shown()) + repr(loaded) + loaded.model_dump_json()

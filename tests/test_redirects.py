@@ -25,12 +25,14 @@ from research.news.tavily import TavilyNews
 from research.news.tools import Request
 from research.places.amap import Amap
 from research.places.client import Session, connection
+from research.providers import searches
 from research.records import Options, silent
 from research.runs.local import LocalRuns
 from research.runs.remote import RemoteRuns
 from research.settings import Settings
 from research.sources.web.deep import DeepResearch
 from research.sources.web.gemini import GeminiSearch
+from research.sources.web.listed import Listed
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
 from research.sources.web.wikipedia import Wikipedia
@@ -266,6 +268,13 @@ SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]
         lambda url: SearXNG(url.replace("://", f"://me:{KEY}@")),
         lambda it: it.search("tower", silent),
     ),
+    **{
+        name: (
+            lambda url, one=one: Listed(one, KEY, url=url),
+            lambda it: it.search("tower", silent),
+        )
+        for name, one in searches().items()
+    },
     "wikipedia": (lambda url: Wikipedia(base_url=url), lambda it: it.search("tower", silent)),
     "gdelt": (
         lambda url: GDELT(enabled=True, base_url=url, pace=Pace(0, lambda: 0.0)),

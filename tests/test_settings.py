@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from research.providers import shipped
+from research.providers import searches, shipped
 from research.records import Finding, Options, Reflection, Report, Run, Task, Usage, silent
 from research.runs import Desk
 from research.runs.local import LocalRuns
@@ -153,7 +153,8 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
     }
     assert fields == set(Settings.model_fields)
     shown = [name for name, _ in load({}, data_dir=tmp_path).shown()]
-    servers = {name for one in shipped().values() for name in (one.key, one.address) if name}
+    tables = (*shipped().values(), *searches().values())
+    servers = {name for one in tables for name in (one.key, one.address) if name}
     assert sorted(shown) == sorted({*VALUES, *servers, "SIGHTLINE_DATA_DIR"} - {"GOOGLE_API_KEY"})
 
 
@@ -245,12 +246,16 @@ def test_a_gemini_key_of_its_own_beats_the_one_of_google() -> None:
         assert load({**both, "GEMINI_API_KEY": blank}).gemini_key.get_secret_value() == "google"
 
 
+AUTO = ("gemini", "tavily", *searches(), "searxng")
+
+
 @each_row(
     ("raw", "providers"),
     [
-        ("", ("gemini", "tavily", "searxng")),
-        ("auto", ("gemini", "tavily", "searxng")),
-        ("AUTO", ("gemini", "tavily", "searxng")),
+        ("", AUTO),
+        ("auto", AUTO),
+        ("AUTO", AUTO),
+        ("bocha,brave", ("bocha", "brave")),
         ("off", ()),
         ("wikipedia", ("wikipedia",)),
         ("Deep-Research, gemini", ("deep-research", "gemini")),

@@ -16,7 +16,7 @@ from pages.shared.forms import NAMES
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import seconds, source_name, t
-from research import Check, Choice, KeyState, Provider, has_message, runs
+from research import Check, Choice, KeyState, has_message, runs
 
 EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN", "SIGHTLINE_CLARIFY",
           "SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS",
@@ -47,7 +47,7 @@ PICKS = {
     }),
 }  # fmt: skip
 MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
-PROVIDERS = ("gemini", "tavily", "searxng", "wikipedia", "deep-research")
+PROVIDERS = runs.web_providers()
 PLACES = {"session": "green", "machine": "green", "environment": "blue", "none": "gray"}
 
 
@@ -296,7 +296,7 @@ def keep_keys(names: Sequence[str]) -> None:
         name: "settings.keys_unsaved"
         if name == "remember"
         else "settings.wrong_address"
-        if any(name == one.address for one in PROVIDERS_OF_MODELS.values())
+        if any(name == one.address for one in SERVICES.values())
         else "settings.wrong_key"
         for name in wrong
     }
@@ -316,8 +316,9 @@ def forget(name: str) -> None:
         told("settings.key_forgotten")
 
 
-def provider_of(setting: str) -> Provider:
-    return next(one for one in PROVIDERS_OF_MODELS.values() if setting in (one.key, one.address))
+def provider_of(setting: str) -> Any:
+    """The provider of models or of searches whose key or address this is."""
+    return next(one for one in SERVICES.values() if setting in (one.key, one.address))
 
 
 def key_title(name: str) -> str:
@@ -340,6 +341,8 @@ def key_purpose(name: str) -> str:
             example=one.url or f"https://….example{one.path}",
         )
     where = f" {t('settings.provider_keys_at', address=one.keys_at)}" if one.keys_at else ""
+    if one.name not in PROVIDERS_OF_MODELS:
+        return t("settings.search_key_for", setting=name) + where
     return t("settings.provider_key_for", prefix=one.name, setting=name) + where
 
 
@@ -352,9 +355,9 @@ def shown_keys(states: Sequence[KeyState]) -> list[KeyState]:
     if not rest:
         return usual
     picked = st.selectbox(
-        t("settings.provider_more"), [name for name in PROVIDERS_OF_MODELS if name in rest],
+        t("settings.provider_more"), [name for name in SERVICES if name in rest],
         index=None, key="more_providers", placeholder=t("settings.provider_pick"),
-        format_func=lambda name: PROVIDERS_OF_MODELS[name].title,
+        format_func=lambda name: SERVICES[name].title,
     )  # fmt: skip
     more = [one for one in states if one not in usual and provider_of(one.name).name == picked]
     return [*usual, *more]
@@ -479,6 +482,7 @@ def start_over() -> None:
 
 SETTINGS = runs.services(owner=owner()).settings
 PROVIDERS_OF_MODELS = SETTINGS.providers
+SERVICES = {one.name: one for one in SETTINGS.services}
 CHOICES = {choice.name: choice for choice in runs.choices(owner=owner())}
 USED = {
     setting: (spec, lacks) for _, setting, spec, lacks in runs.services(owner=owner()).table()

@@ -446,6 +446,11 @@ def approve(
     return desk().runs.approve(run_id, plan=plan, options=options, owner=owner)
 
 
+def web_providers() -> Sequence[str]:
+    """Who can search the web, by name, whether or not they can be used."""
+    return _settings.PROVIDERS
+
+
 def clarify(run_id: str, answer: str = "", *, owner: str = "local") -> Run | None:
     """Answers what a waiting run has asked back, and goes on with it; without an answer it goes on as
     it was planned."""

@@ -129,7 +129,7 @@ OWN = {
 }  # what one does for oneself
 NOBODYS = {  # the desk's own, and what is the same for all
     "desk", "close", "settle", "warm", "stored", "set_aside", "described",
-    "refused_sources",
+    "refused_sources", "web_providers",
 }  # fmt: skip
 
 

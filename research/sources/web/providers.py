@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from research.providers import searches
 from research.sources import Supplies
 from research.sources.web.deep import DeepResearch
 from research.sources.web.gemini import GeminiSearch
+from research.sources.web.listed import Listed
 from research.sources.web.provider import Provider
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
@@ -33,6 +35,9 @@ def _provider(name: str, supplies: Supplies) -> Provider:
             timeout=seconds,
             clock=clock,
         )
+    if service := searches().get(name):
+        key, url = settings.given(service.key), settings.given(service.address)
+        return Listed(service, key, url=url, results=results, timeout=seconds, clock=clock)
     if name == "searxng":
         return SearXNG(settings.searxng_url, results=results, timeout=seconds, clock=clock)
     return Wikipedia(
