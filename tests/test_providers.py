@@ -219,6 +219,103 @@ def test_ollama_is_told_the_length_of_the_context_in_every_request(
         assert {call.body["options"]["num_ctx"] for call in ollama.server.log} == {int(tokens)}
 
 
+# A provider for each role
+
+MIXED = {  # the stage of a role, its setting, and its model
+    "plan": ("QUERY_GENERATOR_MODEL", "qwen:qwen-fake"),
+    "reflect": ("REFLECTION_MODEL", "anthropic:claude-fake"),
+    "write": ("ANSWER_MODEL", "deepseek:deepseek-fake"),
+    "summarise": ("WEB_SEARCH_MODEL", "ollama:qwen3:8b"),
+}
+KEYS = {stage: f"sentinel-key-of-{stage}-0123456789" for stage in MIXED}
+CALLS = {"plan": 1, "summarise": 4, "reflect": 1, "write": 1}
+
+
+@pytest.fixture
+def mixed(offers: dict[str, Offer]) -> Iterator[tuple[dict[str, Server], dict[str, str]]]:
+    """The server of each stage, which takes its own key alone, and the settings that name them."""
+    with FakeOpenAI() as qwen, FakeOpenAI() as deepseek:
+        servers: dict[str, Server] = {
+            "plan": qwen, "write": deepseek,
+            "reflect": offers["anthropic"].server, "summarise": offers["ollama"].server,
+        }  # fmt: skip
+        for stage, server in servers.items():
+            server.keys = {"" if stage == "summarise" else KEYS[stage]}  # Ollama asks for none
+        searxng = offers["openai"].env["SEARXNG_URL"]
+        yield servers, dict(MIXED.values()) | {
+            "DASHSCOPE_API_KEY": KEYS["plan"], "DASHSCOPE_BASE_URL": qwen.base_url,
+            "ANTHROPIC_API_KEY": KEYS["reflect"], "ANTHROPIC_BASE_URL": servers["reflect"].base_url,
+            "DEEPSEEK_API_KEY": KEYS["write"], "DEEPSEEK_BASE_URL": deepseek.base_url,
+            "OLLAMA_BASE_URL": servers["summarise"].base_url, "SEARXNG_URL": searxng,
+        }  # fmt: skip
+
+
+def strays(servers: Mapping[str, Server], web: Service) -> list[str]:
+    """The keys that reached another server than their own."""
+    came = {
+        stage: str([(c.path, c.headers, c.body) for c in s.log]) for stage, s in servers.items()
+    }
+    came["web"] = str(web.log)
+    return [
+        f"the key of {owner} at {stage}"
+        for stage, text in came.items()
+        for owner, key in KEYS.items()
+        if key in text and owner != stage
+    ]
+
+
+@pytest.mark.parametrize("question", [QUESTION, "When was the Silver Tower built?"])
+def test_each_role_of_a_run_has_a_provider_of_its_own(
+    mixed: tuple[dict[str, Server], dict[str, str]],
+    offers: dict[str, Offer],
+    desks: Opened,
+    question: str,
+) -> None:
+    servers, env = mixed
+    report = run(desks(env), question)
+    assert (report.run.status, report.answer.failures) == ("done", ())
+    assert report.answer.author == MIXED["write"][1]
+    assert cited(report).sources
+    assert all(finding.summary for finding in report.findings)
+    for stage, server in servers.items():
+        assert Counter(call.stage for call in server.log) == {stage: CALLS[stage]}
+        own = {KEYS[stage] in str(call.headers) for call in server.log}
+        assert own == {stage != "summarise"}
+    assert strays(servers, offers["openai"].web) == []
+    used = Counter((usage.stage, usage.model) for usage in report.usage)
+    assert {of: n for of, n in used.items() if of[1] != "searxng"} == {
+        (stage, model): CALLS[stage] for stage, (_, model) in MIXED.items()
+    }
+
+
+@pytest.mark.parametrize("stage", MIXED)
+def test_a_run_of_several_providers_goes_on_where_it_was_stopped(
+    mixed: tuple[dict[str, Server], dict[str, str]],
+    offers: dict[str, Offer],
+    desks: Opened,
+    stage: str,
+) -> None:
+    servers, env = mixed
+    desk = desks(env)
+    servers[stage].fail(stage, "hang")
+    started = desk.runs.start(QUESTION)
+    until(lambda: servers[stage].calls(stage) > 0)
+    desk.runs.stop(started.id)
+    until(lambda: not desk.runs.get(started.id).active)
+    assert desk.runs.get(started.id).status == "stopped"
+    before = {name: server.calls() for name, server in servers.items()}
+    servers[stage].fail(stage, "ok")
+    desk.runs.resume(started.id)
+    report = over(desk, started.id)
+    assert (report.run.status, report.answer.author) == ("done", MIXED["write"][1])
+    done = {name for name in MIXED if before[name] and name != stage}
+    assert all(servers[name].calls() == before[name] for name in done - {"summarise"})
+    assert all(call.stage == name for name, server in servers.items() for call in server.log)
+    assert strays(servers, offers["openai"].web) == []
+    used = {(usage.stage, usage.model) for usage in report.usage}
+    assert used >= {(name, model) for name, (_, model) in MIXED.items()}
+
+
 # Servers that do not do what they are asked
 
 

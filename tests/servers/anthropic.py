@@ -66,7 +66,9 @@ class FakeAnthropic(Server):
         )
 
     def key(self, request: web.Request) -> str:
-        return request.headers.get("x-api-key", "").strip()
+        """Newer libraries send it as a bearer's."""
+        bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+        return (request.headers.get("x-api-key") or bearer).strip()
 
     def event(self, body: Any) -> bytes:
         named = body.get("type", "message_delta") if isinstance(body, dict) else "message"
