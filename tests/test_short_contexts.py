@@ -16,7 +16,8 @@ from research.evidence.citations import cited
 from research.records import Report
 from research.runs import Desk
 from tests.fakes import until
-from tests.servers import tokens
+from tests.servers import Call, Server, tokens
+from tests.servers.anthropic import FakeAnthropic
 from tests.servers.openai import FakeOpenAI
 from tests.servers.search import Asked, FakeTavily
 
@@ -52,9 +53,19 @@ class Library(FakeTavily):
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as server:
-        yield server
+def models() -> Iterator[dict[str, Server]]:
+    with FakeOpenAI() as openai, FakeAnthropic() as anthropic:
+        yield {"openai": openai, "anthropic": anthropic}
+
+
+@pytest.fixture
+def wire() -> str:
+    return "openai"
+
+
+@pytest.fixture
+def model(models: dict[str, Server], wire: str) -> Server:
+    return models[wire]
 
 
 @pytest.fixture(scope="module")
@@ -64,15 +75,18 @@ def pages() -> Iterator[Library]:
 
 
 @pytest.fixture
-def run(model: FakeOpenAI, pages: Library, tmp_path: Path) -> Iterator[Callable[..., Report]]:
+def run(
+    model: Server, wire: str, pages: Library, tmp_path: Path
+) -> Iterator[Callable[..., Report]]:
     """Runs a question of two rounds and gives its report."""
     opened: list[Desk] = []
 
     def ran(question: str, *, rounds: int = 2, **env: str) -> Report:
         usual = {
-            "OPENAI_BASE_URL": model.base_url, "TAVILY_BASE_URL": pages.base_url,
+            f"{wire.upper()}_BASE_URL": model.base_url, f"{wire.upper()}_API_KEY": "sentinel-key-0123",
+            "TAVILY_BASE_URL": pages.base_url,
             "TAVILY_API_KEY": "tvly-test-0123456789", "SIGHTLINE_RESULTS_PER_SEARCH": str(EACH),
-        } | dict.fromkeys(ROLES, "openai:gpt-fake")  # fmt: skip
+        } | dict.fromkeys(ROLES, f"{wire}:some-model")  # fmt: skip
         desk = Desk(settings.load(usual | env, data_dir=tmp_path))
         opened.append(desk)
         limits = desk.usual().model_copy(
@@ -91,13 +105,15 @@ def run(model: FakeOpenAI, pages: Library, tmp_path: Path) -> Iterator[Callable[
 
 @pytest.mark.slow
 @pytest.mark.parametrize("told", [False, True], ids=["unknown", "set"])
-@pytest.mark.parametrize(("context", "language", "wording"), [
-    (8_192, "en", "vllm"), (8_192, "zh", "zhipu"),
-    (32_768, "zh", "dashscope"), (32_768, "en", "llama.cpp"),
-    (131_072, "en", "openai"), (131_072, "zh", "moonshot"),
+@pytest.mark.parametrize(("wire", "context", "language", "wording"), [
+    ("openai", 8_192, "en", "vllm"), ("openai", 8_192, "zh", "zhipu"),
+    ("openai", 32_768, "zh", "dashscope"), ("openai", 32_768, "en", "llama.cpp"),
+    ("openai", 131_072, "en", "openai"), ("openai", 131_072, "zh", "moonshot"),
+    ("anthropic", 8_192, "zh", "anthropic"), ("anthropic", 32_768, "en", "anthropic"),
+    ("anthropic", 131_072, "zh", "anthropic"),
 ])  # fmt: skip
 def test_of_hundreds_of_long_sources_an_answer_is_written_that_cites_and_says_what_was_left_out(
-    run: Callable[..., Report], model: FakeOpenAI, pages: Library,
+    run: Callable[..., Report], model: Server, pages: Library, wire: str,
     context: int, language: str, wording: str, told: bool,
 ) -> None:  # fmt: skip
     pages.tongue = language
@@ -123,8 +139,11 @@ def test_of_hundreds_of_long_sources_an_answer_is_written_that_cites_and_says_wh
     ]
 
     refused = Counter(call.stage for call in model.log if call.fault)
-    if told or context == 131_072:
+    known = {"openai": 131_072, "anthropic": 200_000}[wire]
+    if told or context == known:
         assert refused == {}
+    again = Counter(_about(call) for call in model.log if call.fault)
+    assert all(times == 1 for times in again.values()), again  # none is refused twice
     assert refused["summarise"] <= QUERIES and sum(refused.values()) - refused["summarise"] <= 2
     longest = max(
         tokens(call.prompt) for call in model.log if call.stage == "write" and not call.fault
@@ -132,8 +151,15 @@ def test_of_hundreds_of_long_sources_an_answer_is_written_that_cites_and_says_wh
     assert context / 4 < longest <= context
 
 
+def _about(call: Call) -> tuple[str, str]:
+    """What a call is for: its stage, and its query where it sums up one."""
+    if call.stage != "summarise":
+        return call.stage, ""
+    return call.stage, re.findall(r"<<<query \w+\n(.*)\n", call.prompt)[-1]
+
+
 def test_a_run_ends_in_an_answer_where_the_server_counts_far_more_tokens_than_expected(
-    run: Callable[..., Report], model: FakeOpenAI, pages: Library
+    run: Callable[..., Report], model: Server, pages: Library
 ) -> None:
     pages.tongue = "en"
     model.context, model.wording, model.weight = 16_384, "anthropic", 1.5
