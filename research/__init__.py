@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from research.library.intake import Intake
     from research.library.listing import Entry, Excerpt, Wanted
     from research.library.prepare import Added
+    from research.mcp.server import serve_http as serve_mcp_http
+    from research.mcp.server import serve_stdio as serve_mcp_stdio
     from research.models.prices import Price
     from research.models.prices import as_of as prices_as_of
     from research.news.command import UnreadableItems
@@ -278,6 +280,8 @@ __all__ = [
     "rows_parquet",
     "rows_table",
     "runs",
+    "serve_mcp_http",
+    "serve_mcp_stdio",
     "served_as_a_whole",
     "sketch_svg",
     "sources_csv",
@@ -389,6 +393,8 @@ _HOMES = {
     "rows_excel": "report.rows",
     "rows_parquet": "report.rows",
     "rows_table": "report.rows",
+    "serve_mcp_http": "mcp.server",
+    "serve_mcp_stdio": "mcp.server",
     "served_as_a_whole": "stages.plan",
     "sketch_svg": "report.sketch",
     "sources_csv": "report.references",
@@ -418,6 +424,8 @@ _OWN_NAMES = {
     "rows_excel": "excel",
     "rows_parquet": "parquet",
     "rows_table": "table",
+    "serve_mcp_http": "serve_http",
+    "serve_mcp_stdio": "serve_stdio",
     "stories_json": "grouped",
     "text_language": "language",
 }

@@ -36,6 +36,7 @@ REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works 
 CONTEXT = "SIGHTLINE_CONTEXT_LENGTH"
 CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
 CHECKS = ("rules", "model")
+TOKEN = 16  # characters of a token, at least
 REPAIRS = ("off", "drop", "rewrite")
 _FIELDS = {  # the keys and addresses that have a field of their own
     "GEMINI_API_KEY": "gemini_key",
@@ -128,6 +129,7 @@ class Settings(BaseModel):
     max_seconds: float = 0.0
     runs_url: str = ""
     runs_key: SecretStr = _NO_KEY
+    mcp_token: SecretStr = _NO_KEY  # that clients send over HTTP
     runs_at_once: int = 100
     runs_each: int = 20
     starts_per_minute: int = 30
@@ -279,7 +281,7 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
         keys = (self.gemini_key, self.openai_key, self.report_key, self.tavily_key,
-                self.amap_key, self.runs_key)  # fmt: skip
+                self.amap_key, self.runs_key, self.mcp_token)  # fmt: skip
         urls = [self.gemini_url, self.openai_url, self.report_url, self.ollama_url, self.tavily_url,
                 self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url,
                 self.otlp_url, self.otlp_traces_url, self.gdelt_url,
@@ -311,6 +313,7 @@ class Settings(BaseModel):
             ("SIGHTLINE_MAX_SECONDS", f"{self.max_seconds:g} s"),
             ("RUNS_URL", open_address(self.runs_url)),
             ("RUNS_API_KEY", "set" if self.runs_key.get_secret_value() else ""),
+            ("SIGHTLINE_MCP_TOKEN", "set" if self.mcp_token.get_secret_value() else ""),
             ("SIGHTLINE_MAX_RUNS", str(self.runs_at_once)),
             ("SIGHTLINE_MAX_RUNS_EACH", str(self.runs_each)),
             ("SIGHTLINE_STARTS_PER_MINUTE", str(self.starts_per_minute)),
@@ -522,6 +525,17 @@ def _key(env: Mapping[str, str], *names: str) -> SecretStr:
                 "spaces, or remove it."
             )
     return SecretStr(_text(env, *names))
+
+
+def _token(env: Mapping[str, str], name: str) -> SecretStr:
+    """A secret that somebody makes up, and that nobody is to guess."""
+    value = _key(env, name)
+    if 0 < len(value.get_secret_value()) < TOKEN:
+        raise SettingError(
+            f"{name} has fewer than {TOKEN} characters. Set a longer one, such as "
+            "`openssl rand -hex 32` prints, or remove it."
+        )
+    return value
 
 
 def _models(folder: Path) -> Mapping[str, Provider]:
@@ -783,6 +797,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         max_seconds=_number(env, "SIGHTLINE_MAX_SECONDS", 0, 0, 86_400),
         runs_url=_address(env, "RUNS_URL"),
         runs_key=_key(env, "RUNS_API_KEY"),
+        mcp_token=_token(env, "SIGHTLINE_MCP_TOKEN"),
         runs_at_once=_whole(env, "SIGHTLINE_MAX_RUNS", 100, 0, 100_000),
         runs_each=_whole(env, "SIGHTLINE_MAX_RUNS_EACH", 20, 0, 100_000),
         starts_per_minute=_whole(env, "SIGHTLINE_STARTS_PER_MINUTE", 30, 0, 100_000),

@@ -30,7 +30,12 @@ NEUTRAL = {
     "webpages",
     "providers",
 }
-PURE = {"places.coordinates", "data", "i18n"}  # import nothing of ours: anyone may use them
+PURE = {
+    "places.coordinates",
+    "data",
+    "i18n",
+    "mcp.sifting",
+}  # import nothing of ours: anyone may use them
 PROTOCOLS = {
     "reasoners",
     "sources",
@@ -137,6 +142,8 @@ def allowed(module: str, wanted: str) -> bool:
         }
     if top == "graph":
         return target == "stages" or wanted in PROTOCOLS
+    if top == "mcp":  # as the pages and the terminal
+        return wanted == "research" or target == "mcp"
     if top in ("runs", "served"):
         return wanted != "research" and target not in ("__main__", "cli")
     return False
@@ -185,6 +192,10 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert allowed("language.hanzi", "data")
     assert not allowed("data", "language.hanzi")
     assert not allowed("records", "settings")
+    assert allowed("mcp.server", "research")
+    assert allowed("places.server", "mcp.sifting")
+    assert not allowed("mcp.server", "runs.local")
+    assert not allowed("places.server", "mcp.server")
 
 
 @each_row("file", MODULES)

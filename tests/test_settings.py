@@ -94,6 +94,7 @@ KEYS = {
     "TAVILY_API_KEY": "tavily_key",
     "AMAP_MAPS_API_KEY": "amap_key",
     "RUNS_API_KEY": "runs_key",
+    "SIGHTLINE_MCP_TOKEN": "mcp_token",
 }
 WIKIPEDIA = "https://{language}.wikipedia.org"
 VALUES: dict[str, tuple[str, object, str, object]] = {
@@ -125,7 +126,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "DATABASE_SAMPLES": ("database_samples", "on", " False", "off"),
     "DATABASE_URL": ("database_url", SecretStr(""), "sqlite:////some where/shop.db", SecretStr("sqlite:////some where/shop.db")),
     "STORE_URL": ("store_url", SecretStr(""), "postgres://host:5/runs", SecretStr("postgresql+psycopg://host:5/runs")),
-    **{name: (field, SecretStr(""), "k-0123", SecretStr("k-0123")) for name, field in KEYS.items()},
+    **{name: (field, SecretStr(""), "k-0123456789abcdef", SecretStr("k-0123456789abcdef")) for name, field in KEYS.items()},
 }  # fmt: skip
 BLANK = ("", " ", "\t\n")
 
@@ -473,13 +474,13 @@ def test_a_key_is_nowhere_in_what_is_printed_logged_or_written(
         ]  # fmt: skip
         assert [text for text in told if "sentinel" in text] == []
         shown = dict(settings.shown())
-        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 6
+        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 7
         assert set(settings.secrets) == set(env.values())
 
 
 def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
     shown = dict(load(dict.fromkeys(KEYS, " ")).shown())
-    assert [shown[name] for name in KEYS if name in shown] == [""] * 6
+    assert [shown[name] for name in KEYS if name in shown] == [""] * 7
     assert load({}).secrets == ()
 
 

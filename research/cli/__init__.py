@@ -23,6 +23,7 @@ from research.cli.screen import Formatter, complain
 COMMANDS = (
     "ask",
     "serve",
+    "mcp",
     "news",
     "load",
     "plan",
@@ -36,7 +37,7 @@ COMMANDS = (
     "db",
     "evaluate",
 )
-_NO_FOLDER = ("serve", "stories", "evaluate")  # commands that open no data folder here
+_NO_FOLDER = ("serve", "mcp", "stories", "evaluate")  # that open no data folder at once
 _AS_OPTIONS = {"--show", "--follow", "--resume"}  # commands that may be written so
 _WHOLE = {"-h", "--help", "--version"}  # of the program, where no command is named
 _TAKING = {  # options with a value, which may stand before the command

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import research
 from research.cli.exits import FAILED, Quit
+from research.cli.usage import port
 
 ABOUT = "Serves the pages, as `python -m streamlit run app.py` does in the project's folder."
 NAMES = ("127.0.0.1", "localhost")  # by which this machine always knows itself
@@ -31,12 +32,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a name, beside 127.0.0.1 and localhost, that the server may be asked by; "
         "may be given more than once",
     )
-
-
-def port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 1 to 65535")
-    return int(text)
 
 
 def act(args: argparse.Namespace) -> int:

@@ -16,6 +16,8 @@ and no network it quotes your documents."""
 EPILOG = """\
 commands:
   serve                      serve the pages for the browser: --host, --port, --allow-host
+  mcp                        serve research to MCP clients (Claude Desktop, Cursor, ...) on standard
+                             input and output; by HTTP with --http, --host, --port
   ask QUESTION               same as QUESTION alone, for a question that is a command word
   news TOPIC                 report on a topic in the news: an outline, then its sections; --save
                              also saves it as a file. With --changed the topic is watched: the
@@ -176,6 +178,12 @@ def sections(text: str) -> int:
 
 def rounds(text: str) -> int:
     return 0 if text == "0" else limit(text)
+
+
+def port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 1 to 65535")
+    return int(text)
 
 
 def bound(text: str) -> float:

@@ -21,9 +21,11 @@ from typing import Annotated, Any, Protocol
 from mcp.server.fastmcp import FastMCP
 from mcp.server.fastmcp.exceptions import ToolError
 from mcp.server.fastmcp.tools import Tool
+from mcp.server.stdio import stdio_server
 from mcp.types import ContentBlock, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from research.mcp.sifting import sifted
 from research.places.amap import BASE_URL, Amap
 from research.places.offline import Offline
 from research.settings import SettingError, Settings, load
@@ -163,7 +165,13 @@ AnyOf = Annotated[str, BeforeValidator(_plain), Field(description="words; | mean
 
 
 class _Server(FastMCP[None]):
-    """Tells of failures in our words instead of with the name of the tool before them."""
+    """Tells of failures in our words instead of with the name of the tool before them, and of methods
+    that it does not know as JSON-RPC does."""
+
+    async def run_stdio_async(self) -> None:
+        server = self._mcp_server
+        async with stdio_server() as (received, sent), sifted(received, sent) as known:
+            await server.run(known, sent, server.create_initialization_options())
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any]

@@ -146,6 +146,14 @@ class Desk:
         self.runs.store.register(self.runs.store.look_ups(owner), found.evidence)
         return found
 
+    def look_up(self, query: str, owner: str) -> Finding:
+        """Places that a sentence asks for; what is found is kept."""
+        task = Task(id="", source="places", query=query)
+        with self.personal.open(owner) as (services, _):
+            found = self.runs.do(services.places.search(task, silent))
+        self.runs.store.register(self.runs.store.look_ups(owner), found.evidence)
+        return found
+
     def warm(self) -> None:
         """Loads the graph, makes the clients of the models and starts the map's server: the first
         question need not wait."""
@@ -634,6 +642,12 @@ def nearby(
     metres or, where nothing is, farther (see `Centre`), without a run. What is said of it is in
     `language`, by default that of the words. A search that fails is a finding with a reason."""
     return desk().nearby(where, keywords, radius, owner, language)
+
+
+def look_up(query: str, *, owner: str = "local") -> Finding:
+    """Searches the map for what a sentence asks for, as a run would, without one. A search that fails
+    is a finding with a reason."""
+    return desk().look_up(query, owner)
 
 
 def day(places: Sequence[Place], *, owner: str = "local") -> Route:

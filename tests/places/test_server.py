@@ -345,6 +345,29 @@ async def test_it_ends_with_its_client_although_amap_hangs(fake: FakeAmap) -> No
     assert not [trace for trace in TRACES if trace in out.decode() + errors.decode()]
 
 
+@pytest.mark.slow
+async def test_a_client_of_a_newer_protocol_is_answered_and_stderr_stays_quiet() -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "research.places.server"),
+        cwd=ROOT,
+        env={"PATH": os.defpath},
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+    )
+    assert process.stdin and process.stdout and process.stderr
+    codes = []
+    for number, method in enumerate(("server/discover", "tools/call", "ping")):
+        request = {"jsonrpc": "2.0", "id": number, "method": method}
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        answer = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
+        codes.append(answer.get("error", {}).get("code"))
+    process.stdin.write(b"no JSON\n")
+    out, errors = await asyncio.wait_for(process.communicate(), 60)
+    assert (codes, out, errors) == ([-32601, -32602, None], b"", b"")
+
+
 def asked(fake: FakeAmap) -> None:
     """Waits until the first request is in."""
     end = time.monotonic() + 60
