@@ -363,8 +363,7 @@ async def test_a_client_of_a_newer_protocol_is_answered_and_stderr_stays_quiet()
         process.stdin.write(json.dumps(request).encode() + b"\n")
         answer = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
         codes.append(answer.get("error", {}).get("code"))
-    process.stdin.write(b"no JSON\n")
-    out, errors = await asyncio.wait_for(process.communicate(), 60)
+    out, errors = await asyncio.wait_for(process.communicate(b"no JSON\n"), 60)
     assert (codes, out, errors) == ([-32601, -32602, None], b"", b"")
 
 
