@@ -176,6 +176,7 @@ class Evidence(Record):
     retrieved: datetime
     published: date | None = None
     moment: datetime | None = None  # of its publication, if more than the day is known
+    standing: Literal["", "preferred", "warned"] = ""  # by the lists of domains
     sample: bool = False
     expires: bool = False  # its address is a redirect that works for some weeks only
     opening: str = ""  # how it begins, which tells what it is about

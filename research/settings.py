@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlsplit
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from research.domains import FILE as DOMAINS_FILE
+from research.domains import Verdict, together
 from research.providers import FILE as MODELS_FILE
 from research.providers import Provider, Search, providers, searches, shipped
 from research.records import Options
@@ -79,6 +81,7 @@ CHOICES = {  # what a person may choose otherwise than the environment says
     "CHECK_MODEL": "check_model",
     "WEB_SEARCH": "web_search",
     "SIGHTLINE_OPEN_SOURCES": "open_sources",
+    "SIGHTLINE_DOMAINS": "domains",
     "SIGHTLINE_CHECK": "check",
     "SIGHTLINE_REPAIR": "repair",
     "MAP_TILES": "map_tiles",
@@ -176,6 +179,8 @@ class Settings(BaseModel):
     wikipedia_url: str = "https://{language}.wikipedia.org"
     news_feeds: str = Field(default="", repr=False)
     news_gdelt: str = "off"
+    domains: str = ""  # which are wanted first, with a warning, or not at all
+    desk_domains: str = ""  # the same, of the file in the data folder
     open_sources: str = "off"  # services without a key: nothing is sent to them unasked
     gdelt_url: str = Field(default="", repr=False)
     amap_key: SecretStr = _NO_KEY
@@ -236,6 +241,11 @@ class Settings(BaseModel):
             left_out = {"deep-research"} if self.opened else {"deep-research", "wikipedia"}
             return tuple(name for name in PROVIDERS if name not in left_out)
         return tuple(dict.fromkeys(names))
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """What is said of domains: by the desk's file, then by the setting or the person."""
+        return together((self.desk_domains, self.domains))
 
     @property
     def opened(self) -> bool:
@@ -346,6 +356,7 @@ class Settings(BaseModel):
             ("NEWS_FEEDS", " ".join(map(open_address, self.feeds))),
             ("NEWS_GDELT", self.news_gdelt),
             ("SIGHTLINE_OPEN_SOURCES", self.open_sources),
+            ("SIGHTLINE_DOMAINS", self.domains),
             ("GDELT_BASE_URL", open_address(self.gdelt_url)),
             ("AMAP_MAPS_API_KEY", "set" if self.amap_key.get_secret_value() else ""),
             ("AMAP_BASE_URL", open_address(self.amap_url)),
@@ -674,6 +685,25 @@ def _providers(env: Mapping[str, str]) -> str:
     return ",".join(names)
 
 
+def _file(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeError) as error:
+        raise SettingError(
+            f"{path} cannot be read ({type(error).__name__}). Correct it or remove it."
+        ) from None
+
+
+def _domains(text: str, name: str) -> str:
+    try:
+        together([text])
+    except ValueError as error:
+        raise SettingError(f"{name} has {error}. Correct it or remove it.") from None
+    return text
+
+
 def _levels(env: Mapping[str, str]) -> str:
     """How much models are to think: a level for all roles, or one for each role, with commas
     between them."""
@@ -840,6 +870,8 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         wikipedia_url=_wikipedia(env),
         news_feeds=_feeds(env),
         news_gdelt=_one(env, "NEWS_GDELT", ("off", "on")),
+        domains=_domains(_text(env, "SIGHTLINE_DOMAINS"), "SIGHTLINE_DOMAINS"),
+        desk_domains=_domains(_file(folder / DOMAINS_FILE), str(folder / DOMAINS_FILE)),
         open_sources=_one(env, "SIGHTLINE_OPEN_SOURCES", ("off", "on")),
         gdelt_url=_address(env, "GDELT_BASE_URL"),
         amap_key=_key(env, "AMAP_MAPS_API_KEY"),

@@ -29,6 +29,7 @@ NEUTRAL = {
     "readable",
     "webpages",
     "providers",
+    "domains",
 }
 PURE = {
     "places.coordinates",
@@ -105,7 +106,7 @@ def allowed(module: str, wanted: str) -> bool:
         return wanted == "records"
     if module == "records" or module in PURE:
         return False
-    if module == "settings" and wanted == "providers":
+    if module == "settings" and wanted in ("providers", "domains"):
         return True
     if module == "settings" and wanted in ("sources", "sources.registry"):
         return True  # which sources there are, and what they read
@@ -130,7 +131,7 @@ def allowed(module: str, wanted: str) -> bool:
     if top == "sources":
         own = rest.split(".")[0]
         return (
-            wanted in ("sources", "evidence.registry")
+            wanted in ("sources", "sources.standing", "evidence.registry")
             or target == "models"
             or (own in SERVED and target == own)
             or (bool(own) and wanted.split(".")[:2] == ["sources", own])

@@ -113,6 +113,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "SIGHTLINE_CONTEXT_LENGTH": ("context_length", "", " openai:Qwen3=9000 ,8192,", "openai:qwen3=9000, 8192"),
     "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),
     "SIGHTLINE_OPEN_SOURCES": ("open_sources", "off", " On", "on"),
+    "SIGHTLINE_DOMAINS": ("domains", "", "prefer gov.cn; avoid x.example", "prefer gov.cn; avoid x.example"),
     "OUTPUT_DIR": ("output_dir", None, " /some where/reports ", Path("/some where/reports")),
     "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
@@ -151,6 +152,7 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
         "providers",
         "more",
         "of_sources",
+        "desk_domains",
     }
     assert fields == set(Settings.model_fields)
     shown = [name for name, _ in load({}, data_dir=tmp_path).shown()]

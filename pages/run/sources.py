@@ -84,7 +84,9 @@ def draw(report: Report, cited: CitedAnswer) -> None:
             "number": st.column_config.NumberColumn(t("sources.number"), width=55),
             "name": st.column_config.TextColumn(t("sources.name"), width=380),
             "kind": st.column_config.TextColumn(t("sources.kind"), width=80),
-            "domain": st.column_config.TextColumn(t("sources.domain"), width=150),
+            "domain": st.column_config.TextColumn(
+                t("sources.domain"), width=150, help=t("sources.domain_help")
+            ),
             "date": st.column_config.DateColumn(t("sources.date"), format=day_form(), width=115),
             "times": st.column_config.NumberColumn(t("sources.times"), width=85),
             "doubtful": st.column_config.NumberColumn(
@@ -166,12 +168,18 @@ def _row(one: Listed, found: Support, cited: CitedAnswer) -> dict[str, Any]:
         "number": one.number,
         "name": one.evidence.title,
         "kind": one.kind,
-        "domain": host(one.evidence),
+        "domain": _domain(one.evidence),
         "date": one.evidence.published,
         "times": one.times or None,
         "doubtful": sum(sentence.doubtful for sentence in used) or None,
         "link": _link(one, found) or None,
     }
+
+
+def _domain(item: Evidence) -> str:
+    """The domain of a source, with what the lists of domains say of it."""
+    marks = {"preferred": " ★", "warned": " ⚠"}
+    return host(item) + marks.get(item.standing, "")
 
 
 def _link(one: Listed, found: Support) -> str:

@@ -245,7 +245,10 @@ def keep_search() -> None:
         return
     opened = "on" if chosen("open") else "off"
     search_ = ",".join(order) if mode == "own" else str(mode)
-    keep({"WEB_SEARCH": search_, "SIGHTLINE_OPEN_SOURCES": opened})
+    domains = str(chosen("domains") or "")
+    keep({
+        "WEB_SEARCH": search_, "SIGHTLINE_OPEN_SOURCES": opened, "SIGHTLINE_DOMAINS": domains,
+    })  # fmt: skip
 
 
 def search() -> None:
@@ -268,6 +271,12 @@ def search() -> None:
             t("settings.open_sources"), CHOICES["SIGHTLINE_OPEN_SOURCES"].value == "on",
             key=key("open"), help=t("settings.open_sources_help"),
         )  # fmt: skip
+        st.text_area(
+            t("settings.domains"), CHOICES["SIGHTLINE_DOMAINS"].value, key=key("domains"),
+            max_chars=4_000, height=90, help=t("settings.domains_help"),
+            placeholder="prefer gov.cn\navoid content-farm.example\nwarn tabloid.example",
+        )  # fmt: skip
+        note("SIGHTLINE_DOMAINS", CHOICES["SIGHTLINE_DOMAINS"])
         ready = runs.readiness(owner=owner())["web"]
         if ready.state == "live":
             names = ", ".join(plain(source_name(one)) for one in ready.detail.split(", "))

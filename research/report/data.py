@@ -31,7 +31,7 @@ field without a value is "", [], 0, false or null.
 - `sources`: what is cited. `number`, the fields of an evidence, `times` (pieces that cite it), and of
   the `passages` those that are cited
 - `evidence`: everything that was found, each source once: id, kind, title, publisher, url, locator,
-  published (a day), `moment` (the time of publication, or null), retrieved, sample, `expires` (its address works for some weeks only), `place` and
+  `standing` (preferred or warned: by the lists of domains, else ""), published (a day), `moment` (the time of publication, or null), retrieved, sample, `expires` (its address works for some weeks only), `place` and
   `passages`. A place (null for anything else) has id, name, `lng` and `lat` in degrees of WGS-84 (null
   if they are no numbers), provider, `category` (food, sight, family, shop, hotel, transport, culture, other), `type` (what the
   provider calls it), address, district, city, `distance` (metres from what was searched around, or
@@ -102,7 +102,7 @@ from research.verification.support import ACCURACY, support
 
 SCHEMA = "sightline-report/7"
 _EVIDENCE = (
-    "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample",
+    "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample", "standing",
     "expires", "place", "passages",
 )  # fmt: skip
 _FINDING = {

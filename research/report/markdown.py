@@ -326,6 +326,7 @@ def _of_source(evidence: Evidence, say: Say) -> list[str]:
         retrieved if evidence.expires and published else "",
         say("sample") if evidence.sample else "",
         say("expires") if evidence.expires else "",
+        say(f"standing.{evidence.standing}") if evidence.standing else "",
         say("see also", link=link(evidence.also, evidence.also)) if evidence.also else "",
     ]
 

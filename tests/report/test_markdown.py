@@ -768,7 +768,7 @@ FIELDS = [
     "suggestions", "answer", "blocks", "support", "sources", "evidence", "coverage", "review", "conflicts", "plan", "clarification", "instructions", "rounds", "failures", "usage",
 ]  # fmt: skip
 EVIDENCE = [
-    "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample",
+    "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample", "standing",
     "expires", "place", "passages",
 ]  # fmt: skip
 

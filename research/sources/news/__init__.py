@@ -32,6 +32,7 @@ def _build(supplies: Supplies) -> Retriever:
             ),
         ],
         deadline=settings.search_timeout,
+        domains=settings.verdicts,
         clock=clock,
     )
 

@@ -8,10 +8,11 @@ no provider's wire, and asks no model: who writes is given the passages themselv
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from research.deadlines import counted
+from research.domains import Verdict
 from research.evidence.registry import Registry, evidence_id
 from research.language.text import language
 from research.news.article import Article
@@ -29,6 +30,7 @@ from research.records import (
     Task,
     fingerprint,
 )
+from research.sources.standing import weighed
 from research.trouble import Trouble
 from research.urls import canonical_url
 from research.wire.relay import first, lost
@@ -48,11 +50,13 @@ class NewsRetriever:
         providers: Sequence[Provider],
         *,
         deadline: float,
+        domains: Mapping[str, Verdict] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`deadline` are the seconds of a whole search."""
         self._providers = tuple(providers)
         self._deadline = deadline
+        self._domains = domains or {}
         self._clock = clock
 
     @property
@@ -100,9 +104,12 @@ class NewsRetriever:
                 known = registry.add(item)
                 if article.outside:
                     outside[known.id] = None
-        evidence = tuple(registry)
+        evidence, avoided = weighed(tuple(registry), self._domains)
+        outside = {key: None for key in outside if key in {item.id for item in evidence}}
         undated = tuple(item.id for item in evidence if item.published is None)
         notes = [*choice.notes, *news.notes]
+        if avoided:
+            notes.append(noted("avoided", count=avoided))
         if outside:
             notes.append(noted("outside", count=len(outside), all=len(evidence)))
         if undated:

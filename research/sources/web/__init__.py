@@ -16,6 +16,7 @@ def _build(supplies: Supplies) -> Retriever:
         summarise=models.summarise if models else None,
         reader=supplies.reader,
         pages=settings.pages_per_search,
+        domains=settings.verdicts,
         clock=supplies.clock,
     )
 

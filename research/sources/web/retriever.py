@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from research.deadlines import Clock, counted, deadline
+from research.domains import Verdict
 from research.records import (
     Evidence,
     Failure,
@@ -25,6 +26,7 @@ from research.records import (
     Span,
     Task,
 )
+from research.sources.standing import weighed
 from research.sources.web.provider import Found, Provider
 from research.trouble import Trouble
 from research.wire.relay import first, lost
@@ -59,6 +61,7 @@ class WebRetriever:
         summarise: Summarise | None = None,
         reader: Reader | None = None,
         pages: int = 0,
+        domains: Mapping[str, Verdict] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`deadline` are the seconds of a whole search; `pages` are read of each result list."""
@@ -67,6 +70,7 @@ class WebRetriever:
         self._summarise = summarise
         self._reader = reader
         self._pages = pages
+        self._domains = domains or {}
         self._clock = clock
 
     @property
@@ -95,6 +99,7 @@ class WebRetriever:
             if answered is None:
                 return lost(task, started, failures)
             provider, found = answered
+            found = self._weighed(found, provider)
             if found.evidence and not provider.summarises:
                 found = await self._deepened(task.query, found, clock, say)
         return Finding(
@@ -110,6 +115,16 @@ class WebRetriever:
             suggestions=found.suggestions,
             failures=(*failures, *found.failures),
         )
+
+    def _weighed(self, found: Found, provider: Provider) -> Found:
+        """What was found without the domains that are to be left out. Where a text was written from
+        them already, its sources stay, and are marked."""
+        if provider.summarises:
+            known = {d: "warn" if said == "avoid" else said for d, said in self._domains.items()}
+            return replace(found, evidence=weighed(found.evidence, cast(Any, known))[0])
+        evidence, out = weighed(found.evidence, self._domains)
+        notes = [found.message, f"{out} results of domains that are to be avoided" if out else ""]
+        return replace(found, evidence=evidence, message="; ".join(filter(None, notes)))
 
     async def close(self) -> None:
         for provider in self._providers:

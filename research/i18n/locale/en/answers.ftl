@@ -28,6 +28,7 @@ sources-number = No.
 sources-name = Title
 sources-kind = Kind
 sources-domain = Site or file
+sources-domain_help = ★ preferred by your list of sites, ⚠ a site it warns of
 sources-date = Date
 sources-times = Times cited
 sources-link = Link

@@ -27,3 +27,8 @@ note-no_tool = there is no tool { $tool }: { $basic } was used instead
 note-no_days = { $tool } needs a start date and an end date: { $basic } was used instead
 note-days_to_come = the start date of { $tool }, { $start }, is in the future: { $basic } was used instead
 note-undated = without a date: { $count } of { $all }
+note-avoided =
+    { $count ->
+        [one] one result of a domain to be avoided was left out
+       *[other] { $count } results of domains to be avoided were left out
+    }

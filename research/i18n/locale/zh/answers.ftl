@@ -28,6 +28,7 @@ sources-number = 编号
 sources-name = 标题
 sources-kind = 类别
 sources-domain = 网站或文件
+sources-domain_help = ★ 名单中的优先网站，⚠ 名单提醒需谨慎的网站
 sources-date = 日期
 sources-times = 引用次数
 sources-link = 链接

@@ -15,3 +15,4 @@ note-no_tool = 没有名为 { $tool } 的检索方式，已改用 { $basic }
 note-no_days = { $tool } 需要起止日期，已改用 { $basic }
 note-days_to_come = { $tool } 的起始日期 { $start } 尚未到来，已改用 { $basic }
 note-undated = { $all } 篇中有 { $count } 篇日期不明
+note-avoided = 已略去要回避的网站的 { $count } 条结果
