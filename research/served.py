@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from research import settings
 from research.runs.personal import PersonalServices
-from research.runs.services import Services
+from research.runs.services import Services, configure
 from research.runs.worker import Worker, served
 from research.sources import registry
 
@@ -21,4 +21,5 @@ def _opened() -> Worker:
     return worker
 
 
+configure(settings.load())
 graph = served({name: source.graph_node for name, source in registry.known().items()}, _opened)

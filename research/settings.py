@@ -22,6 +22,8 @@ from research.domains import Verdict, together
 from research.providers import FILE as MODELS_FILE
 from research.providers import Provider, Search, providers, searches, shipped
 from research.records import Options
+from research.toolservers import config as toolservers
+from research.toolservers.config import ToolServer, Unusable
 
 if TYPE_CHECKING:
     from research.sources import Setting
@@ -37,6 +39,7 @@ LEVELS = ("low", "medium", "high")  # of thinking, that every current Gemini mod
 REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works on reports
 CONTEXT = "SIGHTLINE_CONTEXT_LENGTH"
 CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
+MCP_CONFIG = "SIGHTLINE_MCP_CONFIG"
 CHECKS = ("rules", "model")
 TOKEN = 16  # characters of a token, at least
 REPAIRS = ("off", "drop", "rewrite")
@@ -202,6 +205,9 @@ class Settings(BaseModel):
     report_content: int = 0
     output_dir: Path | None = None
     save_states: str = "on"
+    mcp_config: str = ""  # the file of the servers; "" is the one in the data folder
+    servers: tuple[ToolServer, ...] = ()  # of tools
+    unusable: tuple[Unusable, ...] = ()  # those of the file that cannot be used
     of_sources: tuple[tuple[str, SecretStr], ...] = ()  # what sources of packages read
 
     def of(self, name: str) -> str:
@@ -304,6 +310,7 @@ class Settings(BaseModel):
         urls += map(self.of, _brought())
         found += [self.of(name) for name, one in _brought().items() if one.secret]
         found += [_password(url) for url in urls]
+        found += toolservers.secrets(self.servers)
         for url in (self.store_url, self.database_url):
             found += _passwords(url.get_secret_value())
         return tuple(filter(None, found))
@@ -367,6 +374,7 @@ class Settings(BaseModel):
             ("AMAP_TIMEOUT", f"{self.amap_timeout:g} s"),
             ("AMAP_CACHE_HOURS", f"{self.amap_cache:g}"),
             ("MAP_TILES", self.map_tiles),
+            (MCP_CONFIG, self.mcp_config),
             ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
             ("STORE_URL", _bare(self.store_url.get_secret_value())),
             ("DATABASE_URL", _bare(self.database_url.get_secret_value())),
@@ -737,7 +745,19 @@ def _contexts(env: Mapping[str, str]) -> str:
     return ", ".join(found)
 
 
-def _sources(env: Mapping[str, str], name: str) -> str:
+def _servers(
+    env: Mapping[str, str], folder: Path
+) -> tuple[tuple[ToolServer, ...], tuple[Unusable, ...]]:
+    """The servers of tools, and those that cannot be used."""
+    try:
+        return toolservers.servers(_text(env, MCP_CONFIG), folder, env)
+    except ValueError as error:
+        raise SettingError(
+            f"{error}. Correct the file, or set {MCP_CONFIG}={toolservers.OFF} to do without."
+        ) from None
+
+
+def _sources(env: Mapping[str, str], name: str, servers: Sequence[ToolServer]) -> str:
     """Names of sources, with commas between them; "" where none are named."""
     value = env.get(name, "").strip().lower()
     names = list(dict.fromkeys(filter(None, (part.strip() for part in value.split(",")))))
@@ -745,10 +765,11 @@ def _sources(env: Mapping[str, str], name: str) -> str:
         return ""
     from research.sources import registry
 
-    if wrong := [part for part in names if part not in registry.known()]:
+    known = dict.fromkeys([*registry.known(), *(one.source for one in servers)])
+    if wrong := [part for part in names if part not in known]:
         raise SettingError(
             f"{name} is {value!r}: there is no {wrong[0]!r}. Name one or several of "
-            f"{', '.join(registry.known())}, or remove it to use every available source."
+            f"{', '.join(known)}, or remove it to use every available source."
         )
     return ",".join(names)
 
@@ -774,7 +795,7 @@ def overlaid(settings: Settings, choices: Mapping[str, str]) -> Settings:
     if unknown := [name for name in choices if name not in CHOICES and name not in KEYS]:
         raise SettingError(f"{unknown[0]} cannot be chosen by a person.")
     given = {name: text for name, text in choices.items() if text.strip()}
-    read = load(given, data_dir=settings.data_dir)
+    read = load({**given, MCP_CONFIG: toolservers.OFF}, data_dir=settings.data_dir)
     fields = CHOICES | _FIELDS
     update: dict[str, Any] = {f: getattr(read, f) for name in given if (f := fields.get(name))}
     more = {**settings.more, **{name: read.more[name] for name in given if name in read.more}}
@@ -807,7 +828,11 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
     )
     folder = folder.expanduser().absolute()
     known = _models(folder)
+    servers, unusable = _servers(env, folder)
     return Settings(
+        mcp_config=_text(env, MCP_CONFIG),
+        servers=servers,
+        unusable=unusable,
         data_dir=folder,
         providers=known,
         more=_more(env, known),
@@ -819,8 +844,8 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
         sections=_whole(env, "SIGHTLINE_REPORT_SECTIONS", 5, 1, 12),
         reflections=_whole(env, "MAX_REFLECTIONS", 2, 0, 10),
-        usual_sources=_sources(env, "SIGHTLINE_SOURCES"),
-        report_sources=_sources(env, "SIGHTLINE_REPORT_SOURCES"),
+        usual_sources=_sources(env, "SIGHTLINE_SOURCES", servers),
+        report_sources=_sources(env, "SIGHTLINE_REPORT_SOURCES", servers),
         max_searches=_whole(env, "SIGHTLINE_MAX_SEARCHES", 0, 0, 10_000),
         max_tokens=_whole(env, "SIGHTLINE_MAX_TOKENS", 0, 0, 1_000_000_000),
         max_cost=_number(env, "SIGHTLINE_MAX_COST", 0, 0, 10_000),

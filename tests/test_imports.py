@@ -30,6 +30,7 @@ NEUTRAL = {
     "webpages",
     "providers",
     "domains",
+    "toolservers.config",
 }
 PURE = {
     "places.coordinates",
@@ -43,7 +44,14 @@ PROTOCOLS = {
     "sources.registry",
 }  # these very modules: what lies below them is no protocol
 WIRED = {"news", "wire", "sources"}  # what talks to strangers
-SERVED = {"library", "models", "news", "database", "places"}  # that a source may stand for
+SERVED = {
+    "library",
+    "models",
+    "news",
+    "database",
+    "places",
+    "toolservers",
+}  # that a source may stand for
 FOLDERS = {  # what a folder may import of others, beside what everybody may
     "evidence": set(),
     "verification": {"evidence"},
@@ -53,7 +61,8 @@ FOLDERS = {  # what a folder may import of others, beside what everybody may
     "models": set(),
     "news": {"verification"},
     "database": set(),
-    "places": set(),
+    "toolservers": set(),
+    "places": {"toolservers"},
     "store": {"evidence"},
     "account": {"evidence", "report", "store", "library", "models"},
 }
@@ -106,7 +115,7 @@ def allowed(module: str, wanted: str) -> bool:
         return wanted == "records"
     if module == "records" or module in PURE:
         return False
-    if module == "settings" and wanted in ("providers", "domains"):
+    if module == "settings" and wanted in ("providers", "domains", "toolservers.config"):
         return True
     if module == "settings" and wanted in ("sources", "sources.registry"):
         return True  # which sources there are, and what they read

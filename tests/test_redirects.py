@@ -36,6 +36,8 @@ from research.sources.web.listed import Listed
 from research.sources.web.searxng import SearXNG
 from research.sources.web.tavily import Tavily
 from research.sources.web.wikipedia import Wikipedia
+from research.toolservers import session, ways
+from research.toolservers.config import ToolServer
 from research.tracing import Tracing
 from research.trouble import Trouble, of_status
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources
@@ -258,6 +260,12 @@ def _hosted(url: str) -> Session:
     return Session(connection(Settings.model_validate(given)), 10)
 
 
+def _tools(url: str) -> session.Session:
+    headers = {"Authorization": SecretStr(f"Bearer {KEY}")}
+    server = ToolServer(name="far", url=f"{url}/mcp", headers=headers)
+    return session.Session(ways.connection(server, {}), 10, "the MCP server far")
+
+
 SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]] = {
     "tavily": (lambda url: Tavily(KEY, base_url=url), lambda it: it.search("tower", silent)),
     "tavily-news": (
@@ -281,6 +289,7 @@ SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]
         lambda it: it.search("tower", Request(), silent),
     ),
     "amap": (lambda url: Amap(KEY, base_url=url), lambda it: it.geocode("tower")),
+    "mcp": (_tools, lambda it: it.ask("search", {"query": "tower"})),
     "amap-mcp": (_hosted, lambda it: it.call("maps_geo", {"address": "tower"})),
 }
 

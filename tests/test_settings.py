@@ -117,6 +117,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "OUTPUT_DIR": ("output_dir", None, " /some where/reports ", Path("/some where/reports")),
     "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
+    "SIGHTLINE_MCP_CONFIG": ("mcp_config", "", "off", "off"),
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": ("otlp_traces_url", "", "http://127.0.0.1:8/in", "http://127.0.0.1:8/in"),
     "OTEL_TRACES_EXPORTER": ("traces_exporter", "otlp", " None", "none"),
     "OTEL_SDK_DISABLED": ("otel_disabled", "false", " True", "true"),
@@ -153,6 +154,8 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
         "more",
         "of_sources",
         "desk_domains",
+        "servers",
+        "unusable",
     }
     assert fields == set(Settings.model_fields)
     shown = [name for name, _ in load({}, data_dir=tmp_path).shown()]

@@ -29,6 +29,12 @@ LINES: dict[str, tuple[str, str]] = {
 }
 
 
+SERVERS = {  # what a server of tools lacks in its file
+    "mcp.json: search": "status.mcp_search",
+    "mcp.json: tools": "status.mcp_tools",
+}
+
+
 @dataclass(frozen=True)
 class Card:
     """A part of the desk: `uses` are words that are safe in Markdown, `add` a source or a key of
@@ -72,6 +78,8 @@ def _source(
     if name == "database":
         return _database(ready, schema)
     if name != "library":
+        if ready.detail in SERVERS:
+            return Card(name, ready.state, t(SERVERS[ready.detail]))
         told = plain(ready.detail) or (
             t("status.nothing_asked") if ready.state == "missing" else ""
         )

@@ -187,10 +187,10 @@ found = cards.gathered(ready, schema, roles, (counts.own, counts.sample))
 st.markdown(cards.sentence(found))
 cards.draw(found, alone=alone)
 for one in runs.refused_sources() if alone else ():
-    why = t(f"refused.{one.why}", detail=plain(one.detail))
-    st.warning(
-        t("status.refused", package=plain(one.package), why=why), icon=":material/extension_off:"
-    )
+    why = t(f"refused.{one.why}", name=plain(one.package), detail=plain(one.detail))
+    if one.why != "server":
+        why = t("status.refused", package=plain(one.package), why=why)
+    st.warning(why, icon=":material/extension_off:")
 database(schema)
 if alone:
     st.caption(t("status.how"))

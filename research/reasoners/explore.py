@@ -33,13 +33,19 @@ async def explore(
     budget: int,
     today: date,
     say: Say,
+    material: str = "",
 ) -> None:
-    """Lets a model call tools for a query, at most `budget` times.
+    """Lets a model call tools for a query, at most `budget` times. `material` is what a server says
+    of its tools; without any they are those of the map.
 
     Raises:
         Trouble: the model cannot be asked.
     """
-    prompt = prompts.tools_prompt(query, budget, today)
+    prompt = (
+        prompts.server_prompt(query, material, budget, today)
+        if material
+        else prompts.tools_prompt(query, budget, today)
+    )
     from langchain_core.messages import HumanMessage, SystemMessage
 
     turns: list[BaseMessage | _Said] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]

@@ -403,13 +403,15 @@ class LLM:
         call: Callable[[str, Mapping[str, Any]], Awaitable[str]],
         budget: int,
         say: Say,
+        material: str = "",
     ) -> None:
-        """Lets the model that searches call tools for a query.
+        """Lets the model that searches call tools for a query. `material` is what a server says of
+        its tools; without any they are those of the map.
 
         Raises:
             Trouble: the model cannot be asked.
         """
-        await explore(self.chat("search"), query, tools, call, budget, self.today, say)
+        await explore(self.chat("search"), query, tools, call, budget, self.today, say, material)
 
 
 def _on_a_map(question: Question, options: Options) -> tuple[Task, ...]:

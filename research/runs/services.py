@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -25,8 +26,11 @@ from research.runs.live import Resources
 from research.settings import Role, Settings, forget_old_tracing
 from research.sources import Retriever, Selective, Standing, Supplies, registry
 from research.sources.guest import Guest
+from research.sources.toolservers import described
 from research.storage import StoreError
 from research.store.store import Store
+from research.toolservers.session import Session
+from research.toolservers.ways import sessions
 from research.tracing import Tracing, keep_from_langsmith
 from research.trouble import conceal
 
@@ -48,6 +52,12 @@ def _reader() -> PageReader:
     return PageReader(Fetcher())
 
 
+def configure(settings: Settings) -> None:
+    """Makes the servers of tools that the settings name sources of this process."""
+    wrong = [registry.Refused(one.name, "server", one.why) for one in settings.unusable]
+    registry.configure(described(settings.servers), wrong)
+
+
 class Services:
     """The sources and the reasoner that the settings name, with the library and the map."""
 
@@ -55,6 +65,7 @@ class Services:
     library: Library
     clients: Clients
     store: Store
+    tools: dict[str, Session]
     _reader: PageReader | None
 
     def __init__(self, settings: Settings, desk: Services | None = None) -> None:
@@ -66,6 +77,8 @@ class Services:
         keep_from_langsmith()
         forget_old_tracing()
         self._desk = desk
+        if not desk:
+            configure(settings)
         self.traces = desk.traces if desk else Tracing(settings.traces_url)
         self.settings = settings
         self.library = desk.library if desk else Library(settings.data_dir / "library.db")
@@ -81,6 +94,8 @@ class Services:
                 self.library.close()
             raise
         self.map = Service(settings, self.store, now)
+        handed = {name: value.get_secret_value() for name, value in settings.child_env}
+        self.tools = desk.tools if desk else sessions(settings.servers, handed)
         self.database = self._database()
         self.sources = self._retrievers()
         self.reasoner = self._reasoner()
@@ -184,6 +199,7 @@ class Services:
             library=self.library,
             map=self.map,
             database=self.database,
+            tools=self.tools,
             wanted=wanted,
         )
         return {
@@ -220,6 +236,8 @@ class Services:
     async def closing(self) -> None:
         """Closes what lives on the loop of the runs, on it."""
         await self._all("close")
+        if not self._desk:
+            await asyncio.gather(*(session.close() for session in self.tools.values()))
         if self._reader and not self._desk:
             await self._reader.close()
         await self.clients.close()

@@ -101,6 +101,7 @@ class Supplies:
     library: Any = None  # research.library.index.Library
     map: Any = None  # research.places.service.Service
     database: Any = None  # research.database.service.DatabaseDesk
+    tools: Any = None  # research.toolservers.session.Session, by the name of its source
     wanted: Callable[[str], Any] = lambda query: None  # what rules read of a wish for places
 
 
@@ -149,7 +150,7 @@ class Source:
     probe: str = ""  # a query that finds something: the test of connections; "" tests nothing
     adds: tuple[str, str] = ("", "")  # lines of a shell that make it live: with a key, without
     node: str = ""  # in the graph; "" is NAME_research
-    foreign: bool = False  # brought by a package of others; set by the registry
+    foreign: bool = False  # brought by a package of others, or a server of `mcp.json`
 
     @property
     def graph_node(self) -> str:

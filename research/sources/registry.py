@@ -1,4 +1,5 @@
-"""Which sources there are: ours, and those that installed packages bring.
+"""Which sources there are: ours, those that installed packages bring, and the servers of tools that
+the settings name.
 
 A package brings one with an entry point of the group `sightline.sources`, which leads to its
 `Source`. One that cannot be used is refused with a reason, and all others are there. What a package
@@ -14,6 +15,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
 from research import i18n
@@ -29,25 +31,29 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
 
 
-Why = Literal["broken", "none", "taken", "wrong"]
+Why = Literal["broken", "none", "taken", "wrong", "server"]
 
 
 class Refused(NamedTuple):
-    """A source of a package that is not there, and why: `refused.WHY` in the catalogue."""
+    """A source that is not there, and why: `refused.WHY` in the catalogue. `package` is what would
+    have brought it; of a server of tools (`server`), its name."""
 
     package: str
     why: Why
     detail: str
 
 
+_configured: tuple[tuple[Source, ...], tuple[Refused, ...]] = ((), ())
+
+
 @cache
 def known() -> Mapping[str, Source]:
-    """All sources by name: ours, then those of packages by their names."""
+    """All sources by name: ours, then those of packages by their names, then servers of tools."""
     return _found()[0]
 
 
 def refused() -> tuple[Refused, ...]:
-    """The sources of packages that cannot be used."""
+    """The sources of packages, and the servers of tools, that cannot be used."""
     return _found()[1]
 
 
@@ -59,6 +65,15 @@ def of(name: str) -> Source:
 def of_reports(names: Sequence[str]) -> str:
     """The one of some sources in which a report looks first."""
     return next((name for name in names if of(name).reports), names[0])
+
+
+def configure(sources: Sequence[Source], refused: Sequence[Refused] = ()) -> None:
+    """Takes in the sources that the settings name, instead of those named before, with those of them
+    that cannot be used. For whoever opens the desk of this process."""
+    global _configured
+    if _configured != (told := (tuple(sources), tuple(refused))):
+        _configured = told
+        forget()
 
 
 def forget() -> None:
@@ -78,13 +93,14 @@ def _found() -> tuple[Mapping[str, Source], tuple[Refused, ...]]:
     }
     texts: dict[str, Mapping[Language, str]] = {}
     out: list[Refused] = []
-    for point in sorted(entry_points(group=GROUP), key=lambda p: (_package(p), p.name)):
-        made = _loaded(point, there)
+    servers, wrong = _configured
+    points = sorted(entry_points(group=GROUP), key=lambda p: (_package(p), p.name))
+    for made in chain((_loaded(point, there) for point in points), servers, wrong):
+        if isinstance(made, Source) and made.name in there:
+            made = Refused(made.label["en"], "taken", made.name)
         if isinstance(made, Refused):
-            log.warning(
-                "a source of the package %s is left out: %s", made.package,
-                i18n.message(f"refused.{made.why}", "en", detail=made.detail),
-            )  # fmt: skip
+            why = i18n.message(f"refused.{made.why}", "en", name=made.package, detail=made.detail)
+            log.warning("a source of %s is left out: %s", made.package, why)
             out.append(made)
             continue
         there[made.name] = made

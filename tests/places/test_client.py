@@ -23,9 +23,10 @@ from pydantic import SecretStr
 
 from research.places import client
 from research.places.amap import Amap
-from research.places.client import START, Session, connection, over_stdio
+from research.places.client import START, Session, connection
 from research.places.server import build
 from research.settings import Settings
+from research.toolservers.ways import over_stdio
 from research.trouble import Trouble
 from tests.fakes import until
 from tests.servers import refused_url

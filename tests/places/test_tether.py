@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from research.places.client import TETHER
+from research.toolservers.ways import TETHER
 from tests.fakes import until
 from tests.servers.processes import MARK, alive, children, lacking, marked
 from tests.tables import each_row

@@ -23,14 +23,14 @@ import aiohttp
 from protego import Protego
 from yarl import URL
 
-from research.sources.web.reader import Page, passages, read
+from research.sources.web.reader import Page, read
 from research.sources.web.results import AHEAD
 from research.trouble import Trouble, of_address
 from research.urls import url_identity, wraps
 from research.wire.addresses import PORTS, Guard, Resolve, system_addresses
 from research.wire.bodies import Guarded, whole
 
-__all__ = ["Fetcher", "Page", "passages"]
+__all__ = ["Fetcher", "Page"]
 
 AGENT = "Sightline/1.0 (research desk; reads single pages that a search has found)"
 READ = ("text/html", "application/xhtml+xml", "text/plain")

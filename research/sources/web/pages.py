@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from research.language.windows import passages
 from research.records import Passage
 from research.sources.web.fetch import Fetcher
-from research.sources.web.reader import passages
 
 MOST = 4  # passages a page
 
@@ -21,7 +21,8 @@ class PageReader:
         Raises:
             Trouble: the page cannot be read, or must not be.
         """
-        return passages(await self._fetcher.fetch(url), query, MOST)
+        page = await self._fetcher.fetch(url)
+        return passages(page.text, page.url, query, MOST)
 
     async def close(self) -> None:
         """Releases the connections."""

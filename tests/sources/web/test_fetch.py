@@ -11,8 +11,9 @@ from ipaddress import ip_address
 
 import pytest
 
-from research.sources.web.fetch import Fetcher, Page, passages
-from research.sources.web.reader import LONGEST, WINDOW, read
+from research.language.windows import WINDOW, passages
+from research.sources.web.fetch import Fetcher, Page
+from research.sources.web.reader import LONGEST, read
 from research.trouble import Trouble
 from research.webpages import decoded
 from tests.fakes import until
@@ -795,13 +796,13 @@ PALACE = Page("http://site.example/", "Palace", TEXT.replace(" \n", "\n"), None,
     ],
 )
 def test_the_first_passage_speaks_to_the_query(query, word):
-    assert word in passages(PALACE, query, 3)[0].text
+    assert word in passages(PALACE.text, PALACE.url, query, 3)[0].text
 
 
 @each_row("query", ["ticket palace 门票", "nothing of this", ""])
 @each_row("limit", [1, 3, 50])
 def test_a_passage_stands_in_the_page_word_for_word(query, limit):
-    found = passages(PALACE, query, limit)
+    found = passages(PALACE.text, PALACE.url, query, limit)
     assert 1 <= len(found) <= limit
     assert len({passage.id for passage in found}) == len(found)
     for passage in found:
@@ -812,27 +813,30 @@ def test_a_passage_stands_in_the_page_word_for_word(query, limit):
 
 
 def test_a_page_that_says_nothing_of_the_query_gives_how_it_begins():
-    (only,) = passages(PALACE, "quantum chromodynamics", 5)
+    (only,) = passages(PALACE.text, PALACE.url, "quantum chromodynamics", 5)
     assert only.start == 0
 
 
 def test_a_heading_goes_with_what_it_stands_above():
-    texts = [passage.text for passage in passages(PALACE, "palace history built", 50)]
+    texts = [
+        passage.text for passage in passages(PALACE.text, PALACE.url, "palace history built", 50)
+    ]
     assert any(text.startswith("History\nThe palace was built") for text in texts)
 
 
 def test_the_passages_of_a_page_leave_nothing_of_it_out():
     whole = replace(PALACE, text="\n".join(f"Tower {line}" for line in PALACE.text.split("\n")))
-    found = sorted(passages(whole, "tower palace 颐和园 昆明湖", 99), key=lambda p: p.start)
+    found = sorted(
+        passages(whole.text, whole.url, "tower palace 颐和园 昆明湖", 99), key=lambda p: p.start
+    )
     covered = "".join(passage.text for passage in found).replace(" ", "").replace("\n", "")
     assert covered == whole.text.replace(" ", "").replace("\n", "")
 
 
 def test_no_passage_is_asked_for_and_none_is_given():
-    assert passages(PALACE, "ticket", 0) == ()
-    assert passages(replace(PALACE, text=""), "ticket", 3) == ()
+    assert passages(PALACE.text, PALACE.url, "ticket", 0) == ()
+    assert passages("", PALACE.url, "ticket", 3) == ()
 
 
 def test_a_paragraph_without_any_end_is_cut_where_it_must():
-    endless = replace(PALACE, text="x" * 5_000)
-    assert [len(passage.text) for passage in passages(endless, "x", 1)] == [WINDOW]
+    assert [len(passage.text) for passage in passages("x" * 5_000, "", "x", 1)] == [WINDOW]

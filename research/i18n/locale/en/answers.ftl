@@ -137,3 +137,4 @@ review-help = { $author } checked the answer. Sentences without support were rem
 review-rules = Rules compared the answer with its sources. Sentences without support were removed or rewritten; the originals are kept here.
 review-dropped = Removed
 review-rewritten = Rewritten
+mcp-about = The tools of the MCP server { $name }.

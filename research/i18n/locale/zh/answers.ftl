@@ -121,3 +121,4 @@ review-help = { $author } 核对后，没有来源支持的句子被删去或改
 review-rules = 按规则与来源核对后，没有来源支持的句子被删去或改写。原句保留在这里。
 review-dropped = 已删去
 review-rewritten = 已改写
+mcp-about = MCP 服务器 { $name } 的工具。
