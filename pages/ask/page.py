@@ -133,6 +133,22 @@ def lesson() -> None:
             column.caption(text)
 
 
+def open_sources() -> None:
+    """The choice to search services that need no key, which is off until somebody has made it."""
+    services = runs.services(owner=owner())
+    if services.settings.opened or services.web.providers or services.settings.web_search != "auto":
+        return
+    if st.button(
+        t("ask.open_sources"), key="open_sources", icon=":material/public:", type="tertiary",
+        help=t("settings.open_sources_help"),
+    ):  # fmt: skip
+        runs.choose({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=owner())
+        st.session_state.pop("limits", None)
+        st.session_state.pop("offered", None)
+        st.toast(t("ask.opened_sources"), icon=":material/public:")
+        st.rerun()
+
+
 def empty() -> None:
     """The page before anything is asked."""
     with layout.column("home", 820):
@@ -144,6 +160,7 @@ def empty() -> None:
             st.caption(told, width="content")
             if not models:
                 guide.link("digest", t("help.digest"))
+                open_sources()
         examples()
         if not recent():
             lesson()

@@ -17,7 +17,7 @@ from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
-from tests.servers.search import FakeSearXNG
+from tests.servers.search import FakeSearXNG, FakeWikipedia
 
 pytestmark = pytest.mark.slow
 
@@ -522,6 +522,26 @@ def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(vi
     assert (run.status, run.options.searches) == ("done", 1)
     assert len(runs.desk().runs.store.searches(run.id)) == 1
     assert visit(run=run.id).answer == other.answer
+
+
+# Open sources
+
+
+def test_open_sources_are_searched_after_one_click_and_not_before(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = {"title": "Eiffel Tower", "extract": "The Eiffel Tower was completed in 1889."}
+    with FakeWikipedia(results={"en": [page]}) as wiki:
+        monkeypatch.setenv("WIKIPEDIA_URL", wiki.base_url)
+        question = "When was the Eiffel Tower completed?"
+        visitor = visit().ask(question).wait()
+        assert wiki.log == []
+        visitor.press("new").press("open_sources")
+        assert "open_sources" not in visitor.buttons
+        visitor.ask(question).wait()
+        assert wiki.log
+        assert "web" in runs.recent()[0].options.sources
+        assert "1889" in str(visitor.blocks("quote"))
 
 
 # Asking back, and being told

@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 
 from research.deadlines import Clock, counted, deadline
 from research.domains import Verdict
+from research.providers import searches
 from research.records import (
     Evidence,
     Failure,
@@ -81,7 +82,9 @@ class WebRetriever:
     def ready(self) -> Readiness:
         if live := [provider.name for provider in self.providers]:
             return Readiness(state="live", detail=", ".join(live))
-        missing = [p.ready().detail for p in self._providers] or [SWITCH]
+        lacks = {p.name: p.ready().detail for p in self._providers}
+        usual = [detail for name, detail in lacks.items() if name not in searches()]
+        missing = usual or [*lacks.values()] or [SWITCH]  # of a long list the usual ones will do
         return Readiness(state="missing", detail=", ".join(missing))
 
     async def search(self, task: Task, say: Say) -> Finding:
