@@ -17,7 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Day = date  # where a field has that name
 Language = Literal["zh", "en"]
-EvidenceKind = Literal["library", "web", "news", "place", "database"]
+EvidenceKind = Literal["library", "web", "news", "place", "database", "paper"]
+Notice = Literal[
+    "",
+    "corrected",  # what was wrong in it has been put right elsewhere
+    "concern",  # an expression of concern: whether it can be relied on is being looked into
+    "retracted",  # in whole or in part, also if it was withdrawn or removed
+]
 Reason = Literal[
     "no key",  # the source needs a key that is not set
     "refused",  # the key or the request was turned down
@@ -162,6 +168,31 @@ class Leg(Record):
     means: Literal["walking", "driving", "straight"]
 
 
+class Author(Record):
+    """Who has written something, as a catalogue gives it: a family name and given names, or a whole
+    `name` where nobody knows which is which, as of a group."""
+
+    family: str = ""
+    given: str = ""
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        return self.name or f"{self.given} {self.family}".strip()
+
+
+class Paper(Record):
+    """What catalogues know of a scholarly work beside its title and address. `cited` counts the works
+    that cite it, as `counted` (openalex, crossref) has it; None if nobody has counted."""
+
+    authors: tuple[Author, ...] = ()
+    year: int | None = None
+    venue: str = ""  # the journal, the proceedings or the archive that it stands in
+    doi: str = ""  # without https://doi.org/
+    cited: int | None = None
+    counted: str = ""
+
+
 class Evidence(Record):
     """Something that can be cited. One canonical URL (or one document) is one evidence id."""
 
@@ -182,6 +213,8 @@ class Evidence(Record):
     opening: str = ""  # how it begins, which tells what it is about
     passages: tuple[Passage, ...] = ()
     place: Place | None = None
+    paper: Paper | None = None
+    notice: Notice = ""  # what has become of it since it was published
 
 
 class Sighting(Record):

@@ -186,6 +186,11 @@ class Settings(BaseModel):
     desk_domains: str = ""  # the same, of the file in the data folder
     open_sources: str = "off"  # services without a key: nothing is sent to them unasked
     gdelt_url: str = Field(default="", repr=False)
+    contact: str = Field(default="", repr=False)  # an address of mail for those services
+    openalex_url: str = Field(default="", repr=False)
+    crossref_url: str = Field(default="", repr=False)
+    arxiv_url: str = Field(default="", repr=False)
+    pubmed_url: str = Field(default="", repr=False)
     amap_key: SecretStr = _NO_KEY
     amap_url: str = Field(default="", repr=False)
     amap_mcp: str = Field(default="memory", repr=False)
@@ -300,7 +305,8 @@ class Settings(BaseModel):
                 self.amap_key, self.runs_key, self.mcp_token)  # fmt: skip
         urls = [self.gemini_url, self.openai_url, self.report_url, self.ollama_url, self.tavily_url,
                 self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url,
-                self.otlp_url, self.otlp_traces_url, self.gdelt_url,
+                self.otlp_url, self.otlp_traces_url, self.gdelt_url, self.openalex_url,
+                self.crossref_url, self.arxiv_url, self.pubmed_url,
                 *self.feeds]  # fmt: skip
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
@@ -365,6 +371,11 @@ class Settings(BaseModel):
             ("SIGHTLINE_OPEN_SOURCES", self.open_sources),
             ("SIGHTLINE_DOMAINS", self.domains),
             ("GDELT_BASE_URL", open_address(self.gdelt_url)),
+            ("SIGHTLINE_CONTACT", self.contact),
+            ("OPENALEX_URL", open_address(self.openalex_url)),
+            ("CROSSREF_URL", open_address(self.crossref_url)),
+            ("ARXIV_URL", open_address(self.arxiv_url)),
+            ("PUBMED_URL", open_address(self.pubmed_url)),
             ("AMAP_MAPS_API_KEY", "set" if self.amap_key.get_secret_value() else ""),
             ("AMAP_BASE_URL", open_address(self.amap_url)),
             ("AMAP_MCP", open_address(self.amap_mcp)),
@@ -645,6 +656,16 @@ def _folder(env: Mapping[str, str], name: str) -> Path | None:
         raise SettingError(f"{name} is {value!r}: {error} Correct it or remove it.") from error
 
 
+def _contact(env: Mapping[str, str]) -> str:
+    value = env.get("SIGHTLINE_CONTACT", "").strip()
+    if value and not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+", value):
+        raise SettingError(
+            f"SIGHTLINE_CONTACT is {value!r}; it must be an address of mail such as me@example.org. "
+            "Correct it or remove it."
+        )
+    return value
+
+
 def _wikipedia(env: Mapping[str, str]) -> str:
     value = _address(env, "WIKIPEDIA_URL", "https://{language}.wikipedia.org")
     if "{language}" not in value:
@@ -899,6 +920,11 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         desk_domains=_domains(_file(folder / DOMAINS_FILE), str(folder / DOMAINS_FILE)),
         open_sources=_one(env, "SIGHTLINE_OPEN_SOURCES", ("off", "on")),
         gdelt_url=_address(env, "GDELT_BASE_URL"),
+        contact=_contact(env),
+        openalex_url=_address(env, "OPENALEX_URL"),
+        crossref_url=_address(env, "CROSSREF_URL"),
+        arxiv_url=_address(env, "ARXIV_URL"),
+        pubmed_url=_address(env, "PUBMED_URL"),
         amap_key=_key(env, "AMAP_MAPS_API_KEY"),
         amap_url=_address(env, "AMAP_BASE_URL"),
         amap_mcp=_server(env),

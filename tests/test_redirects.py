@@ -20,7 +20,7 @@ from research.models.calls import Chat
 from research.models.clients import Clients, _google_args
 from research.models.roles import Spec, parse
 from research.models.troubles import trouble
-from research.news.gdelt import GDELT, Pace
+from research.news.gdelt import GDELT
 from research.news.tavily import TavilyNews
 from research.news.tools import Request
 from research.places.amap import Amap
@@ -30,6 +30,11 @@ from research.records import Options, silent
 from research.runs.local import LocalRuns
 from research.runs.remote import RemoteRuns
 from research.settings import Settings
+from research.sources.papers.arxiv import ArXiv
+from research.sources.papers.client import Client
+from research.sources.papers.crossref import Crossref
+from research.sources.papers.openalex import OpenAlex
+from research.sources.papers.pubmed import PubMed
 from research.sources.web.deep import DeepResearch
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.listed import Listed
@@ -40,6 +45,7 @@ from research.toolservers import session, ways
 from research.toolservers.config import ToolServer
 from research.tracing import Tracing
 from research.trouble import Trouble, of_status
+from research.wire.pace import Pace
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources
 from tests.models.conftest import ADDRESSES, PROMPT, SCHEMA, Colour, loaded
 from tests.servers.detour import STATUSES, Detour
@@ -288,6 +294,18 @@ SERVICES: dict[str, tuple[Callable[[str], Any], Callable[[Any], Awaitable[Any]]]
         lambda url: GDELT(enabled=True, base_url=url, pace=Pace(0, lambda: 0.0)),
         lambda it: it.search("tower", Request(), silent),
     ),
+    **{
+        name: (
+            lambda url, make=make: make(Client(url)),
+            lambda it: it.works("tower", 3, silent),
+        )
+        for name, make in (
+            ("openalex", OpenAlex),
+            ("crossref", Crossref),
+            ("arxiv", lambda client: ArXiv(client, Pace(0))),
+            ("pubmed", lambda client: PubMed(client, Pace(0))),
+        )
+    },
     "amap": (lambda url: Amap(KEY, base_url=url), lambda it: it.geocode("tower")),
     "mcp": (_tools, lambda it: it.ask("search", {"query": "tower"})),
     "amap-mcp": (_hosted, lambda it: it.call("maps_geo", {"address": "tower"})),

@@ -83,6 +83,10 @@ ADDRESSES = {
     "AMAP_BASE_URL": "amap_url",
     "SEARXNG_URL": "searxng_url",
     "GDELT_BASE_URL": "gdelt_url",
+    "OPENALEX_URL": "openalex_url",
+    "CROSSREF_URL": "crossref_url",
+    "ARXIV_URL": "arxiv_url",
+    "PUBMED_URL": "pubmed_url",
     "RUNS_URL": "runs_url",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_url",
 }
@@ -114,6 +118,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),
     "SIGHTLINE_OPEN_SOURCES": ("open_sources", "off", " On", "on"),
     "SIGHTLINE_DOMAINS": ("domains", "", "prefer gov.cn; avoid x.example", "prefer gov.cn; avoid x.example"),
+    "SIGHTLINE_CONTACT": ("contact", "", " me@example.org", "me@example.org"),
     "OUTPUT_DIR": ("output_dir", None, " /some where/reports ", Path("/some where/reports")),
     "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),

@@ -15,11 +15,12 @@ from pages.run import fragments
 from pages.run import support as standing
 from pages.shared import guide, layout
 from pages.shared.safe import plain, web
-from pages.shared.words import CODES, day, lang, local_time, t
+from pages.shared.words import CODES, day, lang, local_time, number, source_name, t
 from research import (
     CitedAnswer,
     Evidence,
     NumberedSpan,
+    Paper,
     Passage,
     Report,
     Sentence,
@@ -34,6 +35,7 @@ _ROW = re.compile(r"row (\d+)")
 _COUNT = re.compile(r"rows: (\d+)(\+?)")
 Cells = dict[str, list[list[str]]]  # of the rows of a database, by their passages
 
+AUTHORS = 3  # of a work that are named
 SUGGESTIONS = 5  # boxes of the search engine that are shown; more would bury the answer
 _ASSETS = Path(__file__).resolve().parent.parent / "assets" / "answer"
 _render = st.components.v2.component(
@@ -228,6 +230,7 @@ def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, A
     evidence = known.sources[number]
     (passage, start, end), *others = _stretches(item, evidence, known.sentences.get(at))
     kind = evidence.kind
+    instead = bool(web(evidence.also)) and not evidence.url
     shown = _shown(passage, start, end, kind, known.rows)
     title = passage.title or evidence.title
     return {
@@ -239,9 +242,10 @@ def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, A
         "more": [_shown(*other, kind, known.rows) for other in others],
         "code": _statement(evidence),
         "facts": f"{_dated(evidence)} · {t('answer.retrieved')} {local_time(evidence.retrieved)}",
+        "notice": noticed(evidence),
         "url": fragments.address(evidence, passage, start, end) or web(evidence.also),
-        "host": urlsplit(evidence.also).hostname if web(evidence.also) else host(evidence),
-        "visit": t("answer.also" if evidence.also else "answer.visit"),
+        "host": urlsplit(evidence.also).hostname if instead else host(evidence),
+        "visit": t("answer.also" if instead else "answer.visit"),
         "expires": t("answer.expires") if evidence.expires else "",
         "sample": evidence.sample,
     }
@@ -253,9 +257,29 @@ def _dated(evidence: Evidence) -> str:
         return f"POI {evidence.publisher}"
     if evidence.kind == "database":
         return f"{t('kind.database')} {host(evidence)}"
+    if evidence.paper:
+        return " · ".join(filter(None, _of_paper(evidence, evidence.paper)))
     if evidence.published:
         return f"{t('answer.dated')} {day(evidence.published)}"
     return t("answer.undated")
+
+
+def _of_paper(evidence: Evidence, paper: Paper) -> Iterator[str]:
+    """What catalogues know of a work."""
+    names = t("mark.list").join(one.shown for one in paper.authors[:AUTHORS])
+    yield t("answer.and_others", names=names) if len(paper.authors) > AUTHORS else names
+    yield paper.venue
+    if evidence.published:
+        yield f"{t('answer.dated')} {day(evidence.published)}"
+    else:
+        yield str(paper.year) if paper.year else t("answer.undated")
+    if paper.cited is not None and paper.counted:
+        yield t("answer.cited_by", n=number(paper.cited), service=source_name(paper.counted))
+
+
+def noticed(evidence: Evidence) -> str:
+    """What has become of a source since it was published, in a word."""
+    return t(f"notice.{evidence.notice}") if evidence.notice else ""
 
 
 def _statement(evidence: Evidence) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.run import fragments
 from pages.run import support as standing
-from pages.run.answer import host, key_of
+from pages.run.answer import host, key_of, noticed
 from pages.shared.safe import plain
 from pages.shared.words import day_form, number, t
 from research import CitedAnswer, Evidence, Report, Support
@@ -166,7 +166,7 @@ def _row(one: Listed, found: Support, cited: CitedAnswer) -> dict[str, Any]:
     used = found.of(one.number) if one.number is not None else ()
     return {
         "number": one.number,
-        "name": one.evidence.title,
+        "name": " · ".join(filter(None, [noticed(one.evidence), one.evidence.title])),
         "kind": one.kind,
         "domain": _domain(one.evidence),
         "date": one.evidence.published,
@@ -195,6 +195,8 @@ def _link(one: Listed, found: Support) -> str:
 def _one(one: Listed, found: Support, report: Report, cited: CitedAnswer) -> None:
     """The selected source: every sentence that uses it, or what it says if none does."""
     title = plain(one.evidence.title or host(one.evidence), 300)
+    if notice := noticed(one.evidence):
+        title = f":red[{notice}] · {title}"
     with st.container(border=True):
         if one.number is None:
             st.markdown(f"**{title}** · {t('sources.unused')}")

@@ -71,6 +71,8 @@ def _source(
     if name == "news":
         uses = _providers(ready.detail) if live else t("status.nothing_asked")
         return Card(name, ready.state, uses, "" if live else "news")
+    if name == "papers":
+        return Card(name, ready.state, _providers(ready.detail), "" if live else name)
     if name == "places":
         uses = {"live": t("source.amap"), "offline": t("source.offline")}
         told = uses.get(ready.state, t("status.places_missing"))

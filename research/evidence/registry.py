@@ -7,8 +7,17 @@ Knows how evidence is united; `research.urls` how addresses are compared. Knows 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import get_args
 
-from research.records import Cite, Evidence, EvidenceKind, Finding, Passage, fingerprint
+from research.records import (
+    Cite,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Notice,
+    Passage,
+    fingerprint,
+)
 from research.urls import canonical_url, url_identity
 
 
@@ -94,6 +103,8 @@ def _merged(first: Evidence, later: Evidence) -> Evidence:
             "sample": first.sample or later.sample,
             "opening": first.opening or later.opening,
             "place": first.place or later.place,
+            "paper": first.paper or later.paper,
+            "notice": max(first.notice, later.notice, key=get_args(Notice).index),
             "passages": _united((*first.passages, *later.passages)),
         }
     )

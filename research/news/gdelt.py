@@ -7,17 +7,12 @@ never when that was published. It wants one request in five seconds.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from research.deadlines import uncounted
 from research.language.published import read
 from research.language.text import language
 from research.news.article import HEADLINE, Article, host, web_address
@@ -26,8 +21,9 @@ from research.news.provider import BACKOFF, PATIENCE, News, again
 from research.news.tools import Request
 from research.records import Picture, Readiness, Say
 from research.trouble import Trouble, of_status, retry_after
+from research.wire.pace import Pace
 from research.wire.plain import legible, rows, shortened, tidy
-from research.wire.replies import reaching, trusted
+from research.wire.replies import body_of, reaching, trusted
 
 if TYPE_CHECKING:
     import httpx
@@ -47,32 +43,7 @@ _OPERATOR = re.compile(r"[^\w\s.'%&+]|(?<!\w)['.%&+]+|_")
 _PACE = re.compile(r"(?i)limit requests|too many requests|rate limit")
 
 
-@dataclass
-class Pace:
-    """Lets one request begin in an interval, whichever thread or loop asks: one for the process."""
-
-    interval: float = INTERVAL
-    ticks: Callable[[], float] = time.monotonic
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _next: float = float("-inf")
-
-    def turn(self, most: float) -> float:
-        """Seconds until the turn that is taken herewith.
-
-        Raises:
-            Trouble: that would be more than `most`; no turn is taken.
-        """
-        with self._lock:
-            now = self.ticks()
-            begin = max(now, self._next)
-            if begin - now > most:
-                text = f"GDELT: too many searches wait for their turn ({begin - now:.0f} s)"
-                raise Trouble("quota", text)
-            self._next = begin + self.interval
-            return begin - now
-
-
-PACE = Pace()
+PACE = Pace(INTERVAL)
 
 
 class GDELT:
@@ -163,25 +134,13 @@ class GDELT:
         return found
 
     async def _asked(self, parameters: dict[str, str], say: Say) -> dict[str, Any]:
-        await self._turn(say)
+        await self._pace.waited(self.name, say, QUEUE)
         async with (
             reaching("GDELT", self._timeout),
             self._streamed(parameters) as response,
         ):
-            body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > SIZE:
-                    raise Trouble("malformed", f"GDELT: more than {SIZE:,} bytes")
-        return answered(response, bytes(body))
-
-    async def _turn(self, say: Say) -> None:
-        """Waits for our own turn, which counts against no deadline."""
-        if (wait := self._pace.turn(QUEUE)) > 0:
-            say("queued", stage="search", what=self.name, over=False)
-            with uncounted():
-                await asyncio.sleep(wait)
-            say("queued", stage="search", what=self.name, over=True)
+            body = await body_of(response, "GDELT", SIZE)
+        return answered(response, body)
 
     def _streamed(self, parameters: dict[str, str]) -> Any:
         if self._client is None:

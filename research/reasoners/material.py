@@ -322,11 +322,21 @@ def pieces(evidence: Iterable[Evidence], most: int = 0) -> Sequence[Attributed]:
     return [Attributed(text, tuple(sources)) for text, sources in found.items()]
 
 
+_NOTICES = {
+    "": "",
+    "corrected": "corrected since it was published",
+    "concern": "EXPRESSION OF CONCERN",
+    "retracted": "RETRACTED",
+}
+
+
 def _named(evidence: Evidence) -> str:
-    dated = evidence.published.isoformat() if evidence.published else "undated"
+    paper = evidence.paper
+    year = str(paper.year or "") if paper else ""
+    dated = evidence.published.isoformat() if evidence.published else year or "undated"
     name = (evidence.title or evidence.publisher)[:NAME]
     publisher = evidence.publisher if evidence.publisher != name else ""
-    return " · ".join(filter(None, [name, publisher, dated]))
+    return " · ".join(filter(None, [_NOTICES[evidence.notice], name, publisher, dated]))
 
 
 def plain(text: str) -> str:

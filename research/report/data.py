@@ -31,8 +31,10 @@ field without a value is "", [], 0, false or null.
 - `sources`: what is cited. `number`, the fields of an evidence, `times` (pieces that cite it), and of
   the `passages` those that are cited
 - `evidence`: everything that was found, each source once: id, kind, title, publisher, url, locator,
-  `standing` (preferred or warned: by the lists of domains, else ""), published (a day), `moment` (the time of publication, or null), retrieved, sample, `expires` (its address works for some weeks only), `place` and
-  `passages`. A place (null for anything else) has id, name, `lng` and `lat` in degrees of WGS-84 (null
+  `standing` (preferred or warned: by the lists of domains, else ""), published (a day), `moment` (the time of publication, or null), retrieved, sample, `expires` (its address works for some weeks only), `notice` (what
+  has become of it since: corrected, concern, retracted, or ""), `place`, `paper` and `passages`. A paper (null for
+  anything else) has its `authors` (family and given, or name where nobody knows which is which), `year` (or null),
+  venue, doi and `cited` (the works that cite it, or null), as `counted` by a service. A place (null for anything else) has id, name, `lng` and `lat` in degrees of WGS-84 (null
   if they are no numbers), provider, `category` (food, sight, family, shop, hotel, transport, culture, other), `type` (what the
   provider calls it), address, district, city, `distance` (metres from what was searched around, or
   null), `rating` (of 5, or null), `cost` (yuan a person, or null), hours, phone, photos, sample. A
@@ -103,7 +105,7 @@ from research.verification.support import ACCURACY, support
 SCHEMA = "sightline-report/7"
 _EVIDENCE = (
     "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample", "standing",
-    "expires", "place", "passages",
+    "expires", "notice", "place", "paper", "passages",
 )  # fmt: skip
 _FINDING = {
     "task", "provider", "asked", "reason", "hint", "message", "started", "seconds", "reused",

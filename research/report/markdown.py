@@ -28,6 +28,7 @@ from research.records import (
     Hint,
     Language,
     Options,
+    Paper,
     Passage,
     Place,
     Reason,
@@ -57,6 +58,7 @@ from research.verification.support import (
 
 TITLE_LENGTH = 80  # characters
 PLACES = 200  # rows of the table of places
+AUTHORS = 3  # of a work that are named in the list of sources
 FOUND = 40  # characters of a figure of a source that a mark repeats
 
 # --- The report as Markdown ---------------------------------------------------------------------
@@ -316,19 +318,37 @@ def _of_map(evidence: Evidence, say: Say) -> Iterator[str]:
 
 def _of_source(evidence: Evidence, say: Say) -> list[str]:
     retrieved = say("retrieved", date=utc(evidence.retrieved).date().isoformat())
-    published = evidence.published
-    dated = say("published", date=published.isoformat()) if published else retrieved
+    published, paper = evidence.published, evidence.paper
+    day = published.isoformat() if published else str(paper.year or "") if paper else ""
+    dated = say("published", date=day) if day else retrieved
     host = "" if evidence.expires else urlsplit(canonical_url(evidence.url)).hostname or ""
     return [
+        say(f"notice.{evidence.notice}") if evidence.notice else "",
         say(f"kind.{evidence.kind}"),
+        _by(paper, say) if paper else "",
         escape(evidence.publisher) or escape(host),
         dated,
         retrieved if evidence.expires and published else "",
+        *(_of_paper(paper, say) if paper else ()),
         say("sample") if evidence.sample else "",
         say("expires") if evidence.expires else "",
         say(f"standing.{evidence.standing}") if evidence.standing else "",
         say("see also", link=link(evidence.also, evidence.also)) if evidence.also else "",
     ]
+
+
+def _by(paper: Paper, say: Say) -> str:
+    """Who has written a work, the first of them."""
+    names = say("comma").join(escape(one.shown) for one in paper.authors[:AUTHORS])
+    return say("and others", names=names) if len(paper.authors) > AUTHORS else names
+
+
+def _of_paper(paper: Paper, say: Say) -> Iterator[str]:
+    """The DOI of a work, and how often it is cited, by whose count."""
+    yield f"DOI {escape(paper.doi)}" if paper.doi else ""
+    if paper.cited is not None and paper.counted:
+        service = _where_looked(paper.counted, say)
+        yield say("cited by", n=f"{paper.cited:,}", service=service)
 
 
 # --- Where it is

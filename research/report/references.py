@@ -1,8 +1,8 @@
 """The cited sources for programs that manage references: CSL-JSON, BibTeX, RIS, and as a table.
 
 CSL-JSON is that of citeproc (https://docs.citationstyles.org), BibTeX has the entry types of biblatex,
-RIS its lines that end in CR LF. Nobody knows authors here, so none is named. What published a page or
-an article is the site or the paper that it stands in. Texts are one line each. Knows cited sources;
+RIS its lines that end in CR LF. Authors are known of scholarly works alone, and named as a catalogue gives
+them. What published a page or an article is the site or the paper that it stands in. Texts are one line each. Knows cited sources;
 writes no file.
 """
 
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from research.evidence.citations import CitedSource
 from research.evidence.markup import encodable
-from research.records import Evidence, EvidenceKind
+from research.records import Author, Evidence, EvidenceKind, Notice
 from research.report.geo import NOT_XML, cell
 from research.report.markdown import utc
 from research.urls import canonical_url
@@ -31,11 +31,19 @@ _TYPES: Mapping[EvidenceKind, tuple[str, str, str]] = {
     "library": ("document", "misc", "GEN"),
     "place": ("webpage", "online", "ELEC"),
     "database": ("dataset", "dataset", "DATA"),
+    "paper": ("article-journal", "article", "JOUR"),
 }
-_CONTAINED = ("web", "news")  # kinds of evidence that stand in something larger
+_CONTAINED = ("web", "news", "paper")  # kinds of evidence that stand in something larger
 COLUMNS = (
     "number", "kind", "title", "publisher", "url", "published", "retrieved", "language", "sample", "times",
+    "authors", "doi", "notice",
 )  # fmt: skip
+_NOTICES: Mapping[Notice, str] = {
+    "": "",
+    "corrected": "发表后有更正 / corrected since it was published",
+    "concern": "出版方已表达关注 / expression of concern by its publisher",
+    "retracted": "已撤稿 / RETRACTED",
+}
 _ACTIVE = {
     "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -90,8 +98,12 @@ def _title(evidence: Evidence) -> str:
 
 
 def _publisher(evidence: Evidence) -> str:
-    """Who published it, else where it stands."""
-    host = "" if evidence.expires else urlsplit(canonical_url(evidence.url)).hostname or ""
+    """Who published it, else where it stands; a DOI does not tell where a paper stands."""
+    host = (
+        ""
+        if evidence.expires or evidence.kind == "paper"
+        else urlsplit(canonical_url(evidence.url)).hostname or ""
+    )
     return _line(evidence.publisher) or host
 
 
@@ -99,11 +111,32 @@ def _accessed(evidence: Evidence) -> date:
     return utc(evidence.retrieved).date()
 
 
+def _date(evidence: Evidence) -> str:
+    """The day of its publication, or the year alone: 2018-02-13."""
+    if evidence.published:
+        return evidence.published.isoformat()
+    return f"{evidence.paper.year:04}" if evidence.paper and evidence.paper.year else ""
+
+
+def _authors(evidence: Evidence) -> tuple[Author, ...]:
+    """Those who have a name on one line."""
+    parts = evidence.paper.authors if evidence.paper else ()
+    lines = (
+        Author(family=_line(a.family), given=_line(a.given), name=_line(a.name)) for a in parts
+    )
+    return tuple(one for one in lines if one.name or one.family)
+
+
+def _doi(evidence: Evidence) -> str:
+    return _line(evidence.paper.doi) if evidence.paper else ""
+
+
 def _note(evidence: Evidence) -> str:
     """What else who cites it has to know."""
     place = evidence.place
     known = place is not None and abs(place.lng) <= 180 and abs(place.lat) <= 90
     facts = [
+        _NOTICES[evidence.notice],
         "示例数据 / sample data" if evidence.sample else "",
         "the link expires after about 30 days" if evidence.expires else "",
         f"{place.lat:z.6f}, {place.lng:z.6f} (WGS-84)" if place and known else "",
@@ -125,9 +158,11 @@ def _csl(source: CitedSource) -> dict[str, Any]:
         "id": f"s{source.number}",
         "type": _TYPES[evidence.kind][0],
         "title": _title(evidence),
+        "author": [_person(one) for one in _authors(evidence)],
         home: publisher,
-        "issued": _parts(evidence.published),
-        "accessed": _parts(_accessed(evidence)),
+        "issued": _parts(_date(evidence)),
+        "accessed": _parts(_accessed(evidence).isoformat()),
+        "DOI": _doi(evidence),
         "URL": canonical_url(evidence.url),
         "language": _line(evidence.language),
         "note": _note(evidence),
@@ -135,8 +170,14 @@ def _csl(source: CitedSource) -> dict[str, Any]:
     return {name: value for name, value in item.items() if value}
 
 
-def _parts(day: date | None) -> dict[str, Any] | None:
-    return {"date-parts": [[day.year, day.month, day.day]]} if day else None
+def _person(author: Author) -> dict[str, str]:
+    if author.name:
+        return {"literal": author.name}
+    return {k: v for k, v in (("family", author.family), ("given", author.given)) if v}
+
+
+def _parts(day: str) -> dict[str, Any] | None:
+    return {"date-parts": [[int(part) for part in day.split("-")]]} if day else None
 
 
 # BibTeX
@@ -146,10 +187,13 @@ def _entry(source: CitedSource) -> str:
     evidence = source.evidence
     publisher = _publisher(evidence)
     url = canonical_url(evidence.url)
+    home = "journal" if evidence.kind == "paper" else "organization"
     fields = {
         "title": f"{{{_tex(_title(evidence))}}}",  # the second braces keep capital letters
-        "organization": f"{{{_tex(publisher)}}}" if publisher else "",  # … and a name whole
-        "date": evidence.published.isoformat() if evidence.published else "",
+        "author": " and ".join(map(_called, _authors(evidence))),
+        home: f"{{{_tex(publisher)}}}" if publisher else "",  # … and a name whole
+        "date": _date(evidence),
+        "doi": _tex(_doi(evidence)),
         "url": url,  # verbatim in biblatex
         "urldate": _accessed(evidence).isoformat() if url else "",
         "langid": {"zh": "chinese", "en": "english"}.get(evidence.language.lower()[:2], ""),
@@ -157,6 +201,18 @@ def _entry(source: CitedSource) -> str:
     }
     lines = [f"  {name} = {{{value}}},\n" for name, value in fields.items() if value]
     return f"@{_TYPES[evidence.kind][1]}{{s{source.number},\n{''.join(lines)}}}\n"
+
+
+def _called(author: Author) -> str:
+    """A name for BibTeX: what would be read as several names, or as parts of one, is held together."""
+    if author.family:
+        return ", ".join(map(_held, filter(None, (author.family, author.given))))
+    return _held(author.name)
+
+
+def _held(name: str) -> str:
+    apart = "," in name or re.search(r"(?i)(?:^|\s)and(?:\s|$)", name)
+    return f"{{{_tex(name)}}}" if apart else _tex(name)
 
 
 def _tex(text: str) -> str:
@@ -168,14 +224,16 @@ def _tex(text: str) -> str:
 
 def _record(source: CitedSource) -> Iterator[str]:
     evidence = source.evidence
-    published = evidence.published
+    published = _date(evidence)
     yield f"TY  - {_TYPES[evidence.kind][2]}"
     fields = (
         ("ID", f"s{source.number}"),
+        *(("AU", _listed(one)) for one in _authors(evidence)),
         ("TI", _title(evidence)),
         ("T2" if evidence.kind in _CONTAINED else "PB", _publisher(evidence)),
-        ("PY", f"{published:%Y}".zfill(4) if published else ""),
-        ("DA", published.isoformat().replace("-", "/") if published else ""),
+        ("PY", published[:4]),
+        ("DA", published.replace("-", "/") if evidence.published else ""),
+        ("DO", _doi(evidence)),
         ("Y2", _accessed(evidence).isoformat().replace("-", "/")),
         ("UR", canonical_url(evidence.url)),
         ("LA", _line(evidence.language)),
@@ -183,6 +241,10 @@ def _record(source: CitedSource) -> Iterator[str]:
     )
     yield from (f"{tag}  - {value}" for tag, value in fields if value)
     yield "ER  - "
+
+
+def _listed(author: Author) -> str:
+    return author.name or ", ".join(filter(None, (author.family, author.given)))
 
 
 # The table
@@ -199,9 +261,12 @@ def _row(source: CitedSource | Evidence) -> list[str]:
         _title(evidence),
         _line(evidence.publisher),
         canonical_url(evidence.url),
-        evidence.published.isoformat() if evidence.published else "",
+        _date(evidence),
         utc(evidence.retrieved).isoformat(),
         _line(evidence.language),
         "yes" if evidence.sample else "no",
         times,
+        "; ".join(map(_listed, _authors(evidence))),
+        _doi(evidence),
+        evidence.notice,
     ]

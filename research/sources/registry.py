@@ -25,7 +25,14 @@ from research.sources import Asked, Retriever, Setting, Source, Standing, Suppli
 log = logging.getLogger(__name__)
 
 GROUP = "sightline.sources"
-OURS = ("web", "news", "places", "database", "library")  # in the order in which they are offered
+OURS = (
+    "web",
+    "news",
+    "papers",
+    "places",
+    "database",
+    "library",
+)  # in the order in which they are offered
 LABEL, TEXT = 40, 300  # characters
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]{1,63}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -54,14 +55,37 @@ def late(service: str, seconds: float) -> Trouble:
     return Trouble("timeout", f"{service}: no answer within {seconds:g} s", again=True)
 
 
+async def body_of(response: httpx.Response, service: str, most: int) -> bytes:
+    """The body of a response that is being streamed, unpacked.
+
+    Raises:
+        Trouble: it has more than `most` bytes.
+    """
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > most:
+            raise Trouble("malformed", f"{service}: more than {most:,} bytes")
+    return bytes(body)
+
+
 def content(response: httpx.Response, service: str) -> dict[str, Any]:
     """The JSON object that a response holds.
 
     Raises:
         Trouble: it holds something else, a web page for instance.
     """
+    return parsed(response.content, response, service)
+
+
+def parsed(body: bytes, response: httpx.Response, service: str) -> dict[str, Any]:
+    """The JSON object that a body of a response is.
+
+    Raises:
+        Trouble: it is something else.
+    """
     try:
-        data = response.json()
+        data = json.loads(body)
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):

@@ -5,11 +5,12 @@ from datetime import UTC, date, datetime
 import pytest
 
 from research.deadlines import deadline
-from research.news.gdelt import GDELT, Pace, plain
+from research.news.gdelt import GDELT, INTERVAL, plain
 from research.news.notes import joined
 from research.news.tools import TOOLS, Request
 from research.records import silent
 from research.trouble import Trouble
+from research.wire.pace import Pace
 from tests.servers.news import FakeGDELT, seen
 from tests.servers.search import nowhere
 from tests.tables import each_row
@@ -207,7 +208,7 @@ async def test_waiting_for_a_turn_counts_against_no_deadline(gdelt):
 
 def test_the_pace_is_one_request_in_five_seconds_and_a_queue_is_not_endless():
     now = [100.0]
-    pace = Pace(ticks=lambda: now[0])
+    pace = Pace(INTERVAL, ticks=lambda: now[0])
     assert [pace.turn(60) for _ in range(13)] == [n * 5.0 for n in range(13)]
     with pytest.raises(Trouble) as caught:
         pace.turn(60)

@@ -17,7 +17,7 @@ from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
-from tests.servers.search import FakeSearXNG, FakeWikipedia
+from tests.servers.search import FakeSearXNG, FakeWikipedia, nowhere
 
 pytestmark = pytest.mark.slow
 
@@ -533,6 +533,8 @@ def test_open_sources_are_searched_after_one_click_and_not_before(
     page = {"title": "Eiffel Tower", "extract": "The Eiffel Tower was completed in 1889."}
     with FakeWikipedia(results={"en": [page]}) as wiki:
         monkeypatch.setenv("WIKIPEDIA_URL", wiki.base_url)
+        for name in ("OPENALEX", "CROSSREF", "ARXIV", "PUBMED"):
+            monkeypatch.setenv(f"{name}_URL", nowhere())
         question = "When was the Eiffel Tower completed?"
         visitor = visit().ask(question).wait()
         assert wiki.log == []

@@ -57,7 +57,10 @@ def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
     locale: str, name: str, at: int, tables: None, visit: Visit
 ) -> None:
     visitor = visit(locale=locale)
-    names = [WORDS[f"source.{one}"][at] for one in ("web", "news", "places", "database", "library")]
+    names = [
+        WORDS[f"source.{one}"][at]
+        for one in ("web", "news", "papers", "places", "database", "library")
+    ]
     assert offered(visitor, "sources") == [*names, name]
     assert "tables" in visitor.at.button_group(key="sources").value
     assert offered(visitor.go("news"), "news_sources") == [*names, name]

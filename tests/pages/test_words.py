@@ -43,6 +43,7 @@ FAMILIES = {
     "stage.": get_args(records.Stage),
     "role.": (*ROLES, "runs", "news", "check"),  # what a test of the connections names
     "kind.": (*get_args(records.EvidenceKind), "sample"),
+    "notice.": tuple(filter(None, get_args(records.Notice))),
     "added.": ("added", "replaced", "unchanged"),
     "unread.": get_args(get_type_hints(Added)["outcome"])[3:],
     "remedy.": get_args(get_type_hints(Added)["outcome"])[3:],

@@ -769,7 +769,7 @@ FIELDS = [
 ]  # fmt: skip
 EVIDENCE = [
     "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample", "standing",
-    "expires", "place", "passages",
+    "expires", "notice", "place", "paper", "passages",
 ]  # fmt: skip
 
 

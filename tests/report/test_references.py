@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pybtex.database import parse_string
 
 from research.evidence.citations import CitedSource
-from research.records import Evidence, EvidenceKind, Passage, Place
+from research.records import Author, Evidence, EvidenceKind, Notice, Paper, Passage, Place
 from research.report.references import bibtex, csl_json, ris, sources_csv
 from research.urls import canonical_url
 from tests.report.test_markdown import HOSTILE
@@ -132,6 +132,7 @@ def test_whatever_a_title_is_csl_reads_back(items: list[tuple[str, str, Evidence
         ("library", "document", "@misc", "GEN"),
         ("place", "webpage", "@online", "ELEC"),
         ("database", "dataset", "@dataset", "DATA"),
+        ("paper", "article-journal", "@article", "JOUR"),
     ],
 )
 def test_each_kind_has_its_types(kind: EvidenceKind, csl: str, bib: str, tag: str) -> None:
@@ -181,3 +182,94 @@ def test_the_table_of_sources_takes_what_no_answer_cites_too() -> None:
     assert list(head)[:3] == ["number", "kind", "title"]
     assert (first["number"], first["times"], first["title"]) == ("1", "2", "'=1+1")
     assert (second["number"], second["times"], second["publisher"]) == ("", "", "Press")
+
+
+# Scholarly works
+
+WORK = Paper(
+    authors=(
+        Author(family="van der Berg", given="Anna & Maria"),
+        Author(name="Heather Piwowar"),
+        Author(name="Research and Development Group, Inc."),
+        Author(family="王", given="小明"),
+    ),
+    year=2018, venue="Journal of 100% {Open} Access", doi="10.1002/(sici)1097_a<b>", cited=7,
+    counted="openalex",
+)  # fmt: skip
+NAMES = ["van der Berg, Anna & Maria", "Heather Piwowar", "Research and Development Group, Inc.", "王, 小明"]  # fmt: skip
+
+
+def work(**more: Any) -> CitedSource:
+    fields = {"kind": "paper", "publisher": WORK.venue, "paper": WORK, "language": "en"} | more
+    return cited(1, "The state of OA", **fields)
+
+
+def test_a_paper_has_its_authors_year_venue_and_doi_in_bibtex() -> None:
+    text = bibtex([work()])
+    (entry,) = entries(text)
+    fields = {field.key: field.value for field in entry.fields}
+    assert entry.entry_type == "article"
+    assert fields["date"] == "2018" and "organization" not in fields
+    assert untex(fields["journal"].removeprefix("{").removesuffix("}")) == WORK.venue
+    assert untex(fields["doi"]) == WORK.doi
+    people = parse_string(text, "bibtex").entries["s1"].persons["author"]
+    assert [" ".join(p.prelast_names + p.last_names) for p in people] == [
+        "van der Berg", "Piwowar", "{Research and Development Group, Inc.}", "王",
+    ]  # fmt: skip
+    assert untex(" ".join(people[0].first_names + people[0].middle_names)) == "Anna & Maria"
+
+
+def test_a_paper_has_its_authors_year_venue_and_doi_in_ris_and_csl() -> None:
+    (item,) = rispy.loads(ris([work()]).replace("\r\n", "\n"))
+    assert item["type_of_reference"] == "JOUR"
+    assert item["authors"] == NAMES
+    assert (item["year"], item["secondary_title"], item["doi"]) == ("2018", WORK.venue, WORK.doi)
+    assert "date" not in item
+    (item,) = json.loads(csl_json([work(published=date(2018, 2, 13))]))
+    assert item["type"] == "article-journal"
+    assert item["author"] == [
+        {"family": "van der Berg", "given": "Anna & Maria"},
+        {"literal": "Heather Piwowar"},
+        {"literal": "Research and Development Group, Inc."},
+        {"family": "王", "given": "小明"},
+    ]
+    assert (item["container-title"], item["DOI"]) == (WORK.venue, WORK.doi)
+    assert item["issued"] == {"date-parts": [[2018, 2, 13]]}
+    (item,) = json.loads(csl_json([work()]))
+    assert item["issued"] == {"date-parts": [[2018]]}
+
+
+@given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=3))
+def test_whatever_the_authors_are_called_every_reader_gets_by(
+    names: list[tuple[str, str, str]],
+) -> None:
+    authors = tuple(Author(family=f, given=g, name=n) for f, g, n in names)
+    source = work(
+        paper=WORK.model_copy(update={"authors": authors, "doi": "".join(sum(names, ()))})
+    )
+    (entry,) = entries(bibtex([source]))
+    others = parse_string(bibtex([source]), "bibtex").entries["s1"]
+    told = [one for f, g, n in names if (one := flat(n) or flat(f))]
+    assert ("author" in {field.key for field in entry.fields}) == bool(told)
+    assert len(others.persons.get("author", [])) == len(told)
+    (item,) = rispy.loads(ris([source]).replace("\r\n", "\n"))
+    assert len(item.get("authors", [])) == len(told)
+    (item,) = json.loads(csl_json([source]))
+    assert len(item.get("author", [])) == len(told)
+
+
+@each_row(
+    ("notice", "said"), [("retracted", "RETRACTED"), ("corrected", "corrected"), ("concern", "concern")]
+)  # fmt: skip
+def test_what_became_of_a_paper_is_noted_everywhere(notice: Notice, said: str) -> None:
+    source = work(notice=notice)
+    (item,) = json.loads(csl_json([source]))
+    assert said in item["note"]
+    (entry,) = entries(bibtex([source]))
+    assert said in entry["note"]
+    assert f"N1  - {item['note']}" in ris([source])
+    head, row = csv.reader(sources_csv([source]).removeprefix("\ufeff").splitlines())
+    told = dict(zip(head, row, strict=True))
+    assert (told["notice"], told["doi"], told["published"]) == (notice, WORK.doi, "2018")
+    assert told["authors"] == "; ".join(NAMES)
+    assert "note" not in json.loads(csl_json([work()]))[0]

@@ -7,13 +7,14 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from research.news.feeds import Feeds
-from research.news.gdelt import GDELT, Pace
+from research.news.gdelt import GDELT
 from research.news.provider import News
 from research.news.tavily import TavilyNews
 from research.news.tools import TOOLS
 from research.records import Finding, Picture, Readiness, Task, silent
 from research.sources.news.retriever import NewsRetriever
 from research.trouble import Trouble
+from research.wire.pace import Pace
 from tests.servers.news import (
     FakeFeeds,
     FakeGDELT,

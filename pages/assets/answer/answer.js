@@ -110,6 +110,7 @@ const passage = (cite, view, id) => {
   const head = make("div");
   head.append(spoken(make("strong", "", `[${cite.n}] ${cite.title}`), cite.titled));
   if (cite.sample) head.append(make("span", "sl-tag", words.sample));
+  if (cite.notice) head.append(make("strong", "sl-tag sl-notice", cite.notice));
   box.append(head);
   for (const shown of [cite, ...cite.more]) box.append(...stretch(shown, words));
   if (cite.code) {

@@ -1,0 +1,85 @@
+"""arXiv's API (https://info.arxiv.org/help/api/user-manual.html): preprints, as Atom with elements of
+its own. It wants one request in three seconds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from research.language.text import telling
+from research.records import Author, Say
+from research.sources.papers.client import QUEUE, Client
+from research.sources.papers.work import AUTHORS, Work, bare_doi, dated, named, prose, titled
+from research.trouble import Trouble
+from research.wire.pace import Pace
+
+BASE_URL = "https://export.arxiv.org"
+PACE = Pace(3.0)
+TERMS = 8  # of a query: all have to be there
+_ATOM, _OWN = "{http://www.w3.org/2005/Atom}", "{http://arxiv.org/schemas/atom}"
+_ID = re.compile(r"https?://arxiv\.org/abs/(?P<id>[\w.-]+?(?:/\d+)?)(?:v\d+)?", re.A)
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+
+
+class ArXiv:
+    """Searches what is said of preprints for all the words of a query."""
+
+    name = "arxiv"
+
+    def __init__(self, client: Client, pace: Pace = PACE) -> None:
+        self._client = client
+        self._pace = pace
+
+    async def works(self, query: str, most: int, say: Say) -> list[Work]:
+        terms = _terms(query)
+        if not terms:
+            return []
+        await self._pace.waited(self.name, say, QUEUE)
+        asked = {
+            "search_query": " AND ".join(f"all:{term}" for term in terms),
+            "start": "0",
+            "max_results": str(most),
+            "sortBy": "relevance",
+        }
+        feed = await self._client.xml("arXiv", "/api/query", asked, f"{_ATOM}feed")
+        entries = feed.findall(f"{_ATOM}entry")
+        for entry in entries:
+            if "arxiv.org/api/errors" in _text(entry, f"{_ATOM}id"):  # with the status of success
+                raise Trouble("refused", f"arXiv: {_text(entry, f'{_ATOM}summary')}")
+        return [work for entry in entries if (work := _work(entry))][:most]
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _terms(query: str) -> list[str]:
+    """The words of a query as they are written, without the idle ones and all that is an operator."""
+    found = list(dict.fromkeys(_WORD.findall(query)))
+    return [word for word in found if telling(word)][:TERMS]
+
+
+def _work(entry: Any) -> Work | None:
+    title, notice = titled(_text(entry, f"{_ATOM}title"))
+    at = _ID.fullmatch(_text(entry, f"{_ATOM}id"))
+    if not title or not at:
+        return None
+    doi = bare_doi(_text(entry, f"{_OWN}doi"))
+    year, day = dated(_text(entry, f"{_ATOM}published")[:10].split("-"))
+    names = (named(_text(one, f"{_ATOM}name")) for one in entry.findall(f"{_ATOM}author"))
+    return Work(
+        title=title,
+        service=ArXiv.name,
+        doi=doi or bare_doi(f"10.48550/arXiv.{at['id']}"),  # every preprint has one
+        page=f"https://arxiv.org/abs/{at['id']}",
+        full=f"https://arxiv.org/pdf/{at['id']}",
+        abstract=prose(" ".join(_text(entry, f"{_ATOM}summary").split())),
+        authors=tuple(Author(name=name) for name in names if name)[:AUTHORS],
+        year=year,
+        day=day,
+        venue=named(_text(entry, f"{_OWN}journal_ref")) or "arXiv",
+        notice=notice,
+    )
+
+
+def _text(entry: Any, path: str) -> str:
+    return (entry.findtext(path) or "").strip()

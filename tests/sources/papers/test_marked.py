@@ -1,0 +1,135 @@
+"""What is known of a paper, and what became of it, is told in every form that a report has."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from io import BytesIO
+
+import pytest
+from docx import Document
+from pypdf import PdfReader
+
+from pages.run.answer import blocks, cells, noticed
+from pages.run.sources import Listed, _row
+from research import Support, cited
+from research.evidence.registry import Registry
+from research.reasoners.material import pieces
+from research.records import (
+    Answer,
+    Author,
+    Cite,
+    Evidence,
+    Language,
+    Notice,
+    Options,
+    Paper,
+    Passage,
+    Report,
+    Run,
+    Span,
+)
+from research.report.data import report_json
+from research.report.docx import report_docx
+from research.report.html import report_html
+from research.report.markdown import report_markdown
+from research.report.pdf import report_pdf
+from research.verification.support import support
+from tests.tables import each_row
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+TEXT = "Half of the articles are open."
+PAPER = Paper(
+    authors=(
+        Author(family="Piwowar", given="Heather"), Author(name="Jason <b>Priem</b>"),
+        Author(name="C"), Author(name="Dropped"),
+    ),
+    year=2018, venue="PeerJ", doi="10.7717/peerj.4375", cited=1204, counted="openalex",
+)  # fmt: skip
+ITEM = Evidence(
+    id="e1", kind="paper", title="The state of OA", publisher="PeerJ", retrieved=NOW, paper=PAPER,
+    url="https://doi.org/10.7717/peerj.4375", also="https://peerj.com/articles/4375.pdf",
+    passages=(Passage(id="p1", text=TEXT, end=len(TEXT)),),
+)  # fmt: skip
+
+
+def report(notice: Notice, language: Language = "en") -> Report:
+    item = Registry().add(ITEM.model_copy(update={"notice": notice}))
+    run = Run(
+        id="r1", conversation="c1", owner="local", question="How open?", options=Options(),
+        status="done", created=NOW,
+    )  # fmt: skip
+    quote = Span(kind="quote", text=TEXT, cites=(Cite(evidence=item.id, passage="p1"),))
+    answer = Answer(title="How open?", language=language, author="digest", spans=(quote,), made=NOW)
+    return Report(run=run, answer=answer, evidence=(item,))
+
+
+WORDS = {
+    "retracted": ("RETRACTED", "已撤稿"),
+    "corrected": ("corrected since it was published", "发表后有更正"),
+    "concern": ("expression of concern", "表达关注"),
+}
+
+
+@each_row("notice", WORDS)
+def test_every_form_of_a_report_marks_it(notice: Notice) -> None:
+    english, chinese = WORDS[notice]
+    for language, said in (("en", english), ("zh", chinese)):
+        made = report(notice, language)
+        numbered = cited(made)
+        assert said in report_markdown(made, numbered)
+        assert said in report_html(made, numbered)
+        told = json.loads(report_json(made, numbered))
+        assert told["sources"][0]["notice"] == told["evidence"][0]["notice"] == notice
+    made = report(notice)
+    assert english not in report_markdown(report(""), cited(report("")))
+    assert english in " ".join(
+        one.text for one in Document(BytesIO(report_docx(made, cited(made)))).paragraphs
+    )
+
+
+@pytest.mark.slow
+def test_a_pdf_marks_it() -> None:
+    made = report("retracted")
+    pages = PdfReader(BytesIO(report_pdf(made, cited(made)))).pages
+    assert "RETRACTED" in " ".join(page.extract_text() for page in pages)
+
+
+def test_a_list_of_sources_names_authors_year_doi_and_who_counted() -> None:
+    text = report_markdown(report(""), cited(report("")))
+    (line,) = [one for one in text.splitlines() if one.startswith("1. ")]
+    for said in ("Heather Piwowar", "and others", "PeerJ", "2018", "cited 1,204 times (OpenAlex)", "4375.pdf"):  # fmt: skip
+        assert said in line, line
+    assert "Dropped" not in line and "<b>" not in line.replace("\\<b>", "")
+    assert line.index("Heather") < line.index("PeerJ") < line.index("dated 2018")
+    told = json.loads(report_json(report(""), cited(report(""))))["sources"][0]["paper"]
+    assert told["authors"][0] == {"family": "Piwowar", "given": "Heather", "name": ""}
+    assert (told["year"], told["doi"], told["cited"]) == (2018, PAPER.doi, 1204)
+
+
+def test_the_page_marks_it_beside_its_passage_and_in_the_table_of_sources() -> None:
+    made = report("retracted")
+    numbered = cited(made)
+    assert numbered
+    (block,) = blocks(numbered, cells(made), None)
+    (cite,) = block["cites"]
+    assert cite["notice"] == noticed(made.evidence[0]) != ""
+    assert "Heather Piwowar" in cite["facts"] and "2018" in cite["facts"]
+    assert cite["host"] == "doi.org" and cite["url"].startswith("https://doi.org/10.7717")
+    found: Support = support(numbered)
+    row = _row(Listed(1, made.evidence[0], 1), found, numbered)
+    assert row["name"] == f"{cite['notice']} · The state of OA"
+    assert blocks(cited(report("")), cells(made), None)[0]["cites"][0]["notice"] == ""  # type: ignore[arg-type]
+
+
+def test_a_model_that_writes_is_told() -> None:
+    (piece,) = pieces(report("retracted").evidence)
+    cite = Cite(evidence=report("").evidence[0].id, passage="p1", end=len(TEXT))
+    assert "RETRACTED · The state of OA · PeerJ · 2018" in piece.shown({cite: "h1"})
+
+
+def test_of_two_descriptions_of_a_source_the_graver_notice_holds() -> None:
+    registry = Registry()
+    registry.add(ITEM.model_copy(update={"notice": "corrected", "paper": None, "kind": "web"}))
+    both = registry.add(ITEM.model_copy(update={"notice": "retracted"}))
+    assert (both.notice, both.paper, len(registry)) == ("retracted", PAPER, 1)

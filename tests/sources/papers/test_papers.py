@@ -1,0 +1,566 @@
+"""Scholarly works: what each service says becomes evidence, one work is one source, and what became of
+it is told. One contract for all four services."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+import research
+from research.records import Author, Evidence, Finding, Task, silent
+from research.settings import load
+from research.sources import Standing, Supplies, registry
+from research.sources.papers import SOURCE, client, work
+from research.sources.papers.arxiv import PACE as ARXIV_PACE
+from research.sources.papers.arxiv import ArXiv
+from research.sources.papers.client import Client, Service
+from research.sources.papers.crossref import Crossref
+from research.sources.papers.openalex import OpenAlex
+from research.sources.papers.pubmed import PACE as PUBMED_PACE
+from research.sources.papers.pubmed import PubMed
+from research.sources.papers.retriever import Papers
+from research.sources.papers.work import Work, united
+from research.trouble import Trouble
+from research.wire.pace import Pace
+from tests.servers.papers import (
+    DOI,
+    TITLE,
+    FakePapers,
+    article,
+    crossref,
+    entry,
+    feed,
+    inverted,
+    openalex,
+    records,
+    related,
+    update,
+)
+from tests.servers.search import nowhere
+from tests.tables import each_row
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+TASK = Task(id="1.1", source="papers", query="How much of the literature is open access?")
+HOSTILE = (
+    "<script>alert(1)</script><img src=x onerror=alert(2)>open \u202eaccess\x00 [1](javascript:x)"
+)
+SERVICES: dict[str, Callable[[Client], Service]] = {
+    "openalex": OpenAlex,
+    "crossref": Crossref,
+    "arxiv": lambda client: ArXiv(client, Pace(0)),
+    "pubmed": lambda client: PubMed(client, Pace(0)),
+}
+
+
+@pytest.fixture
+def server() -> Iterator[FakePapers]:
+    with FakePapers() as fake:
+        yield fake
+
+
+@pytest.fixture
+async def service(server: FakePapers) -> AsyncIterator[Callable[..., Service]]:
+    opened: list[Service] = []
+
+    def service_(name: str, **more: Any) -> Service:
+        settings = {"base_url": server.address(name), "timeout": 5.0} | more
+        opened.append(SERVICES[name](Client(**settings)))
+        return opened[-1]
+
+    yield service_
+    for one in opened:
+        await one.close()
+
+
+@pytest.fixture
+def papers(service: Callable[..., Service]) -> Callable[..., Papers]:
+    def papers_(*names: str, **more: Any) -> Papers:
+        made = {"enabled": True, "results": 8, "deadline": 10.0, "clock": lambda: NOW} | more
+        return Papers([service(name) for name in names or SERVICES], **made)
+
+    return papers_
+
+
+async def found(papers: Papers, task: Task = TASK) -> tuple[Evidence, ...]:
+    finding = await papers.search(task, silent)
+    assert not finding.failures, finding.failures
+    return finding.evidence
+
+
+# What each service says
+
+
+async def test_openalex_gives_a_work_with_its_abstract_put_together(papers: Any) -> None:
+    (item,) = await found(papers("openalex"))
+    assert (item.kind, item.title, item.publisher) == ("paper", TITLE, "PeerJ")
+    assert item.url == f"https://doi.org/{DOI}"
+    assert item.also == "https://peerj.com/articles/4375.pdf"
+    assert (item.published, item.language) == (date(2018, 2, 13), "en")
+    (passage,) = item.passages
+    assert passage.text == "We estimate that at least 28% of the literature is open."
+    assert (passage.origin, passage.start, passage.end) == ("source", 0, len(passage.text))
+    assert item.paper and item.paper.doi == DOI and item.paper.year == 2018
+    assert [one.shown for one in item.paper.authors] == ["Heather Piwowar", "Jason Priem"]
+    assert (item.paper.cited, item.paper.counted) == (1_204, "openalex")
+
+
+async def test_crossref_gives_names_in_parts_and_an_abstract_without_tags(papers: Any) -> None:
+    (item,) = await found(papers("crossref"))
+    (passage,) = item.passages
+    assert passage.text == "We use three samples of 100,000 articles and find CO2 & more in them."
+    assert item.url == f"https://doi.org/{DOI}"
+    assert item.paper and item.paper.authors[0] == Author(family="Piwowar", given="Heather")
+    assert (item.paper.venue, item.paper.cited, item.paper.counted) == ("PeerJ", 900, "crossref")
+
+
+async def test_arxiv_gives_a_preprint_under_its_own_doi_whatever_its_version(papers: Any) -> None:
+    (item,) = await found(papers("arxiv"))
+    assert item.title == "Attention Is All You Need"
+    assert item.url == "https://doi.org/10.48550/arxiv.1706.03762"
+    assert item.also == "https://arxiv.org/pdf/1706.03762"
+    assert item.passages[0].text == "The dominant models are based on attention."
+    assert item.paper and item.paper.venue == "arXiv"
+    assert [one.shown for one in item.paper.authors] == ["Ashish Vaswani", "Noam Shazeer"]
+    assert item.published == date(2017, 6, 12)
+
+
+async def test_an_old_preprint_that_has_appeared_has_the_journal_and_its_doi(
+    papers: Any, server: FakePapers
+) -> None:
+    own = 'xmlns:arxiv="http://arxiv.org/schemas/atom"'
+    more = (
+        f"<arxiv:doi {own}>10.1140/epjc/s2003-01326-x</arxiv:doi>"
+        f"<arxiv:journal_ref {own}>Eur.Phys.J. C31 (2003) 17-29</arxiv:journal_ref>"
+    )
+    server.bodies["arxiv"] = feed(entry("hep-ex/0307015v1", more=more))
+    (item,) = await found(papers("arxiv"))
+    assert item.url == "https://doi.org/10.1140/epjc/s2003-01326-x"
+    assert item.also == "https://arxiv.org/pdf/hep-ex/0307015"
+    assert item.publisher == "Eur.Phys.J. C31 (2003) 17-29"
+
+
+async def test_pubmed_gives_the_parts_of_an_abstract_and_groups_as_authors(
+    papers: Any, server: FakePapers
+) -> None:
+    (item,) = await found(papers("pubmed"))
+    assert item.title == "Ileal hyperplasia in children."
+    assert item.passages[0].text == (
+        "BACKGROUND: We investigated 12 children.\nFINDINGS: All had p < 0.05."
+    )
+    assert item.paper and item.paper.doi == "10.1016/s0140-6736(97)11096-0"
+    assert item.paper.authors == (
+        Author(family="Wakefield", given="A J"),
+        Author(name="Royal Free Study Group"),
+    )
+    assert (item.publisher, item.published) == ("Lancet (London, England)", date(1998, 2, 28))
+    searched, fetched = server.of("pubmed")
+    assert (searched.query["term"], fetched.query["id"]) == (TASK.query, "0")
+
+
+async def test_without_an_abstract_the_title_can_be_cited_and_without_a_day_the_year_is_known(
+    papers: Any, server: FakePapers
+) -> None:
+    server.bodies["openalex"] = [
+        openalex(abstract_inverted_index=None, publication_date="2018-01-01")
+    ]
+    server.bodies["crossref"] = [
+        crossref(DOI="10.1000/b", title=["Other"], abstract=None, issued={"date-parts": [[2001]]})
+    ]
+    one, other = await found(papers("openalex", "crossref"))
+    assert one.passages[0].text == TITLE
+    assert one.published is other.published is None
+    assert (one.paper.year, other.paper.year) == (2018, 2001)  # type: ignore[union-attr]
+
+
+async def test_a_query_has_no_operator_of_arxiv_and_no_idle_word(
+    papers: Any, server: FakePapers
+) -> None:
+    asked = 'What is the "deep-learning" of ti:proteins) ANDNOT (x OR 蛋白质?'
+    await found(papers("arxiv"), TASK.model_copy(update={"query": asked}))
+    (one,) = server.of("arxiv")
+    query = one.query["search_query"]
+    assert "all:deep-learning AND " in query and "all:proteins" in query
+    assert not set('"():') & set(query.replace("all:", "")) and "all:the" not in query
+
+
+async def test_they_are_told_who_asks_and_an_address_of_mail_only_if_one_is_set(
+    service: Any, server: FakePapers
+) -> None:
+    for name in SERVICES:
+        await service(name).works("open access", 3, silent)
+    assert len(server.log) == 5
+    for asked in server.log:
+        assert asked.headers["user-agent"].startswith(f"Sightline/{research.__version__} ")
+        assert not {"mailto", "email"} & set(asked.query)
+    server.log.clear()
+    for name in ("openalex", "crossref", "pubmed"):
+        await service(name, contact="me@example.org").works("open access", 3, silent)
+    told = [asked.query.get("mailto") or asked.query.get("email") for asked in server.log]
+    assert told == ["me@example.org"] * 4
+
+
+# One work is one source
+
+
+async def test_what_several_services_know_of_a_work_is_one_source_with_the_richest_of_each(
+    papers: Any, server: FakePapers
+) -> None:
+    server.bodies["crossref"] = [crossref(), crossref(DOI="10.1000/b", title=["Another"])]
+    every = await found(papers("openalex", "crossref"))
+    assert [item.title for item in every] == [TITLE, "Another"]
+    first = every[0]
+    assert first.paper and first.paper.authors[0].family == "Piwowar"  # of Crossref
+    assert first.also and first.paper.cited == 1_204  # of OpenAlex
+    assert first.passages[0].text.startswith("We use three samples")  # the longer one
+
+
+def _known(title: str = "On open access", **more: Any) -> Work:
+    return Work(
+        **{"title": title, "service": "openalex", "year": 2018, "page": "https://a.test"} | more
+    )
+
+
+SMITH, LEE = (Author(name="Ann Smith"),), (Author(family="Lee", given="Bo"),)
+
+
+@each_row(
+    ("one", "other", "same"),
+    [
+        ({"doi": "10.1000/a"}, {"doi": "10.1000/a", "title": "Else", "year": 1999}, True),
+        ({}, {"title": "On Open-Access!", "service": "arxiv"}, True),
+        ({}, {"year": 2019}, False),
+        ({"year": None}, {"year": None}, False),
+        ({"doi": "10.1000/a"}, {}, True),
+        ({"doi": "10.1000/a"}, {"doi": "10.1000/b"}, False),
+        ({"doi": "10.1000/a", "authors": SMITH}, {"doi": "10.1000/b", "authors": LEE}, False),
+        ({"doi": "10.1000/a", "authors": SMITH},
+         {"doi": "10.48550/b", "authors": (Author(family="Smith", given="A"),)}, True),
+    ],
+)  # fmt: skip
+def test_two_descriptions_are_of_one_work(one: dict, other: dict, same: bool) -> None:
+    assert len(united([[_known(**one)], [_known(**other)]])) == (1 if same else 2)
+
+
+def test_what_more_services_found_comes_first_and_citations_order_nothing() -> None:
+    lone = _known("Cited much", doi="10.1000/much", cited=90_000)
+    both = _known("Found twice", doi="10.1000/twice", cited=1)
+    assert [one.title for one in united([[lone, both], [both]])] == ["Found twice", "Cited much"]
+
+
+# What became of it
+
+
+async def test_what_openalex_says_is_retracted_is(papers: Any, server: FakePapers) -> None:
+    other = openalex(
+        doi=None, id="https://openalex.org/W1", display_name="B", primary_location=None
+    )
+    server.bodies["openalex"] = [openalex(is_retracted=True), other]
+    assert [item.notice for item in await found(papers("openalex"))] == ["retracted", ""]
+
+
+@each_row(
+    ("kinds", "notice"),
+    [
+        (["retraction"], "retracted"),
+        (["partial_retraction"], "retracted"),
+        (["withdrawal"], "retracted"),
+        (["correction"], "corrected"),
+        (["erratum"], "corrected"),
+        (["expression_of_concern"], "concern"),
+        (["correction", "retraction", "expression_of_concern"], "retracted"),
+        (["new_version"], ""),
+        ([], ""),
+    ],
+)
+async def test_a_work_that_crossref_says_was_updated_is_marked(
+    papers: Any, server: FakePapers, kinds: list[str], notice: str
+) -> None:
+    server.bodies["crossref"] = [crossref(**{"updated-by": [update(kind) for kind in kinds]})]
+    assert [item.notice for item in await found(papers("crossref"))] == [notice]
+
+
+async def test_a_notice_marks_the_work_that_it_is_about_and_not_itself(
+    papers: Any, server: FakePapers
+) -> None:
+    notice = crossref(
+        DOI="10.7717/peerj.9999", title=["Retraction: The state of OA"],
+        **{"update-to": [update("retraction", DOI.upper())]},
+    )  # fmt: skip
+    server.bodies["crossref"] = [notice, crossref()]
+    every = {item.title: item.notice for item in await found(papers("openalex", "crossref"))}
+    assert every == {"Retraction: The state of OA": "", TITLE: "retracted"}
+
+
+@each_row(
+    ("relation", "kind", "notice"),
+    [
+        ("RetractionIn", "Journal Article", "retracted"),
+        ("ExpressionOfConcernIn", "Journal Article", "concern"),
+        ("ErratumIn", "Journal Article", "corrected"),
+        ("RetractionOf", "Retraction of Publication", ""),
+        ("CommentIn", "Retracted Publication", "retracted"),
+        ("CommentIn", "Journal Article", ""),
+    ],
+)
+async def test_a_record_of_pubmed_is_marked_by_its_relations_and_types(
+    papers: Any, server: FakePapers, relation: str, kind: str, notice: str
+) -> None:
+    server.bodies["pubmed"] = records(article(more=related(relation), kind=kind))
+    assert [item.notice for item in await found(papers("pubmed"))] == [notice]
+
+
+@each_row(
+    ("title", "shown", "notice"),
+    [
+        ("RETRACTED: A trial", "A trial", "retracted"),
+        ("Retracted Article: A trial", "A trial", "retracted"),
+        ("WITHDRAWN: A trial", "A trial", "retracted"),
+        ("Retraction: A trial", "Retraction: A trial", ""),
+        ("Retracted and corrected works", "Retracted and corrected works", ""),
+    ],
+)
+def test_what_a_publisher_writes_before_a_title_marks_the_work(
+    title: str, shown: str, notice: str
+) -> None:
+    assert work.titled(title) == (shown, notice)
+
+
+# The contract of all services
+
+
+async def trouble(service: Service) -> Trouble:
+    with pytest.raises(Trouble) as caught:
+        await service.works("open access", 5, silent)
+    return caught.value
+
+
+EMPTY: dict[str, Any] = {"openalex": [], "crossref": [], "arxiv": feed(), "pubmed": records()}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_service_finds_works_or_none(service: Any, server: FakePapers, name: str) -> None:
+    (one,) = await service(name).works("open access", 5, silent)
+    assert one.service == name and one.title and one.url and one.year
+    server.bodies[name] = EMPTY[name]
+    assert await service(name).works("open access", 5, silent) == []
+
+
+@pytest.mark.parametrize("name", SERVICES)
+@each_row(
+    ("status", "reason"), [(429, "quota"), (500, "unavailable"), (503, "unavailable"), (403, "refused")]
+)  # fmt: skip
+async def test_a_status_is_told_by_its_reason(
+    service: Any, server: FakePapers, name: str, status: int, reason: str
+) -> None:
+    server.status, server.headers = status, {"retry-after": "7"}
+    found = await trouble(service(name))
+    assert found.reason == reason and f"HTTP {status}" in found.message
+    assert found.after == (7 if status in (429, 500, 503) else None)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("fault", ["html", "broken", "list", "empty"])
+async def test_a_body_of_another_kind_is_malformed(
+    service: Any, server: FakePapers, name: str, fault: str
+) -> None:
+    server.fault = fault
+    assert (await trouble(service(name))).reason == "malformed"
+
+
+@pytest.mark.parametrize("name", ["arxiv", "pubmed"])
+@each_row(
+    "body",
+    ["<feed", "<feed xmlns='http://www.w3.org/2005/Atom'><entry></feed>", "<PubmedArticleSet><PubmedArticle>", "<other/>", "\x00"],
+)  # fmt: skip
+async def test_broken_xml_is_malformed(
+    service: Any, server: FakePapers, name: str, body: str
+) -> None:
+    found = "<!--<PubmedArticle>-->" if name == "pubmed" else ""  # what the search counts
+    server.bodies[name] = body + found
+    assert (await trouble(service(name))).reason == "malformed"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_body_that_does_not_end_and_a_service_that_is_away_are_told(
+    service: Any, server: FakePapers, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "SIZE", 100)
+    found = await trouble(service(name))
+    if name != "pubmed":
+        assert (found.reason, "more than 100 bytes" in found.message) == ("malformed", True)
+    assert (await trouble(service(name, base_url=nowhere()))).reason == "unreachable"
+    server.fault = "trickles"
+    monkeypatch.undo()
+    assert (await trouble(service(name, timeout=0.2))).reason == "timeout"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_text_from_outside_is_cleaned_and_no_markup_is_left(
+    service: Any, server: FakePapers, name: str
+) -> None:
+    escaped = HOSTILE.replace("\x00", "").replace("&", "&amp;").replace("<", "&lt;")
+    server.bodies |= {
+        "openalex": [openalex(display_name=HOSTILE, abstract_inverted_index=inverted(HOSTILE))],
+        "crossref": [crossref(title=[HOSTILE], abstract=f"<jats:p>{HOSTILE}</jats:p>")],
+        "arxiv": feed(entry(title=escaped, summary=escaped)),
+        "pubmed": records(
+            article(title=escaped, abstract=f"<AbstractText>{escaped}</AbstractText>")
+        ),
+    }
+    (one,) = await service(name).works("open access", 5, silent)
+    assert "open access" in one.title and "<" not in one.title
+    for text in (one.title, one.abstract):
+        assert not {"\u202e", "\x00"} & set(text)
+    assert one.abstract
+
+
+@pytest.mark.parametrize("name", ["openalex", "crossref"])
+@each_row(
+    "value", [None, 7, True, "x", [], [None], {}, {"a": {"b": 1}}, [[[]]], [{"a": None}], -1, 1e9]
+)
+async def test_any_field_may_be_anything(
+    service: Any, server: FakePapers, name: str, value: Any
+) -> None:
+    make = {"openalex": openalex, "crossref": crossref}[name]
+    server.bodies[name] = [make(**{key: value}) for key in make()] + [value, make()]
+    found = await service(name).works("open access", 50, silent)
+    assert found[-1].title == TITLE
+    assert all(isinstance(one.title, str) and one.url for one in found)
+
+
+async def test_the_places_of_an_inverted_index_are_numbers_of_any_size(
+    service: Any, server: FakePapers
+) -> None:
+    index = {"second": [10**12], "first": [-5, "x", None], "third": "no", "": [10**13]}
+    server.bodies["openalex"] = [openalex(abstract_inverted_index=index)]
+    (one,) = await service("openalex").works("x", 5, silent)
+    assert one.abstract == "first second"
+
+
+async def test_what_a_document_declares_is_neither_fetched_nor_put_in(
+    service: Any, server: FakePapers
+) -> None:
+    bomb = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 9}">' for n in range(1, 9))
+    declared = f'<!DOCTYPE feed [<!ENTITY a0 "boom">{bomb}<!ENTITY f SYSTEM "file:///etc/passwd">]>'
+    body = feed(entry(title="Open access &a8; &f;"))
+    server.bodies["arxiv"] = body.replace("?>\n", f"?>\n{declared}", 1)
+    try:
+        (one,) = await service("arxiv").works("open access", 5, silent)
+    except Trouble as refused:
+        assert refused.reason == "malformed"
+    else:
+        assert "boom" not in one.title and "root:" not in one.title
+
+
+async def test_an_error_of_arxiv_with_the_status_of_success_is_told(
+    service: Any, server: FakePapers
+) -> None:
+    wrong = entry(title="Error", summary="incorrect id format for x").replace(
+        "arxiv.org/abs/1706.03762v5", "arxiv.org/api/errors#incorrect_id_format_for_x", 1
+    )
+    server.bodies["arxiv"] = feed(wrong)
+    found = await trouble(service("arxiv"))
+    assert (found.reason, "incorrect id format" in found.message) == ("refused", True)
+
+
+# The source
+
+
+async def test_a_service_that_fails_is_named_and_the_others_stand(
+    papers: Any, server: FakePapers
+) -> None:
+    server.faulty, server.status = ("crossref", "pubmed"), 500
+    finding = await papers().search(TASK, silent)
+    assert {item.title for item in finding.evidence} == {TITLE, "Attention Is All You Need"}
+    assert [(one.source, one.reason) for one in finding.failures] == [
+        ("crossref", "unavailable"),
+        ("pubmed", "unavailable"),
+    ]
+
+
+async def test_if_nobody_answers_the_reason_is_told(papers: Any, server: FakePapers) -> None:
+    server.status = 429
+    finding = await papers().search(TASK, silent)
+    assert (finding.reason, finding.evidence, len(finding.failures)) == ("quota", (), 3)
+
+
+@pytest.mark.slow
+async def test_a_service_that_does_not_end_leaves_what_the_others_found(
+    papers: Any, server: FakePapers
+) -> None:
+    server.faulty, server.fault = ("arxiv",), "trickles"
+    finding: Finding = await papers(deadline=3.0).search(TASK, silent)
+    assert [one.source for one in finding.failures] == ["arxiv"]
+    assert finding.failures[0].reason == "timeout" and finding.evidence
+
+
+async def test_nothing_found_is_empty_and_no_more_is_kept_than_was_asked_for(
+    papers: Any, server: FakePapers
+) -> None:
+    assert len(await found(papers(results=2))) == 2
+    server.bodies = dict(EMPTY)
+    finding = await papers().search(TASK, silent)
+    assert (finding.reason, finding.failures) == ("empty", ())
+
+
+async def test_requests_are_spaced_as_the_services_want(service: Any, server: FakePapers) -> None:
+    assert (ARXIV_PACE.interval, PUBMED_PACE.interval) == (3.0, 0.34)
+    now, waits = [0.0], []
+
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
+        now[0] += seconds
+
+    said: list[tuple[str, bool]] = []
+    tell = lambda kind, **data: said.append((kind, data["over"]))  # noqa: E731
+    pace = Pace(3.0, lambda: now[0], pause)
+    slow = ArXiv(Client(server.address("arxiv"), timeout=5), pace)
+    for _ in range(3):
+        await slow.works("open access", 3, tell)
+    now[0] += 10
+    await slow.works("open access", 3, tell)
+    await slow.close()
+    assert waits == [3.0, 3.0]
+    assert said == [("queued", False), ("queued", True)] * 2
+    waits.clear()
+    quick = PubMed(Client(server.address("pubmed"), timeout=5), Pace(0.34, lambda: 0.0, pause))
+    await quick.works("open access", 3, silent)
+    await quick.close()
+    assert waits == [0.34]  # a search and what it found are two requests
+
+
+def _built(tmp_path: Any, server: FakePapers, **env: str) -> Any:
+    urls = {f"{name.upper()}_URL": server.address(name) for name in SERVICES}
+    return SOURCE.build(Supplies(settings=load(urls | env, data_dir=tmp_path), clock=lambda: NOW))
+
+
+async def test_a_fresh_desk_connects_nowhere_for_it(tmp_path: Any, server: FakePapers) -> None:
+    fresh = _built(tmp_path, server)
+    ready = fresh.ready()
+    assert (ready.state, ready.detail) == ("missing", "SIGHTLINE_OPEN_SOURCES")
+    with pytest.raises(Trouble) as caught:
+        await fresh.search(TASK, silent)
+    assert caught.value.reason == "no key"
+    await asyncio.sleep(0)
+    assert server.log == []
+    for models in (False, True):
+        for alone in (False, True):
+            assert not SOURCE.usual(Standing(ready.state, models=models, alone=alone))
+
+
+async def test_where_open_sources_are_on_it_is_usual_and_asks_the_addresses_that_are_set(
+    tmp_path: Any, server: FakePapers
+) -> None:
+    opened = _built(tmp_path, server, SIGHTLINE_OPEN_SOURCES="on", SIGHTLINE_CONTACT="me@a.test")
+    assert opened.ready().state == "live"
+    for models in (False, True):
+        assert SOURCE.usual(Standing(opened.ready().state, models=models, alone=False))
+    finding = await opened.search(TASK, silent)
+    await opened.close()
+    assert len(finding.evidence) == 3 and not finding.failures
+    assert {asked.path.split("/")[1] for asked in server.log} == set(SERVICES)
+    assert "papers" in registry.known()
