@@ -95,6 +95,7 @@ def _merged(first: Evidence, later: Evidence) -> Evidence:
         update={
             "title": first.title or later.title,
             "publisher": first.publisher or later.publisher,
+            "also": first.also or later.also,
             "locator": first.locator or later.locator,
             "language": first.language or later.language,
             "retrieved": min(first.retrieved, later.retrieved),

@@ -175,7 +175,7 @@ def records(*articles: str) -> str:
 @dataclass
 class FakePapers(Service):
     """All four services. `bodies` are the answers by service; a service in `faulty` has the status or
-    the fault that is set, the others answer as ever."""
+    the fault that is set (also: object, one of JSON with nothing in it), the others answer as ever."""
 
     bodies: dict[str, Any] = field(default_factory=dict)
     faulty: tuple[str, ...] = ("openalex", "crossref", "arxiv", "pubmed")
@@ -215,6 +215,8 @@ class FakePapers(Service):
     async def _respond(self, request: web.Request, asked: Asked) -> web.StreamResponse:
         service = asked.path.split("/")[1]
         if service in self.faulty and (self.fault or self.status != 200):
+            if self.fault == "object":
+                return web.Response(text='{"error": "gone"}', content_type="application/json")
             return await super()._respond(request, asked)
         made = self.answer(asked)
         if isinstance(made, dict):

@@ -6,19 +6,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from research.language.text import telling
 from research.records import Author, Say
-from research.sources.papers.client import QUEUE, Client
+from research.sources.papers.client import QUEUE, Client, terms
 from research.sources.papers.work import AUTHORS, Work, bare_doi, dated, named, prose, titled
 from research.trouble import Trouble
 from research.wire.pace import Pace
 
 BASE_URL = "https://export.arxiv.org"
 PACE = Pace(3.0)
-TERMS = 8  # of a query: all have to be there
 _ATOM, _OWN = "{http://www.w3.org/2005/Atom}", "{http://arxiv.org/schemas/atom}"
 _ID = re.compile(r"https?://arxiv\.org/abs/(?P<id>[\w.-]+?(?:/\d+)?)(?:v\d+)?", re.A)
-_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 
 class ArXiv:
@@ -31,12 +28,11 @@ class ArXiv:
         self._pace = pace
 
     async def works(self, query: str, most: int, say: Say) -> list[Work]:
-        terms = _terms(query)
-        if not terms:
+        if not (words := terms(query)):
             return []
         await self._pace.waited(self.name, say, QUEUE)
         asked = {
-            "search_query": " AND ".join(f"all:{term}" for term in terms),
+            "search_query": " AND ".join(f"all:{term}" for term in words),
             "start": "0",
             "max_results": str(most),
             "sortBy": "relevance",
@@ -50,12 +46,6 @@ class ArXiv:
 
     async def close(self) -> None:
         await self._client.close()
-
-
-def _terms(query: str) -> list[str]:
-    """The words of a query as they are written, without the idle ones and all that is an operator."""
-    found = list(dict.fromkeys(_WORD.findall(query)))
-    return [word for word in found if telling(word)][:TERMS]
 
 
 def _work(entry: Any) -> Work | None:

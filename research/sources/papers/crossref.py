@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from research.records import Author, Notice, Say
-from research.sources.papers.client import LONGEST, Client
+from research.sources.papers.client import LONGEST, Client, listed
 from research.sources.papers.work import (
     AUTHORS,
     NOTICES,
@@ -47,8 +47,8 @@ class Crossref:
         }
         answer = await self._client.json("Crossref", "/works", asked)
         message = answer.get("message")
-        found = rows(message.get("items")) if isinstance(message, dict) else []
-        return [work for row in found if (work := _work(row))][:most]
+        items = message.get("items") if isinstance(message, dict) else None
+        return [work for row in listed(items, "Crossref") if (work := _work(row))][:most]
 
     async def close(self) -> None:
         await self._client.close()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from research.records import Author, Say
-from research.sources.papers.client import LONGEST, Client
+from research.sources.papers.client import Client, listed, terms
 from research.sources.papers.work import (
     AUTHORS,
     Work,
@@ -37,14 +37,18 @@ class OpenAlex:
         self._client = client
 
     async def works(self, query: str, most: int, say: Say) -> list[Work]:
+        if not (words := terms(query)):
+            return []
         asked = {
-            "search": shortened(query, LONGEST),
+            "search": " ".join(words),
             "per_page": str(most),
             "select": ",".join(FIELDS),
             "mailto": self._client.contact,
         }
         answer = await self._client.json("OpenAlex", "/works", asked)
-        return [work for row in rows(answer.get("results")) if (work := _work(row))][:most]
+        return [work for row in listed(answer.get("results"), "OpenAlex") if (work := _work(row))][
+            :most
+        ]
 
     async def close(self) -> None:
         await self._client.close()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from research.records import Author, Say
-from research.sources.papers.client import LONGEST, QUEUE, Client
+from research.sources.papers.client import QUEUE, Client, terms
 from research.sources.papers.work import (
     AUTHORS,
     NOTICES,
@@ -38,9 +38,11 @@ class PubMed:
         self._pace = pace
 
     async def works(self, query: str, most: int, say: Say) -> list[Work]:
+        if not (words := terms(query)):
+            return []
         own = {"db": "pubmed", "tool": "sightline", "email": self._client.contact}
         asked = {
-            "term": shortened(query, LONGEST), "retmax": str(most), "retmode": "json",
+            "term": " ".join(words), "retmax": str(most), "retmode": "json",
             "sort": "relevance",
         }  # fmt: skip
         await self._pace.waited(self.name, say, QUEUE)

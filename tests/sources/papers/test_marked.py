@@ -130,6 +130,8 @@ def test_a_model_that_writes_is_told() -> None:
 
 def test_of_two_descriptions_of_a_source_the_graver_notice_holds() -> None:
     registry = Registry()
-    registry.add(ITEM.model_copy(update={"notice": "corrected", "paper": None, "kind": "web"}))
+    page = {"notice": "corrected", "paper": None, "kind": "web", "also": ""}
+    registry.add(ITEM.model_copy(update=page))
     both = registry.add(ITEM.model_copy(update={"notice": "retracted"}))
     assert (both.notice, both.paper, len(registry)) == ("retracted", PAPER, 1)
+    assert both.also == ITEM.also

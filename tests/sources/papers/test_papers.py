@@ -6,12 +6,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import research
-from research.records import Author, Evidence, Finding, Task, silent
+from research.evidence.citations import cited
+from research.records import Author, Evidence, Finding, Report, Task, silent
+from research.runs import Desk
 from research.settings import load
 from research.sources import Standing, Supplies, registry
 from research.sources.papers import SOURCE, client, work
@@ -26,6 +29,7 @@ from research.sources.papers.retriever import Papers
 from research.sources.papers.work import Work, united
 from research.trouble import Trouble
 from research.wire.pace import Pace
+from tests.fakes import until
 from tests.servers.papers import (
     DOI,
     TITLE,
@@ -158,7 +162,7 @@ async def test_pubmed_gives_the_parts_of_an_abstract_and_groups_as_authors(
     )
     assert (item.publisher, item.published) == ("Lancet (London, England)", date(1998, 2, 28))
     searched, fetched = server.of("pubmed")
-    assert (searched.query["term"], fetched.query["id"]) == (TASK.query, "0")
+    assert (searched.query["term"], fetched.query["id"]) == ("literature open access", "0")
 
 
 async def test_without_an_abstract_the_title_can_be_cited_and_without_a_day_the_year_is_known(
@@ -176,15 +180,22 @@ async def test_without_an_abstract_the_title_can_be_cited_and_without_a_day_the_
     assert (one.paper.year, other.paper.year) == (2018, 2001)  # type: ignore[union-attr]
 
 
-async def test_a_query_has_no_operator_of_arxiv_and_no_idle_word(
+async def test_where_all_words_have_to_be_there_no_operator_and_no_idle_word_is_sent(
     papers: Any, server: FakePapers
 ) -> None:
-    asked = 'What is the "deep-learning" of ti:proteins) ANDNOT (x OR 蛋白质?'
-    await found(papers("arxiv"), TASK.model_copy(update={"query": asked}))
+    asked = 'What is the "deep-learning" of ti:proteins[au] NOT (D* 2 OR 蛋白质结构预测)?'
+    await found(papers(), TASK.model_copy(update={"query": asked}))
+    terms = ["deep-learning", "ti", "proteins", "au", "D", "2", "蛋白质结构预测"]
+    (one,) = server.of("openalex")
+    assert one.query["search"].split() == terms
     (one,) = server.of("arxiv")
-    query = one.query["search_query"]
-    assert "all:deep-learning AND " in query and "all:proteins" in query
-    assert not set('"():') & set(query.replace("all:", "")) and "all:the" not in query
+    assert one.query["search_query"].split(" AND ") == [f"all:{term}" for term in terms]
+    assert server.of("pubmed")[0].query["term"].split() == terms
+    (one,) = server.of("crossref")
+    assert one.query["query"] == asked
+    server.log.clear()
+    await found(papers("openalex", "arxiv", "pubmed"), TASK.model_copy(update={"query": "of the?"}))
+    assert server.log == []  # nothing is left to look for
 
 
 async def test_they_are_told_who_asks_and_an_address_of_mail_only_if_one_is_set(
@@ -363,7 +374,7 @@ async def test_a_status_is_told_by_its_reason(
 
 
 @pytest.mark.parametrize("name", SERVICES)
-@pytest.mark.parametrize("fault", ["html", "broken", "list", "empty"])
+@pytest.mark.parametrize("fault", ["html", "broken", "list", "empty", "object"])
 async def test_a_body_of_another_kind_is_malformed(
     service: Any, server: FakePapers, name: str, fault: str
 ) -> None:
@@ -437,7 +448,7 @@ async def test_the_places_of_an_inverted_index_are_numbers_of_any_size(
 ) -> None:
     index = {"second": [10**12], "first": [-5, "x", None], "third": "no", "": [10**13]}
     server.bodies["openalex"] = [openalex(abstract_inverted_index=index)]
-    (one,) = await service("openalex").works("x", 5, silent)
+    (one,) = await service("openalex").works("open access", 5, silent)
     assert one.abstract == "first second"
 
 
@@ -533,12 +544,12 @@ async def test_requests_are_spaced_as_the_services_want(service: Any, server: Fa
     assert waits == [0.34]  # a search and what it found are two requests
 
 
-def _built(tmp_path: Any, server: FakePapers, **env: str) -> Any:
+def _built(tmp_path: Path, server: FakePapers, **env: str) -> Any:
     urls = {f"{name.upper()}_URL": server.address(name) for name in SERVICES}
     return SOURCE.build(Supplies(settings=load(urls | env, data_dir=tmp_path), clock=lambda: NOW))
 
 
-async def test_a_fresh_desk_connects_nowhere_for_it(tmp_path: Any, server: FakePapers) -> None:
+async def test_a_fresh_desk_connects_nowhere_for_it(tmp_path: Path, server: FakePapers) -> None:
     fresh = _built(tmp_path, server)
     ready = fresh.ready()
     assert (ready.state, ready.detail) == ("missing", "SIGHTLINE_OPEN_SOURCES")
@@ -553,7 +564,7 @@ async def test_a_fresh_desk_connects_nowhere_for_it(tmp_path: Any, server: FakeP
 
 
 async def test_where_open_sources_are_on_it_is_usual_and_asks_the_addresses_that_are_set(
-    tmp_path: Any, server: FakePapers
+    tmp_path: Path, server: FakePapers
 ) -> None:
     opened = _built(tmp_path, server, SIGHTLINE_OPEN_SOURCES="on", SIGHTLINE_CONTACT="me@a.test")
     assert opened.ready().state == "live"
@@ -564,3 +575,37 @@ async def test_where_open_sources_are_on_it_is_usual_and_asks_the_addresses_that
     assert len(finding.evidence) == 3 and not finding.failures
     assert {asked.path.split("/")[1] for asked in server.log} == set(SERVICES)
     assert "papers" in registry.known()
+
+
+def researched(tmp_path: Path, server: FakePapers, question: str, **env: str) -> Report:
+    """What a run without a model and without a web search makes of a question."""
+    urls = {f"{name.upper()}_URL": server.address(name) for name in SERVICES}
+    desk = Desk(load(urls | {"WEB_SEARCH": "off"} | env, data_dir=tmp_path / "data"))
+    try:
+        run = desk.runs.start(question)
+        until(lambda: not (found := desk.runs.get(run.id)) or not found.active, 60)
+        report = desk.runs.report(run.id)
+        assert report is not None
+        return report
+    finally:
+        desk.close()
+
+
+@pytest.mark.slow
+def test_a_run_without_a_model_quotes_an_abstract_and_cites_the_paper_where_that_is_turned_on(
+    tmp_path: Path, server: FakePapers
+) -> None:
+    question = "How much of the literature is open?"
+    server.bodies["openalex"] = [openalex(is_retracted=True)]
+    server.faulty, server.status = ("crossref",), 500
+    fresh = researched(tmp_path, server, question)
+    assert "papers" not in fresh.run.options.sources and server.log == []
+    report = researched(tmp_path, server, question, SIGHTLINE_OPEN_SOURCES="on")
+    assert server.of("openalex") and "papers" in report.run.options.sources
+    numbered = cited(report)
+    assert numbered is not None
+    (source,) = numbered.sources
+    assert (source.evidence.kind, source.evidence.notice) == ("paper", "retracted")
+    (quote,) = [one.span.text for one in numbered.spans if one.span.kind == "quote"]
+    assert quote == "We estimate that at least 28% of the literature is open."
+    assert any(failure.source == "crossref" for one in report.findings for failure in one.failures)
