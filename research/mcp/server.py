@@ -389,6 +389,7 @@ def _told(run_id: str) -> types.CallToolResult:
             number=source["number"],
             title=source["title"],
             url=source["url"],
+            notice=source["notice"],
             passage=passage["text"],
         )
         for source in data["sources"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from research.records import MAX_QUESTION, Reason, RunStatus
+from research.records import MAX_QUESTION, Notice, Reason, RunStatus
 
 WORDS = 200  # characters of a search or of the name of a place
 RADIUS = 50_000  # metres
@@ -93,6 +93,7 @@ class Citation(_Result):
     number: int
     title: str
     url: str
+    notice: Notice = Field(description="what has become of the source since it was published")
     passage: str
 
 

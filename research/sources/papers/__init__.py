@@ -26,6 +26,7 @@ def _build(supplies: Supplies) -> Retriever:
         enabled=settings.opened,
         results=settings.results_per_search,
         deadline=settings.search_timeout,
+        domains=settings.verdicts,
         clock=supplies.clock,
     )
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from research.deadlines import deadline
+from research.domains import Verdict
 from research.evidence.registry import Registry
 from research.records import Failure, Finding, Readiness, Say, Task
 from research.sources.papers.client import Service
 from research.sources.papers.work import Work, evidence, united
+from research.sources.standing import weighed
 from research.trouble import Trouble
 from research.wire.plain import tidy
 from research.wire.relay import lost
@@ -37,6 +39,7 @@ class Papers:
         enabled: bool,
         results: int,
         deadline: float,
+        domains: Mapping[str, Verdict] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`results` are kept of all that is found; `deadline` are the seconds of a whole search."""
@@ -44,6 +47,7 @@ class Papers:
         self._enabled = enabled
         self._results = results
         self._deadline = deadline
+        self._domains = domains or {}
         self._clock = clock
 
     def ready(self) -> Readiness:
@@ -62,12 +66,14 @@ class Papers:
             return lost(task, started, failures)
         registry = Registry()
         for work in united(one for one in told if not isinstance(one, Failure)):
-            if len(registry) < self._results and (item := evidence(work, started)):
+            if item := evidence(work, started):
                 registry.add(item)
+        items, avoided = weighed(tuple(registry), self._domains)
         return Finding(
             task=task,
-            evidence=tuple(registry),
-            reason=None if len(registry) else "empty",
+            evidence=items[: self._results],
+            reason=None if items else "empty",
+            message=f"{avoided} results of domains that are to be avoided" if avoided else "",
             started=started,
             seconds=round(time.monotonic() - begun, 4),
             failures=tuple(failures),

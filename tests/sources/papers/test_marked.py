@@ -12,8 +12,9 @@ from pypdf import PdfReader
 
 from pages.run.answer import blocks, cells, noticed
 from pages.run.sources import Listed, _row
-from research import Support, cited
+from research import Support, cited, runs
 from research.evidence.registry import Registry
+from research.mcp.server import _told
 from research.reasoners.material import pieces
 from research.records import (
     Answer,
@@ -126,6 +127,13 @@ def test_a_model_that_writes_is_told() -> None:
     (piece,) = pieces(report("retracted").evidence)
     cite = Cite(evidence=report("").evidence[0].id, passage="p1", end=len(TEXT))
     assert "RETRACTED · The state of OA · PeerJ · 2018" in piece.shown({cite: "h1"})
+
+
+def test_a_program_that_asks_over_mcp_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "report", lambda run: report("retracted"))
+    found = _told("r1")
+    assert found.structuredContent is not None
+    assert found.structuredContent["citations"][0]["notice"] == "retracted"
 
 
 def test_of_two_descriptions_of_a_source_the_graver_notice_holds() -> None:

@@ -518,6 +518,24 @@ async def test_nothing_found_is_empty_and_no_more_is_kept_than_was_asked_for(
     assert (finding.reason, finding.failures) == ("empty", ())
 
 
+async def test_domains_to_avoid_are_left_out_before_the_best_are_taken(
+    papers: Any, server: FakePapers
+) -> None:
+    server.bodies["crossref"] = [crossref()]
+    server.bodies["openalex"] = [
+        openalex(doi=None, display_name="Elsewhere", primary_location={"landing_page_url": "https://mill.example/1"})
+    ]  # fmt: skip
+    names = ("openalex", "crossref")
+    assert len(await found(papers(*names))) == 2
+    finding = await papers(*names, results=1, domains={"mill.example": "avoid"}).search(
+        TASK, silent
+    )
+    assert [item.title for item in finding.evidence] == [TITLE]
+    assert finding.message == "1 results of domains that are to be avoided"
+    warned = await found(papers(*names, domains={"mill.example": "warn"}))
+    assert {item.title: item.standing for item in warned} == {"Elsewhere": "warned", TITLE: ""}
+
+
 async def test_requests_are_spaced_as_the_services_want(service: Any, server: FakePapers) -> None:
     assert (ARXIV_PACE.interval, PUBMED_PACE.interval) == (3.0, 0.34)
     now, waits = [0.0], []
