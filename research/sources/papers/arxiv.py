@@ -38,11 +38,11 @@ class ArXiv:
             "sortBy": "relevance",
         }
         feed = await self._client.xml("arXiv", "/api/query", asked, f"{_ATOM}feed")
-        entries = feed.findall(f"{_ATOM}entry")
+        entries = feed.findall(f"{_ATOM}entry")[:most]
         for entry in entries:
             if "arxiv.org/api/errors" in _text(entry, f"{_ATOM}id"):  # with the status of success
                 raise Trouble("refused", f"arXiv: {_text(entry, f'{_ATOM}summary')}")
-        return [work for entry in entries if (work := _work(entry))][:most]
+        return [work for entry in entries if (work := _work(entry))]
 
     async def close(self) -> None:
         await self._client.close()
@@ -55,7 +55,7 @@ def _work(entry: Any) -> Work | None:
         return None
     doi = bare_doi(_text(entry, f"{_OWN}doi"))
     year, day = dated(_text(entry, f"{_ATOM}published")[:10].split("-"))
-    names = (named(_text(one, f"{_ATOM}name")) for one in entry.findall(f"{_ATOM}author"))
+    names = (named(_text(one, f"{_ATOM}name")) for one in entry.findall(f"{_ATOM}author")[:AUTHORS])
     return Work(
         title=title,
         service=ArXiv.name,
@@ -63,7 +63,7 @@ def _work(entry: Any) -> Work | None:
         page=f"https://arxiv.org/abs/{at['id']}",
         full=f"https://arxiv.org/pdf/{at['id']}",
         abstract=prose(" ".join(_text(entry, f"{_ATOM}summary").split())),
-        authors=tuple(Author(name=name) for name in names if name)[:AUTHORS],
+        authors=tuple(Author(name=name) for name in names if name),
         year=year,
         day=day,
         venue=named(_text(entry, f"{_OWN}journal_ref")) or "arXiv",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import httpx
 
 AGENT = f"Sightline/{research.__version__} (research desk)"
-SIZE = 8_000_000  # bytes of an answer; Crossref sends the references of every work along
+SIZE = 5_000_000  # bytes of an answer; Crossref sends the references of every work along
 LONGEST = 300  # characters of a query
 TERMS = 8  # words of a query that all have to be there
 QUEUE = 60.0  # seconds that a search waits for its turn at most

@@ -48,7 +48,8 @@ class Crossref:
         answer = await self._client.json("Crossref", "/works", asked)
         message = answer.get("message")
         items = message.get("items") if isinstance(message, dict) else None
-        return [work for row in listed(items, "Crossref") if (work := _work(row))][:most]
+        found = listed(items, "Crossref")[: 2 * most]
+        return [work for row in found if (work := _work(row))][:most]
 
     async def close(self) -> None:
         await self._client.close()
@@ -59,16 +60,16 @@ def _work(row: dict[str, Any]) -> Work | None:
     doi = bare_doi(row.get("DOI"))
     if not title or not doi or row.get("type") in _PARTS:
         return None
-    year, day = next((found for key in ("issued", "published") if (found := _day(row.get(key)))[0]), (None, None))  # fmt: skip
+    dates = (_day(row.get(key)) for key in ("issued", "published"))
+    year, day = next((found for found in dates if found[0]), (None, None))
+    people = [_author(one) for one in rows(row.get("author"))[:AUTHORS]]
     return Work(
         title=title,
         service=Crossref.name,
         doi=doi,
         page=address(row.get("URL")),
         abstract=prose(row.get("abstract")),
-        authors=tuple(filter(lambda one: one.shown, map(_author, rows(row.get("author")))))[
-            :AUTHORS
-        ],
+        authors=tuple(one for one in people if one.shown),
         year=year,
         day=day,
         venue=named(_one(row.get("container-title"))),

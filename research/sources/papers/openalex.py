@@ -46,9 +46,8 @@ class OpenAlex:
             "mailto": self._client.contact,
         }
         answer = await self._client.json("OpenAlex", "/works", asked)
-        return [work for row in listed(answer.get("results"), "OpenAlex") if (work := _work(row))][
-            :most
-        ]
+        found = listed(answer.get("results"), "OpenAlex")[: 2 * most]
+        return [work for row in found if (work := _work(row))][:most]
 
     async def close(self) -> None:
         await self._client.close()
@@ -58,7 +57,8 @@ def _work(row: dict[str, Any]) -> Work | None:
     title, notice = titled(row.get("display_name"))
     year, day = dated(legible(row.get("publication_date")).split("-"))
     place, free = _dict(row.get("primary_location")), _dict(row.get("best_oa_location"))
-    names = [named(_dict(one.get("author")).get("display_name")) for one in rows(row.get("authorships"))]  # fmt: skip
+    people = rows(row.get("authorships"))[:AUTHORS]
+    names = [named(_dict(one.get("author")).get("display_name")) for one in people]
     work = Work(
         title=title,
         service=OpenAlex.name,
@@ -70,7 +70,7 @@ def _work(row: dict[str, Any]) -> Work | None:
             _dict(row.get("open_access")).get("oa_url"),
         ),
         abstract=_abstract(row.get("abstract_inverted_index")),
-        authors=tuple(Author(name=name) for name in names if name)[:AUTHORS],
+        authors=tuple(Author(name=name) for name in names if name),
         year=whole(row.get("publication_year")) or year,
         day=None if day and (day.month, day.day) == (1, 1) else day,
         venue=named(_dict(place.get("source")).get("display_name")),

@@ -62,7 +62,7 @@ class PubMed:
             own | {"id": ",".join(ids[:most]), "retmode": "xml"},
             "PubmedArticleSet",
         )
-        return [work for one in found.findall("PubmedArticle") if (work := _work(one))][:most]
+        return [work for one in found.findall("PubmedArticle")[:most] if (work := _work(one))]
 
     async def close(self) -> None:
         await self._client.close()
@@ -96,7 +96,7 @@ def _work(record: Any) -> Work | None:
         page=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
         full=f"https://pmc.ncbi.nlm.nih.gov/articles/{free}/" if free[3:].isdecimal() else "",
         abstract=_abstract(article),
-        authors=tuple(_authors(article))[:AUTHORS],
+        authors=tuple(_authors(article)),
         year=year,
         day=day,
         venue=named(article.findtext("Journal/Title")),
@@ -135,7 +135,7 @@ def _abstract(article: Any) -> str:
 
 def _authors(article: Any) -> list[Author]:
     out = []
-    for one in article.iterfind("AuthorList/Author"):
+    for one in article.findall("AuthorList/Author")[:AUTHORS]:
         family = named(one.findtext("LastName"))
         given = named(one.findtext("ForeName") or one.findtext("Initials"))
         name = named(_inner(one.find("CollectiveName")))

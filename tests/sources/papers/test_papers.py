@@ -229,6 +229,30 @@ async def test_what_several_services_know_of_a_work_is_one_source_with_the_riche
     assert first.passages[0].text.startswith("We use three samples")  # the longer one
 
 
+async def test_the_parts_of_an_abstract_in_jats_stay_on_lines_of_their_own(
+    papers: Any, server: FakePapers
+) -> None:
+    abstract = (
+        "<jats:title>Abstract</jats:title><jats:sec><jats:title>Background</jats:title><jats:p>One "
+        "thing.</jats:p></jats:sec><jats:sec><jats:title>Results</jats:title>\n   <jats:p>x<jats:sup>2"
+        "</jats:sup> &lt; 5</jats:p></jats:sec>"
+    )
+    server.bodies["crossref"] = [crossref(abstract=abstract)]
+    (item,) = await found(papers("crossref"))
+    assert item.passages[0].text == "Background\nOne thing.\nResults\nx2 < 5"
+
+
+def test_the_year_and_the_day_are_those_of_the_publisher() -> None:
+    preprint = _known(doi="10.1000/a", service="arxiv", year=2017, day=date(2017, 6, 12))
+    article_ = _known(doi="10.1000/a", service="crossref", venue="Journal")
+    (one,) = united([[preprint], [article_]])
+    assert (one.year, one.day, one.venue) == (2018, None, "Journal")
+    (one,) = united(
+        [[preprint], [_known(doi="10.1000/a", service="crossref", day=date(2018, 2, 3))]]
+    )
+    assert one.day == date(2018, 2, 3)
+
+
 def _known(title: str = "On open access", **more: Any) -> Work:
     return Work(
         **{"title": title, "service": "openalex", "year": 2018, "page": "https://a.test"} | more
@@ -292,6 +316,15 @@ async def test_a_work_that_crossref_says_was_updated_is_marked(
 ) -> None:
     server.bodies["crossref"] = [crossref(**{"updated-by": [update(kind) for kind in kinds]})]
     assert [item.notice for item in await found(papers("crossref"))] == [notice]
+
+
+async def test_whichever_service_knows_that_a_work_is_retracted_it_is(
+    papers: Any, server: FakePapers
+) -> None:
+    server.bodies["openalex"] = [openalex(is_retracted=True)]
+    server.bodies["crossref"] = [crossref(**{"updated-by": [update("correction")]})]
+    (item,) = await found(papers("openalex", "crossref"))
+    assert item.notice == "retracted"
 
 
 async def test_a_notice_marks_the_work_that_it_is_about_and_not_itself(
@@ -441,6 +474,26 @@ async def test_any_field_may_be_anything(
     found = await service(name).works("open access", 50, silent)
     assert found[-1].title == TITLE
     assert all(isinstance(one.title, str) and one.url for one in found)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_of_very_many_works_and_authors_the_first_are_taken(
+    service: Any, server: FakePapers, name: str
+) -> None:
+    one = {"author": {"display_name": "Ann Smith"}, "family": "Smith", "given": "Ann"}
+    people = [one] * 300
+    atom, own = (
+        "<author><name>Ann Smith</name></author>",
+        "<Author><LastName>Smith</LastName></Author>",
+    )
+    server.bodies = {
+        "openalex": [openalex(authorships=people)] * 40,
+        "crossref": [crossref(author=people)] * 40,
+        "arxiv": feed(*[entry(more=atom * 300)] * 40),
+        "pubmed": records(*[article().replace("</AuthorList>", own * 300 + "</AuthorList>")] * 40),
+    }
+    works = await service(name).works("open access", 5, silent)
+    assert (len(works), len(works[0].authors)) == (5, work.AUTHORS)
 
 
 async def test_the_places_of_an_inverted_index_are_numbers_of_any_size(
