@@ -71,7 +71,7 @@ def _work(row: dict[str, Any]) -> Work | None:
         ),
         abstract=_abstract(row.get("abstract_inverted_index")),
         authors=tuple(Author(name=name) for name in names if name),
-        year=whole(row.get("publication_year")) or year,
+        year=dated([row.get("publication_year")])[0] or year,
         day=None if day and (day.month, day.day) == (1, 1) else day,
         venue=named(_dict(place.get("source")).get("display_name")),
         language=legible(row.get("language"))[:2].lower(),

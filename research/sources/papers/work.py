@@ -105,7 +105,7 @@ def prose(value: object) -> str:
 
 
 def whole(value: object) -> int | None:
-    """A count, or a year."""
+    """A count."""
     good = isinstance(value, int) and not isinstance(value, bool)
     return cast("int", value) if good and 0 <= cast("int", value) < 10**9 else None
 

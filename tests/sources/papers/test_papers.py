@@ -169,7 +169,9 @@ async def test_without_an_abstract_the_title_can_be_cited_and_without_a_day_the_
     papers: Any, server: FakePapers
 ) -> None:
     server.bodies["openalex"] = [
-        openalex(abstract_inverted_index=None, publication_date="2018-01-01")
+        openalex(
+            abstract_inverted_index=None, publication_date="2018-01-01", publication_year=10**8
+        )
     ]
     server.bodies["crossref"] = [
         crossref(DOI="10.1000/b", title=["Other"], abstract=None, issued={"date-parts": [[2001]]})
