@@ -22,7 +22,7 @@ ENGINE = {
     "checking": "research/stages/check.py",
     "digest": "research/reasoners/digest.py",
     "draft": "research/reasoners/*.py",
-    "mcp": "research/sources/toolservers/__init__.py",
+    "mcp": "research/sources/toolservers/*.py",
     "evaluation": "research/cli/evaluate.py research/records.py",
     "fact": "research/sources/places/facts.py",
     "flaw": "research/audit/words.py",

@@ -83,6 +83,8 @@ class Session:
             except _Gone as error:
                 self._drop(owner)
                 gone = error
+                await asyncio.wait({owner.task}, timeout=PING)  # it may know why
+                gone.trouble = gone.trouble or owner.failure
         text = f"{self._name} ended during the call"
         raise gone.trouble or Trouble("unavailable", text, again=True)
 

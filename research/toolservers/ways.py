@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import threading
 from collections.abc import (
@@ -31,7 +32,26 @@ log = logging.getLogger(__name__)
 TETHER = Path(__file__).with_name("tether.py")
 COMPLAINTS = 20  # lines of a process that go into the log
 LINE = 300  # bytes that are kept of each
+MOST = 20_000_000  # bytes of one response over HTTP
 Heard = Callable[[object], Awaitable[None]]
+_SDK = re.compile(r"[\\/]mcp[\\/](?:client|shared)[\\/]")
+_TALKATIVE = ("", "mcp.client.stdio", "mcp.client.streamable_http")  # loggers
+
+
+class _Hush(logging.Filter):
+    """Keeps out of the log what the SDK complains of: whatever a server sends it, with tracebacks. What
+    goes wrong is told by a `Trouble`."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno < logging.WARNING or not _SDK.search(record.pathname)
+
+
+_hush = _Hush()
+
+
+def _hushed() -> None:
+    for name in _TALKATIVE:
+        logging.getLogger(name).addFilter(_hush)  # one that is there is not added again
 
 
 @asynccontextmanager
@@ -45,6 +65,7 @@ async def over_stdio(
     """
     from mcp import ClientSession, StdioServerParameters, stdio_client
 
+    _hushed()
     name = Path(command[0]).name
     if os.name == "posix":
         command = [sys.executable, "-I", "-S", str(TETHER), *command]
@@ -91,7 +112,29 @@ async def over_http(
     from mcp import ClientSession
     from mcp.client.streamable_http import streamable_http_client
 
+    _hushed()
     unreadable: list[Exception] = []
+
+    class Bounded(httpx.AsyncByteStream):
+        """A response that ends with a Trouble if it is too long."""
+
+        def __init__(self, inner: httpx.AsyncByteStream) -> None:
+            self._inner = inner
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = MOST
+            async for chunk in self._inner:
+                left -= len(chunk)
+                if left < 0:
+                    raise Trouble("too large", f"an answer has more than {MOST} bytes")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    async def bounded(response: httpx.Response) -> None:
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        response.stream = Bounded(response.stream)
 
     async def heard(message: object) -> None:
         """Ends the session with a server that does not speak the protocol: who asked it would
@@ -103,7 +146,9 @@ async def over_http(
     try:
         async with (
             httpx.AsyncClient(
-                headers=dict(headers), timeout=httpx.Timeout(step, read=wait.total_seconds())
+                headers=dict(headers),
+                timeout=httpx.Timeout(step, read=wait.total_seconds()),
+                event_hooks={"response": [bounded]},
             ) as client,
             streamable_http_client(url, http_client=client) as (read, write, _),
             ClientSession(read, write, wait, message_handler=heard) as session,
@@ -111,9 +156,17 @@ async def over_http(
             yield session
     except Exception:
         if unreadable:
-            text = f"no server of tools answers there ({type(unreadable[0]).__name__})"
-            raise Trouble("malformed", text, hint="endpoint") from None
+            raise _unread(unreadable[0]) from None
         raise
+    if unreadable and isinstance(unreadable[0], Trouble):  # during a call, which is told why
+        raise unreadable[0]
+
+
+def _unread(error: Exception) -> Trouble:
+    if isinstance(error, Trouble):
+        return error
+    text = f"no server of tools answers there ({type(error).__name__})"
+    return Trouble("malformed", text, hint="endpoint")
 
 
 def connection(server: ToolServer, handed: Mapping[str, str]) -> Connect:

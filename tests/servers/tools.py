@@ -11,7 +11,7 @@ import threading
 from typing import Self
 
 import uvicorn
-from mcp.server.fastmcp import FastMCP
+from mcp.server.fastmcp import Context, FastMCP
 from mcp.types import (
     BlobResourceContents,
     EmbeddedResource,
@@ -34,9 +34,9 @@ class Tower(BaseModel):
     height: int
 
 
-def build(port: int = 0) -> FastMCP:
-    """The server; `port` is where it listens."""
-    server = FastMCP("towers", host="127.0.0.1", port=port, log_level="WARNING")
+def build(*, streams: bool = True) -> FastMCP:
+    """The server; over HTTP it answers in streams of events, or each time with JSON."""
+    server = FastMCP("towers", log_level="CRITICAL", json_response=not streams)
 
     @server.tool(annotations=READS, description=f"Finds towers by words. {HOSTILE}")
     def find_towers(query: str, limit: int = 5) -> list[TextContent | ResourceLink]:
@@ -87,6 +87,21 @@ def build(port: int = 0) -> FastMCP:
         await anyio.sleep(1_000)
         return "late"
 
+    @server.tool(annotations=READS)
+    def shouts() -> str:
+        while True:
+            os.write(1, b"x" * 65_536)
+
+    @server.tool(annotations=READS)
+    def babbles() -> str:
+        while True:
+            os.write(1, b"no message <b>at all</b>\n" * 100)
+
+    @server.tool(annotations=READS)
+    async def chatters(context: Context) -> str:  # type: ignore[type-arg]
+        while True:
+            await context.info("still at it")
+
     @server.tool(annotations=ToolAnnotations(readOnlyHint=False))
     def write_note(text: str) -> str:
         return f"written: {text}"
@@ -101,9 +116,9 @@ def build(port: int = 0) -> FastMCP:
 class Towers:
     """The server at `url`, for as long as the `with` lasts; `headers` are those of what reached it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, streams: bool = True) -> None:
         self.headers: list[dict[str, str]] = []
-        inner = build().streamable_http_app()
+        inner = build(streams=streams).streamable_http_app()
 
         async def app(scope, receive, send):  # type: ignore[no-untyped-def]
             if scope["type"] == "http":
@@ -111,7 +126,7 @@ class Towers:
                 self.headers.append(given)
             await inner(scope, receive, send)
 
-        config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="on")
+        config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 

@@ -26,6 +26,7 @@ from research.models.clients import Clients
 from research.reasoners.llm import LLM
 from research.records import Answer, Cite, Finding, Span, Task, silent
 from research.sources.toolservers.retriever import NO_SEARCH, NO_TOOLS, ToolsRetriever
+from research.toolservers import ways
 from research.toolservers.config import ToolServer
 from research.toolservers.session import Session
 from research.toolservers.ways import sessions
@@ -165,7 +166,7 @@ async def test_structured_content_and_resources_are_read_and_pictures_are_left_o
     assert measured.passages[0].text.count("45") == 1
     assert (record.url, record.locator) == ("", "mcp:towers memo://towers/old")
     assert record.passages[0].text == "The Old Tower was restored in 1978."
-    assert found.message == "left out: 1 image, 1 resource"
+    assert found.message == "Left out: a picture, a file that is no text"
 
 
 async def test_structured_content_alone_is_told_in_lines() -> None:
@@ -198,7 +199,8 @@ async def test_a_model_has_the_tools_that_only_read_and_no_word_of_theirs_outsid
     async with opened(tmp_path, towers(search=None), explore, mark) as (source, _):
         assert (await searched(source)).reason == "empty"
     names = [tool["function"]["name"] for tool in explore.tools]  # type: ignore[attr-defined]
-    assert names == ["find_towers", "measure", "records", "hostile", "environment", "endless", "fails", "slow"]  # fmt: skip
+    assert names[:8] == ["find_towers", "measure", "records", "hostile", "environment", "endless", "fails", "slow"]  # fmt: skip
+    assert not {"write_note", "undeclared"} & {*names}
     assert all("there is no tool" in told for told in explore.told)  # type: ignore[attr-defined]
     assert HOSTILE not in json.dumps(explore.tools)  # type: ignore[attr-defined]
     assert HOSTILE in explore.material  # type: ignore[attr-defined]
@@ -282,7 +284,7 @@ async def test_it_says_what_it_can_do(tmp_path: Path, mark: str) -> None:
         assert source.ready().state == "live"
         await source.warm()
         await soon(lambda: bool(session.tools))
-        told = "find_towers, measure, records, hostile, environment +3"
+        told = "find_towers, measure, records, hostile, environment +6"
         assert (source.ready().state, source.ready().detail) == ("live", told)
     async with opened(tmp_path, towers(tools=[], search=None), says(), mark) as (source, _):
         trouble = await failed(source)
@@ -341,6 +343,16 @@ async def test_what_breaks_the_protocol_is_passed_over_or_read_as_text(
         assert (await searched(source)).evidence
 
 
+@pytest.mark.parametrize("tool", ["shouts", "babbles", "chatters", "slow"])
+async def test_one_that_never_stops_talking_costs_a_deadline_and_no_line_of_the_log(
+    tool: str, tmp_path: Path, mark: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = towers(search={"tool": tool, "argument": "x"}, timeout=2)
+    async with opened(tmp_path, entry, mark=mark) as (source, _):
+        assert (await failed(source)).reason == "timeout"
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
 async def test_an_error_of_a_tool_is_a_reason_and_its_words_are_bounded(
     tmp_path: Path, mark: str
 ) -> None:
@@ -377,6 +389,17 @@ async def test_a_server_at_an_address_is_asked_with_its_headers(tmp_path: Path) 
         assert FACTS in found.evidence[0].passages[0].text
         assert {given.get("x-key") for given in server.headers} == {KEY}
     assert KEY not in found.model_dump_json()
+
+
+@pytest.mark.parametrize(("streams", "reason"), [(True, "timeout"), (False, "too large")])
+async def test_an_answer_that_is_too_long_is_not_read(
+    streams: bool, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ways, "MOST", 200_000)
+    with Towers(streams=streams) as server:
+        entry = {"url": server.url, "search": {"tool": "endless", "argument": "x"}, "timeout": 3}
+        async with opened(tmp_path, entry) as (source, _):
+            assert (await failed(source)).reason == reason
 
 
 async def test_an_address_where_nobody_is_cannot_be_reached(tmp_path: Path) -> None:

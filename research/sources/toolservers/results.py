@@ -14,9 +14,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from research.evidence.registry import evidence_id
+from research.i18n import message, speaker
 from research.language.text import language
 from research.language.windows import passages
-from research.records import Evidence, EvidenceKind, fingerprint
+from research.records import Evidence, EvidenceKind, Task, fingerprint
 from research.toolservers.config import ToolServer
 from research.trouble import concealed
 from research.urls import canonical_url
@@ -100,17 +101,20 @@ def _lines(name: str, value: object, depth: int) -> Iterator[str]:
 
 
 def evidence(
-    server: ToolServer, told: Iterable[Told], query: str, limit: int, now: datetime
+    server: ToolServer, told: Iterable[Told], task: Task, limit: int, now: datetime
 ) -> tuple[tuple[Evidence, ...], str]:
     """What calls have found: a piece of evidence for each answer and for each resource in it, with at
     most `limit` passages each; and what was left out, in words."""
     found: dict[str, Evidence] = {}
     binary: Counter[str] = Counter()
     for one in told:
-        for item in _items(server, one, query, limit, now, binary):
+        for item in _items(server, one, task.query, limit, now, binary):
             found.setdefault(item.id, item)
-    named = ", ".join(f"{n} {kind}" for kind, n in sorted(binary.items()))
-    return tuple(found.values()), f"left out: {named}" if named else ""
+    tongue = task.language or language(task.query)
+    say = speaker(tongue, "mcp.")
+    kinds = [say(kind, n=n) for kind, n in sorted(binary.items())]
+    named = message("mark.list", tongue).join(kinds)
+    return tuple(found.values()), say("left", what=named) if named else ""
 
 
 def _items(

@@ -99,9 +99,7 @@ class ToolsRetriever:
             failures += await self._explored(self._explore, task.query, chain, tools, say)
         if not chain.told and (search := self._server.search):
             await chain.ask(search.tool, {**search.arguments, search.argument: task.query})
-        items, left_out = evidence(
-            self._server, chain.told, task.query, self._passages, self._clock()
-        )
+        items, left_out = evidence(self._server, chain.told, task, self._passages, self._clock())
         trouble = chain.trouble
         if not items and trouble:
             raise trouble

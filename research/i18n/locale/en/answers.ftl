@@ -149,3 +149,19 @@ review-rules = Rules compared the answer with its sources. Sentences without sup
 review-dropped = Removed
 review-rewritten = Rewritten
 mcp-about = The tools of the MCP server { $name }.
+mcp-left = Left out: { $what }
+mcp-image =
+    { $n ->
+        [one] a picture
+       *[other] { $n } pictures
+    }
+mcp-audio =
+    { $n ->
+        [one] a recording
+       *[other] { $n } recordings
+    }
+mcp-resource =
+    { $n ->
+        [one] a file that is no text
+       *[other] { $n } files that are no text
+    }

@@ -133,3 +133,7 @@ review-rules = 按规则与来源核对后，没有来源支持的句子被删�
 review-dropped = 已删去
 review-rewritten = 已改写
 mcp-about = MCP 服务器 { $name } 的工具。
+mcp-left = 已略去：{ $what }
+mcp-image = { $n } 张图片
+mcp-audio = { $n } 段音频
+mcp-resource = { $n } 个非文本文件
