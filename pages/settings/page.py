@@ -274,7 +274,7 @@ def search() -> None:
         st.text_area(
             t("settings.domains"), CHOICES["SIGHTLINE_DOMAINS"].value, key=key("domains"),
             max_chars=4_000, height=90, help=t("settings.domains_help"),
-            placeholder="prefer gov.cn\navoid content-farm.example\nwarn tabloid.example",
+            placeholder=t("settings.domains_example"),
         )  # fmt: skip
         note("SIGHTLINE_DOMAINS", CHOICES["SIGHTLINE_DOMAINS"])
         ready = runs.readiness(owner=owner())["web"]

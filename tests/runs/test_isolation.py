@@ -106,6 +106,7 @@ LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
 }
 OWN = {
     "nearby",
+    "look_up",
     "load",
     "ask_database",
     "confirm",

@@ -92,6 +92,10 @@ settings-provider_url_for = Its address ({ $setting }), such as `{ $example }`. 
 settings-clarify = Ask me back once if a question can be meant in different ways (with a model)
 settings-domains = Sites to prefer, avoid or be warned of
 settings-domains_help = One a line: prefer, avoid or warn, then a domain. Results of a site to avoid are left out before they are read; the others are marked in the table of sources.
+settings-domains_example =
+    prefer gov.cn
+    avoid content-farm.example
+    warn tabloid.example
 settings-open_sources = Search open sources that need no key
 settings-open_sources_help = The words of your queries, and nothing else of yours, go to Wikipedia (wikipedia.org), GDELT (gdeltproject.org) and, for scholarly papers, OpenAlex (openalex.org), Crossref (crossref.org), arXiv (arxiv.org) and PubMed (nih.gov); the server adds its address of mail if SIGHTLINE_CONTACT is set. Off unless you turn it on.
 settings-remember = Remember on this machine
