@@ -31,7 +31,8 @@ def specification(tool: Tool) -> dict[str, Any] | None:
     given = tool.inputSchema
     form = _form(given, given, 0)
     required = given.get("required")
-    lacking = set(required if isinstance(required, list) else ()) - {*form.get("properties", {})}
+    usable = form.get("properties", {})
+    lacking = [n for n in required if str(n) not in usable] if isinstance(required, list) else []
     if not _NAME.fullmatch(tool.name) or lacking:
         return None
     about = f"Described in the material under {tool.name}."
