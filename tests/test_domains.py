@@ -9,7 +9,7 @@ import pytest
 
 from research import settings
 from research.domains import read, together, verdict
-from research.records import Evidence, Passage, Task, silent
+from research.records import Evidence, Passage, Readiness, Task, silent
 from research.settings import SettingError
 from research.sources.standing import weighed
 from research.sources.web.provider import Found
@@ -76,9 +76,7 @@ class Provided:
     def __init__(self, *, summarises: bool = False) -> None:
         self.name, self.summarises = "fake", summarises
 
-    def ready(self) -> settings.Any:
-        from research.records import Readiness
-
+    def ready(self) -> Readiness:
         return Readiness(state="live")
 
     async def search(self, query: str, say: object) -> Found:
@@ -108,7 +106,7 @@ async def test_what_is_to_be_avoided_is_not_read_and_what_is_preferred_is_read_f
         ("www.gov.cn", "preferred"), ("x.example", ""), ("tabloid.example", "warned"),
     ]  # fmt: skip
     assert reader.urls == ["https://www.gov.cn/page", "https://x.example/page"]
-    assert found.message == "1 results of domains that are to be avoided"
+    assert found.message == "left out, of sites to be avoided: 1"
 
 
 async def test_what_a_text_was_written_from_stays_and_is_marked() -> None:

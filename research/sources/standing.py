@@ -7,25 +7,22 @@ from collections.abc import Mapping, Sequence
 from research.domains import Verdict, verdict
 from research.records import Evidence
 
-_ORDER = {"preferred": 0, "": 1, "warned": 1}
-
 
 def weighed(
-    found: Sequence[Evidence], known: Mapping[str, Verdict]
+    found: Sequence[Evidence], known: Mapping[str, Verdict], *, used: bool = False
 ) -> tuple[tuple[Evidence, ...], int]:
     """The evidence that may be read, preferred domains first and otherwise in its order; and how many
-    pieces are left out. An address that only leads to its page tells nothing of its domain: there the
-    publisher does, where it is one."""
-    if not known:
-        return tuple(found), 0
+    pieces are left out. What a text is `used` for already is never left out, but warned of.
+
+    An address that only leads to its page tells nothing of its domain: there the publisher does, where
+    it is one.
+    """
     kept = []
     for item in found:
         said = verdict(f"https://{item.publisher}" if item.expires else item.url, known)
-        if said == "avoid":
+        if said == "avoid" and not used:
             continue
-        if said:
-            standing = "preferred" if said == "prefer" else "warned"
-            item = item.model_copy(update={"standing": standing})
-        kept.append(item)
-    kept.sort(key=lambda item: _ORDER[item.standing])
+        standing = "preferred" if said == "prefer" else "warned" if said else ""
+        kept.append(item.model_copy(update={"standing": standing}) if standing else item)
+    kept.sort(key=lambda item: item.standing != "preferred")
     return tuple(kept), len(found) - len(kept)

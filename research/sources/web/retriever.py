@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol, cast
+from typing import Protocol
 
 from research.deadlines import Clock, counted, deadline
 from research.domains import Verdict
@@ -120,14 +120,12 @@ class WebRetriever:
         )
 
     def _weighed(self, found: Found, provider: Provider) -> Found:
-        """What was found without the domains that are to be left out. Where a text was written from
-        them already, its sources stay, and are marked."""
-        if provider.summarises:
-            known = {d: "warn" if said == "avoid" else said for d, said in self._domains.items()}
-            return replace(found, evidence=weighed(found.evidence, cast(Any, known))[0])
-        evidence, out = weighed(found.evidence, self._domains)
-        notes = [found.message, f"{out} results of domains that are to be avoided" if out else ""]
-        return replace(found, evidence=evidence, message="; ".join(filter(None, notes)))
+        """What was found without the domains that are to be avoided, unless a text was written from
+        them already."""
+        evidence, out = weighed(found.evidence, self._domains, used=provider.summarises)
+        said = f"left out, of sites to be avoided: {out}" if out else ""
+        message = "; ".join(filter(None, [found.message, said]))
+        return replace(found, evidence=evidence, message=message)
 
     async def close(self) -> None:
         for provider in self._providers:

@@ -100,7 +100,7 @@ async def test_a_refusal_is_told_by_its_status(
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [("html", "malformed"), ("broken", "malformed"), ("list", "malformed"), ("empty", "malformed"),
-     ("drops", "unreachable"), ("hangs", "timeout")],
+     ("drops", "unreachable")],
 )  # fmt: skip
 async def test_an_answer_that_is_none_is_told(
     listed: Listed, server: Fake, fault: str, reason: str
@@ -109,6 +109,15 @@ async def test_an_answer_that_is_none_is_told(
     with pytest.raises(Trouble) as caught:
         await listed.search("x", silent)
     assert caught.value.reason == reason
+
+
+async def test_no_answer_in_time_is_told(service: Search, server: Fake) -> None:
+    server.fault = "hangs"
+    slow = Listed(service, KEY, url=server.base_url, timeout=0.2)
+    with pytest.raises(Trouble) as caught:
+        await slow.search("x", silent)
+    assert caught.value.reason == "timeout"
+    await slow.close()
 
 
 async def test_nothing_found_is_no_failure_and_a_reason_in_a_good_answer_is_one(
