@@ -9,7 +9,8 @@ import pytest
 
 from research import settings
 from research.domains import read, together, verdict
-from research.records import Evidence, Passage, Readiness, Task, silent
+from research.i18n import message
+from research.records import Evidence, Language, Passage, Readiness, Task, silent
 from research.settings import SettingError
 from research.sources.standing import weighed
 from research.sources.web.provider import Found
@@ -43,6 +44,11 @@ def test_a_domain_stands_for_all_below_it_and_the_longest_counts(
     url: str, said: str | None
 ) -> None:
     assert verdict(url, read(LIST)) == said
+
+
+@each_row("language", ["zh", "en"])
+def test_the_example_on_the_settings_page_is_a_list(language: Language) -> None:
+    assert [*read(message("settings.domains_example", language)).values()] == ["prefer", "avoid", "warn"]  # fmt: skip
 
 
 def test_of_two_lists_the_later_counts() -> None:

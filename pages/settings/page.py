@@ -273,7 +273,7 @@ def search() -> None:
         )  # fmt: skip
         st.text_area(
             t("settings.domains"), CHOICES["SIGHTLINE_DOMAINS"].value, key=key("domains"),
-            max_chars=4_000, height=90, help=t("settings.domains_help"),
+            max_chars=4_000, height=115, help=t("settings.domains_help"),
             placeholder=t("settings.domains_example"),
         )  # fmt: skip
         note("SIGHTLINE_DOMAINS", CHOICES["SIGHTLINE_DOMAINS"])

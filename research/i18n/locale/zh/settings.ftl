@@ -93,9 +93,9 @@ settings-clarify = 问题有歧义时先问我一次（需要模型）
 settings-domains = 优先、回避或需谨慎的网站
 settings-domains_help = 每行一条：prefer（优先）、avoid（回避）或 warn（谨慎），后接域名。要回避的网站的结果在读取之前就略去，其余在来源表中标出。
 settings-domains_example =
-    prefer gov.cn（优先）
-    avoid content-farm.example（回避）
-    warn tabloid.example（谨慎）
+    prefer gov.cn  # 优先
+    avoid content-farm.example  # 回避
+    warn tabloid.example  # 谨慎
 settings-open_sources = 搜索无需密钥的开放来源
 settings-open_sources_help = 查询词会发往维基百科（wikipedia.org）、GDELT（gdeltproject.org），以及用于查找学术论文的 OpenAlex（openalex.org）、Crossref（crossref.org）、arXiv（arxiv.org）和 PubMed（nih.gov），不发送您的其他内容；服务器设置了 SIGHTLINE_CONTACT 时会附上该邮箱。除非您打开，否则一律不用。
 settings-remember = 记住在本机上
