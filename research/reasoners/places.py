@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Literal
 
 from research import data
 from research.language import segment
@@ -30,14 +31,28 @@ _METRES_A_MINUTE = {"walk": 80, "ride": 250, "drive": 500}
 _LONGEST_WAY = 2 * 3600  # seconds; what is longer is no way, as in 24小时药店
 
 
+Act = Literal["near", "where", "details", "way", "distance", "between", "route"]
+Means = Literal["walking", "driving", "bicycling", "transit", ""]
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Places that a question looks for. `place` is empty if it names none: to be asked back."""
+    """What a question wants of a map.
+
+    `act`: places of a kind around a place or in it; where a place is; what is known of a named place
+    (hours, phone, price); the way from one to another; how far it is; what lies between two; a day's
+    route. `place` is the centre or the origin, empty if the question names none: to be asked back.
+    `to` is the destination or the second place. `stops` are the places a route is to pass.
+    """
 
     place: str
-    purpose: str
-    keywords: tuple[str, ...]
-    radius: int
+    purpose: str = ""
+    keywords: tuple[str, ...] = ()
+    radius: int = WITHIN  # metres
+    act: Act = "near"
+    to: str = ""
+    means: Means = ""
+    stops: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

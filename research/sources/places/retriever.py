@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from research.deadlines import deadline
 from research.language.text import language
@@ -29,11 +29,23 @@ class Wanted(Protocol):
     """What rules read in a query."""
 
     @property
+    def act(
+        self,
+    ) -> Literal["near", "where", "details", "way", "distance", "between", "route"]: ...
+    @property
     def place(self) -> str: ...
+    @property
+    def to(self) -> str: ...
+    @property
+    def means(self) -> Literal["walking", "driving", "bicycling", "transit", ""]: ...
     @property
     def keywords(self) -> tuple[str, ...]: ...
     @property
     def radius(self) -> int: ...
+    @property
+    def purpose(self) -> str: ...
+    @property
+    def stops(self) -> tuple[str, ...]: ...
 
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
