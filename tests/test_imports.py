@@ -111,7 +111,7 @@ def allowed(module: str, wanted: str) -> bool:
     target = wanted.split(".")[0]
     if module == "hanzi":
         return wanted == "data"
-    if module == "sources.papers.client" and wanted == "research":
+    if module == "wire.client" and wanted == "research":
         return True  # the version, which services are told
     if module == "i18n":
         return wanted == "records"

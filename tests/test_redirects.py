@@ -31,7 +31,6 @@ from research.runs.local import LocalRuns
 from research.runs.remote import RemoteRuns
 from research.settings import Settings
 from research.sources.papers.arxiv import ArXiv
-from research.sources.papers.client import Client
 from research.sources.papers.crossref import Crossref
 from research.sources.papers.openalex import OpenAlex
 from research.sources.papers.pubmed import PubMed
@@ -45,6 +44,7 @@ from research.toolservers import session, ways
 from research.toolservers.config import ToolServer
 from research.tracing import Tracing
 from research.trouble import Trouble, of_status
+from research.wire.client import Client
 from research.wire.pace import Pace
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources
 from tests.models.conftest import ADDRESSES, PROMPT, SCHEMA, Colour, loaded

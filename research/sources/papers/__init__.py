@@ -8,8 +8,8 @@ from research.sources import Retriever, Source, Supplies
 
 def _build(supplies: Supplies) -> Retriever:
     from research.sources.papers import arxiv, crossref, openalex, pubmed
-    from research.sources.papers.client import Client
     from research.sources.papers.retriever import Papers
+    from research.wire.client import Client
 
     settings = supplies.settings
 

@@ -7,9 +7,10 @@ import re
 from typing import Any
 
 from research.records import Author, Say
-from research.sources.papers.client import QUEUE, Client, terms
+from research.sources.papers.service import QUEUE, terms
 from research.sources.papers.work import AUTHORS, Work, bare_doi, dated, named, prose, titled
 from research.trouble import Trouble
+from research.wire.client import Client
 from research.wire.pace import Pace
 
 BASE_URL = "https://export.arxiv.org"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from research.records import Author, Notice, Say
-from research.sources.papers.client import LONGEST, Client, listed
+from research.sources.papers.service import LONGEST, listed
 from research.sources.papers.work import (
     AUTHORS,
     NOTICES,
@@ -22,6 +22,7 @@ from research.sources.papers.work import (
     titled,
     whole,
 )
+from research.wire.client import Client
 from research.wire.plain import legible, rows, shortened
 
 BASE_URL = "https://api.crossref.org"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from research.records import Author, Say
-from research.sources.papers.client import Client, listed, terms
+from research.sources.papers.service import listed, terms
 from research.sources.papers.work import (
     AUTHORS,
     Work,
@@ -17,6 +17,7 @@ from research.sources.papers.work import (
     titled,
     whole,
 )
+from research.wire.client import Client
 from research.wire.plain import SNIPPET, legible, rows, shortened
 
 BASE_URL = "https://api.openalex.org"

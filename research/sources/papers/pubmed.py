@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from research.records import Author, Say
-from research.sources.papers.client import QUEUE, Client, terms
+from research.sources.papers.service import QUEUE, terms
 from research.sources.papers.work import (
     AUTHORS,
     NOTICES,
@@ -18,6 +18,7 @@ from research.sources.papers.work import (
     titled,
 )
 from research.trouble import Trouble
+from research.wire.client import Client
 from research.wire.pace import Pace
 from research.wire.plain import SNIPPET, legible, shortened, tidy
 

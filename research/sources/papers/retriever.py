@@ -15,7 +15,7 @@ from research.deadlines import deadline
 from research.domains import Verdict
 from research.evidence.registry import Registry
 from research.records import Failure, Finding, Readiness, Say, Task
-from research.sources.papers.client import Service
+from research.sources.papers.service import Service
 from research.sources.papers.work import Work, evidence, united
 from research.sources.standing import weighed
 from research.trouble import Trouble

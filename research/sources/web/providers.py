@@ -41,5 +41,9 @@ def _provider(name: str, supplies: Supplies) -> Provider:
     if name == "searxng":
         return SearXNG(settings.searxng_url, results=results, timeout=seconds, clock=clock)
     return Wikipedia(
-        base_url=settings.wikipedia_url, results=min(results, 4), timeout=seconds, clock=clock
+        base_url=settings.wikipedia_url,
+        results=min(results, 4),
+        timeout=seconds,
+        contact=settings.contact,
+        clock=clock,
     )

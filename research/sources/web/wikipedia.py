@@ -11,7 +11,7 @@ import re
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from research.evidence.registry import evidence_id
@@ -20,17 +20,12 @@ from research.language.text import language, telling, tokens
 from research.records import Evidence, Failure, Passage, Readiness, Say, fingerprint
 from research.sources.web.provider import Found
 from research.sources.web.results import KIND, united
-from research.trouble import Trouble, of_status, retry_after
+from research.trouble import Trouble
 from research.urls import canonical_url
+from research.wire.client import Client
 from research.wire.plain import legible, rows, shortened, tidy
-from research.wire.replies import content, reaching, trusted
-
-if TYPE_CHECKING:
-    import httpx
-
 
 ATTRIBUTION = "Wikipedia, CC BY-SA 4.0"
-AGENT = "Sightline/1.0 (research desk)"  # followed by the library, as the service wishes
 LONGEST = 300  # characters of a query; the search refuses more
 PASSAGE = 1_200  # characters that a passage has at most
 PASSAGES = 3  # taken from one article
@@ -56,19 +51,18 @@ class Wikipedia:
         languages: tuple[str, ...] = ("zh", "en"),
         *,
         base_url: str = "https://{language}.wikipedia.org",
-        user_agent: str = "",
         results: int = 4,
         timeout: float = 30.0,
+        contact: str = "",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`timeout` is for each request: an article is one."""
-        self._languages = languages
-        self._base_url = base_url.rstrip("/")
-        self._agent = user_agent
+        """`timeout` is for each request: an article is one. `contact` is an address of mail."""
+        self._clients = {
+            code: Client(base_url.replace("{language}", code), timeout=timeout, contact=contact)
+            for code in languages
+        }
         self._results = results
-        self._timeout = timeout
         self._clock = clock
-        self._client: httpx.AsyncClient | None = None
 
     def ready(self) -> Readiness:
         return Readiness(state="live")
@@ -95,13 +89,12 @@ class Wikipedia:
         )
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client:
-            await client.aclose()
+        for client in self._clients.values():
+            await client.close()
 
     def _order(self, query: str) -> list[str]:
         own = language(query)
-        return sorted(self._languages, key=lambda code: code != own)
+        return sorted(self._clients, key=lambda code: code != own)
 
     async def _pages(
         self, code: str, query: str
@@ -130,22 +123,8 @@ class Wikipedia:
         return sorted(pages.values(), key=_rank), failures
 
     async def _ask(self, code: str, parameters: dict[str, str]) -> dict[str, Any]:
-        address = f"{self._base_url.replace('{language}', code)}/w/api.php"
-        async with _turn(), reaching("Wikipedia", self._timeout):
-            response = await self._shared().get(address, params=parameters)
-        return _answer(response)
-
-    def _shared(self) -> httpx.AsyncClient:
-        """The connections, made at the first search."""
-        if self._client is None:
-            import httpx
-
-            self._client = httpx.AsyncClient(
-                headers={"User-Agent": self._agent or f"{AGENT} httpx/{httpx.__version__}"},
-                timeout=self._timeout,
-                verify=trusted(),
-            )
-        return self._client
+        async with _turn():
+            return _answer(await self._clients[code].json("Wikipedia", "/w/api.php", parameters))
 
     def _evidence(
         self, pages: list[dict[str, Any]], code: str, query: str, retrieved: datetime
@@ -180,33 +159,27 @@ def _parameters(code: str, query: str, results: int) -> dict[str, str]:
     return parameters | ({"variant": _VARIANTS[code]} if code in _VARIANTS else {})
 
 
-def _answer(response: httpx.Response) -> dict[str, Any]:
+def _answer(answer: dict[str, Any]) -> dict[str, Any]:
     """What the API answers.
 
     Raises:
-        Trouble: it bars this client, cannot serve now or does not understand; its errors come with
-            the status of success.
+        Trouble: it cannot serve now or does not understand; its errors come with the status of
+            success.
     """
-    status, after = response.status_code, retry_after(response.headers.get("retry-after"))
-    if status == 403:
-        raise Trouble("blocked", f"HTTP {status}: Wikipedia bars this client")
-    if status >= 300:
-        raise of_status(status, "Wikipedia", response.headers)
-    answer = content(response, "Wikipedia")
     error = _dict(answer.get("error"))
     if error:
-        raise _trouble(str(error.get("code")), legible(error.get("info")), after)
+        raise _trouble(str(error.get("code")), legible(error.get("info")))
     if "query" not in answer and "batchcomplete" not in answer:
         raise Trouble("malformed", "Wikipedia: the JSON has no query", hint="endpoint")
     return answer
 
 
-def _trouble(code: str, info: str, after: float | None) -> Trouble:
+def _trouble(code: str, info: str) -> Trouble:
     text = f"Wikipedia: {code}: {info}"
     if code == "ratelimited":
-        return Trouble("quota", text, again=True, after=after)
+        return Trouble("quota", text, again=True)
     if code.startswith(_BUSY):
-        return Trouble("unavailable", text, again=True, after=after)
+        return Trouble("unavailable", text, again=True)
     return Trouble("blocked" if "blocked" in code else "refused", text)
 
 

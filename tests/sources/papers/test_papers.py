@@ -17,17 +17,19 @@ from research.records import Author, Evidence, Finding, Report, Task, silent
 from research.runs import Desk
 from research.settings import load
 from research.sources import Standing, Supplies, registry
-from research.sources.papers import SOURCE, client, work
+from research.sources.papers import SOURCE, work
 from research.sources.papers.arxiv import PACE as ARXIV_PACE
 from research.sources.papers.arxiv import ArXiv
-from research.sources.papers.client import Client, Service
 from research.sources.papers.crossref import Crossref
 from research.sources.papers.openalex import OpenAlex
 from research.sources.papers.pubmed import PACE as PUBMED_PACE
 from research.sources.papers.pubmed import PubMed
 from research.sources.papers.retriever import Papers
+from research.sources.papers.service import Service
 from research.sources.papers.work import Work, united
 from research.trouble import Trouble
+from research.wire import client
+from research.wire.client import Client
 from research.wire.pace import Pace
 from tests.fakes import until
 from tests.servers.papers import (
@@ -397,7 +399,7 @@ async def test_a_service_finds_works_or_none(service: Any, server: FakePapers, n
 
 @pytest.mark.parametrize("name", SERVICES)
 @each_row(
-    ("status", "reason"), [(429, "quota"), (500, "unavailable"), (503, "unavailable"), (403, "refused")]
+    ("status", "reason"), [(429, "quota"), (500, "unavailable"), (503, "unavailable"), (403, "blocked")]
 )  # fmt: skip
 async def test_a_status_is_told_by_its_reason(
     service: Any, server: FakePapers, name: str, status: int, reason: str

@@ -1,73 +1,28 @@
-"""What the services have in common: polite requests, bodies that end, and the seam to them."""
+"""A client of public services without a key: polite requests, bodies that end, no redirect."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 import research
-from research.language.text import telling
-from research.records import Say
-from research.sources.papers.work import Work
 from research.trouble import Trouble, of_status
-from research.wire.plain import rows
 from research.wire.replies import body_of, parsed, reaching, trusted
 
 if TYPE_CHECKING:
     import httpx
 
-AGENT = f"Sightline/{research.__version__} (research desk)"
+AGENT = f"Sightline/{research.__version__} (research desk{{contact}}) httpx/{{library}}"
 SIZE = 5_000_000  # bytes of an answer; Crossref sends the references of every work along
-LONGEST = 300  # characters of a query
-TERMS = 8  # words of a query that all have to be there
-QUEUE = 60.0  # seconds that a search waits for its turn at most
-
-
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
-_SIGN = re.compile(r"\d|[B-HJ-Z]")  # vitamin D, type 2
-
-
-class Service(Protocol):
-    """A catalogue of scholarly works."""
-
-    @property
-    def name(self) -> str:
-        """openalex, crossref, arxiv, pubmed."""
-
-    async def works(self, query: str, most: int, say: Say) -> list[Work]:
-        """What it finds, the best first, at most `most`.
-
-        Raises:
-            Trouble: the search failed, for a reason of a known kind.
-        """
-
-    async def close(self) -> None:
-        """Releases the connections."""
-
-
-def terms(query: str) -> list[str]:
-    """The words of a query as they are written, without the idle ones and what would be an operator:
-    for services that want all words to be there."""
-    found = list(dict.fromkeys(_WORD.findall(query[: 2 * LONGEST])))
-    return [word for word in found if telling(word) or _SIGN.fullmatch(word)][:TERMS]
-
-
-def listed(value: object, service: str) -> list[dict[str, Any]]:
-    """The rows of a list that an answer has to have.
-
-    Raises:
-        Trouble: there is none.
-    """
-    if not isinstance(value, list):
-        raise Trouble("malformed", f"{service}: the JSON has no list of results", hint="endpoint")
-    return rows(value)
 
 
 class Client:
     """Asks the service at `base_url`; `timeout` (seconds) is for each request. No redirect is
-    followed. `contact` is the address of mail that services are told, "" tells none."""
+    followed. `contact` is the address of mail that services are told, "" tells none.
+
+    A service without a key that answers 403 bars whoever asks: there is no key to set right.
+    """
 
     def __init__(self, base_url: str, *, timeout: float = 30.0, contact: str = "") -> None:
         self.contact = contact
@@ -119,6 +74,8 @@ class Client:
             reaching(service, self._timeout),
             self._shared().stream("GET", f"{self._base_url}{path}", params=asked) as response,
         ):
+            if response.status_code == 403:
+                raise Trouble("blocked", f"HTTP 403: {service} bars this client")
             if response.status_code >= 300:
                 raise of_status(response.status_code, service, response.headers)
             return response, await body_of(response, service, SIZE)
@@ -128,7 +85,9 @@ class Client:
         if self._client is None:
             import httpx
 
+            contact = f"; {self.contact}" if self.contact else ""
+            agent = AGENT.format(contact=contact, library=httpx.__version__)
             self._client = httpx.AsyncClient(
-                headers={"User-Agent": AGENT}, timeout=self._timeout, verify=trusted()
+                headers={"User-Agent": agent}, timeout=self._timeout, verify=trusted()
             )
         return self._client
