@@ -38,7 +38,7 @@ from research import SettingError, StoreError, runs  # noqa: E402
 log = logging.getLogger(__name__)
 
 # Not streamlit_folium: its component is registered only where a script of the page imports it.
-LOADED = ("pages.run.view", "pages.run.map", "folium")
+LOADED = ("pages.run.view", "pages.shared.map", "folium")
 AHEAD = 3.0  # seconds after the start; until then the first page has the processor to itself
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import streamlit as st
 
 from pages.run import chart, steps
-from pages.run import map as maps
 from pages.shared import layout
+from pages.shared import map as maps
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain, web

@@ -71,7 +71,7 @@ def _page() -> None:
 
     import streamlit as st
 
-    from pages.run import map as maps
+    from pages.shared import map as maps
 
     started = time.perf_counter()
     maps.draw(st.session_state.seen, key="bench", tick=True)

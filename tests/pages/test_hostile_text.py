@@ -12,7 +12,7 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from openpyxl import load_workbook
 
-from pages.run.map import script_json
+from pages.shared.map import script_json
 from pages.shared.safe import link, plain, web
 from research import Place, Rows, geojson, kml, places_csv, rows_csv, rows_excel
 from research.library.intake import LONG, safe_name

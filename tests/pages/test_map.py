@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from lxml import html as lxml_html
 from streamlit_folium import _get_feature_group_string
 
-from pages.run import map as maps
+from pages.shared import map as maps
 from research import Centre, Place, Point, Sighting
 from research.places.coordinates import metres
 from tests.catalogue import WORDS

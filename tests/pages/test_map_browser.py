@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pages.run.map import RICH, html_map
+from pages.shared.map import RICH, html_map
 from research import Evidence, Sighting
 from research.store.store import Store
 from tests.catalogue import WORDS

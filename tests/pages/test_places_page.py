@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.run import map as maps
+from pages.shared import map as maps
 from research import Evidence, Options, Place, runs
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
@@ -309,7 +309,7 @@ def test_the_places_of_others_are_not_shown(folder: Path, visit: Visit) -> None:
 def report_page() -> None:
     import streamlit as st
 
-    from pages.run import map as maps
+    from pages.shared import map as maps
 
     st.session_state.drawn = maps.draw_report(st.session_state.report, "report")
 
