@@ -32,7 +32,7 @@ HERE = "116.410894,39.911514"
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A question, and the place and one keyword of its wish if it wants places."""
+    """A question, and the place and one keyword of its wish if it wants a map, and what it asks of it."""
 
     id: str
     language: str
@@ -40,6 +40,7 @@ class Labelled:
     wanted: bool
     place: str = ""
     keyword: str = ""
+    act: str = "near"
 
 
 def questions() -> list[Labelled]:
@@ -58,7 +59,9 @@ def figures() -> Iterator[Figure]:
         yield _figure(f"recall, {title}", len(right), missed)
         yield _share(f"place, {title}", right, [q.id for q, w in right if w.place != q.place])
         yield _share(
-            f"keyword, {title}", right, [q.id for q, w in right if q.keyword not in w.keywords]
+            f"keyword, {title}",
+            right,
+            [q.id for q, w in right if q.keyword not in ("", *w.keywords)],
         )
 
     if not lacking():
