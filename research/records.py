@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Day = date  # where a field has that name
 Language = Literal["zh", "en"]
 EvidenceKind = Literal["library", "web", "news", "place", "database", "paper"]
+Means = Literal["walking", "bicycling", "driving", "transit", "straight"]  # of getting somewhere
 Notice = Literal[
     "",
     "corrected",  # what was wrong in it has been put right elsewhere
@@ -124,7 +125,8 @@ class Passage(Record):
 
 
 class Place(Record):
-    """A point with a name. `lng` and `lat` are WGS-84 degrees, whatever system it came in."""
+    """A point with a name. `lng` and `lat` are WGS-84 degrees, whatever system it came in. Its texts are
+    the provider's own; `english` says beside them what they mean."""
 
     id: str
     name: str
@@ -143,6 +145,9 @@ class Place(Record):
     phone: str = ""
     photos: tuple[str, ...] = ()
     sample: bool = False
+    name_en: str = ""
+    type_en: str = ""
+    address_en: str = ""
 
 
 class Centre(Record):
@@ -157,15 +162,31 @@ class Centre(Record):
     asked: int = 0
 
 
-class Leg(Record):
-    """The way from one place to the next, in metres and seconds; `means` says how it was measured,
-    and a straight line has no time."""
+class Way(Record):
+    """The way between two places, by their names.
 
-    origin: str  # ids of places
+    `line` are WGS-84 points, longitude first; it leads straight from end to end with `direct`, where
+    the map service gave no line of its own. What is not known is None.
+    """
+
+    origin: str
     destination: str
-    metres: int
+    means: Means
+    metres: int | None = None
     seconds: int | None = None
-    means: Literal["walking", "driving", "straight"]
+    line: tuple[tuple[float, float], ...] = ()
+    direct: bool = False
+    steps: tuple[str, ...] = ()
+
+
+class Distances(Record):
+    """How far some places are from one another: the row is where a way begins, the column where it
+    ends. None on the diagonal, and where nobody knows."""
+
+    names: tuple[str, ...]
+    means: Means
+    metres: tuple[tuple[int | None, ...], ...]
+    seconds: tuple[tuple[int | None, ...], ...]
 
 
 class Author(Record):
@@ -213,6 +234,7 @@ class Evidence(Record):
     opening: str = ""  # how it begins, which tells what it is about
     passages: tuple[Passage, ...] = ()
     place: Place | None = None
+    way: Way | None = None
     paper: Paper | None = None
     notice: Notice = ""  # what has become of it since it was published
 
@@ -228,11 +250,11 @@ class Sighting(Record):
 
 
 class Route(Record):
-    """Places in the order of a day, and the way from each to the next. `failure` says why the ways
-    were measured as straight lines, if they had to be."""
+    """Places in the order of a day, and the way from each to the next. `failure` says why some ways
+    are straight lines, if they had to be."""
 
     places: tuple[Place, ...]
-    legs: tuple[Leg, ...] = ()
+    legs: tuple[Way, ...] = ()
     failure: Failure | None = None
 
 
@@ -489,6 +511,7 @@ class Finding(Record):
     asked: tuple[str, ...] = ()
     suggestions: str = ""
     centre: Centre | None = None  # of a search for places
+    along: tuple[Centre, ...] = ()  # of a search for places along a way, by name of nothing
     lead: str = ""
     pictures: tuple[Picture, ...] = ()
     outside: tuple[str, ...] = ()  # ids

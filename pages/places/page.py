@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,7 @@ from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, local_time, number, t
-from research import Centre, Finding, Leg, Place, Route, Sighting, runs
+from research import Centre, Finding, Place, Route, Sighting, Way, runs
 
 KEY = "all"  # of the map of this page
 RADII = (300, 500, 1000, 2000, 3000, 5000, 10_000)  # metres
@@ -24,7 +25,9 @@ COMPARED = (2, 5)  # places in one table, at least and at most
 STOPS = (2, 20)  # of a day
 MEANS = {
     "walking": "places.walking",
+    "bicycling": "places.bicycling",
     "driving": "places.driving",
+    "transit": "places.transit",
     "straight": "places.straight",
 }
 MEASURED = {
@@ -284,7 +287,7 @@ def day(chosen: Sequence[Sighting], route: Route) -> None:
     layout.section(t("places.day_title"))
     by_id = {item.place.id: item for item in chosen}
     stops = [by_id[place.id] for place in route.places]
-    metres = sum(leg.metres for leg in route.legs)
+    metres = sum(leg.metres or 0 for leg in route.legs)
     timed = [leg.seconds for leg in route.legs if leg.seconds is not None]
     parts = [t("places.stops", n=number(len(stops))), maps.distance(metres)]
     if timed:
@@ -307,13 +310,8 @@ def measured(route: Route) -> str:
 
 
 def legs(route: Route) -> None:
-    names = {place.id: place.name for place in route.places}
-    at = {place.id: n for n, place in enumerate(route.places, start=1)}
-
-    def stop(place_id: str) -> str:
-        return f"{at[place_id]} · {names[place_id]}"
-
-    rows = [leg_row(leg, stop(leg.origin), stop(leg.destination)) for leg in route.legs]
+    stops = [f"{n} · {place.name}" for n, place in enumerate(route.places, 1)]
+    rows = [leg_row(leg, *ends) for leg, ends in zip(route.legs, pairwise(stops), strict=True)]
     columns = ("from", "to", "distance", "time", "means")
     st.dataframe(
         pd.DataFrame(rows, columns=list(columns)),
@@ -337,7 +335,7 @@ def legs(route: Route) -> None:
     )
 
 
-def leg_row(leg: Leg, origin: str, destination: str) -> tuple[Any, ...]:
+def leg_row(leg: Way, origin: str, destination: str) -> tuple[Any, ...]:
     time = minutes(leg.seconds) if leg.seconds is not None else "–"
     return origin, destination, maps.distance(leg.metres), time, t(MEANS[leg.means])
 

@@ -189,6 +189,7 @@ def _block(at: int, item: NumberedSpan, known: Known) -> dict[str, Any]:
     made = {"kind": item.span.kind, "at": at, "text": item.span.text, **_cited(at, item, known)}
     if item.span.kind == "quote":
         made["lang"] = CODES[text_language(item.span.text)]
+        made["made"] = item.span.made
     sentence = known.sentences.get(at)
     if sentence and sentence.at in known.marks:
         made["mark"] = known.marks[sentence.at]

@@ -6,31 +6,77 @@ were what was meant.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from research.i18n import message
 from research.places.coordinates import Point, metres, to_gcj02
-from research.places.service import Service, ToolResult
-from research.places.shapes import Area
-from research.records import Centre, Language, Place, Say
+from research.places.service import ToolResult, Tools
+from research.places.shapes import Area, text
+from research.records import Centre, Distances, Failure, Language, Place, Say
 from research.trouble import Trouble
 
 APART = 5_000  # metres from which two answers to one address are two places
 WIDER = (2.5, 6.0)  # times the radius, where nothing is nearer
 NAMED = 4  # candidates that a question names
 SHOWN = 20
+_BRANCH = re.compile(r"[(（].*")
+SIGHTS = "景点"  # what is looked for where nothing is named
 USUAL_RATING = 3.8  # of a place that nobody has rated
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a look has found, the best first, and the answers that it comes from."""
+    """What a look has found, the best first, and the answers that it comes from.
+
+    `leads` says that the answers are what was asked for, such as a way, and the places come with
+    them; `whole` that of the places everything was asked for that can be known. `along` are the
+    circles that were searched along a way.
+    """
 
     places: tuple[Place, ...]
     centre: Centre | None
     told: tuple[ToolResult, ...]
+    distances: Distances | None = None
+    failures: tuple[Failure, ...] = ()
+    leads: bool = False
+    whole: bool = False
+    along: tuple[Centre, ...] = ()
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A point that somebody has named, and how it came to be known."""
+
+    name: str
+    point: Point
+    area: Area | None = None
+    place: Place | None = None
+    told: tuple[ToolResult, ...] = ()
+
+    @property
+    def city(self) -> str:
+        """Its city as the tools take it; "" if nobody has said."""
+        if self.area:
+            return self.area.city or self.area.province
+        return self.place.city if self.place else ""
+
+    def shown(self) -> Place:
+        """The spot as a place: the one that it is, or a point with the address it was taken for."""
+        if self.place:
+            return self.place
+        body = self.told[0].body if self.told else {}
+        return Place(
+            id=f"{self.point.lng:.5f},{self.point.lat:.5f}",
+            name=self.name,
+            lng=round(self.point.lng, 7),
+            lat=round(self.point.lat, 7),
+            provider=text(body.get("source")) or "amap",
+            address=self.area.name if self.area else "",
+            sample=bool(body.get("sample")),
+        )
 
 
 def asked_back(which: str, language: Language, **blanks: str) -> Trouble:
@@ -39,7 +85,7 @@ def asked_back(which: str, language: Language, **blanks: str) -> Trouble:
 
 
 async def look(
-    service: Service,
+    tools: Tools,
     place: str | Point,
     keywords: Sequence[str],
     radius: int,
@@ -52,48 +98,83 @@ async def look(
         Trouble: the map cannot be asked, or it has to be said more exactly where.
     """
     wanted = "|".join(keywords)
+    spot = await located(tools, place, language, say)
+    with in_words(tools, spot.name, language):
+        if not (spot.area and spot.area.region):
+            return await around(tools, spot.point, spot.name, wanted, radius, say, spot.told)
+        query = {"keywords": wanted or SIGHTS, "city": spot.area.adcode or spot.area.city}
+        found = await tools.use("maps_text_search", query, say)
+    centre = Centre(name=spot.area.name or spot.name, lng=spot.point.lng, lat=spot.point.lat)
+    return Look(ranked(found.places), centre, (*spot.told, found))
+
+
+async def located(tools: Tools, place: str | Point, language: Language, say: Say) -> Spot:
+    """The spot that a name means: an address, or else the place that is called so.
+
+    Raises:
+        Trouble: it is not known, could be several, or the map cannot be asked.
+    """
     if isinstance(place, Point):
-        name = f"{place.lat:.5f}, {place.lng:.5f}"
-        with _in_words(service, name, language):
-            return await _around(service, place, name, wanted, radius, say, ())
+        return Spot(f"{place.lat:.5f}, {place.lng:.5f}", place)
     if not place.strip():
         raise asked_back("where", language)
-    with _in_words(service, place, language):
-        return await _named(service, place, wanted, radius, language, say)
+    with in_words(tools, place, language):
+        geocoded = await tools.use("maps_geo", {"address": place}, say)
+        if geocoded.areas or tools.offline:
+            area = the_one(geocoded.areas, place, language)
+            return Spot(place, area.point, area, told=(geocoded,))
+        named = await tools.use("maps_text_search", {"keywords": place}, say)
+        one = next((one for one in named.places if _called(one, place)), None)
+        if one is None:
+            raise asked_back("unknown", language, place=place)
+        return Spot(one.name, Point(one.lng, one.lat), place=one, told=(named,))
 
 
-async def _named(
-    service: Service, place: str, wanted: str, radius: int, language: Language, say: Say
-) -> Look:
-    geocoded = await service.use("maps_geo", {"address": place}, say)
-    area = the_one(geocoded.areas, place, language)
-    if not area.region:
-        return await _around(service, area.point, place, wanted, radius, say, (geocoded,))
-    query = {"keywords": wanted or "景点", "city": area.adcode or area.city}
-    found = await service.use("maps_text_search", query, say)
-    centre = Centre(name=area.name or place, lng=area.point.lng, lat=area.point.lat)
-    return Look(ranked(found.places), centre, (geocoded, found))
+def _called(one: Place, name: str) -> bool:
+    """Whether a place has a name, which its city may stand before; what is in brackets is a branch."""
+    asked, known = ("".join(text.casefold().split()) for text in (name, _BRANCH.sub("", one.name)))
+    return len(known) > 1 and (asked.endswith(known) or known.endswith(asked))
 
 
-async def _around(
-    service: Service,
+async def where(tools: Tools, place: str, language: Language, say: Say) -> Look:
+    """A place by itself: its point and its address."""
+    spot = await located(tools, place, language, say)
+    return Look((spot.shown(),), None, spot.told, whole=spot.place is not None)
+
+
+async def details(tools: Tools, place: str, language: Language, say: Say) -> Look:
+    """A place by its name, with all that the map knows of it."""
+    if not place.strip():
+        raise asked_back("where", language)
+    with in_words(tools, place, language):
+        found = await tools.use("maps_text_search", {"keywords": place}, say)
+    one = next((p for p in found.places if _called(p, place) or p.name.startswith(place)), None)
+    if one is None:
+        return await where(tools, place, language, say)
+    known = await tools.use("maps_search_detail", {"id": one.id}, say)
+    return Look(known.places or (one,), None, (known if known.places else found,), whole=True)
+
+
+async def around(
+    tools: Tools,
     point: Point,
     name: str,
     keywords: str,
     radius: int,
     say: Say,
     told: tuple[ToolResult, ...],
+    wider: Sequence[float] = WIDER,
 ) -> Look:
     """Farther away only if nothing is near: each step is another search of the day's."""
     shifted = to_gcj02(point)
-    reach = [radius, *(min(50_000, round(radius * factor)) for factor in WIDER)]
+    reach = [radius, *(min(50_000, round(radius * factor)) for factor in wider)]
     for metres_ in dict.fromkeys(reach):
         query = {
             "location": f"{shifted.lng:.6f},{shifted.lat:.6f}",
             "radius": str(metres_),
             "keywords": keywords,
         }
-        found = await service.use("maps_around_search", query, say)
+        found = await tools.use("maps_around_search", query, say)
         told = (*told, found)
         if found.places or found.unplaced:
             break
@@ -102,21 +183,21 @@ async def _around(
     return Look(ranked(found.places, metres_), centre, told)
 
 
-async def find(service: Service, words: str, say: Say) -> Look:
+async def find(tools: Tools, words: str, say: Say) -> Look:
     """Places by words alone, wherever they are."""
-    found = await service.use("maps_text_search", {"keywords": words}, say)
+    found = await tools.use("maps_text_search", {"keywords": words}, say)
     return Look(found.places[:SHOWN], None, (found,))
 
 
 @contextmanager
-def _in_words(service: Service, place: str, language: Language) -> Iterator[None]:
+def in_words(tools: Tools, place: str, language: Language) -> Iterator[None]:
     """Tells for people, in their language, that a place is not known: a tool says it for models."""
     try:
         yield
     except Trouble as trouble:
         if trouble.reason != "empty":
             raise
-        words = message("look.offline", language, place=place) if service.offline else ""
+        words = message("look.offline", language, place=place) if tools.offline else ""
         raise Trouble("empty", words) from None
 
 

@@ -64,6 +64,43 @@ class ToolResult:
         return bool(self.body.get("sample"))
 
 
+class Tools(Protocol):
+    """What a look asks."""
+
+    @property
+    def offline(self) -> bool: ...
+    @property
+    def spare(self) -> int:
+        """How many calls may still be made."""
+
+    async def use(
+        self, tool: str, arguments: Mapping[str, Any], say: Say = silent
+    ) -> ToolResult: ...
+
+
+class Budgeted:
+    """Tools of which one search may make so many calls."""
+
+    def __init__(self, tools: Tools, calls: int) -> None:
+        self._tools = tools
+        self.spare = calls
+
+    @property
+    def offline(self) -> bool:
+        return self._tools.offline
+
+    async def use(self, tool: str, arguments: Mapping[str, Any], say: Say = silent) -> ToolResult:
+        """As `Service.use`.
+
+        Raises:
+            Trouble: no call is left, or as there.
+        """
+        if self.spare <= 0:
+            raise Trouble("left out", "the calls of this search are used (AMAP_TOOL_CALLS)")
+        self.spare -= 1
+        return await self._tools.use(tool, arguments, say)
+
+
 class Service:
     """The one way to Amap's tools. Belongs to the loop on which it is first used."""
 
@@ -79,6 +116,8 @@ class Service:
         self._session = Session(connection(settings), settings.amap_timeout + 1)
         self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._under_way = 0  # searches that have been sent and are not counted yet
+
+    spare = 1_000  # no search makes as many
 
     @property
     def offline(self) -> bool:

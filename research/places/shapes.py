@@ -147,18 +147,6 @@ def ways(answer: Mapping[str, Any]) -> list[tuple[int, int | None]]:
     return [(round(far), None if time is None else round(time)) for far, time in found if far is not None]  # fmt: skip
 
 
-def route(answer: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Metres and seconds of the first way of a route, however it is wrapped."""
-    inner = answer
-    for name in ("route", "data"):
-        inner = inner[name] if isinstance(inner.get(name), Mapping) else inner
-    for row in (*_rows(inner.get("paths")), *_rows(inner.get("transits"))):
-        far, time = number(row.get("distance")), number(row.get("duration"))
-        if far is not None and time is not None:
-            return round(far), round(time)
-    return None
-
-
 def forecasts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
     """The days of a weather forecast as plain texts."""
     rows = _rows(answer.get("forecasts"))

@@ -55,6 +55,7 @@ TRIED = 6  # queries that are named where nothing was found
 CELL = 2  # quotes in a cell of a comparison
 _ACTIVE = re.compile(r"[^\w\s，。；：！？、“”‘’（）《》.,;:'\"()%+=/-]|_")  # in Markdown
 ATTEMPTS = 4  # new tasks a part and round
+STEPS = 12  # of a way, that an answer lists
 _TITLE = 60  # characters of the title of a section
 FORMS = 8  # synonyms a query
 
@@ -527,12 +528,17 @@ def _unknown_offline(finding: Finding) -> bool:
 
 
 def _listed(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
-    """The best places for a part, each as the map service describes it."""
+    """The best places for a part, each as the map service describes it; what it says of a way with its
+    steps, if they are few; and tables of distances."""
+    for finding in _of("places", part, findings):
+        for span in finding.summary:
+            yield span.model_copy(update={"part": part.id})
     items = [item for finding in _of("places", part, findings) for item in finding.evidence]
     for item in items[:PLACES]:
-        passage = item.passages[0]
-        cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
-        yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id)
+        brief = item.way is None or len(item.way.steps) <= STEPS
+        for passage in item.passages if brief else item.passages[:1]:
+            cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
+            yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id, made=True)
 
 
 def _told(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:

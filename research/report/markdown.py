@@ -214,7 +214,8 @@ def _marks(item: NumberedSpan, say: Say) -> str:
 
 
 def _quote(item: NumberedSpan, sources: dict[int, CitedSource], say: Say) -> str:
-    words = f"“{quoted(item.span.text)}”{_marks(item, say)}"
+    words = quoted(item.span.text) if item.span.made else f"“{quoted(item.span.text)}”"
+    words += _marks(item, say)
     places = [_where(item, sources[number].evidence, say) for number in item.numbers]
     return f"{words} — {say('semicolon').join(places)}" if places else words
 

@@ -120,7 +120,9 @@ async def test_a_place_by_its_id(amap: Amap) -> None:
 async def test_a_route_has_numbers_and_its_line_whichever_way(amap: Amap, way: str) -> None:
     (path,) = (await getattr(amap, way)(WANGFUJING, TIANANMEN))["route"]["paths"]
     assert isinstance(path["distance"], int) and isinstance(path["duration"], int)
-    assert path["steps"][0]["polyline"] == f"{WANGFUJING};{TIANANMEN}"
+    first, last = (step["polyline"] for step in path["steps"])
+    assert first.split(";")[0] == WANGFUJING
+    assert last.split(";")[-1] == TIANANMEN
     assert "road" not in path["steps"][0]  # it was empty
 
 

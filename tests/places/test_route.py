@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from research.places.coordinates import Point, from_gcj02, metres
-from research.places.route import STROLL, day
+from research.places.route import STROLL, day, distances
 from research.places.service import Service
 from research.records import Place
 from research.settings import Settings
@@ -79,10 +79,20 @@ async def test_a_day_goes_from_each_place_to_the_nearest_that_is_left(
     route = await day(services(), places(NEAR))
     assert [p.name for p in route.places] == ["故宫博物院", "皇城根遗址公园", "王府井书店", "中国国家博物馆"]  # fmt: skip
     assert [(leg.origin, leg.destination) for leg in route.legs] == [
-        (a.id, b.id) for a, b in pairwise(route.places)
+        (a.name, b.name) for a, b in pairwise(route.places)
     ]
     assert route.failure is None
-    assert set(fake.paths()) == {"v3/distance"}
+    assert fake.paths() == ["v3/distance"] * 4 + ["v3/direction/walking"] * 3
+
+
+async def test_a_day_is_drawn_on_the_streets_from_each_place_to_the_next(services: Opened) -> None:
+    route = await day(services(), places(NEAR))
+    for leg, (a, b) in zip(route.legs, pairwise(route.places), strict=True):
+        assert not leg.direct
+        assert len(leg.line) == 3  # the fake's ways have a corner
+        for point, end in ((leg.line[0], a), (leg.line[-1], b)):
+            assert metres(Point(*point), Point(end.lng, end.lat)) < 0.2
+        assert leg.steps == ("沿东长安街向西直行", "右转进入南池子大街")
 
 
 async def test_the_map_s_ways_decide_and_not_the_lines(services: Opened, fake: Detours) -> None:
@@ -97,16 +107,16 @@ async def test_what_is_close_together_is_walked_and_what_is_not_is_driven(
 ) -> None:
     service = services()
     near = await day(service, places(NEAR))
-    assert {asked.query["type"] for asked in fake.log} == {"3"}
+    assert {asked.query.get("type", "3") for asked in fake.log} == {"3"}
     assert {leg.means for leg in near.legs} == {"walking"}
-    assert {leg.seconds for leg in near.legs} == {None}  # Amap says 0 of walks
     for leg, (a, b) in zip(near.legs, pairwise(near.places), strict=True):
         line = metres(Point(a.lng, a.lat), Point(b.lng, b.lat))
         assert line < STROLL
-        assert leg.metres == pytest.approx(line * 1.2, rel=0.02)
+        assert leg.metres == pytest.approx(line * 1.3, rel=0.02)
+        assert leg.seconds == pytest.approx(line * 1.3 / 1.25, rel=0.02)
     fake.log.clear()
     far = await day(service, places(FAR))
-    assert {asked.query["type"] for asked in fake.log} == {"1"}
+    assert {asked.query.get("type", "1") for asked in fake.log} == {"1"}
     assert [p.name for p in far.places] == ["故宫博物院", "上海博物馆", "豫园", "雷峰塔"]
     assert {leg.means for leg in far.legs} == {"driving"}
     assert all(leg.seconds and leg.seconds > 60 for leg in far.legs)
@@ -114,8 +124,11 @@ async def test_what_is_close_together_is_walked_and_what_is_not_is_driven(
 
 async def test_points_go_to_the_map_in_its_own_system(services: Opened, fake: FakeAmap) -> None:
     await day(services(), places(NEAR[:2]))
-    sent = {point for asked in fake.log for point in asked.query["origins"].split("|")}
-    assert sent <= {row[5] for row in PLACES}
+    measured, (walked,) = fake.log[:2], fake.log[2:]
+    sent = {point for asked in measured for point in asked.query["origins"].split("|")}
+    assert {*sent, walked.query["origin"], walked.query["destination"]} <= {
+        row[5] for row in PLACES
+    }
 
 
 @pytest.mark.parametrize("count", [0, 1])
@@ -149,8 +162,37 @@ async def test_where_the_map_measures_nothing_the_ways_are_lines(
     services: Opened, fake: FakeAmap, fault: str, reason: str
 ) -> None:
     fake.fail("distance", fault)
+    fake.fail("walking", fault)
     route = await day(services(), places(NEAR))
     assert len(route.places) == 4
     assert {leg.means for leg in route.legs} == {"straight"}
     assert route.failure is not None
     assert route.failure.reason == reason
+
+
+async def test_a_way_that_the_map_does_not_know_is_a_line_between_others_on_the_streets(
+    services: Opened, fake: FakeAmap
+) -> None:
+    fake.fail("distance", "empty")
+    route = await day(services(), places(NEAR))
+    assert {leg.means for leg in route.legs} == {"walking"}
+    assert route.failure is not None
+
+
+# Tables
+
+
+async def test_a_table_has_each_way_in_both_directions(services: Opened, fake: FakeAmap) -> None:
+    some = places(FAR)
+    table = await distances(services(), some)
+    assert table.names == FAR
+    assert table.means == "driving"
+    assert fake.paths() == ["v3/distance"] * 4
+    for a, start in enumerate(some):
+        for b, end in enumerate(some):
+            line = metres(Point(start.lng, start.lat), Point(end.lng, end.lat))
+            if a == b:
+                assert (table.metres[a][b], table.seconds[a][b]) == (None, None)
+            else:
+                assert table.metres[a][b] == pytest.approx(line * 1.3, rel=0.02)
+                assert table.seconds[a][b] == pytest.approx(line * 1.3 / 7, rel=0.02)

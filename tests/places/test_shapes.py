@@ -19,7 +19,6 @@ from research.places.shapes import (
     forecasts,
     number,
     places,
-    route,
     text,
     trouble,
     ways,
@@ -145,7 +144,6 @@ def test_no_places_are_no_places(nothing: Any) -> None:
     assert list(places({"pois": nothing})) == []
     assert areas({"return": nothing}) == areas({"results": nothing}) == ()
     assert ways({"results": nothing}) == []
-    assert route({"route": nothing}) is None
     assert forecasts({"forecasts": nothing}) == []
 
 
@@ -286,28 +284,6 @@ def test_a_municipality_without_a_city_is_its_own() -> None:
 # Ways
 
 
-PATHS = [
-    {"distance": "1520", "duration": "1216", "steps": []},
-    {"distance": "9", "duration": "9"},
-]
-
-
-@each_row(
-    "answer",
-    [
-        {"route": {"origin": "1,1", "destination": "2,2", "paths": PATHS}},
-        {"origin": "1,1", "destination": "2,2", "paths": PATHS},  # hosted, driving
-        {"data": {"origin": "1,1", "paths": [{"distance": 1520, "duration": 1216}]}},  # v4
-        {"data": {"paths": [{"distance": 1520.0, "duration": 1216.0}]}, "errcode": 0},
-        {"route": {"transits": [{"distance": "1520", "duration": "1216", "segments": []}]}},
-        {"transits": [{"distance": "1520", "duration": "1216"}]},  # hosted, transit
-        {"route": {"paths": [{"distance": [], "duration": []}, PATHS[0]]}},
-    ],
-)
-def test_a_way_is_read_however_it_is_wrapped(answer: dict[str, Any]) -> None:
-    assert route(answer) == (1520, 1216)
-
-
 def test_distances_come_in_the_order_of_their_origins() -> None:
     rows = [
         {"origin_id": "10", "dest_id": "1", "distance": "300", "duration": "30"},
@@ -427,5 +403,4 @@ def test_no_answer_is_too_odd_to_be_read(answer: dict[str, Any]) -> None:
     list(places(answer))
     areas(answer)
     ways(answer)
-    route(answer)
     forecasts(answer)

@@ -315,16 +315,23 @@ def _regeo(query: Mapping[str, str]) -> dict[str, Any]:
 def _path(query: Mapping[str, str], speed: float, of: Callable[[float], Any]) -> dict[str, Any]:
     start, end = query["origin"], query["destination"]
     far = _metres(start, end) * 1.3
-    step = {
-        "instruction": "沿东长安街向西直行",
-        "orientation": "西",
-        "road": EMPTY,
-        "distance": of(far),
-        "duration": of(far / speed),
-        "polyline": f"{start};{end}",
-        "action": EMPTY,
-    }
-    way = {"distance": of(far), "duration": of(far / speed), "steps": [step]}
+    corner = f"{end.split(',')[0]},{start.split(',')[1]}"  # first east or west, then north or south
+    steps = [
+        {
+            "instruction": words,
+            "orientation": "西",
+            "road": EMPTY,
+            "distance": of(far / 2),
+            "duration": of(far / 2 / speed),
+            "polyline": f"{a};{b}",
+            "action": EMPTY,
+        }
+        for words, a, b in (
+            ("沿东长安街向西直行", start, corner),
+            ("右转进入南池子大街", corner, end),
+        )
+    ]
+    way = {"distance": of(far), "duration": of(far / speed), "steps": steps}
     return {"origin": start, "destination": end, "paths": [way]}
 
 
@@ -345,7 +352,13 @@ def _transit(query: Mapping[str, str]) -> dict[str, Any]:
         "duration": "360",
         "steps": EMPTY,
     }
-    line = {"name": "地铁1号线", "type": "地铁线路", "distance": "852", "duration": "120"}
+    line = {
+        "name": "地铁1号线",
+        "type": "地铁线路",
+        "distance": "852",
+        "duration": "120",
+        "polyline": f"{start};{end}",
+    }
     stops = {"departure_stop": {"name": "王府井"}, "arrival_stop": {"name": "天安门东"}}
     doors = {"name": "王府井地铁站A口", "location": start}
     none = {"entrance": EMPTY, "exit": EMPTY, "railway": EMPTY, "taxi": EMPTY}

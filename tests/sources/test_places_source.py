@@ -533,7 +533,7 @@ WAY = {"origin": HERE, "destination": THERE}
         (ToolCall("maps_bicycling", WAY), "骑行: 王府井 → 故宫博物院",
          "骑行：从 王府井 到 故宫博物院，1.8 km，约 8 分钟"),
         (ToolCall("maps_direction_transit_integrated", WAY | {"city": "北京", "cityd": "北京"}),
-         "公共交通: 王府井 → 故宫博物院", "公共交通：从 王府井 到 故宫博物院，约 18 分钟"),
+         "公共交通: 王府井 → 故宫博物院", "公共交通：从 王府井 到 故宫博物院，1.3 km，约 18 分钟"),
         (ToolCall("maps_distance", {"origins": HERE, "destination": THERE}),
          "王府井 → 故宫博物院", "从 王府井 到 故宫博物院，驾车：1.8 km，约 4 分钟"),
         (ToolCall("maps_distance", {"origins": HERE, "destination": THERE, "type": "0"}),

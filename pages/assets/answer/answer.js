@@ -469,7 +469,7 @@ const quoted = (item, view) => {
   const root = make("div", item.kind === "quote" ? "sl-quote" : "");
   if (item.lang) root.lang = item.lang;
   const boxes = [];
-  root.append(straight(item.kind === "quote" ? `“${item.text}”` : item.text));
+  root.append(straight(item.kind === "quote" && !item.made ? `“${item.text}”` : item.text));
   const found = cites(item, item.at, view, boxes);
   if (item.mark) found.push(mark(item.mark, view, boxes));
   if (found.length) attach(root, found);

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from research.places.coordinates import Point, from_gcj02, to_gcj02
+from research.places.directions import path, sent
 from research.places.look import SHOWN, Look, ranked, the_one, unlike
 from research.places.service import Service, ToolResult
-from research.places.shapes import route
 from research.records import Centre, Evidence, Language, Place, Say
 from research.sources.places.facts import facts, spot
 from research.trouble import Trouble
@@ -115,14 +115,15 @@ def _brief(told: ToolResult) -> dict[str, Any]:
     """An answer with no more than a model needs to go on. Points are as the tools take them."""
     if told.areas:
         rows = [
-            {"name": area.name, "level": area.level, "location": _gcj02(area.point)}
+            {"name": area.name, "level": area.level, "location": sent(area.point)}
             for area in told.areas[:LISTED]
         ]
         return {"return": rows}
     if told.places or told.unplaced:
         return {"pois": [_listed(place) for place in told.places[:LISTED]]}
-    if far := route(told.body):
-        return {"route": {"distance": far[0], "duration": far[1]}}
+    if way := path(told.body):
+        steps = [stretch.text or stretch.ride for stretch in way.stretches[:LISTED]]
+        return {"route": {"distance": way.metres, "duration": way.seconds, "steps": steps}}
     text = json.dumps(told.body, ensure_ascii=False)
     return dict(told.body) if len(text) <= RAW else {"text": text[:RAW]}
 
@@ -130,11 +131,6 @@ def _brief(told: ToolResult) -> dict[str, Any]:
 def _listed(place: Place) -> dict[str, Any]:
     row = {
         "id": place.id, "name": place.name, "type": place.type, "rating": place.rating,
-        "distance": place.distance, "location": _gcj02(Point(place.lng, place.lat)),
+        "distance": place.distance, "location": sent(Point(place.lng, place.lat)),
     }  # fmt: skip
     return {name: value for name, value in row.items() if value not in ("", None)}
-
-
-def _gcj02(point: Point) -> str:
-    shifted = to_gcj02(point)
-    return f"{shifted.lng:.6f},{shifted.lat:.6f}"

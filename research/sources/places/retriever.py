@@ -14,9 +14,10 @@ from typing import Any, Literal, Protocol
 
 from research.deadlines import deadline
 from research.language.text import language
+from research.places import ways
 from research.places.coordinates import Point
-from research.places.look import Look, asked_back, find, identity, look
-from research.places.service import Service
+from research.places.look import Look, asked_back, details, find, identity, look, where
+from research.places.service import Budgeted, Service
 from research.records import Failure, Finding, Language, Readiness, Say, Task
 from research.sources.places.chain import FOR_MODELS, Chain
 from research.sources.places.facts import evidence, facts, remark
@@ -168,12 +169,34 @@ class PlacesRetriever:
         return [trouble.failure("search", self.name, query)]
 
     async def _read(self, query: str, tongue: Language, say: Say) -> Look:
-        """A look by what rules read in the query."""
+        """What rules read in the query, done."""
         wish = self._wanted(query)
         if wish is None:
             return await find(self._service, query, say)
-        if not wish.place:
+        if not wish.place and not wish.stops:
             raise asked_back("where", tongue)
+        return await self._done(wish, tongue, say)
+
+    async def _done(self, wish: Wanted, tongue: Language, say: Say) -> Look:
+        """A look of a few calls, or ways, of which there are as many as the budget allows."""
+        tools, means = Budgeted(self._service, self._budget), wish.means or None
+        match wish.act:
+            case "way":
+                return await ways.way(tools, wish.place, wish.to, means, tongue, say)
+            case "distance":
+                return await ways.distance(tools, wish.place, wish.to, means, tongue, say)
+            case "between":
+                return await ways.between(
+                    tools, wish.place, wish.to, wish.keywords, means, tongue, say
+                )
+            case "route":
+                return await ways.tour(
+                    tools, wish.place, wish.stops, means, wish.keywords, tongue, say
+                )
+            case "where" if not wish.keywords:
+                return await where(self._service, wish.place, tongue, say)
+            case "details" if not wish.keywords:
+                return await details(self._service, wish.place, tongue, say)
         return await look(self._service, wish.place, wish.keywords, wish.radius, tongue, say)
 
     def _finding(
@@ -190,8 +213,12 @@ class PlacesRetriever:
             for place in told.places:
                 made.setdefault(identity(place), told.made)
         near = found.centre if found.centre and found.centre.radius else None
-        items = [evidence(p, near, tongue, made.get(identity(p), started)) for p in found.places]
-        items += facts(found.told, tongue)
+        items = [
+            evidence(p, near, tongue, made.get(identity(p), started), whole=found.whole)
+            for p in found.places
+        ]
+        stated = list(facts(found.told, tongue, found.places))
+        items = [*stated, *items] if found.leads else [*items, *stated]
         unplaced = sum(told.unplaced for told in found.told)
         sample = any(told.sample for told in found.told)
         return Finding(
@@ -203,5 +230,6 @@ class PlacesRetriever:
             seconds=round(seconds, 4),
             provider="offline" if sample else "amap",
             centre=found.centre,
-            failures=tuple(failures),
+            along=found.along,
+            failures=(*failures, *found.failures),
         )

@@ -6,3 +6,5 @@ look-several = There are several places called “{ $place }”: { $candidates }
 look-vague = The map does not know “{ $place }”, only { $name }. Be more specific, or name its city.
 look-offline = The offline sample has places around Wangfujing, the Bund and West Lake only, and does not know “{ $place }”. Set AMAP_MAPS_API_KEY to ask Amap.
 look-unknown = The map does not know “{ $place }”. Use another name, or say which city it is in.
+look-no_ways = The offline sample knows no ways, only places and straight lines between them. Set AMAP_MAPS_API_KEY to ask Amap for the way.
+look-no_way = The map knows no way between these two places ({ $means }).

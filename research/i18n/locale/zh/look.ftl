@@ -6,3 +6,5 @@ look-several = “{ $place }”有几处：{ $candidates }。请写明是哪一�
 look-vague = 地图没有找到“{ $place }”，只认出了{ $name }。请写得更具体，或写明所在城市。
 look-offline = 离线示例只有王府井、外滩和西湖一带的地点，不认识“{ $place }”。设置 AMAP_MAPS_API_KEY 可查询高德地图。
 look-unknown = 地图没有找到“{ $place }”。请换一个名称，或写明所在城市。
+look-no_ways = 离线示例不含路线，只有地点和直线距离。设置 AMAP_MAPS_API_KEY 可向高德地图查询路线。
+look-no_way = 地图没有找到这两处之间的路线（{ $means }）。
