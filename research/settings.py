@@ -187,6 +187,7 @@ class Settings(BaseModel):
     open_sources: str = "off"  # services without a key: nothing is sent to them unasked
     gdelt_url: str = Field(default="", repr=False)
     contact: str = Field(default="", repr=False)  # an address of mail for those services
+    wikidata_url: str = Field(default="", repr=False)
     openalex_url: str = Field(default="", repr=False)
     crossref_url: str = Field(default="", repr=False)
     arxiv_url: str = Field(default="", repr=False)
@@ -305,8 +306,8 @@ class Settings(BaseModel):
                 self.amap_key, self.runs_key, self.mcp_token)  # fmt: skip
         urls = [self.gemini_url, self.openai_url, self.report_url, self.ollama_url, self.tavily_url,
                 self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url,
-                self.otlp_url, self.otlp_traces_url, self.gdelt_url, self.openalex_url,
-                self.crossref_url, self.arxiv_url, self.pubmed_url,
+                self.otlp_url, self.otlp_traces_url, self.gdelt_url, self.wikidata_url,
+                self.openalex_url, self.crossref_url, self.arxiv_url, self.pubmed_url,
                 *self.feeds]  # fmt: skip
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
@@ -372,6 +373,7 @@ class Settings(BaseModel):
             ("SIGHTLINE_DOMAINS", self.domains),
             ("GDELT_BASE_URL", open_address(self.gdelt_url)),
             ("SIGHTLINE_CONTACT", self.contact),
+            ("WIKIDATA_URL", open_address(self.wikidata_url)),
             ("OPENALEX_URL", open_address(self.openalex_url)),
             ("CROSSREF_URL", open_address(self.crossref_url)),
             ("ARXIV_URL", open_address(self.arxiv_url)),
@@ -921,6 +923,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         open_sources=_one(env, "SIGHTLINE_OPEN_SOURCES", ("off", "on")),
         gdelt_url=_address(env, "GDELT_BASE_URL"),
         contact=_contact(env),
+        wikidata_url=_address(env, "WIKIDATA_URL"),
         openalex_url=_address(env, "OPENALEX_URL"),
         crossref_url=_address(env, "CROSSREF_URL"),
         arxiv_url=_address(env, "ARXIV_URL"),

@@ -24,7 +24,7 @@ ENGINE = {
     "draft": "research/reasoners/*.py",
     "mcp": "research/sources/toolservers/*.py",
     "evaluation": "research/cli/evaluate.py research/records.py",
-    "fact": "research/sources/places/facts.py research/places/directions.py",
+    "fact": "research/sources/places/facts.py research/places/directions.py research/sources/wikidata/statements.py",
     "flaw": "research/audit/words.py",
     "look": "research/places/look.py research/places/ways.py",
     "mark": "research/**/*.py",

@@ -83,6 +83,7 @@ ADDRESSES = {
     "AMAP_BASE_URL": "amap_url",
     "SEARXNG_URL": "searxng_url",
     "GDELT_BASE_URL": "gdelt_url",
+    "WIKIDATA_URL": "wikidata_url",
     "OPENALEX_URL": "openalex_url",
     "CROSSREF_URL": "crossref_url",
     "ARXIV_URL": "arxiv_url",

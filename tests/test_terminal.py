@@ -307,7 +307,7 @@ def test_a_source_that_there_is_not_ends_with_2_and_names_those_that_there_are(
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
     assert (
         done.stderr
-        == f"--sources {names!r}: the available sources are web, news, papers, places, database, library.\n"
+        == f"--sources {names!r}: the available sources are web, wikidata, news, papers, places, database, library.\n"
     )
 
 

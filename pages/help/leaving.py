@@ -27,6 +27,8 @@ def _services() -> list[str]:
             lines.append(t("leaves.pages"))
     if "news" in live:
         lines.append(t("leaves.news", names=_named(ready["news"].detail)))
+    if "wikidata" in live:
+        lines.append(t("leaves.wikidata"))
     if "papers" in live:
         lines.append(t("leaves.papers", names=_named(ready["papers"].detail)))
     if "places" in live:

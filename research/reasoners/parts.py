@@ -101,8 +101,22 @@ def keywords(text: str) -> list[str]:
 def _written(text: str) -> list[str]:
     wanted = telling(text)
     if has_han(text):
-        return list(wanted)
+        return _whole_words(list(wanted), text)
     return [p for p in re.findall(r"[\w'’-]+", text) if any(t in wanted for t in tokens(p))]
+
+
+def _whole_words(words: Sequence[str], text: str) -> list[str]:
+    """Words of a text that overlap in it as one: a name that no dictionary knows is cut into pairs."""
+    out: list[str] = []
+    for word in words:
+        end = next(
+            (n for n in range(len(word) - 1, 0, -1) if out and out[-1].endswith(word[:n])), 0
+        )
+        if end and out[-1] + word[end:] in text:
+            out[-1] += word[end:]
+        else:
+            out.append(word)
+    return out
 
 
 def _tells(text: str) -> bool:

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from research import data
 from research.language.hanzi import simplified
 from research.language.sentences import flowing, sentences
-from research.language.text import has_han, tokens
+from research.language.text import STOP, has_han, tokens
 from research.reasoners.concepts import matches
 from research.records import Evidence, Finding, Passage, Record
 from research.verification.reading import read
@@ -155,7 +155,9 @@ def terms(part: str, names: Sequence[str] = ()) -> tuple[Term, ...]:
     own = [
         unit
         for unit in sorted(units(text))
-        if han or unit in content or (unit.isdigit() and len(unit) > 1)
+        if (han and not any(word in STOP for word in (unit, *unit)))
+        or unit in content
+        or (unit.isdigit() and len(unit) > 1)
     ]
     out = [
         Term(
@@ -306,21 +308,24 @@ def select(
     part: str, names: Sequence[str], proper: bool, findings: Sequence[Finding]
 ) -> tuple[Quote, ...]:
     """The best sentences for a part, best first, at most `QUOTES`, or `LISTED` where it asks for several
-    things; none if nothing speaks to it. A sentence that leads to a list (… in these steps:) is quoted with
-    the items of it."""
+    things; none if nothing speaks to it. Each source that was searched has its say, also where another one
+    says the same. A sentence that leads to a list (… in these steps:) is quoted with the items of it."""
     fitted = model()
     most, beside, rank = QUOTES, fitted.beside, 1.0
     if lists(part):
         most, beside, rank = LISTED, FURTHER, SPREAD
-    scored = []
+    source = {e.id: f.task.source for f in reversed(findings) for e in f.evidence}
+    scored: list[_Said] = []
     for one, values in considered(part, names, proper, findings):
         values = values | {"rank": values["rank"] * rank}
         odds = fitted.bias + sum(weight * values[n] for n, weight in fitted.weights.items())
         chance = 1 / (1 + math.exp(-odds))
         if chance >= fitted.quoted and values["said"]:
             quote = Quote(one.evidence.id, one.passage.id, one.text, one.start, one.end, chance)
-            scored.append((quote, frozenset(_tokens(one.text))))
-    scored.sort(key=lambda item: -item[0].score)
+            scored.append(
+                _Said(quote, frozenset(_tokens(one.text)), source.get(one.evidence.id, ""))
+            )
+    scored.sort(key=lambda said: -said.quote.score)
     passages = {(e.id, p.id): p for f in findings for e in f.evidence for p in e.passages}
     out: dict[tuple[str, str, int], Quote] = {}
     for best in _diverse(scored, beside, most):
@@ -360,17 +365,28 @@ class _About:
         return self._known[key]
 
 
-def _diverse(
-    ranked: Sequence[tuple[Quote, frozenset[str]]], beside: float, most: int
-) -> Iterator[Quote]:
-    """The best first; each further one must be near the best and say something else."""
-    picked: list[frozenset[str]] = []
-    for quote, present in ranked:
-        if len(picked) == most or quote.score < beside * ranked[0][0].score:
-            return
-        if all(_overlap(present, other) < DOUBLE for other in picked):
-            picked.append(present)
-            yield quote
+class _Said(NamedTuple):
+    """A sentence that may be quoted, its words, and the source that found it."""
+
+    quote: Quote
+    words: frozenset[str]
+    source: str
+
+
+def _diverse(ranked: Sequence[_Said], beside: float, most: int) -> list[Quote]:
+    """The best of each source first, as far as there is room, then those near the best that say something
+    else than the others of their source; the best first."""
+    if not ranked:
+        return []
+    leading = {said.source: said for said in reversed(ranked)}
+    picked = sorted(leading.values(), key=lambda said: -said.quote.score)[:most]
+    for said in ranked:
+        if len(picked) == most or said.quote.score < beside * ranked[0].quote.score:
+            break
+        own = [other.words for other in picked if other.source == said.source]
+        if all(_overlap(said.words, words) < DOUBLE for words in own):
+            picked.append(said)
+    return [said.quote for said in sorted(picked, key=lambda said: -said.quote.score)]
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:

@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 GROUP = "sightline.sources"
 OURS = (
     "web",
+    "wikidata",
     "news",
     "papers",
     "places",

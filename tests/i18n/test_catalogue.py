@@ -18,7 +18,7 @@ from tests.tables import each_row
 HAN = "[\u4e00-\u9fff]"
 # Texts that name nothing: punctuation, marks and names that are the same in every language.
 MARKS = re.compile(
-    r"mark-|digest-between|outcome-(is|year|things|and)|report-(cite|comma|semicolon|colon|stop|aside|by|spent|poi|limit-tokens)|report-source-|report-kind-"
+    r"mark-|digest-between|outcome-(is|year|things|and)|report-(cite|comma|semicolon|colon|stop|aside|by|spent|poi|limit-tokens)|report-source-|report-kind-|fact-wikidata_(stated|year|month|day)"
 )
 
 

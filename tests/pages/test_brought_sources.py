@@ -59,7 +59,7 @@ def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
     visitor = visit(locale=locale)
     names = [
         WORDS[f"source.{one}"][at]
-        for one in ("web", "news", "papers", "places", "database", "library")
+        for one in ("web", "wikidata", "news", "papers", "places", "database", "library")
     ]
     assert offered(visitor, "sources") == [*names, name]
     assert "tables" in visitor.at.button_group(key="sources").value

@@ -197,7 +197,7 @@ def test_without_anything_set_each_part_says_what_to_add(visit: Visit) -> None:
     pairs = [cards.LINES["models"], *(source.adds for source in runs.described().values())]
     assert lines(visitor) == {line for pair in pairs for line in pair if line}
     assert (
-        "Sample only: Places, Database, Library. Not available: Web, News, Papers, Models."
+        "Sample only: Places, Database, Library. Not available: Web, Wikidata, News, Papers, Models."
         in visitor.words
     )
     for state in ("offline", "sample", "missing"):
@@ -220,7 +220,7 @@ def test_what_is_live_has_nothing_to_add(
     monkeypatch.setenv("AMAP_MAPS_API_KEY", "a" * 32)
     monkeypatch.setenv("AMAP_DAILY_SEARCHES", "80")
     visitor = visit("status")
-    left = (runs.described()[name].adds[1] for name in ("database", "papers"))
+    left = (runs.described()[name].adds[1] for name in ("wikidata", "database", "papers"))
     assert lines(visitor) == {*left}
     assert english("source.amap") in visitor.words
     assert "openai:gpt-fake" in visitor.words

@@ -48,7 +48,7 @@ def test_ours_are_described_and_their_texts_are_in_the_catalogue() -> None:
         assert i18n.has_message(f"status.brings_{name}")
     nodes = [source.graph_node for source in registry.known().values()]
     assert nodes == [
-        "web_research", "news_research", "papers_research", "amap_research", "database_research",
+        "web_research", "wikidata_research", "news_research", "papers_research", "amap_research", "database_research",
         "library_research",
     ]  # fmt: skip
 

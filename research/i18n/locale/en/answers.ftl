@@ -71,6 +71,7 @@ source-database = Database
 source-amap = Amap
 source-offline = offline sample places
 source-page = page
+source-wikidata = Wikidata
 source-papers = Papers
 source-openalex = OpenAlex
 source-crossref = Crossref

@@ -51,3 +51,12 @@ fact-no_hours = opening hours
 fact-no_phone = phone
 fact-no_rating = rating
 fact-no_cost = price
+
+fact-wikidata_stated = { $name }: { $property } { $values }.
+fact-wikidata_reference = Reference: { $sources }
+fact-wikidata_without = Wikidata gives no reference for this.
+fact-wikidata_since = since { $date }
+fact-wikidata_bc = { $year } BC
+fact-wikidata_year = { $year }
+fact-wikidata_month = { $month } { $year }
+fact-wikidata_day = { $day } { $month } { $year }

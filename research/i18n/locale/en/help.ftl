@@ -88,6 +88,7 @@ leaves-models = - **Models** ({ $names }) receive the question, the plan and the
 leaves-web = - **Web search** ({ $names }) receives the queries.
 leaves-pages = - **Pages** that were found are read from their sites, if robots.txt allows it.
 leaves-news = - **News** ({ $names }): queries are sent, or feeds are read.
+leaves-wikidata = - **Wikidata** (and Wikipedia, which finds what a query is about) receives the queries, and your address of mail if one is set (SIGHTLINE_CONTACT).
 leaves-papers = - **Scholarly services** ({ $names }) receive the queries, and your address of mail if one is set (SIGHTLINE_CONTACT).
 leaves-places = - **Amap** receives place names and the kinds of places to look for.
 leaves-source = - **{ $name }** receives the queries.

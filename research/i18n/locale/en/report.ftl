@@ -279,6 +279,7 @@ report-source-deep-research = Deep Research (Gemini)
 report-source-amap = Amap
 report-source-offline = offline sample places
 report-source-page = page
+report-source-wikidata = Wikidata
 report-source-papers = scholarly papers
 report-source-openalex = OpenAlex
 report-source-crossref = Crossref

@@ -67,6 +67,7 @@ source-database = 数据库
 source-amap = 高德地图
 source-offline = 离线示例地点
 source-page = 网页
+source-wikidata = 维基数据
 source-papers = 学术论文
 source-openalex = OpenAlex 学术索引
 source-crossref = Crossref 文献登记库

@@ -31,3 +31,12 @@ fact-no_hours = 营业时间
 fact-no_phone = 电话
 fact-no_rating = 评分
 fact-no_cost = 人均消费
+
+fact-wikidata_stated = { $name }：{ $property } { $values }。
+fact-wikidata_reference = 出处：{ $sources }
+fact-wikidata_without = 维基数据未给出处。
+fact-wikidata_since = 自{ $date }起
+fact-wikidata_bc = 公元前{ $year }年
+fact-wikidata_year = { $year }年
+fact-wikidata_month = { $year }{ $month }月
+fact-wikidata_day = { $year }{ $month }月{ $day }日

@@ -88,6 +88,7 @@ leaves-models = - **模型**（{ $names }）：收到问题、计划和查到的
 leaves-web = - **网络搜索**（{ $names }）：收到查询词。
 leaves-pages = - **网页**：读取搜到的网页，先看对方的 robots.txt。
 leaves-news = - **新闻**（{ $names }）：收到话题的查询词或读取请求。
+leaves-wikidata = - **维基数据**（以及用来找到查询对象的维基百科）会收到查询词；设置了联系邮箱（SIGHTLINE_CONTACT）时也会收到该邮箱。
 leaves-papers = - **学术服务**（{ $names }）会收到查询词；设置了联系邮箱（SIGHTLINE_CONTACT）时也会收到该邮箱。
 leaves-places = - **高德地图**：收到地名和要找的类别。
 leaves-source = - **{ $name }**会收到查询。

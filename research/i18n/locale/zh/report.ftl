@@ -279,6 +279,7 @@ report-source-deep-research = 深度研究（Gemini）
 report-source-amap = 高德地图
 report-source-offline = 离线示例地点
 report-source-page = 网页正文
+report-source-wikidata = 维基数据
 report-source-papers = 学术论文
 report-source-openalex = OpenAlex 学术索引
 report-source-crossref = Crossref 文献登记库
