@@ -11,7 +11,6 @@ from pages.run import (
     conflicts,
     coverage,
     downloads,
-    map,
     plan,
     progress,
     review,
@@ -21,7 +20,7 @@ from pages.run import (
     usage,
     watch,
 )
-from pages.shared import asking, effort, layout, trouble
+from pages.shared import asking, effort, layout, map, trouble
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
