@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from research.models.prices import as_of as prices_as_of
     from research.news.command import UnreadableItems
     from research.news.command import grouped as stories_json
-    from research.places.coordinates import Point, to_gcj02
+    from research.places.coordinates import Point, from_gcj02, to_gcj02
     from research.readable import english as english_region
     from research.readable import heading as column_heading
     from research.readable import readable as readable_rows
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     from research.report.formats import report_as
     from research.report.formats import suffix as report_suffix
     from research.report.geo import csv as places_csv
-    from research.report.geo import geojson, kml, located
+    from research.report.geo import geojson, kml, lined, located
     from research.report.grids import answer_tables
     from research.report.grids import tables_csv as answer_tables_csv
     from research.report.grids import tables_excel as answer_tables_excel
@@ -255,9 +255,11 @@ __all__ = [
     "evaluate_report",
     "evaluations_sarif",
     "file_name",
+    "from_gcj02",
     "geojson",
     "has_message",
     "kml",
+    "lined",
     "lint_markdown",
     "load_report",
     "located",
@@ -373,6 +375,7 @@ _HOMES = {
     "geojson": "report.geo",
     "has_message": "i18n",
     "kml": "report.geo",
+    "lined": "report.geo",
     "lint_markdown": "audit",
     "load_report": "runs.reports",
     "located": "report.geo",
@@ -405,6 +408,7 @@ _HOMES = {
     "stories_json": "news.command",
     "support": "verification.support",
     "text_language": "language.text",
+    "from_gcj02": "places.coordinates",
     "to_gcj02": "places.coordinates",
     "url_identity": "urls",
 }

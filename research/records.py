@@ -181,12 +181,13 @@ class Way(Record):
 
 class Distances(Record):
     """How far some places are from one another: the row is where a way begins, the column where it
-    ends. None on the diagonal, and where nobody knows."""
+    ends. None on the diagonal, and where nobody knows; `failure` says why nothing was measured."""
 
     names: tuple[str, ...]
-    means: Means
-    metres: tuple[tuple[int | None, ...], ...]
-    seconds: tuple[tuple[int | None, ...], ...]
+    means: Means = "straight"
+    metres: tuple[tuple[int | None, ...], ...] = ()
+    seconds: tuple[tuple[int | None, ...], ...] = ()
+    failure: Failure | None = None
 
 
 class Author(Record):

@@ -1,13 +1,13 @@
-"""All places that were found: filter, compare, plan a day, take away, and look around a point."""
+"""A map from the first visit on: look around a point, ask for a way or a day's round; and of all places
+that were found: filter, compare, measure, take away."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from pages.shared import layout
@@ -16,31 +16,39 @@ from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, local_time, number, t
-from research import Centre, Finding, Place, Route, Sighting, Way, runs
+from research import Centre, Distances, Finding, Place, Route, Sighting, runs
 
 KEY = "all"  # of the map of this page
 RADII = (300, 500, 1000, 2000, 3000, 5000, 10_000)  # metres
 RATINGS = (0.0, 3.0, 3.5, 4.0, 4.5)
 COMPARED = (2, 5)  # places in one table, at least and at most
 STOPS = (2, 20)  # of a day
-MEANS = {
-    "walking": "places.walking",
-    "bicycling": "places.bicycling",
-    "driving": "places.driving",
-    "transit": "places.transit",
-    "straight": "places.straight",
-}
-MEASURED = {
-    "walking": "places.walking_help",
-    "driving": "places.driving_help",
-    "straight": "places.straight_help",
-}
+TABLED = (2, 10)  # places in one table of distances
+MEANS = ("", "walking", "transit", "bicycling", "driving")
 
 
 # Looking around a point
 
 
 def search() -> None:
+    """What may be asked of the map, a form behind each tab."""
+    near, way, round_ = st.tabs(
+        [t("places.near"), t("places.way"), t("places.day_title")], key="places_asking"
+    )
+    with near:
+        near_form()
+    with way:
+        way_form()
+    with round_:
+        round_form()
+    quota()
+    if failed := st.session_state.get("places_failed"):
+        tell(failed)
+    for failure in getattr(st.session_state.get("places_last"), "failures", ()):
+        st.info(why(failure.reason, failure.hint, failure.message))
+
+
+def near_form() -> None:
     with st.form("nearby", enter_to_submit=True):
         where, what, radius, button = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
         where.text_input(
@@ -62,18 +70,65 @@ def search() -> None:
             format_func=maps.distance,
             key="places_radius",
         )
-        go = button.form_submit_button(
-            t("places.search"),
-            type="primary",
-            key="places_search",
-            icon=":material/search:",
-            width="stretch",
+        go = submit(button, "places_search", t("places.search"), ":material/search:")
+    if go and (where_ := given("places_where")):
+        what_, radius_ = st.session_state.places_what.strip(), st.session_state.places_radius
+        take(lambda: runs.nearby(where_, what_, radius_, language=lang(), owner=owner()))
+
+
+def way_form() -> None:
+    with st.form("way", enter_to_submit=True):
+        start, end, how, button = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
+        start.text_input(t("places.from"), key="places_from", max_chars=120)
+        end.text_input(t("places.to"), key="places_to", max_chars=120)
+        means_box(how, "places_means")
+        go = submit(button, "places_go", t("places.show_way"), ":material/directions:")
+    if go and (start_ := given("places_from")) and (end_ := given("places_to")):
+        means = st.session_state.places_means or None
+        take(lambda: runs.way(start_, end_, means, language=lang(), owner=owner()))
+
+
+def round_form() -> None:
+    with st.form("round", enter_to_submit=True):
+        place, stops, how, button = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
+        place.text_input(t("places.city"), key="places_round", max_chars=120)
+        stops.text_input(
+            t("places.through"),
+            key="places_stops",
+            placeholder=t("places.through_example"),
+            max_chars=400,
         )
-    quota()
+        means_box(how, "places_round_means")
+        go = submit(button, "places_round_go", t("places.plan"), ":material/route:")
     if go:
-        look()
-    if failed := st.session_state.get("places_failed"):
-        tell(failed)
+        parts = re.split(r"[、,，;；\n]+", st.session_state.places_stops)
+        stops_ = tuple(part.strip() for part in parts if part.strip())[: STOPS[1]]
+        place_ = st.session_state.places_round.strip()
+        if not place_ and len(stops_) < STOPS[0]:
+            st.error(t("places.nowhere"))
+            return
+        means = st.session_state.places_round_means or None
+        take(lambda: runs.tour(place_, stops_, means, language=lang(), owner=owner()))
+
+
+def means_box(where: Any, key: str) -> None:
+    names = {means: t(maps.MEANS[means][0]) if means else t("places.any_means") for means in MEANS}
+    where.selectbox(t("places.means"), MEANS, format_func=names.__getitem__, key=key)
+
+
+def submit(where: Any, key: str, words: str, icon: str) -> bool:
+    pressed: bool = where.form_submit_button(
+        words, type="primary", key=key, icon=icon, width="stretch"
+    )
+    return pressed
+
+
+def given(key: str) -> str | tuple[float, float]:
+    """The place in a field: its name, or longitude and latitude; "" with a word if there is none."""
+    text = st.session_state[key].strip()
+    if not text:
+        st.error(t("places.nowhere"))
+    return maps.coordinates(text) or text
 
 
 def quota() -> None:
@@ -82,26 +137,30 @@ def quota() -> None:
         st.caption(t("places.quota", left=number(left[0]), limit=number(left[1])))
 
 
-def look() -> None:
-    where = st.session_state.places_where.strip()
+def take(ask: Callable[[], Finding]) -> None:
+    """What the map says, shown by itself."""
     st.session_state.pop("places_failed", None)
-    if not where:
-        st.error(t("places.nowhere"))
-        return
     with st.spinner(t("places.searching")):
-        finding = runs.nearby(
-            maps.coordinates(where) or where,
-            st.session_state.places_what.strip(),
-            st.session_state.places_radius,
-            language=lang(),
-            owner=owner(),
-        )
+        finding = ask()
     if finding.reason or not finding.places:
         st.session_state.places_failed = finding
         return
     st.session_state.places_last = finding
     st.session_state.places_again = True
     st.rerun()
+
+
+def pointed() -> Centre | None:
+    """Where the visitor has clicked, as long as that is where a search will look."""
+    if point := maps.clicked(KEY):
+        st.session_state.places_where = f"{point.lat:.6f}, {point.lng:.6f}"
+        st.session_state.places_pin = st.session_state.places_where
+    where = st.session_state.get("places_where", "")
+    if not where or where != st.session_state.get("places_pin"):
+        return None
+    lng, lat = maps.coordinates(where) or (0.0, 0.0)
+    radius = st.session_state.get("places_radius", 1000)
+    return Centre(name=t("places.centre"), lng=lng, lat=lat, radius=radius)
 
 
 def tell(finding: Finding) -> None:
@@ -140,8 +199,8 @@ def around(seen: Sighting) -> None:
 # Filters
 
 
-def filtered(seen: Sequence[Sighting]) -> tuple[list[Sighting], list[Centre]]:
-    """What the visitor wants to see of all places, and the point that these lie around."""
+def filtered(seen: Sequence[Sighting]) -> tuple[list[Sighting], Finding | None]:
+    """What the visitor wants to see of all places, and the search by itself that is all of it."""
     last: Finding | None = st.session_state.get("places_last")
     if st.session_state.pop("places_again", False):
         st.session_state.places_question = "last"
@@ -184,10 +243,12 @@ def filtered(seen: Sequence[Sighting]) -> tuple[list[Sighting], list[Centre]]:
     if question == "last" and last:
         wanted = {place.id for place in last.places}
         found = [item for item in seen if item.place.id in wanted]
-        centres = [last.centre] if last.centre else []
+        at = {place.id: n for n, place in enumerate(last.places)}
+        found.sort(key=lambda item: at[item.place.id])
+        alone = last
     else:
         found = [item for item in seen if not question or question in item.runs]
-        centres = []
+        alone = None
     keep = [
         item
         for item in found
@@ -196,7 +257,7 @@ def filtered(seen: Sequence[Sighting]) -> tuple[list[Sighting], list[Centre]]:
         and (item.place.rating or 0) >= least
         and text in words(item.place)
     ]
-    return keep, centres
+    return keep, alone
 
 
 def told(shown: int, every: int, sample: bool) -> str:
@@ -232,6 +293,12 @@ def selection(seen: Sequence[Sighting]) -> list[Sighting]:
             icon=":material/route:",
             disabled=not STOPS[0] <= len(chosen) <= STOPS[1],
         )
+        measure = st.button(
+            t("places.distances"),
+            key="places_measure",
+            icon=":material/straighten:",
+            disabled=not TABLED[0] <= len(chosen) <= TABLED[1],
+        )
         st.button(
             t("places.clear"),
             key="places_clear",
@@ -239,10 +306,15 @@ def selection(seen: Sequence[Sighting]) -> list[Sighting]:
             on_click=marked.clear,
             disabled=not chosen,
         )
-    st.caption(t("places.chosen_help", compared=COMPARED[1], stops=STOPS[1]))
+    st.caption(t("places.chosen_help", compared=COMPARED[1], stops=STOPS[1], tabled=TABLED[1]))
+    places = [item.place for item in chosen]
+    if measure:
+        with st.spinner(t("places.measuring")):
+            found = runs.distances(places, owner=owner())
+        st.session_state.places_table = ({place.id for place in places}, found)
     if plan:
         with st.spinner(t("places.measuring")):
-            st.session_state.places_route = runs.day([item.place for item in chosen], owner=owner())
+            st.session_state.places_route = runs.day(places, owner=owner())
     return chosen
 
 
@@ -260,7 +332,7 @@ def compare(chosen: Sequence[Sighting]) -> None:
         (t("places.phone"), [place.phone for place in places]),
         (t("places.retrieved"), [local_time(item.retrieved) for item in chosen]),
     ]
-    table = [table_row("", [f"**{plain(place.name, 80)}**" for place in places])]
+    table = [table_row("", [f"**{plain(maps.name(place, lang()), 120)}**" for place in places])]
     table.append(table_row("---", ["---"] * len(places)))
     table += [
         table_row(plain(name), [plain(value, 200) or "–" for value in values])
@@ -291,76 +363,62 @@ def day(chosen: Sequence[Sighting], route: Route) -> None:
     timed = [leg.seconds for leg in route.legs if leg.seconds is not None]
     parts = [t("places.stops", n=number(len(stops))), maps.distance(metres)]
     if timed:
-        parts.append(minutes(sum(timed)))
+        parts.append(maps.minutes(sum(timed)))
     st.markdown(plain(" · ".join(parts)))
-    st.caption(measured(route))
+    if any(leg.direct for leg in route.legs):
+        st.caption(t("places.straight_help"))
     if route.failure:
         failure = route.failure
         told_ = why(failure.reason, failure.hint, failure.message)
         st.info(t("places.day_failed", why=told_))
-    maps.draw(stops, key="day", line=True)
-    legs(route)
-    maps.downloads(stops, (), t("places.day_title"), file("day"), key="day", line=True)
+    maps.draw(stops, key="day", ways=route.legs, ordered=True)
+    maps.downloads(stops, (), t("places.day_title"), file("day"), key="day", ways=route.legs)
 
 
-def measured(route: Route) -> str:
-    """How the ways were measured, as a sentence for each way of doing so."""
-    kinds = dict.fromkeys(leg.means for leg in route.legs)
-    return " ".join(t(MEASURED[kind]) for kind in kinds)
-
-
-def legs(route: Route) -> None:
-    stops = [f"{n} · {place.name}" for n, place in enumerate(route.places, 1)]
-    rows = [leg_row(leg, *ends) for leg, ends in zip(route.legs, pairwise(stops), strict=True)]
-    columns = ("from", "to", "distance", "time", "means")
-    st.dataframe(
-        pd.DataFrame(rows, columns=list(columns)),
-        hide_index=True,
-        key="places_legs",
-        alt=t("places.legs_alt"),
-        column_config={
-            name: st.column_config.TextColumn(label)
-            for name, label in zip(
-                columns,
-                (
-                    t("places.from"),
-                    t("places.to"),
-                    t("places.distance"),
-                    t("places.time"),
-                    t("places.means"),
-                ),
-                strict=True,
-            )
-        },
-    )
-
-
-def leg_row(leg: Way, origin: str, destination: str) -> tuple[Any, ...]:
-    time = minutes(leg.seconds) if leg.seconds is not None else "–"
-    return origin, destination, maps.distance(leg.metres), time, t(MEANS[leg.means])
-
-
-def minutes(seconds: int) -> str:
-    whole = max(1, round(seconds / 60))
-    if whole < 60:
-        return t("places.minutes", n=whole)
-    return t("places.hours_minutes", h=whole // 60, n=whole % 60)
+def table(found: Distances) -> None:
+    """How far the selected places are from one another."""
+    layout.section(t("places.distances"))
+    if failure := found.failure:
+        st.info(why(failure.reason, failure.hint, failure.message))
+        return
+    st.caption(t("places.table_help", means=t(maps.MEANS[found.means][0])))
+    names = [f"**{plain(name, 60)}**" for name in found.names]
+    rows = [table_row("", names), table_row("---", ["---"] * len(names))]
+    for name, far, time in zip(names, found.metres, found.seconds, strict=True):
+        cells = []
+        for metres, seconds in zip(far, time, strict=True):
+            parts = [maps.distance(metres), maps.minutes(seconds) if seconds else ""]
+            cells.append(" · ".join(filter(None, parts)) or "–")
+        rows.append(table_row(name, cells))
+    with st.container(key="places_table_drawn"):
+        st.markdown("\n".join(rows))
 
 
 def file(what: str) -> str:
     return f"sightline-{what}-{datetime.now(UTC):%Y%m%d-%H%M}"
 
 
-layout.header(t("places.title"), t("places.lead"))
-search()
-every = runs.places(owner=owner())
-if not every:
+def greet(pin: Centre | None) -> None:
+    """A map for who has none yet: the places of the sample."""
     st.caption(t("places.empty"))
-else:
-    shown, spots = filtered(every)
+    now = datetime.now(UTC)
+    some = [Sighting(place=place, retrieved=now) for place in runs.sample()]
+    maps.draw(some, key=KEY, pin=pin, clicks=True)
+
+
+def found(every: Sequence[Sighting], pin: Centre | None) -> None:
+    shown, alone = filtered(every)
     st.caption(told(len(shown), len(every), any(item.place.sample for item in shown)))
-    if shown:
-        maps.draw(shown, spots, key=KEY, tick=True, on_card=around)
+    centres = [*filter(None, [alone.centre]), *alone.along] if alone else []
+    ways = [item.way for item in alone.evidence if item.way] if alone else []
+    for centre in centres[:1]:
+        if centre.radius:
+            words = t("places.within", name=centre.name, far=maps.distance(centre.radius))
+            st.caption(plain(words, 200))
+    if shown or ways:
+        maps.draw(
+            shown, centres, key=KEY, ways=ways, pin=pin, clicks=True, tick=True, on_card=around
+        )
     else:
         st.caption(t("places.none"))
     picked = selection(every)
@@ -368,9 +426,24 @@ else:
     if exported:
         what = "places.export_chosen" if picked else "places.export_shown"
         st.caption(t(what, n=number(len(exported))))
-        maps.downloads(exported, spots, t("places.title"), file("places"), key=KEY)
+        lines = () if picked else ways
+        maps.downloads(exported, centres, t("places.title"), file("places"), key=KEY, ways=lines)
     if COMPARED[0] <= len(picked) <= COMPARED[1]:
         compare(picked)
+    ids = {item.place.id for item in picked}
+    measured = st.session_state.get("places_table")
+    if measured and measured[0] == ids:
+        table(measured[1])
     planned: Route | None = st.session_state.get("places_route")
-    if planned and {place.id for place in planned.places} == {item.place.id for item in picked}:
+    if planned and {place.id for place in planned.places} == ids:
         day(picked, planned)
+
+
+layout.header(t("places.title"), t("places.lead"))
+pin = pointed()
+search()
+st.caption(t("places.pinned", at=st.session_state.places_where) if pin else t("places.click"))
+if every := runs.places(owner=owner()):
+    found(every, pin)
+else:
+    greet(pin)

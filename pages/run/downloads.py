@@ -22,6 +22,7 @@ from research import (
     file_name,
     geojson,
     kml,
+    lined,
     located,
     places_csv,
     readable_rows,
@@ -134,9 +135,15 @@ def _of_places(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
     if not places:
         return
     told = report_origin(report, cited)
+    ways = [item.way for item in report.evidence if item.way and lined(item.way)]
     files: tuple[tuple[str, str, str, Made], ...] = (
-        ("geojson", ".geojson", "application/geo+json", lambda: geojson(places, told)),
-        ("kml", ".kml", "application/vnd.google-earth.kml+xml", lambda: kml(places, title, told)),
+        ("geojson", ".geojson", "application/geo+json", lambda: geojson(places, told, ways)),
+        (
+            "kml",
+            ".kml",
+            "application/vnd.google-earth.kml+xml",
+            lambda: kml(places, title, told, ways),
+        ),
         ("csv", ".places.csv", "text/csv", lambda: places_csv(places)),
     )
     for kind, suffix, mime, make in files:

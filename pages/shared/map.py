@@ -33,9 +33,12 @@ from research import (
     Point,
     Report,
     Sighting,
+    Way,
     file_name,
+    from_gcj02,
     geojson,
     kml,
+    lined,
     located,
     places_csv,
     runs,
@@ -67,6 +70,14 @@ SORTS = {
     "rating": "map.sort.rating",
     "cost": "map.sort.cost",
     "name": "map.sort.name",
+}
+# How a way is called, and the sign beside it; map.css draws each in another pattern.
+MEANS = {
+    "walking": ("map.walking", ":material/directions_walk:"),
+    "bicycling": ("map.bicycling", ":material/directions_bike:"),
+    "driving": ("map.driving", ":material/directions_car:"),
+    "transit": ("map.transit", ":material/directions_transit:"),
+    "straight": ("map.straight", ":material/straighten:"),
 }
 BASES = {"none": "map.base.none", "osm": "map.base.osm", "amap": "map.base.amap"}
 Base = Literal["none", "osm", "amap"]
@@ -142,8 +153,17 @@ def cost(place: Place, say: Say = t) -> str:
     return say("map.cost", n=value) if value else ""
 
 
-def kind(place: Place) -> str:
+def name(place: Place, language: Lang) -> str:
+    """Its name, on an English page with the English one before it."""
+    if language == "zh" or place.name_en in ("", place.name):
+        return place.name
+    return f"{place.name_en} {place.name}"
+
+
+def kind(place: Place, language: Lang) -> str:
     """What the provider calls it; its own words lie in each other, the last one says most."""
+    if language == "en" and place.type_en:
+        return place.type_en
     return place.type.rstrip(";").rsplit(";", 1)[-1].strip()
 
 
@@ -159,12 +179,14 @@ def note(place: Place, say: Say = t) -> str:
     return " · ".join(filter(None, parts))
 
 
-def lines(place: Place, say: Say = t) -> list[str]:
+def lines(place: Place, language: Lang) -> list[str]:
     """All that is known of a place but its name and its links."""
-    where = " ".join(dict.fromkeys((place.city, place.district, place.address)))
+    say = speaker(language)
+    english = place.address_en if language == "en" else ""
+    where = " ".join(dict.fromkeys((english, place.city, place.district, place.address)))
     figures = (rating(place), cost(place, say), distance(place.distance))
     found = [
-        " · ".join(dict.fromkeys(filter(None, (category_name(place, say), kind(place))))),
+        " · ".join(dict.fromkeys(filter(None, (category_name(place, say), kind(place, language))))),
         " · ".join(filter(None, figures)),
         say("map.address", text=where.strip()) if where.strip() else "",
         say("map.hours", text=place.hours) if place.hours else "",
@@ -228,7 +250,10 @@ class Drawn:
 
     seen: tuple[Sighting, ...]
     centres: tuple[Centre, ...] = ()
-    line: bool = False
+    ways: tuple[Way, ...] = ()
+    ordered: bool = False  # the places follow each other, as the stops of a day do
+    pin: Centre | None = None  # where the visitor has clicked, which does not move the view
+    clicks: bool = False  # a click beside the places is told
     base: Base = "none"
     language: Lang = "zh"
 
@@ -248,10 +273,14 @@ class Drawn:
         return {
             "lang": CODES[self.language],
             "colours": COLOURS,
-            "points": [_point(item, self.base, say, rich=rich) for item in self.seen],
-            "circles": [_circle(centre, self.base) for centre in self.centres],
-            "line": self.line,
-            "view": _digest(*sorted(self.ids), *map(repr, self.centres)),
+            "points": [_point(item, self.base, self.language, rich=rich) for item in self.seen],
+            "circles": [
+                _circle(centre, self.base) for centre in (*self.centres, *filter(None, [self.pin]))
+            ],
+            "ways": [_way(way, self.base, say) for way in self.ways],
+            "ordered": self.ordered,
+            "clicks": self.clicks,
+            "view": _digest(*sorted(self.ids), *map(repr, self.centres), *map(repr, self.ways)),
             "tiles": {**tiles, "lost": say("map.lost")} if tiles else None,
         }
 
@@ -272,10 +301,10 @@ class Drawn:
         return [point[2:5] for point in self.data["points"]]
 
 
-def _point(seen: Sighting, base: Base, say: Say, *, rich: bool) -> list[Any]:
-    place = seen.place
-    known = [KINDS.index(category(place)), place.name, note(place, say)]
-    more = [lines(place, say), links(seen, say)] if rich else []
+def _point(seen: Sighting, base: Base, language: Lang, *, rich: bool) -> list[Any]:
+    place, say = seen.place, speaker(language)
+    known = [KINDS.index(category(place)), name(place, language), note(place, say)]
+    more = [lines(place, language), links(seen, say)] if rich else []
     return [*_position(place, base), *known, *more]
 
 
@@ -285,7 +314,32 @@ def _circle(centre: Centre, base: Base) -> list[Any]:
     return [*_position(centre, base), max(centre.radius, 0), name]
 
 
-def _position(spot: Place | Centre, base: Base) -> tuple[float, float]:
+def _way(way: Way, base: Base, say: Say) -> dict[str, Any]:
+    """The line of a way, how it is drawn, and what stands beside it."""
+    line = [_position(Point(*point), base) for point in way.line]
+    return {
+        "line": line,
+        "means": way.means,
+        "direct": way.direct,
+        "name": " · ".join(figures(way, say)),
+        "ends": f"{way.origin} → {way.destination}",
+    }
+
+
+def figures(way: Way, say: Say = t) -> list[str]:
+    """How a way is made, how long it is and how long it takes, as far as that is known."""
+    time = minutes(way.seconds, say) if way.seconds is not None else ""
+    return [part for part in (say(MEANS[way.means][0]), distance(way.metres), time) if part]
+
+
+def minutes(seconds: int, say: Say = t) -> str:
+    whole = max(1, round(seconds / 60))
+    if whole < 60:
+        return say("places.minutes", n=whole)
+    return say("places.hours_minutes", h=whole // 60, n=whole % 60)
+
+
+def _position(spot: Place | Centre | Point, base: Base) -> tuple[float, float]:
     """Latitude and longitude as the tiles have them, to a decimetre."""
     point = Point(spot.lng, spot.lat)
     if base == "amap":
@@ -357,7 +411,10 @@ def draw(
     centres: Sequence[Centre] = (),
     *,
     key: str,
-    line: bool = False,
+    ways: Sequence[Way] = (),
+    ordered: bool = False,
+    pin: Centre | None = None,
+    clicks: bool = False,
     tick: bool = False,
     narrow: bool = False,
     linked: bool = False,
@@ -368,7 +425,8 @@ def draw(
     A search that reached farther than was asked for is told above.
 
     With `narrow` the list is below the map, as it is on a small screen anyway.
-    With `line` the places are joined in their order. With `tick` the list has boxes, whose state
+    `ways` are drawn, and listed with their steps. With `ordered` the places stay in their order. With
+    `clicks` a click beside the places is told by `clicked`, and `pin` is drawn without a new view. With `tick` the list has boxes, whose state
     `ticked` tells, and the whole page runs again when one changes; with `linked` it does so when a
     place is picked, which `picked` tells. `on_card` adds to the details.
     """
@@ -376,11 +434,34 @@ def draw(
     spots = tuple(spot for spot in centres if _on_globe(spot))
     for text in widened(spots):
         st.caption(plain(text))
-    _draw(Drawn(on_globe[:MOST], spots, line, language=lang()), key, tick, narrow, linked, on_card)
+    drawn = Drawn(
+        on_globe[:MOST],
+        spots,
+        tuple(way for way in ways if lined(way)),
+        ordered or bool(ways),
+        pin,
+        clicks,
+        language=lang(),
+    )
+    _draw(drawn, key, tick, narrow, linked, on_card)
+    for way in ways:
+        way_told(way)
     if len(on_globe) > MOST:
         st.caption(t("map.too_many", n=number(MOST), all=number(len(on_globe))))
     if len(on_globe) < len(seen):
         st.caption(t("map.nowhere", n=number(len(seen) - len(on_globe))))
+
+
+def way_told(way: Way) -> None:
+    """A way in a line, with its steps behind it."""
+    name, icon = MEANS[way.means][0], MEANS[way.means][1]
+    notes = [*figures(way)[1:], t("map.direct") if way.direct and way.means != "straight" else ""]
+    text = f"{t(name)}: {way.origin} → {way.destination} · {' · '.join(filter(None, notes))}"
+    if not way.steps:
+        st.markdown(f"{icon} {plain(text, 400)}")
+        return
+    with st.expander(plain(text, 400), icon=icon):
+        st.markdown("\n".join(f"{n}. {plain(step, 300)}" for n, step in enumerate(way.steps, 1)))
 
 
 def _on_globe(centre: Centre) -> bool:
@@ -404,6 +485,12 @@ def ticked(key: str) -> set[str]:
 def picked(key: str) -> str:
     """The id of the place that is picked; "" if none is."""
     found: str = _state(key)["picked"]
+    return found
+
+
+def clicked(key: str) -> Point | None:
+    """The WGS-84 point that was clicked since this was asked last."""
+    found: Point | None = _state(key).pop("clicked", None)
     return found
 
 
@@ -445,7 +532,7 @@ def _draw(
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
-        seen = drawn.seen if drawn.line else _sorted(drawn.seen, key)
+        seen = drawn.seen if drawn.ordered else _sorted(drawn.seen, key)
         drawn = replace(drawn, seen=seen, base=_base(key))
     if drawn == state.get("drawn"):
         drawn = state["drawn"]
@@ -524,7 +611,12 @@ def _picked(drawn: Drawn, state: dict[str, Any]) -> dict[str, Any] | None:
     if not at:
         return None
     seen = drawn.seen[at - 1]
-    return {"n": at, "turn": state["since"], "lines": lines(seen.place), "links": links(seen)}
+    return {
+        "n": at,
+        "turn": state["since"],
+        "lines": lines(seen.place, drawn.language),
+        "links": links(seen),
+    }
 
 
 def _told(value: Any, drawn: Drawn, state: dict[str, Any]) -> None:
@@ -532,9 +624,23 @@ def _told(value: Any, drawn: Drawn, state: dict[str, Any]) -> None:
     if not isinstance(value, dict) or value.get("of") != drawn.of:
         return
     at, turn = value.get("n"), value.get("turn")
-    if isinstance(at, int) and isinstance(turn, int) and 0 < at <= len(drawn.seen):
+    if drawn.clicks and (point := _clicked(value.get("at"), drawn.base)):
+        state.update(clicked=point, rerun=True)
+    elif isinstance(at, int) and isinstance(turn, int) and 0 < at <= len(drawn.seen):
         _pick(state, drawn.seen[at - 1].place.id, turn)
         _linked(state)
+
+
+def _clicked(value: Any, base: Base) -> Point | None:
+    """The WGS-84 point of a click, if it is one on the globe."""
+    if not isinstance(value, list) or len(value) != 2:
+        return None
+    if not all(isinstance(part, int | float) and isfinite(part) for part in value):
+        return None
+    lat, lng = value
+    if not (abs(lat) <= 90 and abs(lng) <= 180):
+        return None
+    return from_gcj02(Point(lng, lat)) if base == "amap" else Point(lng, lat)
 
 
 def _linked(state: dict[str, Any]) -> None:
@@ -592,11 +698,11 @@ def _card(seen: Sighting, at: int, key: str, on_card: Callable[[Sighting], None]
     place = seen.place
     with st.container(border=True, key=f"card_{key}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{at} · {plain(place.name, 200)}**", width="content")
+            st.markdown(f"**{at} · {plain(name(place, lang()), 200)}**", width="content")
             st.badge(category_name(place), color="gray")
             if place.sample:
                 st.badge(t("map.sample"), color="orange")
-        st.markdown("  \n".join(plain(line, 400) for line in lines(place)))
+        st.markdown("  \n".join(plain(line, 400) for line in lines(place, lang())))
         when = t("map.retrieved", when=local_time(seen.retrieved))
         st.caption(plain(f"{when} · {place.lat:.6f}, {place.lng:.6f} (WGS-84)"))
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -617,7 +723,7 @@ def draw_report(report: Report, key: str, *, narrow: bool = True) -> bool:
     found: dict[str, Sighting] = {}
     centres: dict[tuple[float, float, int], Centre] = {}
     for finding in report.findings:
-        if spot := finding.centre:
+        for spot in (*filter(None, [finding.centre]), *finding.along):
             centres.setdefault((spot.lng, spot.lat, spot.radius), spot)
         for item in finding.evidence:
             if item.place:
@@ -625,15 +731,16 @@ def draw_report(report: Report, key: str, *, narrow: bool = True) -> bool:
                     item.place.id,
                     Sighting(place=item.place, url=item.url, retrieved=item.retrieved),
                 )
+    ways = [item.way for finding in report.findings for item in finding.evidence if item.way]
     if not found:
         return False
     seen = tuple(found.values())
     linked = any(
         finding.rows for finding in report.findings
     )  # each row of a table selects its place
-    draw(seen, tuple(centres.values()), key=key, narrow=narrow, linked=linked)
+    draw(seen, tuple(centres.values()), key=key, ways=ways, narrow=narrow, linked=linked)
     name = file_name(report, "").rstrip(".")
-    downloads(seen, tuple(centres.values()), report.run.question, name, key=key)
+    downloads(seen, tuple(centres.values()), report.run.question, name, key=key, ways=ways)
     return True
 
 
@@ -647,20 +754,21 @@ def downloads(
     name: str,
     *,
     key: str,
-    line: bool = False,
+    ways: Sequence[Way] = (),
 ) -> None:
-    """The places as files, made when they are asked for; `name` is one that we made."""
+    """The places and ways as files, made when they are asked for; `name` is one that we made."""
     there = [item for item in seen if located(item.place)]
     places = [item.place for item in there]
+    lines_ = [way for way in ways if lined(way)]
     language = lang()
     files: tuple[tuple[str, str, str, str, Callable[[], str]], ...] = (
         ("map.geojson", ".geojson", "application/geo+json", ":material/data_object:",
-         lambda: geojson(places)),
+         lambda: geojson(places, ways=lines_)),
         ("map.kml", ".kml", "application/vnd.google-earth.kml+xml", ":material/public:",
-         lambda: kml(places, title)),
+         lambda: kml(places, title, ways=lines_)),
         ("map.csv", ".csv", "text/csv", ":material/table:", lambda: places_csv(places)),
         ("map.html", ".html", "text/html", ":material/map:",
-         lambda: html_map(there, centres, title, language, line=line)),
+         lambda: html_map(there, centres, title, language, ways=lines_)),
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", key=f"files_{key}"):
         for words, suffix, mime, icon, make in files:
@@ -686,7 +794,7 @@ def html_map(
     title: str,
     language: Lang,
     *,
-    line: bool = False,
+    ways: Sequence[Way] = (),
 ) -> str:
     """A map with its list as one file that needs nothing else, and is allowed nothing else.
 
@@ -695,7 +803,8 @@ def html_map(
     say = speaker(language)
     on_globe = tuple(item for item in seen if located(item.place))[:MOST]
     spots = tuple(spot for spot in centres if _on_globe(spot))
-    drawn = Drawn(on_globe, spots, line, language=language)
+    lines_ = tuple(way for way in ways if lined(way))
+    drawn = Drawn(on_globe, spots, lines_, bool(lines_), language=language)
     told = {
         "map": {"of": drawn.of, **drawn.data},
         "list": {

@@ -16,10 +16,13 @@ from typing import Any, NoReturn
 
 from research.language.hanzi import simplified
 from research.places.coordinates import Point, from_gcj02, metres, to_gcj02
+from research.places.shapes import places
+from research.records import Place
 from research.trouble import Trouble
 
 TABLE = Path(__file__).resolve().parent.parent / "data" / "places.json"
 PAGE = 25
+AROUND = 3_000  # metres around its first centre that stand for the table
 NEAR = 500  # metres within which a point has the address of an entry
 KNOWN = "the offline sample only has places around 王府井, 外滩 and 西湖"
 REMEDY = "set AMAP_MAPS_API_KEY to use Amap"
@@ -137,6 +140,14 @@ class Offline:
 
     def _said(self, result: dict[str, Any]) -> dict[str, Any]:
         return result | {"crs": "gcj02", "source": self.name, "sample": self.sample}
+
+
+def sample() -> tuple[Place, ...]:
+    """The places of the table around its first centre."""
+    here = _place_of(_table()["centres"][0])
+    near = [_shown(entry) for entry in _places() if metres(here, _place_of(entry)) <= AROUND]
+    body = {"pois": near, "source": Offline.name, "sample": True}
+    return tuple(place for place in places(body) if isinstance(place, Place))
 
 
 def _unknowable(what: str) -> NoReturn:
@@ -258,6 +269,8 @@ def _shown(entry: dict[str, Any], gap: float | None = None) -> dict[str, Any]:
     return {
         "id": entry["id"],
         "name": entry["name"],
+        "name_en": entry["name_en"],
+        "address_en": entry["address_en"],
         "location": _location(entry),
         "crs": "gcj02",
         "type": entry["type"],

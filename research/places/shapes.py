@@ -11,8 +11,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, get_args
 
+from research import data
 from research.places.coordinates import Point, System, to_wgs84
 from research.records import Hint, Place, Reason
 from research.trouble import Trouble
@@ -21,11 +23,6 @@ PHOTOS = 5
 MUNICIPALITIES = ("北京市", "上海市", "天津市", "重庆市")  # a province and a city at once
 _REGIONS = ("国家", "省", "市", "区县")  # levels of geocoding, the largest first
 
-# Amap's type codes by how they begin, the longest first.
-_CATEGORIES = (
-    ("0805", "family"), ("0806", "culture"), ("05", "food"), ("06", "shop"), ("10", "hotel"),
-    ("11", "sight"), ("14", "culture"), ("15", "transport"),
-)  # fmt: skip
 _CATEGORY_WORDS = (
     (r"游乐|亲子|儿童|休闲场所|娱乐场所", "family"), ("影剧院", "culture"), ("^餐饮", "food"), ("^购物", "shop"),
     ("^住宿", "hotel"), ("^风景名胜", "sight"), ("^科教文化", "culture"), ("^交通", "transport"),
@@ -101,7 +98,7 @@ def places(answer: Mapping[str, Any]) -> Iterator[Place | Lead]:
 def _place(row: Mapping[str, Any], point: Point, provider: str, *, sample: bool) -> Place:
     rating, cost = number(row.get("rating")), number(row.get("cost"))
     distance = number(row.get("distance"))
-    kind = text(row.get("type"))
+    kind, known = text(row.get("type")), _kind(text(row.get("typecode")))
     return Place(
         id=text(row.get("id")),
         name=text(row.get("name")),
@@ -120,15 +117,29 @@ def _place(row: Mapping[str, Any], point: Point, provider: str, *, sample: bool)
         phone=text(row.get("phone")) or text(row.get("tel")),
         photos=tuple(_photos(row))[:PHOTOS],
         sample=sample,
+        name_en=text(row.get("name_en")),
+        type_en=known[1] if known else "",
+        address_en=text(row.get("address_en")),
     )
 
 
 def category(typecode: str, kind: str) -> str:
     """The category of Amap's type, by its code or, without one, by its words."""
-    for start, name in _CATEGORIES:
-        if any(code.startswith(start) for code in typecode.split("|")):
-            return name
+    if known := _kind(typecode):
+        return known[0]
     return next((name for words, name in _CATEGORY_WORDS if re.search(words, kind)), "other")
+
+
+def _kind(typecode: str) -> tuple[str, str] | None:
+    """The category and the English word of a type code, or of the first known of several."""
+    found = (_kinds().get(code[:size]) for code in typecode.split("|") for size in (6, 4, 2))
+    return next((kind for kind in found if kind), None)
+
+
+@cache
+def _kinds() -> dict[str, tuple[str, str]]:
+    """Kinds of place by how Amap's type codes begin."""
+    return {start: (name, english) for start, name, english in data.rows("place_kinds.tsv")}
 
 
 def _photos(row: Mapping[str, Any]) -> Iterator[str]:

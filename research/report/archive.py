@@ -17,11 +17,11 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from research.evidence.citations import CitedAnswer
 from research.i18n import Say
 from research.readable import readable
-from research.records import Place, Report, Rows
+from research.records import Place, Report, Rows, Way
 from research.report.about import about
 from research.report.formats import FORMATS, REFERENCES, REPORTS
 from research.report.geo import csv as places_csv
-from research.report.geo import geojson, kml, located
+from research.report.geo import geojson, kml, lined, located
 from research.report.grids import answer_tables, tables_csv, tables_excel
 from research.report.markdown import file_name, gathered, language_of, utc
 from research.report.references import sources_csv
@@ -71,12 +71,18 @@ def places_of(report: Report) -> list[Place]:
     return [item.place for item in gathered(report) if item.place]
 
 
+def ways_of(report: Report) -> list[Way]:
+    """The ways of a report."""
+    return [item.way for item in gathered(report) if item.way]
+
+
 def _places(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
     places = [place for place in places_of(report) if located(place)]
+    ways = [way for way in ways_of(report) if lined(way)]
     if places:
         title = report.run.question
-        yield "places.geojson", lambda: geojson(places, about(report, cited)).encode()
-        yield "places.kml", lambda: kml(places, title, about(report, cited)).encode()
+        yield "places.geojson", lambda: geojson(places, about(report, cited), ways).encode()
+        yield "places.kml", lambda: kml(places, title, about(report, cited), ways).encode()
         yield "places.csv", lambda: places_csv(places).encode("utf-8", "replace")
 
 

@@ -1,10 +1,10 @@
-"""Places as files for maps and spreadsheets: GeoJSON, KML and CSV.
+"""Places and ways as files for maps and spreadsheets: GeoJSON, KML and CSV.
 
 Coordinates are WGS-84 with 6 decimals (11 cm), longitude first. What is not known is left out, or is
 an empty cell. A place that is nowhere on the globe (see `located`) raises ValueError: a file that
 silently lacks a place would look complete. Who would rather leave it out and say so asks first.
 
-All three are text that has to be encoded as UTF-8. Knows the record of a place; writes no file.
+All three are text that has to be encoded as UTF-8. Knows the records of a place and a way; writes no file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from lxml import etree
 
 from research.evidence.markup import encodable
-from research.records import Place
+from research.records import Means, Place, Way
 
 KML = "http://www.opengis.net/kml/2.2"
 COLUMNS = (
@@ -30,6 +30,11 @@ COLUMNS = (
 )  # fmt: skip
 CELL = 16_000  # characters: Excel holds 32,767 units of UTF-16; more spills into other rows
 
+# How the line of a way is drawn: its colour as KML writes it (opacity, blue, green, red).
+_COLOURS: dict[Means, str] = {
+    "walking": "ff327d2f", "bicycling": "ff0f42b8", "driving": "ffc4572f", "transit": "ffb54575",
+    "straight": "ff6b6459",
+}  # fmt: skip
 _UNITS = {"distance": "distance_m", "cost": "cost_cny"}
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # What a spreadsheet may take for a formula; East Asian ones take full-width signs too. Apostrophes
@@ -42,26 +47,37 @@ def located(place: Place) -> bool:
     return -180 <= place.lng <= 180 and -90 <= place.lat <= 90
 
 
-def geojson(places: Iterable[Place], about: Sequence[str] = ()) -> str:
-    """A FeatureCollection of points as in RFC 7946, with all that is known as properties.
+def lined(way: Way) -> bool:
+    """Whether a way has a line that lies on the globe."""
+    return len(way.line) > 1 and all(
+        -180 <= lng <= 180 and -90 <= lat <= 90 for lng, lat in way.line
+    )
+
+
+def geojson(places: Iterable[Place], about: Sequence[str] = (), ways: Iterable[Way] = ()) -> str:
+    """A FeatureCollection of points and of the lines of ways as in RFC 7946, with all that is known as
+    properties.
 
     `about` are lines on how the file came about: its foreign member "sightline". Half a surrogate pair
-    becomes U+FFFD, as UTF-8 cannot hold it. Raises ValueError for a place that is not `located`.
+    becomes U+FFFD, as UTF-8 cannot hold it. Raises ValueError for a place that is not `located` and a
+    way that is not `lined`.
     """
     collection: dict[str, Any] = {"type": "FeatureCollection"}
     if about:
         collection["sightline"] = list(about)
-    collection["features"] = [_feature(place) for place in places]
+    collection["features"] = [*map(_feature, places), *map(_line_feature, ways)]
     text = json.dumps(collection, ensure_ascii=False, allow_nan=False, indent=2)
     return encodable(text) + "\n"
 
 
-def kml(places: Iterable[Place], title: str, about: Sequence[str] = ()) -> str:
-    """OGC KML 2.2: a document with a placemark for each place; `about` describes the document.
+def kml(
+    places: Iterable[Place], title: str, about: Sequence[str] = (), ways: Iterable[Way] = ()
+) -> str:
+    """OGC KML 2.2: a document with a placemark for each place and way; `about` describes the document.
 
     Names and data are literal. A description is for people; viewers read it as HTML, so it is
     escaped as such and can only be text. What XML 1.0 forbids is dropped. Raises ValueError for a
-    place that is not `located`.
+    place that is not `located` and a way that is not `lined`.
     """
     root = etree.Element(f"{{{KML}}}kml", nsmap={None: KML})
     document = _child(root, "Document")
@@ -70,6 +86,8 @@ def kml(places: Iterable[Place], title: str, about: Sequence[str] = ()) -> str:
         _child(document, "description", _told("\n".join(about)))
     for place in places:
         _placemark(document, place)
+    for way in ways:
+        _line_placemark(document, way)
     written = etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
     return str(written, "utf-8")
 
@@ -123,6 +141,39 @@ def _feature(place: Place) -> dict[str, Any]:
     }
 
 
+def _line_feature(way: Way) -> dict[str, Any]:
+    properties = {"name": _title(way), **_said(way)}
+    if way.steps:
+        properties["steps"] = list(way.steps)
+    coordinates = [[float(part) for part in point] for point in _positions(way)]
+    geometry = {"type": "LineString", "coordinates": coordinates}
+    return {"type": "Feature", "geometry": geometry, "properties": properties}
+
+
+def _title(way: Way) -> str:
+    return f"{way.origin} → {way.destination}"
+
+
+def _said(way: Way) -> dict[str, Any]:
+    """What is known of a way but where it runs. `straight`: nobody gave a line, it is not the way."""
+    told = {
+        "from": way.origin,
+        "to": way.destination,
+        "means": way.means,
+        "distance_m": way.metres,
+        "duration_s": way.seconds,
+    }
+    return {key: value for key, value in told.items() if _is_known(value)} | {
+        "straight": way.direct
+    }
+
+
+def _positions(way: Way) -> list[tuple[str, str]]:
+    if not lined(way):
+        raise ValueError(f"the way {_title(way)!r} has no line on the globe")
+    return [(f"{lng:z.6f}", f"{lat:z.6f}") for lng, lat in way.line]
+
+
 # --- KML
 
 
@@ -138,6 +189,27 @@ def _placemark(document: Any, place: Place) -> None:
         data.set("name", key)
         _child(data, "value", value)
     _child(_child(placemark, "Point"), "coordinates", ",".join(position))
+
+
+def _line_placemark(document: Any, way: Way) -> None:
+    positions = _positions(way)
+    placemark = _child(document, "Placemark")
+    _child(placemark, "name", _title(way))
+    figures = {"distance_m": "{} m", "duration_s": "{} s"}
+    known = _said(way)
+    told = " · ".join([way.means, *(f.format(known[k]) for k, f in figures.items() if k in known)])
+    _child(placemark, "description", _told("\n".join([told, *way.steps])))
+    style = _child(_child(placemark, "Style"), "LineStyle")
+    _child(style, "color", _COLOURS[way.means])
+    _child(style, "width", "2" if way.direct else "4")
+    extended = _child(placemark, "ExtendedData")
+    for key, value in known.items():
+        data = _child(extended, "Data")
+        data.set("name", key)
+        _child(data, "value", str(value).lower() if isinstance(value, bool) else str(value))
+    line = _child(placemark, "LineString")
+    _child(line, "tessellate", "1")  # on the ground
+    _child(line, "coordinates", " ".join(",".join(position) for position in positions))
 
 
 def _child(parent: Any, tag: str, text: str | None = None) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import threading
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,12 +24,14 @@ from research.account.keys import Keys
 from research.account.preferences import Choice, KeyState
 from research.account.usage import DayUsage, by_day
 from research.language.text import language
-from research.places import route
+from research.places import offline, route
 from research.places.coordinates import Point
+from research.places.directions import Going
 from research.reasoners.places import kinds
 from research.records import (
     Check,
     Conversation,
+    Distances,
     Estimate,
     Event,
     Finding,
@@ -72,6 +74,9 @@ from research.trouble import Trouble
 
 if TYPE_CHECKING:
     from research.runs.remote import RemoteRuns
+    from research.sources.places.retriever import PlacesRetriever
+
+End = str | tuple[float, float]  # a name, or longitude and latitude in WGS-84
 
 
 def _remote() -> type[RemoteRuns]:
@@ -125,22 +130,58 @@ class Desk:
 
     def nearby(
         self,
-        where: str | tuple[float, float],
+        where: End,
         keywords: str,
         radius: int,
         owner: str,
         tongue: Language | None = None,
     ) -> Finding:
         """Places around a named place or a WGS-84 point; what is found is kept."""
-        place = Point(*where) if isinstance(where, tuple) else where
         words = kinds(keywords)
         named = where if isinstance(where, str) else ""
         tongue = tongue or language(f"{keywords} {named}")
+        query = " ".join([named, *words]).strip()
+        place = _end(where)
+        return self._looked(
+            query, owner, lambda map_: map_.around(place, words, radius, tongue, silent)
+        )
+
+    def way(
+        self, origin: End, to: End, means: Going | None, owner: str, tongue: Language | None = None
+    ) -> Finding:
+        """The way from one place to another; what is found is kept."""
+        query = " → ".join(end if isinstance(end, str) else "" for end in (origin, to))
+        tongue = tongue or language(query)
+        return self._looked(
+            query, owner, lambda map_: map_.way(_end(origin), _end(to), means, tongue, silent)
+        )
+
+    def tour(
+        self,
+        place: str,
+        stops: Sequence[str],
+        means: Going | None,
+        owner: str,
+        tongue: Language | None = None,
+    ) -> Finding:
+        """A day's round through some stops or the sights of a place; what is found is kept."""
+        query = " ".join([place, *stops]).strip()
+        tongue = tongue or language(query)
+        return self._looked(
+            query, owner, lambda map_: map_.tour(place, stops, means, tongue, silent)
+        )
+
+    def _looked(
+        self,
+        query: str,
+        owner: str,
+        look: Callable[[PlacesRetriever], Coroutine[Any, Any, Finding]],
+    ) -> Finding:
         try:
             with self.personal.open(owner) as (services, _):
-                found = self.runs.do(services.places.around(place, words, radius, tongue, silent))
+                found = self.runs.do(look(services.places))
         except Trouble as trouble:
-            task = Task(id="", source="places", query=" ".join([named, *words]).strip())
+            task = Task(id="", source="places", query=query)
             provider = "offline" if services.map.offline else "amap"
             return failed(task, trouble).model_copy(update={"provider": provider})
         self.runs.store.register(self.runs.store.look_ups(owner), found.evidence)
@@ -631,7 +672,7 @@ def places(*, owner: str = "local") -> Sequence[Sighting]:
 
 
 def nearby(
-    where: str | tuple[float, float],
+    where: End,
     keywords: str,
     radius: int,
     *,
@@ -642,6 +683,52 @@ def nearby(
     metres or, where nothing is, farther (see `Centre`), without a run. What is said of it is in
     `language`, by default that of the words. A search that fails is a finding with a reason."""
     return desk().nearby(where, keywords, radius, owner, language)
+
+
+def way(
+    origin: End,
+    to: End,
+    means: Going | None = None,
+    *,
+    language: Language | None = None,
+    owner: str = "local",
+) -> Finding:
+    """The way between two places or WGS-84 points, without a run: on foot if it is short, else by public
+    transport and by car, unless a means is named. A way that is not found is a finding with a reason."""
+    return desk().way(origin, to, means, owner, language)
+
+
+def tour(
+    place: str,
+    stops: Sequence[str] = (),
+    means: Going | None = None,
+    *,
+    language: Language | None = None,
+    owner: str = "local",
+) -> Finding:
+    """A day's round through some stops, or through the best sights of a place, without a run. One that
+    is not found is a finding with a reason."""
+    return desk().tour(place, stops, means, owner, language)
+
+
+def _end(place: End) -> str | Point:
+    return Point(*place) if isinstance(place, tuple) else place
+
+
+def sample() -> Sequence[Place]:
+    """Places of the table that is there without a key, around one of its centres."""
+    return offline.sample()
+
+
+def distances(places: Sequence[Place], *, owner: str = "local") -> Distances:
+    """How far some places are from one another, as the map measures it. What fails is said in it."""
+    here = desk()
+    try:
+        with here.personal.open(owner) as (services, _):
+            return here.runs.do(route.distances(services.map, places))
+    except Trouble as trouble:
+        failure = trouble.failure("search", "places")
+        return Distances(names=tuple(place.name for place in places), failure=failure)
 
 
 def look_up(query: str, *, owner: str = "local") -> Finding:

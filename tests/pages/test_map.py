@@ -157,14 +157,12 @@ def test_a_balloon_says_what_is_known() -> None:
         category="food", type="餐饮服务;中餐厅;北京菜", address="王府井大街1号", district="东城区", city="北京市",
         distance=1234, rating=4.6, cost=60.0, hours="09:00-21:00", phone="010-1", sample=True,
     )  # fmt: skip
-    assert maps.lines(full, maps.speaker("zh")) == [
+    assert maps.lines(full, "zh") == [
         "餐饮 · 北京菜", "★ 4.6 · 人均 ¥60 · 1.2 km", "地址：北京市 东城区 王府井大街1号", "营业时间：09:00-21:00",
         "电话：010-1", WORDS["map.sample_note"][0],
     ]  # fmt: skip
     assert maps.note(full, maps.speaker("en")) == "Food · ★ 4.6 · ¥60 per person · 1.2 km · Sample"
-    assert maps.lines(place(rating=float("nan"), cost=float("inf")), maps.speaker("en")) == [
-        "Other"
-    ]
+    assert maps.lines(place(rating=float("nan"), cost=float("inf")), "en") == ["Other"]
 
 
 @each_row(

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import map as maps
-from research import Evidence, Options, Place, runs
+from research import Evidence, Options, Place, Point, runs
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor
@@ -56,9 +57,9 @@ def lists(visitor: Visitor) -> list[dict[str, Any]]:
     return [item for item in found if "rows" in item]
 
 
-def drawn(visitor: Visitor) -> str:
-    """What the map is told to draw."""
-    frame = json.loads(visitor.at.get("component_instance")[0].proto.json_args)
+def drawn(visitor: Visitor, which: int = 0) -> str:
+    """What a map is told to draw."""
+    frame = json.loads(visitor.at.get("component_instance")[which].proto.json_args)
     return str(frame["feature_group"])
 
 
@@ -68,7 +69,8 @@ def names(visitor: Visitor) -> list[str]:
 
 def select(visitor: Visitor, *wanted: str) -> Visitor:
     """Ticks places by name, as a click on their boxes does."""
-    found = {item.place.name: item.place.id for item in runs.places(owner="local")}
+    known = [item.place for item in runs.places(owner="local")]
+    found = {name: p.id for p in known for name in (p.name, maps.name(p, "en"))}
     state = {"picked": "", "turn": 0, "since": 0, "ticked": {found[name] for name in wanted}}
     visitor.at.session_state["on_map_all"] = state
     return visitor.look()
@@ -98,15 +100,23 @@ def place(n: int, **more: Any) -> Place:
     return Place(**(base | more))
 
 
-def test_an_empty_page_says_how_places_come(visit: Visit) -> None:
+def test_an_empty_page_greets_with_a_map_of_the_sample(visit: Visit) -> None:
     visitor = visit("places")
     assert english("places.empty") in visitor.words
-    assert lists(visitor) == []
+    assert "Palace Museum 故宫博物院" in names(visitor)
+    assert all("Sample" in row[2] for row in lists(visitor)[0]["rows"])
+    assert runs.places() == []  # nobody has found them
+
+
+def test_with_a_key_the_first_map_costs_nothing(visit: Visit, amap: FakeAmap) -> None:
+    visitor = visit("places")
+    assert len(names(visitor)) > 4
+    assert amap.log == []
 
 
 def test_a_search_brings_places_that_are_marked_as_samples(visit: Visit) -> None:
     visitor = search(visit("places"), "王府井")
-    assert "北京apm" in names(visitor)
+    assert "Beijing apm 北京apm" in names(visitor)
     assert all("Sample" in row[2] for row in lists(visitor)[0]["rows"])
     assert english("places.sample") in visitor.words
     assert visitor.at.selectbox(key="places_question").value == "last"
@@ -264,32 +274,133 @@ def test_a_table_links_to_the_runs_that_found_a_place(visit: Visit) -> None:
     assert f"](./?run={run.id})" in "\n".join(item.value for item in visitor.at.markdown)
 
 
+def ways(visitor: Visitor) -> list[str]:
+    """The ways that are listed below the maps, with and without steps."""
+    lines = [item.value for item in visitor.at.markdown] + [e.label for e in visitor.at.expander]
+    return [re.sub(r"\\(.)", r"\1", line) for line in lines if " → " in line]
+
+
 def test_a_day_without_amap_is_measured_in_straight_lines_and_says_so(visit: Visit) -> None:
     visitor = search(visit("places"), "王府井")
     chosen = names(visitor)[:3]
-    visitor = select(visitor, *chosen).press("places_day")
+    visitor = select(visitor, *names(visitor)[:3]).press("places_day")
     assert english("places.day_title") in visitor.words
     assert english("places.straight_help") in visitor.words
-    legs = visitor.table("means")
-    assert list(legs["means"]) == [english("places.straight")] * 2
-    assert list(legs["time"]) == ["–", "–"]
     day = lists(visitor)[1]
     assert sorted(row[1] for row in day["rows"]) == sorted(chosen)
-    assert legs["from"][0] == f"1 · {day['rows'][0][1]}"
-    assert legs["to"][1] == f"3 · {day['rows'][2][1]}"
+    found = ways(visitor)
+    assert len(found) == 2
+    assert all(english("map.straight") in line for line in found)
+    for line, (start, end) in zip(found, pairwise(day["rows"]), strict=True):
+        assert start[1].endswith(line.split(" → ")[0].split(": ")[-1])
+        assert end[1].endswith(line.split(" → ")[1].split(" · ")[0])
     visitor.press("places_clear")
-    assert english("places.day_title") not in visitor.words
+    assert ways(visitor) == []
 
 
 def test_a_day_with_amap_is_measured_along_the_ways(visit: Visit, amap: FakeAmap) -> None:
     visitor = search(visit("places"), "王府井", "亲子", 3000)
     visitor = select(visitor, *names(visitor)[:3]).press("places_day")
-    legs = visitor.table("means")
-    assert set(legs["means"]) <= {english("places.walking"), english("places.driving")}
     route = visitor.at.session_state["places_route"]
-    assert list(legs["distance"]) == [maps.distance(leg.metres) for leg in route.legs]
-    assert [time_ == "–" for time_ in legs["time"]] == [leg.seconds is None for leg in route.legs]
+    found = ways(visitor)
+    for line, leg in zip(found, route.legs, strict=True):
+        assert line.startswith(english(f"map.{leg.means}"))
+        assert maps.distance(leg.metres) in line
+    assert "右转进入南池子大街" in visitor.words
     assert english("places.straight_help") not in visitor.words
+    assert '"means":"walking"' in drawn(visitor, 1)
+
+
+def test_distances_between_the_selected_are_a_table(visit: Visit, amap: FakeAmap) -> None:
+    visitor = search(visit("places"), "王府井", "亲子", 3000)
+    amap.log.clear()
+    visitor = select(visitor, *names(visitor)[:3]).press("places_measure")
+    assert amap.paths() == ["v3/distance"] * 3
+    ids, found = visitor.at.session_state["places_table"]
+    assert len(ids) == 3
+    (table,) = [
+        m.value
+        for m in visitor.at.markdown
+        if m.value.startswith("|") and " m" in m.value and "★" not in m.value
+    ]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    for a, row in enumerate(rows):
+        for b, cell in enumerate(row[1:]):
+            assert cell.split(" · ")[0] == (maps.distance(found.metres[a][b]) or "–")
+    visitor.press("places_clear")
+    assert english("places.table_help", means="") not in visitor.words
+
+
+def test_distances_without_amap_say_why_there_are_none(visit: Visit) -> None:
+    visitor = search(visit("places"), "王府井")
+    visitor = select(visitor, *names(visitor)[:2]).press("places_measure")
+    assert english("hint.key") in visitor.words
+
+
+def way(visitor: Visitor, start: str, end: str, means: str = "") -> Visitor:
+    visitor.at.text_input(key="places_from").set_value(start)
+    visitor.at.text_input(key="places_to").set_value(end)
+    visitor.at.selectbox(key="places_means").set_value(means)
+    return visitor.press("places_go")
+
+
+def test_a_way_is_drawn_and_listed_with_its_steps(visit: Visit, amap: FakeAmap) -> None:
+    visitor = way(visit("places"), "王府井", "故宫博物院")
+    assert amap.paths() == ["v3/geocode/geo"] * 2 + ["v3/direction/walking"]
+    assert names(visitor) == ["王府井", "故宫博物院"]
+    (line,) = ways(visitor)
+    assert line == "Walking: 王府井 → 故宫博物院 · 1.8 km · 24 min"
+    assert "1. 沿东长安街向西直行\n2. 右转进入南池子大街" in [
+        item.value for item in visitor.at.markdown
+    ]
+    assert '"means":"walking","direct":false' in drawn(visitor)
+
+
+def test_the_means_that_is_chosen_is_asked_for(visit: Visit, amap: FakeAmap) -> None:
+    visitor = way(visit("places"), "39.91683, 116.39095", "王府井", "bicycling")
+    assert amap.paths() == ["v3/geocode/geo", "v4/direction/bicycling"]
+    assert ways(visitor)[0].startswith("Cycling: 39.91683, 116.39095 → 王府井")
+
+
+def test_the_sample_says_that_it_knows_no_ways(visit: Visit) -> None:
+    visitor = way(visit("places"), "王府井", "故宫博物院")
+    (line,) = ways(visitor)
+    assert line.startswith(":material/straighten: Straight line")
+    assert english("hint.key") in visitor.words
+
+
+def test_a_round_goes_through_its_stops(visit: Visit, amap: FakeAmap) -> None:
+    visitor = visit("places")
+    visitor.at.text_input(key="places_round").set_value("北京")
+    visitor.at.text_input(key="places_stops").set_value(
+        "故宫博物院、中国国家博物馆，皇城根遗址公园"
+    )
+    visitor = visitor.press("places_round_go")
+    assert names(visitor) == ["故宫博物院", "皇城根遗址公园", "中国国家博物馆"]
+    assert len(ways(visitor)) == 2
+    assert '"ordered":true' in drawn(visitor)
+
+
+def test_a_click_on_the_map_sets_the_centre_and_says_so(visit: Visit) -> None:
+    visitor = visit("places")
+    assert english("places.click") in visitor.words
+    state = {
+        "picked": "",
+        "turn": 0,
+        "since": 0,
+        "ticked": set(),
+        "clicked": Point(116.40465, 39.91011),
+    }
+    visitor.at.session_state["on_map_all"] = state
+    visitor = visitor.look()
+    where = "39.910110, 116.404650"
+    assert visitor.at.text_input(key="places_where").value == where
+    assert english("places.pinned", at=where) in visitor.words
+    assert f'39.91011,116.40465,1000,"{english("places.centre")} · 1 km"' in drawn(visitor)
+    visitor = visitor.press("places_search")
+    assert "Beijing apm 北京apm" in names(visitor)
+    visitor = search(visitor, "西湖")
+    assert english("places.click") in visitor.words
 
 
 def test_the_files_are_of_what_is_selected_or_else_shown(folder: Path, visit: Visit) -> None:
@@ -303,7 +414,9 @@ def test_the_files_are_of_what_is_selected_or_else_shown(folder: Path, visit: Vi
 
 def test_the_places_of_others_are_not_shown(folder: Path, visit: Visit) -> None:
     known(folder, place(1, name="Theirs"), owner="somebody")
-    assert names(visit("places")) == []
+    visitor = visit("places")
+    assert english("places.empty") in visitor.words
+    assert "Theirs" not in names(visitor)
 
 
 def report_page() -> None:
@@ -326,7 +439,7 @@ def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) ->
     assert [problem.message for problem in at.exception] == []
     assert at.session_state.drawn
     told = json.loads(at.get("bidi_component")[0].proto.json)
-    found = {item.place.name for item in report.evidence if item.place}
+    found = {maps.name(item.place, "en") for item in report.evidence if item.place}
     assert {row[1] for row in told["rows"]} == found != set()
     frame = json.loads(at.get("component_instance")[0].proto.json_args)
     assert "王府井 · " in frame["feature_group"]

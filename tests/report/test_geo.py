@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from research.places.coordinates import Point, metres, to_wgs84
-from research.records import Place
-from research.report.geo import CELL, COLUMNS, csv, geojson, kml, located
+from research.records import Place, Way
+from research.report.geo import CELL, COLUMNS, csv, geojson, kml, lined, located
 from tests.tables import each_row
 
 BOM = "\ufeff"
@@ -610,3 +610,71 @@ def test_any_places_read_back_from_each_file(places: list[Place], title: str) ->
     assert from_csv(csv(places)) == [
         as_written(place, in_cell, type="", photos=(), sample=False) for place in places
     ]
+
+
+# --- Ways, as other programs read them
+
+WAY = Way(
+    origin="王府井",
+    destination="故宫 <b>& 院",
+    means="walking",
+    metres=1796,
+    seconds=1437,
+    line=((116.40465, 39.91011), (116.3909, 39.91011), (116.3909, 39.9169)),
+    steps=("沿东长安街向西直行", "右转 ]]> <script>"),
+)
+BY_CROW = WAY.model_copy(update={"means": "straight", "seconds": None, "direct": True, "steps": ()})
+
+
+def test_a_way_opens_in_another_reader_of_geojson() -> None:
+    import geojson as reader
+
+    text = geojson([PALACE], ways=[WAY, BY_CROW])
+    read = reader.loads(text)
+    assert read.is_valid, read.errors()
+    _, way, line = read.features
+    assert isinstance(way.geometry, reader.LineString)
+    assert way.geometry.is_valid
+    assert list(reader.utils.coords(way)) == list(WAY.line)
+    assert way.properties == {
+        "name": "王府井 → 故宫 <b>& 院", "from": "王府井", "to": "故宫 <b>& 院", "means": "walking",
+        "distance_m": 1796, "duration_s": 1437, "straight": False, "steps": list(WAY.steps),
+    }  # fmt: skip
+    assert line.properties["straight"] is True
+    assert "duration_s" not in line.properties
+
+
+def test_a_way_opens_in_another_reader_of_kml() -> None:
+    from fastkml import KML, Document, Placemark, Style
+
+    read = KML.from_string(kml([PALACE], "题 & title", ways=[WAY, BY_CROW]).encode(), strict=True)
+    (document,) = read.features
+    assert isinstance(document, Document)
+    point, way, line = document.features
+    assert isinstance(point, Placemark) and isinstance(way, Placemark)
+    assert point.geometry.geom_type == "Point"
+    assert way.geometry.geom_type == "LineString"
+    assert [tuple(at[:2]) for at in way.geometry.coords] == list(WAY.line)
+    assert way.name == "王府井 → 故宫 <b>& 院"
+    data = {one.name: one.value for one in way.extended_data.elements}
+    assert data == {
+        "from": "王府井", "to": "故宫 <b>& 院", "means": "walking", "distance_m": "1796",
+        "duration_s": "1437", "straight": "false",
+    }  # fmt: skip
+    widths = []
+    for one in (way, line):
+        (style,) = one.styles
+        assert isinstance(style, Style)
+        widths.append([part.width for part in style.styles])
+    assert widths == [[4.0], [2.0]]
+
+
+@pytest.mark.parametrize("line", [(), ((1.0, 2.0),), ((1.0, 2.0), (181.0, 0.0)), ((1.0, 2.0), (0.0, float("nan")))])  # fmt: skip
+def test_a_way_without_a_line_on_the_globe_is_refused(
+    line: tuple[tuple[float, float], ...],
+) -> None:
+    way = WAY.model_copy(update={"line": line})
+    assert not lined(way)
+    for write in (lambda: geojson([], ways=[way]), lambda: kml([], "", ways=[way])):
+        with pytest.raises(ValueError, match="no line"):
+            write()

@@ -107,6 +107,9 @@ LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
 OWN = {
     "nearby",
     "look_up",
+    "way",
+    "tour",
+    "distances",
     "load",
     "ask_database",
     "confirm",
@@ -130,7 +133,7 @@ OWN = {
 }  # what one does for oneself
 NOBODYS = {  # the desk's own, and what is the same for all
     "desk", "close", "settle", "warm", "stored", "set_aside", "described",
-    "refused_sources", "web_providers",
+    "refused_sources", "web_providers", "sample",
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@
 
 const sightline = (() => {
   const FITS = { paddingTopLeft: [18, 18], paddingBottomRight: [48, 18], maxZoom: 16, animate: false };
+  const LABELLED = 6; // ways with a permanent label
   const NAMED = 150; // pins in view; names on more would be a thicket
 
   const make = (tag, className, text) => {
@@ -87,6 +88,7 @@ const sightline = (() => {
   const fit = (map) => {
     const { data } = map.sightline;
     const bounds = L.latLngBounds(data.points.map(([lat, lng]) => [lat, lng]));
+    for (const { line } of data.ways) for (const point of line) bounds.extend(point);
     for (const [lat, lng, radius] of data.circles) {
       bounds.extend(L.latLng(lat, lng).toBounds(2 * Math.max(radius, 50)));
     }
@@ -110,6 +112,7 @@ const sightline = (() => {
     state.tip = L.tooltip({ direction: "top", offset: [0, -12], className: "sl-tip" });
     state.popup = L.popup({ offset: [0, -6], maxWidth: 280, minWidth: 160, maxHeight: 230 });
     map.on("moveend zoomend", () => soon(map));
+    map.on("click", ({ latlng }) => pointed(map, latlng.wrap()));
     new ResizeObserver(() => {
       map.invalidateSize({ pan: false });
       if (!state.fitted && state.data) fit(map);
@@ -137,6 +140,24 @@ const sightline = (() => {
     state.base.addLayer(layer);
   };
 
+  // A way: its pattern says how it is made, and a word beside it as well.
+  const drawWay = (state, { line, means, direct, name, ends }, at, all) => {
+    const kind = `sl-way sl-${means}${direct ? " sl-direct" : ""}`;
+    for (const className of ["sl-casing", kind]) {
+      state.layers.addLayer(L.polyline(line, { interactive: false, className }));
+    }
+    if (means === "transit" && !direct) {
+      state.layers.addLayer(L.polyline(line, { interactive: false, className: "sl-sleepers" }));
+    }
+    const permanent = all <= LABELLED;
+    const label = make("div");
+    label.append(make("b", "", name), make("bdi", "", permanent ? "" : ends));
+    const wide = L.polyline(line, { className: "sl-touch" });
+    wide.bindTooltip(label, { permanent, sticky: !permanent, direction: "center", className: "sl-tip sl-label" });
+    state.layers.addLayer(wide);
+    if (permanent) wide.openTooltip(line[Math.floor(((at + 1) * line.length) / (all + 1))]);
+  };
+
   const draw = (map, data) => {
     const state = map.sightline;
     if (state.data?.of === data.of) return;
@@ -153,16 +174,13 @@ const sightline = (() => {
       const icon = L.divIcon({ html: make("bdi", "", name), className: "sl-centre", iconSize: [14, 14] });
       state.layers.addLayer(L.marker([lat, lng], { icon, interactive: false, keyboard: false }));
     }
-    if (data.line) {
-      const way = data.points.map(([lat, lng]) => [lat, lng]);
-      state.layers.addLayer(L.polyline(way, { interactive: false, className: "sl-way" }));
-    }
+    data.ways.forEach((way, at) => drawWay(state, way, at, data.ways.length));
     const markers = data.points.map((point, at) => {
       const marker = pinned(point, at + 1, data, "sl-pin");
       marker.sightline = at + 1;
       return marker;
     });
-    const group = data.line ? L.featureGroup(markers) : L.markerClusterGroup({
+    const group = data.ordered ? L.featureGroup(markers) : L.markerClusterGroup({
       chunkedLoading: markers.length > 2000,
       maxClusterRadius: markers.length > 200 ? 60 : 26,
       showCoverageOnHover: false,
@@ -172,7 +190,7 @@ const sightline = (() => {
         iconSize: cluster.getChildCount() > 99 ? [40, 40] : [34, 34],
       }),
     });
-    if (!data.line) group.addLayers(markers);
+    if (!data.ordered) group.addLayers(markers);
     group.on("click", ({ layer }) => chosen(map, layer.sightline));
     group.on("mouseover", ({ layer }) => hint(map, layer));
     group.on("mouseout", () => state.tip.remove());
@@ -221,6 +239,12 @@ const sightline = (() => {
     sightline.told({ n, of: state.data.of, turn: state.turn });
   };
 
+  // A click beside the places, where somebody wants to know of it.
+  const pointed = (map, { lat, lng }) => {
+    const { data } = map.sightline;
+    if (data?.clicks) sightline.told({ at: [lat, lng], of: data.of, turn: Date.now() });
+  };
+
   const pick = (map, wanted) => {
     const state = map.sightline;
     const n = wanted && state.data.points[wanted.n - 1] ? wanted.n : 0;
@@ -241,6 +265,7 @@ const sightline = (() => {
   const show = (map, data, wanted) => {
     if (!map.sightline) prepare(map);
     map.getContainer().lang = data.lang;
+    map.getContainer().classList.toggle("sl-clicks", data.clicks);
     base(map, data.tiles);
     draw(map, data);
     pick(map, wanted);

@@ -16,6 +16,7 @@ from research.deadlines import deadline
 from research.language.text import language
 from research.places import ways
 from research.places.coordinates import Point
+from research.places.directions import Going
 from research.places.look import Look, asked_back, details, find, identity, look, where
 from research.places.service import Budgeted, Service
 from research.records import Failure, Finding, Language, Readiness, Say, Task
@@ -64,6 +65,10 @@ class Explore(Protocol):
         Raises:
             Trouble: the model cannot be asked.
         """
+
+
+def _named(place: str | Point) -> str:
+    return place if isinstance(place, str) else f"{place.lat:.5f}, {place.lng:.5f}"
 
 
 class PlacesRetriever:
@@ -137,10 +142,44 @@ class PlacesRetriever:
         Raises:
             Trouble: as `look`.
         """
+        query = " ".join([_named(place), *keywords])
+        return await self._alone(
+            query, tongue, look(self._service, place, keywords, radius, tongue, say)
+        )
+
+    async def way(
+        self,
+        origin: str | Point,
+        to: str | Point,
+        means: Going | None,
+        tongue: Language,
+        say: Say,
+    ) -> Finding:
+        """The way from one place to another, without a question.
+
+        Raises:
+            Trouble: as `ways.way`.
+        """
+        tools = Budgeted(self._service, self._budget)
+        found = ways.way(tools, origin, to, means, tongue, say)
+        return await self._alone(f"{_named(origin)} → {_named(to)}", tongue, found)
+
+    async def tour(
+        self, place: str, stops: Sequence[str], means: Going | None, tongue: Language, say: Say
+    ) -> Finding:
+        """A day's round through some stops, or through the sights of a place, without a question.
+
+        Raises:
+            Trouble: as `ways.tour`.
+        """
+        tools = Budgeted(self._service, self._budget)
+        found = ways.tour(tools, place, stops, means, (), tongue, say)
+        return await self._alone(" ".join(filter(None, [place, *stops])), tongue, found)
+
+    async def _alone(self, query: str, tongue: Language, looking: Awaitable[Look]) -> Finding:
         started, clock = self._clock(), time.monotonic()
-        found = await look(self._service, place, keywords, radius, tongue, say)
-        named = found.centre.name if found.centre else str(place)
-        task = Task(id="", source=self.name, query=" ".join([named, *keywords]))
+        found = await looking
+        task = Task(id="", source=self.name, query=query)
         return self._finding(task, found, tongue, [], started, time.monotonic() - clock)
 
     async def warm(self) -> None:
