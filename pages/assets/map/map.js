@@ -140,6 +140,18 @@ const sightline = (() => {
     state.base.addLayer(layer);
   };
 
+  // The point of a line where a share of its length lies behind.
+  const along = (line, share) => {
+    const far = ([a, b], [c, d]) => Math.hypot(c - a, (d - b) * Math.cos((a * Math.PI) / 180));
+    const gaps = line.slice(1).map((point, at) => far(line[at], point));
+    let left = share * gaps.reduce((sum, gap) => sum + gap, 0);
+    for (const [at, gap] of gaps.entries()) {
+      if (gap && left <= gap) return line[at].map((part, n) => part + (left / gap) * (line[at + 1][n] - part));
+      left -= gap;
+    }
+    return line[line.length - 1];
+  };
+
   // A way: its pattern says how it is made, and a word beside it as well.
   const drawWay = (state, { line, means, direct, name, ends }, at, all) => {
     const kind = `sl-way sl-${means}${direct ? " sl-direct" : ""}`;
@@ -153,9 +165,9 @@ const sightline = (() => {
     const label = make("div");
     label.append(make("b", "", name), make("bdi", "", permanent ? "" : ends));
     const wide = L.polyline(line, { className: "sl-touch" });
-    wide.bindTooltip(label, { permanent, sticky: !permanent, direction: "center", className: "sl-tip sl-label" });
+    wide.bindTooltip(label, { permanent, sticky: !permanent, direction: "auto", className: "sl-tip sl-label" });
     state.layers.addLayer(wide);
-    if (permanent) wide.openTooltip(line[Math.floor(((at + 1) * line.length) / (all + 1))]);
+    if (permanent) wide.openTooltip(along(line, (at + 1) / (all + 1)));
   };
 
   const draw = (map, data) => {
