@@ -161,7 +161,7 @@ async def test_a_line_has_all_that_is_known_of_a_place_in_the_language_of_the_qu
     )
     english = await searched(sources(), "museums near Wangfujing")
     assert line(english, "故宫博物院") == (
-        "故宫博物院 (博物馆); Address: 北京市东城区景山前街4号; About 1.4 km from Wangfujing in a straight line; "
+        "故宫博物院 (museum); Address: 北京市东城区景山前街4号; About 1.4 km from Wangfujing in a straight line; "
         "Rated 4.9 out of 5; About 60 yuan per person; Open: 周一至周日 08:30-16:30; Phone: 010-65132842."
     )
     assert english.evidence[0].language == "en"
