@@ -124,6 +124,10 @@ class Passage(Record):
     title: str = ""
 
 
+# What has to be said wherever places of a provider are shown, and the page on their licence.
+CREDITS = {"osm": ("© OpenStreetMap contributors, ODbL", "https://www.openstreetmap.org/copyright")}
+
+
 class Place(Record):
     """A point with a name. `lng` and `lat` are WGS-84 degrees, whatever system it came in. Its texts are
     the provider's own; `english` says beside them what they mean."""
@@ -132,7 +136,7 @@ class Place(Record):
     name: str
     lng: float
     lat: float
-    provider: str  # amap, offline
+    provider: str  # amap, offline, osm
     category: str = ""  # food, sight, family, shop, hotel, transport, culture, other
     type: str = ""  # the provider's own words for what it is
     address: str = ""
@@ -148,6 +152,11 @@ class Place(Record):
     name_en: str = ""
     type_en: str = ""
     address_en: str = ""
+
+    @property
+    def credit(self) -> str:
+        """Who has to be named where it is shown or exported, and where its licence is; "" for nobody."""
+        return " ".join(CREDITS.get(self.provider, ()))
 
 
 class Centre(Record):

@@ -192,6 +192,8 @@ class Settings(BaseModel):
     crossref_url: str = Field(default="", repr=False)
     arxiv_url: str = Field(default="", repr=False)
     pubmed_url: str = Field(default="", repr=False)
+    nominatim_url: str = Field(default="", repr=False)
+    overpass_url: str = Field(default="", repr=False)
     amap_key: SecretStr = _NO_KEY
     amap_url: str = Field(default="", repr=False)
     amap_mcp: str = Field(default="memory", repr=False)
@@ -308,6 +310,7 @@ class Settings(BaseModel):
                 self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url,
                 self.otlp_url, self.otlp_traces_url, self.gdelt_url, self.wikidata_url,
                 self.openalex_url, self.crossref_url, self.arxiv_url, self.pubmed_url,
+                self.nominatim_url, self.overpass_url,
                 *self.feeds]  # fmt: skip
         found = [key.get_secret_value() for key in keys]
         urls += [value.get_secret_value() for _, value in self.child_env]
@@ -378,6 +381,8 @@ class Settings(BaseModel):
             ("CROSSREF_URL", open_address(self.crossref_url)),
             ("ARXIV_URL", open_address(self.arxiv_url)),
             ("PUBMED_URL", open_address(self.pubmed_url)),
+            ("NOMINATIM_URL", open_address(self.nominatim_url)),
+            ("OVERPASS_URL", open_address(self.overpass_url)),
             ("AMAP_MAPS_API_KEY", "set" if self.amap_key.get_secret_value() else ""),
             ("AMAP_BASE_URL", open_address(self.amap_url)),
             ("AMAP_MCP", open_address(self.amap_mcp)),
@@ -928,6 +933,8 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         crossref_url=_address(env, "CROSSREF_URL"),
         arxiv_url=_address(env, "ARXIV_URL"),
         pubmed_url=_address(env, "PUBMED_URL"),
+        nominatim_url=_address(env, "NOMINATIM_URL"),
+        overpass_url=_address(env, "OVERPASS_URL"),
         amap_key=_key(env, "AMAP_MAPS_API_KEY"),
         amap_url=_address(env, "AMAP_BASE_URL"),
         amap_mcp=_server(env),

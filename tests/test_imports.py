@@ -43,7 +43,7 @@ PROTOCOLS = {
     "sources",
     "sources.registry",
 }  # these very modules: what lies below them is no protocol
-WIRED = {"news", "wire", "sources"}  # what talks to strangers
+WIRED = {"news", "places", "wire", "sources"}  # what talks to strangers
 SERVED = {
     "library",
     "models",

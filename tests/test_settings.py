@@ -88,6 +88,8 @@ ADDRESSES = {
     "CROSSREF_URL": "crossref_url",
     "ARXIV_URL": "arxiv_url",
     "PUBMED_URL": "pubmed_url",
+    "NOMINATIM_URL": "nominatim_url",
+    "OVERPASS_URL": "overpass_url",
     "RUNS_URL": "runs_url",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "otlp_url",
 }

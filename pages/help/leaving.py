@@ -31,8 +31,11 @@ def _services() -> list[str]:
         lines.append(t("leaves.wikidata"))
     if "papers" in live:
         lines.append(t("leaves.papers", names=_named(ready["papers"].detail)))
-    if "places" in live:
+    maps = ready["places"].detail.split(", ") if "places" in live else []
+    if "amap" in maps:
         lines.append(t("leaves.places"))
+    if "osm" in maps:
+        lines.append(t("leaves.osm", when="abroad" if "amap" in maps else "always"))
     for name, source in runs.described().items():
         if name in live and source.foreign and not source.local:
             lines.append(t("leaves.source", name=plain(source_name(name))))

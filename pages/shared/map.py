@@ -81,13 +81,17 @@ MEANS = {
 }
 BASES = {"none": "map.base.none", "osm": "map.base.osm", "amap": "map.base.amap"}
 Base = Literal["none", "osm", "amap"]
+OPENSTREETMAP = (
+    '© <a href="https://www.openstreetmap.org/copyright" target="_blank" rel="noopener">'
+    "OpenStreetMap</a> contributors"
+)
+CREDITED = {"osm": OPENSTREETMAP}  # what has to stand on a map with places of a provider
 # Amap's tiles are drawn in GCJ-02, and so are the points that are laid on them.
 TILES: dict[str, dict[str, Any]] = {
     "osm": {
         "url": "https://tile.openstreetmap.org/{z}/{x}/{y}.png",
         "maxZoom": 19,
-        "attribution": '© <a href="https://www.openstreetmap.org/copyright" target="_blank" '
-        'rel="noopener">OpenStreetMap</a> contributors',
+        "attribution": OPENSTREETMAP,
     },
     "amap": {
         "url": "https://webrd0{s}.is.autonavi.com/appmaptile"
@@ -198,7 +202,8 @@ def lines(place: Place, language: Lang) -> list[str]:
 
 def links(seen: Sighting, say: Say = t) -> list[tuple[str, str]]:
     """The place's own page and its photos, as addresses that may be opened."""
-    page = "map.page_amap" if seen.place.provider == "amap" else "map.page"
+    pages = {"amap": "map.page_amap", "osm": "map.page_osm"}
+    page = pages.get(seen.place.provider, "map.page")
     found = [(say(page), seen.url)]
     found += [
         (say("map.photo", n=at), url) for at, url in enumerate(seen.place.photos[:3], start=1)
@@ -265,6 +270,10 @@ class Drawn:
         """The number of a place; 0 if it is not here."""
         return self.ids.index(place_id) + 1 if place_id in self.ids else 0
 
+    @property
+    def _providers(self) -> set[str]:
+        return {item.place.provider for item in self.seen}
+
     @cached_property
     def data(self) -> dict[str, Any]:
         """All that map.js needs but the digest of it; other places have another `view`."""
@@ -280,6 +289,7 @@ class Drawn:
             "ways": [_way(way, self.base, say) for way in self.ways],
             "ordered": self.ordered,
             "clicks": self.clicks,
+            "credits": sorted({CREDITED[p] for p in self._providers if p in CREDITED}),
             "view": _digest(*sorted(self.ids), *map(repr, self.centres), *map(repr, self.ways)),
             "tiles": {**tiles, "lost": say("map.lost")} if tiles else None,
         }

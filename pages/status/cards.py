@@ -74,7 +74,7 @@ def _source(
     if name == "papers":
         return Card(name, ready.state, _providers(ready.detail), "" if live else name)
     if name == "places":
-        uses = {"live": t("source.amap"), "offline": t("source.offline")}
+        uses = {"live": _providers(ready.detail), "offline": t("source.offline")}
         told = uses.get(ready.state, t("status.places_missing"))
         return Card(name, ready.state, told, "" if live else "places")
     if name == "database":

@@ -130,7 +130,7 @@ class Sightline(Server[Any, Any]):
             ),
             "find_places": Tool(
                 "Find places",
-                "Places in mainland China: by a sentence (query), or by keywords around a place "
+                "Places on a map, as far as it reaches: by a sentence (query), or by keywords around a place "
                 "(near, keywords, radius). Points are WGS-84, longitude first.",
                 shapes.Places, shapes.Spots, self._find_places, outside=True,
             ),

@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 
+from research.places.coordinates import amap_system
 from research.records import Hint, Reason
 from research.trouble import Trouble, conceal, of_status
 
@@ -41,6 +42,7 @@ class Amap:
     """
 
     name = "amap"
+    about = "Places in mainland China, Hong Kong and Macau, by Amap, in GCJ-02."
     sample = False
 
     def __init__(self, key: str, *, base_url: str = BASE_URL, timeout: float = 10.0) -> None:
@@ -286,7 +288,7 @@ def _place(row: Mapping[str, Any]) -> dict[str, Any]:
         "id": _text(row.get("id")),
         "name": _text(row.get("name")),
         "location": _location(row),
-        "crs": "gcj02",
+        "crs": amap_system(_text(row.get("adcode")), _text(row.get("pname"))),
         "type": _text(row.get("type")),
         "typecode": _text(row.get("typecode")),
         "address": _text(row.get("address")),
@@ -307,7 +309,8 @@ def _area(row: Mapping[str, Any]) -> dict[str, Any]:
     names = ("formatted_address", "country", "province", "city", "citycode", "district", "street",
              "number", "adcode", "level")  # fmt: skip
     told: dict[str, Any] = {name: _text(row.get(name)) for name in names}
-    return told | {"location": _location(row), "crs": "gcj02"}
+    system = amap_system(told["adcode"], told["province"], told["country"])
+    return told | {"location": _location(row), "crs": system}
 
 
 def _location(row: Mapping[str, Any]) -> str:

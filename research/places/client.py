@@ -23,8 +23,17 @@ if TYPE_CHECKING:
     from mcp import ClientSession
     from mcp.types import CallToolResult
 
+    from research.places.server import Backend
+
 PACKAGE = "@amap/amap-maps-mcp-server"
 HOSTED = "https://mcp.amap.com/mcp"
+METHODS = {  # of a back end, by the names of the tools
+    "maps_geo": "geocode", "maps_regeocode": "regeocode", "maps_around_search": "around",
+    "maps_text_search": "text", "maps_search_detail": "detail", "maps_direction_walking": "walking",
+    "maps_direction_driving": "driving", "maps_bicycling": "bicycling",
+    "maps_direction_transit_integrated": "transit", "maps_distance": "distance",
+    "maps_weather": "weather", "maps_ip_location": "ip",
+}  # fmt: skip
 _ALIASES = {"maps_bicycling": "maps_direction_bicycling"}  # as the hosted server calls it
 
 
@@ -70,6 +79,31 @@ def _read(found: CallToolResult) -> dict[str, Any]:
     return answer
 
 
+class Direct:
+    """The same tools over a back end of our own, without a server between."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def start(self) -> None:
+        """Nothing has to start."""
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What a tool answers, of which the arguments are checked.
+
+        Raises:
+            Trouble: there is no answer.
+        """
+        given = dict(arguments)
+        if "radius" in given:
+            given["radius"] = int(given["radius"])
+        answer: dict[str, Any] = await getattr(self._backend, METHODS[tool])(**given)
+        return answer
+
+    async def close(self) -> None:
+        await self._backend.close()
+
+
 # The ways to a server
 
 
@@ -92,9 +126,9 @@ def connection(settings: Settings) -> Connect:
 async def _in_memory(settings: Settings, wait: timedelta) -> AsyncIterator[ClientSession]:
     from mcp.shared.memory import create_connected_server_and_client_session
 
-    from research.places.server import backend_of, build
+    from research.places.server import build, china_of
 
-    backend = backend_of(settings)
+    backend = china_of(settings)
     try:
         server = build(backend)
         async with create_connected_server_and_client_session(server, wait) as session:

@@ -4,12 +4,21 @@ GCJ-02 is the system that maps of mainland China have to use: WGS-84 shifted by 
 differently at each point. Which system a point is in is declared with it and never guessed from
 where it lies: a box around China holds Seoul and Bangkok, which nobody shifts.
 
+Amap declares none. Its points of the mainland, Hong Kong and Macau are in GCJ-02, those of Taiwan and of
+other countries in WGS-84: its locating SDK documents that it answers in WGS-84 abroad
+(`AMapLocation.getCoordType`) and that `CoordinateConverter.isAMapDataAvailable`, by which it decides
+whether to shift, is true of the mainland, Hong Kong and Macau; Huawei's Map Kit documents the same
+division. Of Hong Kong and Macau there is a report to the contrary about other Chinese maps, and no
+answer of Amap's REST API abroad was at hand. So `amap_system` goes by the administrative code or the
+names that come with a point, as no box could.
+
 All coordinates are degrees, longitude first. Source of the shift: the published open-source
 reconstructions of the transform (as in eviltransform, MIT), on the Krasovsky 1940 ellipsoid.
 """
 
 from __future__ import annotations
 
+import re
 from math import asin, cos, pi, radians, sin, sqrt
 from typing import Literal, NamedTuple
 
@@ -20,6 +29,11 @@ ECCENTRICITY = 0.00669342162296594323  # its first eccentricity, squared
 EXACT = 1e-9  # degrees, a tenth of a millimetre: where the search for the inverse ends
 EARTH = 6_371_008.8  # metres: the mean radius, for distances
 STEPS = 20
+# Codes of the mainland's provinces begin with 11 to 65, Hong Kong's with 81, Macau's with 82; Taiwan's
+# is 71 (GB/T 2260).
+_SHIFTED = re.compile(r"(?:[1-6]\d|8[12])\d{4}")
+_PROVINCE = re.compile(r"[省市区]$|^(?:北京|天津|上海|重庆|香港|澳门)$")  # how China's are called
+_CHINA = ("中国", "中华人民共和国", "china", "cn", "hk", "mo")
 
 
 class Point(NamedTuple):
@@ -27,6 +41,15 @@ class Point(NamedTuple):
 
     lng: float
     lat: float
+
+
+def amap_system(adcode: str = "", province: str = "", country: str = "") -> System:
+    """The system of a point of Amap's, by what it says of where the point is; each may be ""."""
+    if country and country.lower() not in _CHINA:
+        return "wgs84"
+    if "台湾" in province or (province and not adcode and not _PROVINCE.search(province)):
+        return "wgs84"
+    return "wgs84" if adcode and not _SHIFTED.fullmatch(adcode) else "gcj02"
 
 
 def to_wgs84(point: Point, system: System) -> Point:

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from research.i18n import message
+from research.places import coverage
 from research.places.coordinates import Point, metres, to_gcj02
 from research.places.service import ToolResult, Tools
-from research.places.shapes import Area, text
+from research.places.shapes import Area, number, text
 from research.records import Centre, Distances, Failure, Language, Place, Say
 from research.trouble import Trouble
 
@@ -79,6 +80,10 @@ class Spot:
         )
 
 
+class Unknown(Trouble):
+    """A service does not know a place that another may."""
+
+
 def asked_back(which: str, language: Language, **blanks: str) -> Trouble:
     """The question that somebody has to answer before a map can be searched."""
     return Trouble("unclear", message(f"look.{which}", language, **blanks))
@@ -104,7 +109,12 @@ async def look(
             return await around(tools, spot.point, spot.name, wanted, radius, say, spot.told)
         query = {"keywords": wanted or SIGHTS, "city": spot.area.adcode or spot.area.city}
         found = await tools.use("maps_text_search", query, say)
-    centre = Centre(name=spot.area.name or spot.name, lng=spot.point.lng, lat=spot.point.lat)
+    centre = Centre(
+        name=spot.area.name or spot.name,
+        lng=spot.point.lng,
+        lat=spot.point.lat,
+        radius=round(number(found.body.get("radius")) or 0),  # of what counts as the city
+    )
     return Look(ranked(found.places), centre, (*spot.told, found))
 
 
@@ -120,13 +130,15 @@ async def located(tools: Tools, place: str | Point, language: Language, say: Say
         raise asked_back("where", language)
     with in_words(tools, place, language):
         geocoded = await tools.use("maps_geo", {"address": place}, say)
+        if geocoded.provider == "amap" and abroad(geocoded.areas):
+            raise Unknown("unclear", message("look.uncovered", language, place=place))
         if geocoded.areas or tools.offline:
             area = the_one(geocoded.areas, place, language)
             return Spot(place, area.point, area, told=(geocoded,))
         named = await tools.use("maps_text_search", {"keywords": place}, say)
         one = next((one for one in named.places if _called(one, place)), None)
         if one is None:
-            raise asked_back("unknown", language, place=place)
+            raise Unknown("unclear", message("look.unknown", language, place=place))
         return Spot(one.name, Point(one.lng, one.lat), place=one, told=(named,))
 
 
@@ -201,6 +213,11 @@ def in_words(tools: Tools, place: str, language: Language) -> Iterator[None]:
         raise Trouble("empty", words) from None
 
 
+def abroad(areas: Sequence[Area]) -> bool:
+    """Whether all that an address may mean lies where Amap covers nothing."""
+    return bool(areas) and not any(coverage.covered(area.country, area.adcode) for area in areas)
+
+
 def the_one(found: Sequence[Area], place: str, language: Language) -> Area:
     """The area that an address means.
 
@@ -208,7 +225,7 @@ def the_one(found: Sequence[Area], place: str, language: Language) -> Area:
         Trouble: it could be several, is more than a city, or is not what was asked for.
     """
     if not found:
-        raise asked_back("unknown", language, place=place)
+        raise Unknown("unclear", message("look.unknown", language, place=place))
     first = found[0]
     others = [area for area in found if metres(area.point, first.point) > APART]
     if others:
@@ -217,7 +234,7 @@ def the_one(found: Sequence[Area], place: str, language: Language) -> Area:
             names = message("mark.list", language).join(list(several)[:NAMED])
             raise asked_back("several", language, place=place, candidates=names)
     if first.region and not _names(first, place):
-        raise asked_back("vague", language, place=place, name=first.name)
+        raise Unknown("unclear", message("look.vague", language, place=place, name=first.name))
     if first.too_large:
         raise asked_back("large", language, place=place, level=first.level)
     return first

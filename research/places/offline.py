@@ -40,6 +40,7 @@ class Offline:
     """The same methods as `Amap`; every result says that it is a sample."""
 
     name = "offline"
+    about = "Sample places in China, in GCJ-02."
     sample = True
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""An MCP server with the tools of Amap's own, by name and argument, over Amap or the offline table.
+"""An MCP server with the tools of Amap's own, by name and argument, over Amap, OpenStreetMap or the
+offline table.
 
     python -m research.places.server
 
@@ -26,6 +27,7 @@ from mcp.types import ContentBlock, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from research.mcp.sifting import sifted
+from research.places import osm
 from research.places.amap import BASE_URL, Amap
 from research.places.offline import Offline
 from research.settings import SettingError, Settings, load
@@ -41,9 +43,11 @@ log = logging.getLogger(__name__)
 
 
 class Backend(Protocol):
-    """Who answers. Points are "lng,lat" in GCJ-02, in and out; failures are `Trouble`."""
+    """Who answers. Points are "lng,lat" in and out, in the system that `about` and each answer
+    declare; failures are `Trouble`."""
 
     name: str
+    about: str
     sample: bool
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]: ...
@@ -145,7 +149,7 @@ def _internet(value: object) -> str:
         raise ValueError(f"is {text!r}; it must be an IPv4 address such as 114.247.50.2") from None
 
 
-_LNG_LAT = "GCJ-02 degrees, longitude first: 经度,纬度"
+_LNG_LAT = "degrees as the other tools answer them, longitude first: 经度,纬度"
 Words = Annotated[str, BeforeValidator(_required)]
 MaybeWords = Annotated[str, BeforeValidator(_plain)]
 Where = Annotated[str, BeforeValidator(_point), Field(description=_LNG_LAT)]
@@ -212,7 +216,7 @@ def build(backend: Backend) -> FastMCP[None]:
     with _root_logger_kept():
         server = _Server(
             "sightline-places",
-            instructions="Places in China. Points are lng,lat in GCJ-02, and so are results.",
+            instructions=f"{backend.about} Points are lng,lat, and so are results.",
             log_level="WARNING",
         )
     for tool in _tools(backend):
@@ -362,6 +366,12 @@ def _root_logger_kept() -> Iterator[None]:
 
 
 def backend_of(settings: Settings) -> Backend:
+    """Amap where there is a key, else OpenStreetMap if the open sources are on, else the table."""
+    keyless = not settings.amap_key.get_secret_value()
+    return (osm.opened(settings) if keyless else None) or china_of(settings)
+
+
+def china_of(settings: Settings) -> Backend:
     """Amap where there is a key, else the table."""
     if key := settings.amap_key.get_secret_value():
         timeout = settings.amap_timeout

@@ -12,16 +12,19 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 from research.places import shapes
-from research.places.client import Session, connection
+from research.places.client import Direct, Session, connection
 from research.places.coordinates import Point, from_gcj02, metres
 from research.places.shapes import Area, Lead
-from research.records import Place, Say, fingerprint, silent
+from research.records import Language, Place, Say, fingerprint, silent
 from research.settings import Settings
 from research.trouble import Trouble
+
+if TYPE_CHECKING:
+    from research.places.server import Backend
 
 CHINA = timezone(timedelta(hours=8))  # Amap's day begins at midnight there
 COUNTED = frozenset({"maps_around_search", "maps_text_search", "maps_search_detail"})
@@ -63,6 +66,11 @@ class ToolResult:
     def sample(self) -> bool:
         return bool(self.body.get("sample"))
 
+    @property
+    def provider(self) -> str:
+        """amap, offline, osm; Amap's own servers do not say."""
+        return shapes.text(self.body.get("source")) or "amap"
+
 
 class Tools(Protocol):
     """What a look asks."""
@@ -101,45 +109,90 @@ class Budgeted:
         return await self._tools.use(tool, arguments, say)
 
 
+class _Speaking:
+    """A service with names and kinds in one language."""
+
+    def __init__(self, service: Service, language: Language) -> None:
+        self._service = service
+        self._language = language
+        self.spare = service.spare
+
+    @property
+    def offline(self) -> bool:
+        return self._service.offline
+
+    async def use(self, tool: str, arguments: Mapping[str, Any], say: Say = silent) -> ToolResult:
+        return await self._service.use(tool, arguments, say, self._language)
+
+
 class Service:
-    """The one way to Amap's tools. Belongs to the loop on which it is first used."""
+    """The one way to the tools of a map service: Amap's, or those of a back end of our own. Belongs
+    to the loop on which it is first used.
+    """
 
     def __init__(
         self,
         settings: Settings,
         memory: Memory,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        backend: Backend | None = None,
     ) -> None:
+        """`backend` stands for Amap; its points are in WGS-84, nothing of it is counted. The points
+        of arguments are in GCJ-02 whoever answers, as all tools have them.
+        """
         self._settings = settings
+        self._own = backend
         self._memory = memory
         self._clock = clock
-        self._session = Session(connection(settings), settings.amap_timeout + 1)
+        self._session: Session | Direct = (
+            Direct(backend) if backend else Session(connection(settings), settings.amap_timeout + 1)
+        )
         self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._under_way = 0  # searches that have been sent and are not counted yet
 
     spare = 1_000  # no search makes as many
 
     @property
+    def name(self) -> str:
+        """amap, offline, osm."""
+        return self._own.name if self._own else "offline" if self.offline else "amap"
+
+    def speaking(self, language: Language) -> Tools:
+        """The same with names and kinds in a language, where there are several."""
+        return _Speaking(self, language)
+
+    @property
     def offline(self) -> bool:
         """Whether the table answers, which costs nothing and knows little."""
+        if self._own:
+            return False
         keyless = not self._settings.amap_key.get_secret_value()
         return keyless and self._settings.amap_mcp in ("memory", "stdio")
 
     @property
     def lacks(self) -> str:
         """The setting that is missing; "" if none is."""
+        if self._own:
+            return ""
         keyless = not self._settings.amap_key.get_secret_value()
         return "AMAP_MAPS_API_KEY" if keyless and self._settings.amap_mcp in ("npm", "hosted") else ""  # fmt: skip
 
     def left(self) -> tuple[int, int] | None:
         """How many searches are left today, and of how many; None if they are not limited."""
         limit = self._settings.amap_daily
-        if not limit or self.offline or self.lacks:
+        if not limit or self.offline or self.lacks or self._own:
             return None
         return max(0, limit - self._memory.counted(self._account, self._today)), limit
 
-    async def use(self, tool: str, arguments: Mapping[str, Any], say: Say = silent) -> ToolResult:
-        """What a tool answers, read; from memory where it has been asked before.
+    async def use(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        say: Say = silent,
+        language: Language = "zh",
+    ) -> ToolResult:
+        """What a tool answers, read; from memory where it has been asked before. `language` is that of
+        names and kinds, where the service has several.
 
         Raises:
             Trouble: there is no answer, or the arguments cannot be used.
@@ -147,8 +200,11 @@ class Service:
         from research.places.server import checked
 
         given = {name: value for name, value in checked(tool, arguments).items() if value}
-        body, made = await self._answer(tool, given, say)
-        found = list(shapes.places(body))
+        asked = (
+            {name: _unshifted(name, value) for name, value in given.items()} if self._own else given
+        )
+        body, made = await self._answer(tool, asked, say)
+        found = list(shapes.places(body, language))
         leads = [item for item in found if isinstance(item, Lead)]
         if leads:
             found, since = await self._located(found, leads[: self._settings.amap_details], say)
@@ -174,29 +230,36 @@ class Service:
         if tool not in KEPT or self.offline:
             return await self._asked(tool, arguments, say), self._clock()
         given = [f"{name}={value}" for name, value in sorted(arguments.items())]
-        server = (self._settings.amap_mcp, self._settings.amap_url)
-        key = fingerprint(*server, tool, *given, size=32)
+        key = fingerprint(*self._server, tool, *given, size=32)
+        hours = self._settings.amap_cache
         async with self._asking.setdefault(key, asyncio.Lock()):
-            since = self._clock() - timedelta(hours=self._settings.amap_cache)
-            if self._settings.amap_cache and (known := self._memory.recall(key, since)):
+            since = self._clock() - timedelta(hours=hours)
+            if hours and (known := self._memory.recall(key, since)):
                 return known
             body, made = await self._asked(tool, arguments, say), self._clock()
-            if self._settings.amap_cache:
+            if hours:
                 self._memory.remember(key, body, made)
             return body, made
+
+    @property
+    def _server(self) -> tuple[str, ...]:
+        """Who answers, as it tells one kept answer from another."""
+        if self._own:
+            return self._own.name, self._settings.nominatim_url, self._settings.overpass_url
+        return self._settings.amap_mcp, self._settings.amap_url
 
     async def _asked(self, tool: str, arguments: Mapping[str, Any], say: Say) -> Mapping[str, Any]:
         """The server's answer; a rate limit is waited for."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                if tool not in COUNTED or self.offline:
+                if tool not in COUNTED or self.offline or self._own:
                     return await self._session.call(tool, arguments)
                 return await self._counted(tool, arguments, say)
             except Trouble as trouble:
                 if attempt == ATTEMPTS or not (trouble.again and trouble.after is not None):
                     raise
                 wait = trouble.after * attempt
-                say("waiting", stage="search", seconds=wait, reason=trouble.reason, what="amap")
+                say("waiting", stage="search", seconds=wait, reason=trouble.reason, what=self.name)
             await asyncio.sleep(wait)
         raise AssertionError("at least one attempt is made")
 
@@ -268,12 +331,26 @@ class Service:
         return located, since
 
 
+_POINTS = ("location", "origin", "origins", "destination")
+
+
+def _unshifted(name: str, value: Any) -> Any:
+    """An argument with its points, if it has any, in WGS-84."""
+    if name not in _POINTS:
+        return value
+    points = (_point(location) for location in str(value).split("|"))
+    return "|".join(f"{point.lng:.6f},{point.lat:.6f}" for point in points)
+
+
+def _point(location: str) -> Point:
+    """The WGS-84 point of an argument."""
+    lng, lat = location.split(",")
+    return from_gcj02(Point(float(lng), float(lat)))
+
+
 def _centre(arguments: Mapping[str, Any]) -> Point | None:
     """The point that was searched around."""
-    if "radius" not in arguments:
-        return None
-    lng, lat = str(arguments["location"]).split(",")
-    return from_gcj02(Point(float(lng), float(lat)))
+    return _point(str(arguments["location"])) if "radius" in arguments else None
 
 
 def _measured(place: Place, centre: Point | None) -> Place:

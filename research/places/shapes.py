@@ -15,8 +15,10 @@ from functools import cache
 from typing import Any, get_args
 
 from research import data
-from research.places.coordinates import Point, System, to_wgs84
-from research.records import Hint, Place, Reason
+from research.i18n import message
+from research.places.coordinates import Point, System, amap_system, to_wgs84
+from research.places.hours import plainly
+from research.records import Hint, Language, Place, Reason
 from research.trouble import Trouble
 
 PHOTOS = 5
@@ -40,6 +42,7 @@ class Area:
     city: str = ""
     district: str = ""
     adcode: str = ""
+    country: str = ""  # its code in ISO 3166-1, or its name; "" if the service says neither
 
     @property
     def region(self) -> bool:
@@ -75,37 +78,61 @@ def _area(row: Mapping[str, Any]) -> Area | None:
     name = text(row.get("formatted_address")) or "".join(parts)
     return Area(
         name, text(row.get("level")), point, province, city or province, district,
-        text(row.get("adcode")),
+        text(row.get("adcode")), text(row.get("country_code")) or text(row.get("country")),
     )  # fmt: skip
 
 
-def places(answer: Mapping[str, Any]) -> Iterator[Place | Lead]:
+def places(answer: Mapping[str, Any], language: Language = "zh") -> Iterator[Place | Lead]:
     """What a search or a detail call found, in its order."""
     sample = bool(answer.get("sample"))
     provider = text(answer.get("source")) or "amap"
     detail = [answer] if "pois" not in answer and text(answer.get("id")) else []
     for row in _rows(answer.get("pois")) or detail:
-        point, name = _point(row), text(row.get("name"))
+        point, name = _point(row), _name(row, language)
         if not name:
             continue
         if point is None:
             if identity := text(row.get("id")):
                 yield Lead(identity, name)
             continue
-        yield _place(row, point, provider, sample=sample)
+        yield _place(row, point, provider, language, sample=sample)
 
 
-def _place(row: Mapping[str, Any], point: Point, provider: str, *, sample: bool) -> Place:
+def _name(row: Mapping[str, Any], language: Language) -> str:
+    """The name in a language with the one that is used there beside it, as far as both are known; of
+    what has none, its kind."""
+    used, names = text(row.get("name")), row.get("names")
+    known = text(names.get(language)) if isinstance(names, Mapping) else ""
+    if known and used and known != used:
+        return message("mark.aside", language, text=known, more=used)
+    return known or used or _said(row, language)
+
+
+def _said(row: Mapping[str, Any], language: Language) -> str:
+    """What a place is, in words."""
+    kinds = row.get("kinds")
+    return text(kinds.get(language)) if isinstance(kinds, Mapping) else text(row.get("type"))
+
+
+def _hours(row: Mapping[str, Any], language: Language) -> str:
+    if written := text(row.get("opening_hours")):
+        return plainly(written, language)
+    return text(row.get("hours")) or text(row.get("opentime2")) or text(row.get("open_time"))
+
+
+def _place(
+    row: Mapping[str, Any], point: Point, provider: str, language: Language, *, sample: bool
+) -> Place:
     rating, cost = number(row.get("rating")), number(row.get("cost"))
     distance = number(row.get("distance"))
-    kind, known = text(row.get("type")), _kind(text(row.get("typecode")))
+    kind, known = _said(row, language), _kind(text(row.get("typecode")))
     return Place(
         id=text(row.get("id")),
-        name=text(row.get("name")),
+        name=_name(row, language),
         lng=round(point.lng, 7),
         lat=round(point.lat, 7),
         provider=provider,
-        category=category(text(row.get("typecode")), kind),
+        category=text(row.get("category")) or category(text(row.get("typecode")), kind),
         type=kind,
         address=text(row.get("address")),
         district=text(row.get("district")),
@@ -113,12 +140,12 @@ def _place(row: Mapping[str, Any], point: Point, provider: str, *, sample: bool)
         distance=None if distance is None else round(distance),
         rating=rating if rating and 0 < rating <= 5 else None,
         cost=cost if cost and cost > 0 else None,
-        hours=text(row.get("hours")) or text(row.get("opentime2")) or text(row.get("open_time")),
+        hours=_hours(row, language),
         phone=text(row.get("phone")) or text(row.get("tel")),
         photos=tuple(_photos(row))[:PHOTOS],
         sample=sample,
         name_en=text(row.get("name_en")),
-        type_en=known[1] if known else "",
+        type_en=known[1] if known else _said(row, "en") if "kinds" in row else "",
         address_en=text(row.get("address_en")),
     )
 
@@ -248,10 +275,18 @@ def _rows(value: object) -> list[Mapping[str, Any]]:
 
 
 def _point(row: Mapping[str, Any]) -> Point | None:
-    """Where a row is, in WGS-84. Amap's points are GCJ-02 unless the row says otherwise."""
+    """Where a row is, in WGS-84."""
     lng, _, lat = text(row.get("location")).partition(",")
     east, north = number(lng), number(lat)
     if east is None or north is None or abs(east) > 180 or abs(north) > 90:
         return None
-    system: System = "wgs84" if text(row.get("crs")) == "wgs84" else "gcj02"
-    return to_wgs84(Point(east, north), system)
+    return to_wgs84(Point(east, north), _system(row))
+
+
+def _system(row: Mapping[str, Any]) -> System:
+    """Which coordinates a row is in: those that it declares, or what Amap uses where it is."""
+    declared = text(row.get("crs"))
+    if declared in get_args(System):
+        return "wgs84" if declared == "wgs84" else "gcj02"
+    province = text(row.get("province")) or text(row.get("pname"))
+    return amap_system(text(row.get("adcode")), province, text(row.get("country")))

@@ -26,7 +26,7 @@ from research.records import Means, Place, Way
 KML = "http://www.opengis.net/kml/2.2"
 COLUMNS = (
     "name", "lng", "lat", "category", "address", "city", "district", "distance_m", "rating",
-    "cost_cny", "hours", "phone", "provider", "id",
+    "cost_cny", "hours", "phone", "provider", "id", "attribution",
 )  # fmt: skip
 CELL = 16_000  # characters: Excel holds 32,767 units of UTF-16; more spills into other rows
 
@@ -115,7 +115,7 @@ def _position(place: Place) -> tuple[str, str]:
 
 def _known(place: Place) -> dict[str, Any]:
     """What is known of a place but where it is, under the names of the exports."""
-    fields = place.model_dump(exclude={"lng", "lat"})
+    fields = place.model_dump(exclude={"lng", "lat"}) | {"attribution": place.credit}
     return {_UNITS.get(key, key): value for key, value in fields.items() if _is_known(value)}
 
 
@@ -243,6 +243,7 @@ def _description(place: Place) -> str:
         place.phone,
         f"{lat}, {lng} (WGS-84)",
         "示例数据 / sample data" if place.sample else "",
+        place.credit,
     )
     return _told("\n".join(filter(None, (" ".join(line.split()) for line in lines))))
 

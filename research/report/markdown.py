@@ -21,6 +21,7 @@ from research.evidence.registry import Registry, gather
 from research.i18n import Say
 from research.language.text import language
 from research.records import (
+    CREDITS,
     Centre,
     Evidence,
     Failure,
@@ -309,7 +310,9 @@ def _of_map(evidence: Evidence, say: Say) -> Iterator[str]:
     """What is known of a place, or of what else a map service says: a way, the weather."""
     place = evidence.place
     sample = place is not None and place.provider == "offline"  # its name says that it is a sample
-    if place and not sample:
+    if place and place.provider in CREDITS:
+        yield link(*CREDITS[place.provider])
+    elif place and not sample:
         yield say("poi", service=_where_looked(place.provider, say))
     else:
         yield say("source.offline") if sample else escape(evidence.publisher) or say("kind.place")

@@ -182,7 +182,7 @@ class Desk:
                 found = self.runs.do(look(services.places))
         except Trouble as trouble:
             task = Task(id="", source="places", query=query)
-            provider = "offline" if services.map.offline else "amap"
+            provider = services.maps.first.name
             return failed(task, trouble).model_copy(update={"provider": provider})
         self.runs.store.register(self.runs.store.look_ups(owner), found.evidence)
         return found
@@ -725,7 +725,7 @@ def distances(places: Sequence[Place], *, owner: str = "local") -> Distances:
     here = desk()
     try:
         with here.personal.open(owner) as (services, _):
-            return here.runs.do(route.distances(services.map, places))
+            return here.runs.do(route.distances(services.maps.measuring(places), places))
     except Trouble as trouble:
         failure = trouble.failure("search", "places")
         return Distances(names=tuple(place.name for place in places), failure=failure)
@@ -741,7 +741,7 @@ def day(places: Sequence[Place], *, owner: str = "local") -> Route:
     """The places in the order of a day that begins at the first, and the ways between them."""
     here = desk()
     with here.personal.open(owner) as (services, _):
-        return here.runs.do(route.day(services.map, places))
+        return here.runs.do(route.day(services.maps.measuring(places), places))
 
 
 def quota(*, owner: str = "local") -> tuple[int, int] | None:

@@ -12,6 +12,8 @@ from research.database.service import DatabaseService, SharedDatabase
 from research.library.index import Library
 from research.models.clients import Clients
 from research.models.roles import available, parse
+from research.places import osm
+from research.places.maps import Maps
 from research.places.service import Service
 from research.reasoners import Checker, Reasoner
 from research.reasoners.checker import ModelChecker
@@ -93,7 +95,11 @@ class Services:
             if not desk:
                 self.library.close()
             raise
+        open_map = osm.opened(settings)
         self.map = Service(settings, self.store, now)
+        self.maps = Maps(
+            self.map, Service(settings, self.store, now, open_map) if open_map else None
+        )
         handed = {name: value.get_secret_value() for name, value in settings.child_env}
         self.tools = desk.tools if desk else sessions(settings.servers, handed)
         self.database = self._database()
@@ -197,7 +203,7 @@ class Services:
             clients=self.clients,
             reader=self._reader,
             library=self.library,
-            map=self.map,
+            maps=self.maps,
             database=self.database,
             tools=self.tools,
             wanted=wanted,

@@ -99,7 +99,7 @@ class Supplies:
     clients: Any = None  # research.models.clients.Clients
     reader: Any = None  # of pages; None where that is turned off
     library: Any = None  # research.library.index.Library
-    map: Any = None  # research.places.service.Service
+    maps: Any = None  # research.places.maps.Maps
     database: Any = None  # research.database.service.DatabaseDesk
     tools: Any = None  # research.toolservers.session.Session, by the name of its source
     wanted: Callable[[str], Any] = lambda query: None  # what rules read of a wish for places

@@ -8,7 +8,7 @@ from lxml import etree
 
 import research
 from research.trouble import Trouble, of_status
-from research.wire.replies import body_of, parsed, reaching, trusted
+from research.wire.replies import body_of, listed, parsed, reaching, trusted
 
 if TYPE_CHECKING:
     import httpx
@@ -38,6 +38,17 @@ class Client:
         """
         response, body = await self._get(service, path, parameters)
         return parsed(body, response, service)
+
+    async def rows(
+        self, service: str, path: str, parameters: dict[str, str]
+    ) -> list[dict[str, Any]]:
+        """The objects in the JSON list that the service answers.
+
+        Raises:
+            Trouble: it answers something else, or not in time.
+        """
+        response, body = await self._get(service, path, parameters)
+        return listed(body, response, service)
 
     async def xml(self, service: str, path: str, parameters: dict[str, str], root: str) -> Any:
         """The element `root` (with its namespace) that the service answers.

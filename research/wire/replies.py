@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from research.trouble import Trouble
+from research.wire.plain import rows
 
 if TYPE_CHECKING:
     import httpx
@@ -84,11 +85,25 @@ def parsed(body: bytes, response: httpx.Response, service: str) -> dict[str, Any
     Raises:
         Trouble: it is something else.
     """
+    found: dict[str, Any] = _json(body, response, service, dict)
+    return found
+
+
+def listed(body: bytes, response: httpx.Response, service: str) -> list[dict[str, Any]]:
+    """The objects in the JSON list that a body of a response is.
+
+    Raises:
+        Trouble: it is something else.
+    """
+    return rows(_json(body, response, service, list))
+
+
+def _json(body: bytes, response: httpx.Response, service: str, wanted: type) -> Any:
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
         data = None
-    if not isinstance(data, dict):
+    if not isinstance(data, wanted):
         kind = response.headers.get("content-type", "").partition(";")[0] or "no content type"
         text = f"{service}: HTTP {response.status_code} without the JSON asked for ({kind})"
         raise Trouble("malformed", text, hint="endpoint")

@@ -533,7 +533,7 @@ def test_open_sources_are_searched_after_one_click_and_not_before(
     page = {"title": "Eiffel Tower", "extract": "The Eiffel Tower was completed in 1889."}
     with FakeWikipedia(results={"en": [page]}) as wiki:
         monkeypatch.setenv("WIKIPEDIA_URL", wiki.base_url)
-        for name in ("OPENALEX", "CROSSREF", "ARXIV", "PUBMED"):
+        for name in ("OPENALEX", "CROSSREF", "ARXIV", "PUBMED", "NOMINATIM", "OVERPASS"):
             monkeypatch.setenv(f"{name}_URL", nowhere())
         question = "When was the Eiffel Tower completed?"
         visitor = visit().ask(question).wait()

@@ -386,3 +386,27 @@ def test_the_file_works_from_a_disk_and_asks_nobody(browser: Browser, tmp_path: 
     page.wait_for_timeout(200)
     assert not page.evaluate(PWNED), "its policy stands behind it"
     context.close()
+
+
+def test_places_of_openstreetmap_credit_it_on_the_map_without_any_tiles(
+    watch: Watch, serve: Serve
+) -> None:
+    """With the link to the licence, and as text: a hostile name beside it runs nothing."""
+    found = [
+        seen(n, f"https://www.openstreetmap.org/node/{n + 1}", provider="osm", name=name, lng=135.7 + n / 100, lat=35.0)
+        for n, name in enumerate(("清水寺", '<img src=x onerror="window.__pwn=1">'))
+    ]  # fmt: skip
+    page, frame = opened(watch(serve(found)))
+    credit = frame.locator(
+        '.leaflet-control-attribution a[href="https://www.openstreetmap.org/copyright"]'
+    )
+    assert credit.is_visible()
+    assert (
+        "© OpenStreetMap contributors" in frame.locator(".leaflet-control-attribution").inner_text()
+    )
+    assert not frame.evaluate(PWNED) and not page.evaluate(PWNED)
+
+
+def test_places_of_others_credit_nobody_without_tiles(watch: Watch, twins: Server) -> None:
+    _, frame = opened(watch(twins))
+    assert "OpenStreetMap" not in frame.locator(".leaflet-control-attribution").inner_text()

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.places.coordinates import Point, from_gcj02, metres, to_gcj02, to_wgs84
+from research.records import Place
 
 # WGS-84 and GCJ-02 of the same points, as the tests of eviltransform (MIT) publish them.
 PAIRS = [
@@ -42,3 +43,59 @@ def test_distances_are_those_of_the_globe() -> None:
     assert metres(Point(0, 0), Point(0, 1)) == pytest.approx(111_195, abs=1)
     assert metres(SEOUL, SEOUL) == 0
     assert metres(Point(-180, 0), Point(180, 0)) == pytest.approx(0, abs=1e-6)
+
+
+# Where Amap's points are shifted and where they are not: id, adcode, province, and the point as Amap
+# would have it. The landmarks are real, their points known to a hundred metres.
+REAL = {
+    "Hong Kong": (Point(114.1588, 22.2819), "810001", "香港特别行政区", "中国", True),
+    "Macau": (Point(113.5409, 22.1976), "820006", "澳门特别行政区", "中国", True),
+    "Taipei": (Point(121.5645, 25.0340), "710000", "台湾省", "中国", False),
+    "Tokyo": (Point(139.7454, 35.6586), "", "", "日本", False),
+    "London": (Point(-0.1246, 51.5007), "", "", "英国", False),
+    "Beijing": (Point(116.3970, 39.9178), "110101", "北京市", "中国", True),
+}
+
+
+@pytest.mark.parametrize("city", REAL)
+@pytest.mark.parametrize("shape", ["geocode", "place"])
+def test_a_point_of_amap_s_is_shown_where_it_is(city: str, shape: str) -> None:
+    from research.places import amap, shapes
+
+    real, adcode, province, country, moved = REAL[city]
+    shown = to_gcj02(real) if moved else real
+    said = {
+        "location": f"{shown.lng:.6f},{shown.lat:.6f}",
+        "adcode": adcode,
+        "name": "x",
+        "id": "B0",
+    }
+    if shape == "geocode":
+        row = amap._area(said | {"country": country, "province": province, "level": "兴趣点"})
+        (area,) = shapes.areas({"return": [row]})
+        found = area.point
+    else:
+        row = amap._place(said | {"pname": province or country})
+        (place,) = shapes.places({"pois": [row]})
+        assert isinstance(place, Place)
+        found = Point(place.lng, place.lat)
+    assert metres(found, real) < 1
+
+
+@pytest.mark.parametrize("city", REAL)
+def test_a_server_that_declares_no_system_is_read_as_amap(city: str) -> None:
+    from research.places import shapes
+
+    real, adcode, province, country, moved = REAL[city]
+    shown = to_gcj02(real) if moved else real
+    row = {"location": f"{shown.lng:.6f},{shown.lat:.6f}", "adcode": adcode, "province": province, "country": country}  # fmt: skip
+    (area,) = shapes.areas({"return": [row | {"level": "兴趣点"}]})
+    assert metres(area.point, real) < 1
+
+
+@pytest.mark.parametrize("lng", range(-180, 181, 15))
+def test_the_shift_is_undone_anywhere_in_the_world(lng: int) -> None:
+    """Arguments of tools are in GCJ-02 whoever answers."""
+    for lat in range(-80, 81, 10):
+        point = Point(lng + 0.123, lat + 0.456)
+        assert metres(from_gcj02(to_gcj02(point)), point) < 0.001

@@ -15,6 +15,7 @@ from research.evidence.citations import CitedAnswer, lint, number
 from research.evidence.registry import gather
 from research.language.text import has_han
 from research.library.index import Library
+from research.places.maps import Maps
 from research.places.service import Service
 from research.reasoners.digest import PLACES, Digest
 from research.reasoners.parts import read
@@ -519,7 +520,7 @@ class Mapped:
 async def opened(tmp_path: Path, library: Library, **given: object) -> AsyncIterator[Mapped]:
     store = Store(tmp_path / "runs.db")
     service = Service(Settings.model_validate({"data_dir": tmp_path, **given}), store)
-    source = PlacesRetriever(service, deadline=30, wanted=wanted)
+    source = PlacesRetriever(Maps(service), deadline=30, wanted=wanted)
     yield Mapped(library, source)
     await source.close()
     store.close()

@@ -433,10 +433,10 @@ def test_csv_reads_like_this() -> None:
     west = BARE.model_copy(update={"lng": -0.1, "lat": -51.5, "rating": -1.0})
     assert csv([PALACE, west]).split("\r\n") == [
         "\ufeffname,lng,lat,category,address,city,district,distance_m,rating,cost_cny,hours,phone,"
-        "provider,id",
+        "provider,id,attribution",
         "故宫博物院,116.397029,39.917839,sight,景山前街4号,北京市,东城区,450,4.9,60,"
-        "08:30-17:00（周一闭馆）,010-85007421,amap,B000A8UIN8",
-        "x,-0.100000,-51.500000,,,,,,-1,,,,offline,1",
+        "08:30-17:00（周一闭馆）,010-85007421,amap,B000A8UIN8,",
+        "x,-0.100000,-51.500000,,,,,,-1,,,,offline,1,",
         "",
     ]
     assert csv([PALACE]).encode().startswith(b"\xef\xbb\xbf")

@@ -19,6 +19,7 @@ from research.evidence.citations import lint, number
 from research.evidence.registry import gather
 from research.models.clients import Clients
 from research.places.coordinates import Point, from_gcj02, metres
+from research.places.maps import Maps
 from research.places.service import Service
 from research.reasoners.llm import LLM
 from research.reasoners.places import wanted
@@ -91,7 +92,7 @@ async def sources(tmp_path: Path, fake: Renamed) -> AsyncIterator[Opened]:
         given = settings.load({**env, **more}, data_dir=tmp_path)
         clients = Clients(given)
         made = PlacesRetriever(
-            Service(given, store, lambda: NOW),
+            Maps(Service(given, store, lambda: NOW)),
             deadline=given.search_timeout,
             wanted=wanted,
             explore=LLM(clients, lambda: NOW).explore if model else None,
@@ -200,7 +201,7 @@ async def test_what_is_known_from_before_is_as_old_as_it_is(
     env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_BASE_URL": fake.base_url}
     store = Store(tmp_path / "runs.db")
     service = Service(settings.load(env, data_dir=tmp_path), store, lambda: later)
-    source = PlacesRetriever(service, deadline=60, wanted=wanted, clock=lambda: later)
+    source = PlacesRetriever(Maps(service), deadline=60, wanted=wanted, clock=lambda: later)
     known = await searched(source)
     fresh = await searched(source, "王府井附近的书店")
     assert {item.retrieved for item in known.evidence} == {NOW}

@@ -174,6 +174,8 @@ const sightline = (() => {
     const state = map.sightline;
     if (state.data?.of === data.of) return;
     const moved = state.data?.view !== data.view;
+    for (const credit of state.data?.credits ?? []) map.attributionControl.removeAttribution(credit);
+    for (const credit of data.credits) map.attributionControl.addAttribution(credit);
     state.data = data;
     state.layers.clearLayers();
     state.ring = undefined;

@@ -1,4 +1,5 @@
-"""A map of mainland China: Amap, or the few sample places where it is not set up."""
+"""Places on a map: Amap for China, OpenStreetMap for the rest of the world, or the few sample places
+where neither is set up."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ def _build(supplies: Supplies) -> Retriever:
 
     settings, models = supplies.settings, supplies.models
     return PlacesRetriever(
-        supplies.map,
+        supplies.maps,
         deadline=settings.search_timeout,
         wanted=supplies.wanted,
         explore=models.explore if models else None,
@@ -22,15 +23,16 @@ def _build(supplies: Supplies) -> Retriever:
 SOURCE = Source(
     name="places",
     kind="place",
-    prompt="a map service that knows places in mainland China: where something is, what of a kind "
-    "is near or in a place, opening hours, ratings, the way between two places, the weather; one "
-    "sentence that names the place and what is looked for, in Chinese; empty unless the question "
-    "wants such places",
+    prompt="a map service for places anywhere in the world, if it covers them: where something is, "
+    "what of a kind is near or in a place, opening hours, ratings, the way between two places, the "
+    "weather; one sentence that names the place, with its city or country where that is not plain, and "
+    "what is looked for, in Chinese for places in China and else in the question's language; empty "
+    "unless the question wants such places",
     build=_build,
     icon="map",
     usual=lambda standing: standing.state != "missing",
     asked="place",
     told="places",
-    adds=("export AMAP_MAPS_API_KEY=YOUR_KEY", ""),
+    adds=("export AMAP_MAPS_API_KEY=YOUR_KEY", "export SIGHTLINE_OPEN_SOURCES=on"),
     node="amap_research",
 )

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from research.places import coverage
 from research.places.coordinates import Point, from_gcj02, to_gcj02
 from research.places.directions import path, sent
-from research.places.look import SHOWN, Look, ranked, the_one, unlike
+from research.places.look import SHOWN, Look, asked_back, ranked, the_one, unlike
+from research.places.maps import Maps
 from research.places.service import Service, ToolResult
 from research.records import Centre, Evidence, Language, Place, Say
 from research.sources.places.facts import facts, spot
@@ -24,6 +26,15 @@ FOR_MODELS = frozenset({
     "maps_direction_walking", "maps_direction_driving", "maps_bicycling", "maps_distance",
     "maps_direction_transit_integrated", "maps_weather",
 })  # fmt: skip
+KEYLESS = frozenset(
+    {
+        "maps_geo",
+        "maps_around_search",
+        "maps_text_search",
+        "maps_search_detail",
+        "maps_distance",
+    }
+)  # fmt: skip - what OpenStreetMap's open services can be asked
 _SLIPS = ("refused", "empty")  # reasons that a model's own mistake may have
 LISTED = 20  # places that a model is shown of one answer
 RAW = 2_000  # characters of any other answer
@@ -33,6 +44,7 @@ RAW = 2_000  # characters of any other answer
 class Chain:
     """The calls of a model in one search: minded, counted and kept."""
 
+    maps: Maps
     service: Service
     task: str  # its id
     budget: int
@@ -53,7 +65,8 @@ class Chain:
         shown = {name: str(value)[:80] for name, value in arguments.items()}
         self.say("tool", task=self.task, tool=tool, arguments=shown)
         try:
-            told = await self.service.use(tool, arguments, self.say)
+            self._cover(arguments)
+            told = await self.service.use(tool, arguments, self.say, self.tongue)
             if tool == "maps_geo":
                 self._located(told)
         except Trouble as trouble:
@@ -62,6 +75,20 @@ class Chain:
             return _error(str(trouble))
         self.told.append(told)
         return json.dumps(_brief(told), ensure_ascii=False)
+
+    def _cover(self, arguments: Mapping[str, Any]) -> None:
+        """Turns to who covers the places of a call.
+
+        Raises:
+            Trouble: nobody who is set up does.
+        """
+        for name in ("address", "city", "cityd"):
+            place = str(arguments.get(name) or "")
+            if self.service is self.maps.osm or coverage.beyond(place) not in coverage.ABROAD:
+                continue
+            if self.maps.osm is None:
+                raise asked_back("uncovered", self.tongue, place=place)
+            self.service = self.maps.osm
 
     def _located(self, told: ToolResult) -> None:
         """Lets a model search around an address only if it means one place."""

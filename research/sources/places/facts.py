@@ -14,13 +14,15 @@ from datetime import datetime
 
 from research.evidence.registry import evidence_id
 from research.i18n import message, speaker
-from research.language.text import far
+from research.language.text import far, has_han
+from research.places import osm
 from research.places.coordinates import Point, from_gcj02, to_gcj02
 from research.places.directions import TOOLS, Path, ends, path
 from research.places.look import Look
 from research.places.service import ToolResult
 from research.places.shapes import forecasts, ways
 from research.records import (
+    CREDITS,
     Centre,
     Cite,
     Distances,
@@ -37,7 +39,7 @@ from research.records import (
 KIND: EvidenceKind = "place"
 _POI = re.compile(r"[A-Z0-9]{8,12}")
 _ACTIVE = re.compile(r"[!-,/:-@\[-`{-~]")
-_PUBLISHER = {"amap": "高德地图", "offline": "Sightline 离线示例"}
+_PUBLISHER = {"amap": "高德地图", "offline": "Sightline 离线示例", "osm": CREDITS["osm"][0]}
 _DAY = {  # what is said of a day, by the names of Amap's fields
     "date": "date",
     "day": "dayweather",
@@ -77,8 +79,7 @@ def evidence(
 ) -> Evidence:
     """A place as evidence. With `whole` it is also said what is not known of it."""
     text = described(place, near, tongue, whole=whole)
-    live = place.provider == "amap" and _POI.fullmatch(place.id)
-    url = f"https://www.amap.com/place/{place.id}" if live else ""
+    url = _page(place)
     locator = f"{place.provider}:{place.id or f'{place.lng:.6f},{place.lat:.6f}'}"
     return Evidence(
         id=evidence_id(KIND, url, locator),
@@ -96,6 +97,20 @@ def evidence(
     )
 
 
+def _page(place: Place) -> str:
+    """The page of a place at the service that knows it; "" if there is none."""
+    if place.provider == "osm":
+        return osm.page(place.id)
+    live = place.provider == "amap" and _POI.fullmatch(place.id)
+    return f"https://www.amap.com/place/{place.id}" if live else ""
+
+
+def _address(place: Place) -> str:
+    """Where a place is: Chinese parts as they are written together, others parted, the smallest first."""
+    parts = list(dict.fromkeys(filter(None, (place.city, place.district, place.address))))
+    return "".join(parts) if all(map(has_han, parts)) else ", ".join(reversed(parts))
+
+
 def _passage(locator: str, title: str, text: str) -> Passage:
     return Passage(id=fingerprint(locator, text), text=text, end=len(text), title=title)
 
@@ -105,7 +120,7 @@ def described(place: Place, near: Centre | None, tongue: Language, *, whole: boo
     these mean before them."""
     say = speaker(tongue, "fact.")
     kind = place.type.rsplit(";", 1)[-1]
-    where = "".join(dict.fromkeys(filter(None, (place.city, place.district, place.address))))
+    where = _address(place)
     name = place.name
     if tongue == "en":
         name = f"{place.name_en} {name}" if place.name_en not in ("", name) else name
@@ -161,7 +176,7 @@ def facts(
                 id=evidence_id(KIND, "", locator),
                 kind=KIND,
                 title=fact.title,
-                publisher=_PUBLISHER["offline" if item.sample else "amap"],
+                publisher=_PUBLISHER.get(item.provider, item.provider),
                 locator=locator,
                 language=tongue,
                 retrieved=item.made,

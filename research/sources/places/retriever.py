@@ -18,9 +18,10 @@ from research.places import ways
 from research.places.coordinates import Point
 from research.places.directions import Going
 from research.places.look import Look, asked_back, details, find, identity, look, where
-from research.places.service import Budgeted, Service
+from research.places.maps import Maps
+from research.places.service import Budgeted, Service, Tools
 from research.records import Failure, Finding, Language, Readiness, Say, Task
-from research.sources.places.chain import FOR_MODELS, Chain
+from research.sources.places.chain import FOR_MODELS, KEYLESS, Chain
 from research.sources.places.facts import evidence, facts, remark
 from research.trouble import Trouble
 
@@ -72,14 +73,14 @@ def _named(place: str | Point) -> str:
 
 
 class PlacesRetriever:
-    """Searches a map through Amap's tools."""
+    """Searches the maps that are set up."""
 
     name = "places"
     turns = 1
 
     def __init__(
         self,
-        service: Service,
+        maps: Maps,
         *,
         deadline: float,
         wanted: Callable[[str], Wanted | None],
@@ -88,7 +89,7 @@ class PlacesRetriever:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`deadline` are the seconds of a whole search, `budget` the calls of a model in one."""
-        self._service = service
+        self._maps = maps
         self._deadline = deadline
         self._wanted = wanted
         self._explore = explore
@@ -96,16 +97,18 @@ class PlacesRetriever:
         self._clock = clock
 
     def ready(self) -> Readiness:
-        if lacks := self._service.lacks:
+        first = self._maps.first
+        if lacks := first.lacks:
             return Readiness(state="missing", detail=lacks)
-        if self._service.offline:
+        if first.offline:
             return Readiness(state="offline", detail="AMAP_MAPS_API_KEY")
-        return Readiness(state="live", detail="amap")
+        return Readiness(state="live", detail=", ".join(one.name for one in self._maps.live))
 
     async def search(self, task: Task, say: Say) -> Finding:
         failures: list[Failure] = []
+        asked = [self._maps.first]  # the last one counts
         try:
-            return await self._search(task, failures, say)
+            return await self._search(task, asked, failures, say)
         except Trouble as trouble:
             return Finding(
                 task=task,
@@ -113,26 +116,33 @@ class PlacesRetriever:
                 hint=trouble.hint,
                 message=trouble.message,
                 started=self._clock(),
-                provider="offline" if self._service.offline else "amap",
+                provider=asked[-1].name,
                 failures=tuple(failures),
             )
 
-    async def _search(self, task: Task, failures: list[Failure], say: Say) -> Finding:
-        """What failed beside it goes into `failures`, however the search ends."""
+    async def _search(
+        self, task: Task, asked: list[Service], failures: list[Failure], say: Say
+    ) -> Finding:
+        """Whom it asks goes into `asked`, what failed beside it into `failures`, however it ends."""
         started, clock = self._clock(), time.monotonic()
         tongue = language(task.query)
-        chain = Chain(self._service, task.id, self._budget, tongue, say)
+        wish = self._wanted(task.query)
+        if wish and (place := wish.place or (wish.stops[0] if wish.stops else "")):
+            asked.append(await self._maps.serving(place, tongue, say))
+        chain = Chain(self._maps, asked[-1], task.id, self._budget, tongue, say)
         if self._explore:
             failures += await self._explored(task.query, chain, say)
         found = chain.look()
+        asked.append(chain.service)
         trouble = chain.failed()
         if found.places or chain.facts:
             failures += [trouble.failure("search", self.name, task.query)] if trouble else []
         elif trouble and trouble.reason in ("unclear", "quota"):
             raise trouble
         else:
-            found = await self._read(task.query, tongue, say)
-        return self._finding(task, found, tongue, failures, started, time.monotonic() - clock)
+            found = await self._read(task.query, wish, asked, tongue, say)
+        seconds = time.monotonic() - clock
+        return self._finding(task, found, asked[-1], tongue, failures, started, seconds)
 
     async def around(
         self, place: str | Point, keywords: Sequence[str], radius: int, tongue: Language, say: Say
@@ -143,9 +153,11 @@ class PlacesRetriever:
             Trouble: as `look`.
         """
         query = " ".join([_named(place), *keywords])
-        return await self._alone(
-            query, tongue, look(self._service, place, keywords, radius, tongue, say)
-        )
+
+        def looking(tools: Tools) -> Awaitable[Look]:
+            return look(tools, place, keywords, radius, tongue, say)
+
+        return await self._alone(query, place, tongue, say, looking)
 
     async def way(
         self,
@@ -160,9 +172,12 @@ class PlacesRetriever:
         Raises:
             Trouble: as `ways.way`.
         """
-        tools = Budgeted(self._service, self._budget)
-        found = ways.way(tools, origin, to, means, tongue, say)
-        return await self._alone(f"{_named(origin)} → {_named(to)}", tongue, found)
+
+        def looking(tools: Tools) -> Awaitable[Look]:
+            return ways.way(Budgeted(tools, self._budget), origin, to, means, tongue, say)
+
+        query = f"{_named(origin)} → {_named(to)}"
+        return await self._alone(query, origin, tongue, say, looking)
 
     async def tour(
         self, place: str, stops: Sequence[str], means: Going | None, tongue: Language, say: Say
@@ -172,30 +187,39 @@ class PlacesRetriever:
         Raises:
             Trouble: as `ways.tour`.
         """
-        tools = Budgeted(self._service, self._budget)
-        found = ways.tour(tools, place, stops, means, (), tongue, say)
-        return await self._alone(" ".join(filter(None, [place, *stops])), tongue, found)
 
-    async def _alone(self, query: str, tongue: Language, looking: Awaitable[Look]) -> Finding:
+        def looking(tools: Tools) -> Awaitable[Look]:
+            return ways.tour(Budgeted(tools, self._budget), place, stops, means, (), tongue, say)
+
+        named = list(filter(None, [place, *stops]))
+        return await self._alone(" ".join(named), "".join(named[:1]), tongue, say, looking)
+
+    async def _alone(
+        self, query: str, place: str | Point, tongue: Language, say: Say,
+        looking: Callable[[Tools], Awaitable[Look]],
+    ) -> Finding:  # fmt: skip
+        """A look with whoever covers a place."""
         started, clock = self._clock(), time.monotonic()
-        found = await looking
+        asked = [await self._maps.serving(place, tongue, say)]
+        found = await self._known(asked, tongue, looking)
         task = Task(id="", source=self.name, query=query)
-        return self._finding(task, found, tongue, [], started, time.monotonic() - clock)
+        seconds = time.monotonic() - clock
+        return self._finding(task, found, asked[-1], tongue, [], started, seconds)
 
     async def warm(self) -> None:
         """Starts the map's server, if there is one to ask."""
-        if self.ready().state != "missing":
-            await self._service.warm()
+        await self._maps.warm()
 
     async def close(self) -> None:
-        await self._service.close()
+        await self._maps.close()
 
     async def _explored(self, query: str, chain: Chain, say: Say) -> list[Failure]:
         """Lets the model search; what its calls have found counts, however they ended."""
         assert self._explore is not None
         from research.places.server import specifications
 
-        tools = [spec for spec in specifications() if spec["function"]["name"] in FOR_MODELS]
+        known = KEYLESS if chain.service is self._maps.osm else FOR_MODELS
+        tools = [spec for spec in specifications() if spec["function"]["name"] in known]
         try:
             async with deadline(self._deadline * PUNCTUAL):
                 await self._explore(query, tools, chain.call, self._budget, say)
@@ -207,18 +231,32 @@ class PlacesRetriever:
             return []
         return [trouble.failure("search", self.name, query)]
 
-    async def _read(self, query: str, tongue: Language, say: Say) -> Look:
+    async def _read(
+        self, query: str, wish: Wanted | None, asked: list[Service], tongue: Language, say: Say
+    ) -> Look:
         """What rules read in the query, done."""
-        wish = self._wanted(query)
         if wish is None:
-            return await find(self._service, query, say)
+            return await find(asked[-1].speaking(tongue), query, say)
         if not wish.place and not wish.stops:
             raise asked_back("where", tongue)
-        return await self._done(wish, tongue, say)
+        return await self._known(asked, tongue, lambda tools: self._done(tools, wish, tongue, say))
 
-    async def _done(self, wish: Wanted, tongue: Language, say: Say) -> Look:
+    async def _known(
+        self, asked: list[Service], tongue: Language, look: Callable[[Tools], Awaitable[Look]]
+    ) -> Look:
+        """A look with the last of those `asked`, or with who may know a place that it does not."""
+        try:
+            return await look(asked[-1].speaking(tongue))
+        except Trouble as trouble:
+            other = self._maps.instead(asked[-1], trouble)
+            if other is None:
+                raise
+        asked.append(other)
+        return await look(other.speaking(tongue))
+
+    async def _done(self, service: Tools, wish: Wanted, tongue: Language, say: Say) -> Look:
         """A look of a few calls, or ways, of which there are as many as the budget allows."""
-        tools, means = Budgeted(self._service, self._budget), wish.means or None
+        tools, means = Budgeted(service, self._budget), wish.means or None
         match wish.act:
             case "way":
                 return await ways.way(tools, wish.place, wish.to, means, tongue, say)
@@ -233,15 +271,16 @@ class PlacesRetriever:
                     tools, wish.place, wish.stops, means, wish.keywords, tongue, say
                 )
             case "where" if not wish.keywords:
-                return await where(self._service, wish.place, tongue, say)
+                return await where(service, wish.place, tongue, say)
             case "details" if not wish.keywords:
-                return await details(self._service, wish.place, tongue, say)
-        return await look(self._service, wish.place, wish.keywords, wish.radius, tongue, say)
+                return await details(service, wish.place, tongue, say)
+        return await look(service, wish.place, wish.keywords, wish.radius, tongue, say)
 
     def _finding(
         self,
         task: Task,
         found: Look,
+        service: Service,
         tongue: Language,
         failures: Sequence[Failure],
         started: datetime,
@@ -267,7 +306,7 @@ class PlacesRetriever:
             message=remark(found, unplaced, tongue),
             started=started,
             seconds=round(seconds, 4),
-            provider="offline" if sample else "amap",
+            provider="offline" if sample else service.name,
             centre=found.centre,
             along=found.along,
             failures=(*failures, *found.failures),

@@ -69,6 +69,7 @@ source-deep-research = Deep Research (Gemini)
 source-places = Places
 source-database = Database
 source-amap = Amap
+source-osm = OpenStreetMap
 source-offline = offline sample places
 source-page = page
 source-wikidata = Wikidata

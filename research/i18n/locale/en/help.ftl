@@ -70,8 +70,10 @@ guide-places =
     A question about places searches the map as well. Places are numbered like any source and shown on the map beside the answer. The Places page has all of them: filter, compare, plan a day's route.
     
     Amap's coordinates (GCJ-02) are converted to WGS-84 as they are read, so exported files fit other maps. For a province, or a name that several places share, you are asked which is meant; nothing is guessed. Amap's answers are kept for a while, and repeating the same search then uses no quota.
+    
+    Amap covers mainland China, Hong Kong and Macau. With the open sources on, OpenStreetMap answers for the rest of the world, and for China too where there is no Amap key; it has no ratings and no routes, and fewer shops in China. Its places carry “© OpenStreetMap contributors” wherever they are shown or exported, because their licence (ODbL) asks for it.
 topic-database = Why the database cannot be changed
-guide-places_add = For now there are only a few sample places. Enter an Amap key ({ $name }) on the Settings page to search for places all over China.
+guide-places_add = For now there are only a few sample places. Enter an Amap key ({ $name }) on the Settings page to search for places all over China, or turn on the open sources there to search the world with OpenStreetMap, without a key.
 guide-database =
     Ask in plain words and they become SQL. Each step opens to show its statement, row count and time. You can also write SQL yourself.
     
@@ -91,6 +93,10 @@ leaves-news = - **News** ({ $names }): queries are sent, or feeds are read.
 leaves-wikidata = - **Wikidata** (and Wikipedia, which finds what a query is about) receives the queries, and your address of mail if one is set (SIGHTLINE_CONTACT).
 leaves-papers = - **Scholarly services** ({ $names }) receive the queries, and your address of mail if one is set (SIGHTLINE_CONTACT).
 leaves-places = - **Amap** receives place names and the kinds of places to look for.
+leaves-osm = - **OpenStreetMap** receives place names (Nominatim) and, of what is searched around a place, the point, the radius and the kinds (Overpass), { $when ->
+    [abroad] where Amap does not cover the place or does not know it; names in Latin letters are looked up there first, to see where they are
+   *[always] for every question about places
+ }.
 leaves-source = - **{ $name }** receives the queries.
 leaves-tiles = - **The base map** is loaded by your browser from OpenStreetMap, or from Amap if you choose it: they learn which area you are looking at.
 leaves-pictures = - **News pictures** are loaded by your browser only when you press “Show pictures”.

@@ -8,3 +8,4 @@ look-offline = The offline sample has places around Wangfujing, the Bund and Wes
 look-unknown = The map does not know “{ $place }”. Use another name, or say which city it is in.
 look-no_ways = The offline sample knows no ways, only places and straight lines between them. Set AMAP_MAPS_API_KEY to ask Amap for the way.
 look-no_way = The map knows no way between these two places ({ $means }).
+look-uncovered = “{ $place }” lies outside mainland China, Hong Kong and Macau, and Amap covers nothing else. Turn on the open sources in the settings to search OpenStreetMap for it. If you mean a place in China, name its city.

@@ -88,6 +88,7 @@ map-phone = Phone: { $text }
 map-photo = Photo { $n }
 map-page = Source page
 map-page_amap = On Amap
+map-page_osm = On OpenStreetMap
 map-sample = Sample
 map-sample_note = Sample data: compiled by hand, positions accurate to about a hundred metres.
 map-retrieved = Retrieved { $when }

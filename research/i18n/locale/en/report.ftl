@@ -277,6 +277,7 @@ report-source-searxng = SearXNG
 report-source-wikipedia = Wikipedia
 report-source-deep-research = Deep Research (Gemini)
 report-source-amap = Amap
+report-source-osm = OpenStreetMap
 report-source-offline = offline sample places
 report-source-page = page
 report-source-wikidata = Wikidata

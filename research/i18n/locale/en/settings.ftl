@@ -97,7 +97,7 @@ settings-domains_example =
     avoid content-farm.example
     warn tabloid.example
 settings-open_sources = Search open sources that need no key
-settings-open_sources_help = The words of your queries, and nothing else of yours, go to Wikipedia (wikipedia.org), Wikidata (wikidata.org), GDELT (gdeltproject.org) and, for scholarly papers, OpenAlex (openalex.org), Crossref (crossref.org), arXiv (arxiv.org) and PubMed (nih.gov); the server adds its address of mail if SIGHTLINE_CONTACT is set. Off unless you turn it on.
+settings-open_sources_help = The words of your queries, and nothing else of yours, go to Wikipedia (wikipedia.org), Wikidata (wikidata.org), GDELT (gdeltproject.org), for places OpenStreetMap (nominatim.openstreetmap.org and overpass-api.de, which also learns the point that is searched around) and, for scholarly papers, OpenAlex (openalex.org), Crossref (crossref.org), arXiv (arxiv.org) and PubMed (nih.gov); the server adds its address of mail if SIGHTLINE_CONTACT is set. Off unless you turn it on.
 settings-remember = Remember on this machine
 settings-remember_help = If unticked, keys stay in memory until the server stops. If ticked, they are written to a file in the data folder that only the server's system account can read.
 settings-keys_unsaved = The key file cannot be written, so no key was saved. Check the data folder.

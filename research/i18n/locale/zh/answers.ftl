@@ -65,6 +65,7 @@ source-deep-research = 深度研究（Gemini）
 source-places = 地点
 source-database = 数据库
 source-amap = 高德地图
+source-osm = OpenStreetMap 开放地图
 source-offline = 离线示例地点
 source-page = 网页
 source-wikidata = 维基数据

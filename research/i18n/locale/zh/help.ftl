@@ -70,8 +70,10 @@ guide-places =
     问到地方时会同时查地图。地点和网页一样有编号，也画在答案旁的地图上。“地点”页汇总找到的所有地点，可以筛选、比较、排一天的路线。
     
     高德的坐标（GCJ-02）读入时就换成通用的 WGS-84，导出后放进别的地图不会偏移。省份和重名的地方会先问清，不猜。高德的答案保留一段时间，重复查询不占额度。
+    
+    高德覆盖中国大陆、香港和澳门。打开开放来源后，其他地方由 OpenStreetMap 回答；没有高德密钥时，国内也由它回答，但没有评分和路线，国内的店铺也较少。按许可（ODbL）要求，它的地点在显示和导出时都注明“© OpenStreetMap contributors”。
 topic-database = 数据库为什么改不了
-guide-places_add = 现在只有少量示例地点。在“设置”页填入高德密钥（{ $name }）即可查询全国。
+guide-places_add = 现在只有少量示例地点。在“设置”页填入高德密钥（{ $name }）即可查询全国；也可以在那里打开开放来源，不用密钥就能通过 OpenStreetMap 查找世界各地的地点。
 guide-database =
     用平常的话提问，它会变成 SQL；每一步的语句、行数和用时都能展开。也可以自己写 SQL。
     
@@ -91,6 +93,10 @@ leaves-news = - **新闻**（{ $names }）：收到话题的查询词或读取�
 leaves-wikidata = - **维基数据**（以及用来找到查询对象的维基百科）会收到查询词；设置了联系邮箱（SIGHTLINE_CONTACT）时也会收到该邮箱。
 leaves-papers = - **学术服务**（{ $names }）会收到查询词；设置了联系邮箱（SIGHTLINE_CONTACT）时也会收到该邮箱。
 leaves-places = - **高德地图**：收到地名和要找的类别。
+leaves-osm = - **OpenStreetMap**：{ $when ->
+    [abroad] 地点不在高德的覆盖范围内或高德不认识时（拉丁字母的地名会先在这里查明位置），
+   *[always] 凡是问到地点，
+ } Nominatim 收到地名，Overpass 收到搜索的中心点、半径和类别。
 leaves-source = - **{ $name }**会收到查询。
 leaves-tiles = - **地图底图**：浏览器从 OpenStreetMap 或您选的高德加载，对方知道您在看哪一带。
 leaves-pictures = - **新闻图片**：只在您点“显示图片”时由浏览器加载。

@@ -8,3 +8,4 @@ look-offline = 离线示例只有王府井、外滩和西湖一带的地点，�
 look-unknown = 地图没有找到“{ $place }”。请换一个名称，或写明所在城市。
 look-no_ways = 离线示例不含路线，只有地点和直线距离。设置 AMAP_MAPS_API_KEY 可向高德地图查询路线。
 look-no_way = 地图没有找到这两处之间的路线（{ $means }）。
+look-uncovered = “{ $place }”不在高德地图的覆盖范围（中国大陆、香港和澳门）内。在设置中打开开放来源，即可用 OpenStreetMap 查找；如果您指的是国内的地点，请写明所在城市。

@@ -80,6 +80,7 @@ map-phone = 电话：{ $text }
 map-photo = 照片 { $n }
 map-page = 来源页面
 map-page_amap = 高德地图页面
+map-page_osm = 在 OpenStreetMap 上查看
 map-sample = 示例
 map-sample_note = 示例资料：手工编写，坐标约精确到一百米。
 map-retrieved = 检索于 { $when }

@@ -277,6 +277,7 @@ report-source-searxng = SearXNG
 report-source-wikipedia = 维基百科
 report-source-deep-research = 深度研究（Gemini）
 report-source-amap = 高德地图
+report-source-osm = OpenStreetMap 开放地图
 report-source-offline = 离线示例地点
 report-source-page = 网页正文
 report-source-wikidata = 维基数据

@@ -97,7 +97,7 @@ settings-domains_example =
     avoid content-farm.example  # 回避
     warn tabloid.example  # 谨慎
 settings-open_sources = 搜索无需密钥的开放来源
-settings-open_sources_help = 查询词会发往维基百科（wikipedia.org）、维基数据（wikidata.org）、GDELT（gdeltproject.org），以及用于查找学术论文的 OpenAlex（openalex.org）、Crossref（crossref.org）、arXiv（arxiv.org）和 PubMed（nih.gov），不发送您的其他内容；服务器设置了 SIGHTLINE_CONTACT 时会附上该邮箱。除非您打开，否则一律不用。
+settings-open_sources_help = 查询词会发往维基百科（wikipedia.org）、维基数据（wikidata.org）、GDELT（gdeltproject.org）、用于查找地点的 OpenStreetMap（nominatim.openstreetmap.org 和 overpass-api.de，后者还会收到搜索的中心点），以及用于查找学术论文的 OpenAlex（openalex.org）、Crossref（crossref.org）、arXiv（arxiv.org）和 PubMed（nih.gov），不发送您的其他内容；服务器设置了 SIGHTLINE_CONTACT 时会附上该邮箱。除非您打开，否则一律不用。
 settings-remember = 记住在本机上
 settings-remember_help = 不勾选时，密钥只留在内存里，程序结束即忘记。勾选后写入数据目录中的一个文件，只有运行程序的系统账户能读取。
 settings-keys_unsaved = 密钥文件无法写入，没有保存任何密钥。请检查数据目录。
