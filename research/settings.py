@@ -11,12 +11,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from research import data
 from research.domains import FILE as DOMAINS_FILE
 from research.domains import Verdict, together
 from research.providers import FILE as MODELS_FILE
@@ -64,6 +65,18 @@ KEYS = (  # what a person may bring along
     *(one.key for one in searches().values()),
     *ADDRESSES,
 )  # fmt: skip
+
+
+class Outlet(NamedTuple):
+    """An outlet whose feed may be picked."""
+
+    name: str
+    language: str
+    title: str
+    url: str
+
+
+OUTLETS = {row[0]: Outlet(*row) for row in data.rows("outlet_feeds.tsv")}
 CHOICES = {  # what a person may choose otherwise than the environment says
     "NUMBER_OF_INITIAL_QUERIES": "queries",
     "MAX_RESEARCH_LOOPS": "loops",
@@ -84,6 +97,7 @@ CHOICES = {  # what a person may choose otherwise than the environment says
     "CHECK_MODEL": "check_model",
     "WEB_SEARCH": "web_search",
     "SIGHTLINE_OPEN_SOURCES": "open_sources",
+    "SIGHTLINE_OUTLETS": "outlets",
     "SIGHTLINE_DOMAINS": "domains",
     "SIGHTLINE_CHECK": "check",
     "SIGHTLINE_REPAIR": "repair",
@@ -181,6 +195,7 @@ class Settings(BaseModel):
     searxng_url: str = Field(default="", repr=False)
     wikipedia_url: str = "https://{language}.wikipedia.org"
     news_feeds: str = Field(default="", repr=False)
+    outlets: str = ""  # of data/outlet_feeds.tsv, with commas between them
     news_gdelt: str = "off"
     domains: str = ""  # which are wanted first, with a warning, or not at all
     desk_domains: str = ""  # the same, of the file in the data folder
@@ -267,9 +282,15 @@ class Settings(BaseModel):
         return self.open_sources == "on"
 
     @property
+    def known_outlets(self) -> Mapping[str, Outlet]:
+        """The outlets that may be picked, by name."""
+        return OUTLETS
+
+    @property
     def feeds(self) -> tuple[str, ...]:
         """Where news is looked for: addresses of feeds or of lists of them, or a list's path."""
-        return tuple(dict.fromkeys(_listed(self.news_feeds)))
+        picked = [OUTLETS[name].url for name in self.outlets.split(",") if name]
+        return tuple(dict.fromkeys([*_listed(self.news_feeds), *picked]))
 
     @property
     def traces_url(self) -> str:
@@ -370,7 +391,8 @@ class Settings(BaseModel):
             ("TAVILY_BASE_URL", open_address(self.tavily_url)),
             ("SEARXNG_URL", open_address(self.searxng_url)),
             ("WIKIPEDIA_URL", self.wikipedia_url),
-            ("NEWS_FEEDS", " ".join(map(open_address, self.feeds))),
+            ("NEWS_FEEDS", " ".join(map(open_address, _listed(self.news_feeds)))),
+            ("SIGHTLINE_OUTLETS", self.outlets),
             ("NEWS_GDELT", self.news_gdelt),
             ("SIGHTLINE_OPEN_SOURCES", self.open_sources),
             ("SIGHTLINE_DOMAINS", self.domains),
@@ -732,6 +754,17 @@ def _file(path: Path) -> str:
         ) from None
 
 
+def _outlets(env: Mapping[str, str]) -> str:
+    """The names of outlets that have been picked."""
+    names = [name for name in re.split(r"[\s,]+", _text(env, "SIGHTLINE_OUTLETS").lower()) if name]
+    if unknown := next((name for name in names if name not in OUTLETS), ""):
+        raise SettingError(
+            f"SIGHTLINE_OUTLETS has {unknown!r}; there are {', '.join(OUTLETS)}. Correct it or "
+            "remove it."
+        )
+    return ",".join(dict.fromkeys(names))
+
+
 def _domains(text: str, name: str) -> str:
     try:
         together([text])
@@ -922,6 +955,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         searxng_url=_address(env, "SEARXNG_URL"),
         wikipedia_url=_wikipedia(env),
         news_feeds=_feeds(env),
+        outlets=_outlets(env),
         news_gdelt=_one(env, "NEWS_GDELT", ("off", "on")),
         domains=_domains(_text(env, "SIGHTLINE_DOMAINS"), "SIGHTLINE_DOMAINS"),
         desk_domains=_domains(_file(folder / DOMAINS_FILE), str(folder / DOMAINS_FILE)),

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import SecretStr
@@ -120,6 +121,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "SIGHTLINE_CONTEXT_LENGTH": ("context_length", "", " openai:Qwen3=9000 ,8192,", "openai:qwen3=9000, 8192"),
     "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),
     "SIGHTLINE_OPEN_SOURCES": ("open_sources", "off", " On", "on"),
+    "SIGHTLINE_OUTLETS": ("outlets", "", " BBC, un-zh bbc\n", "bbc,un-zh"),
     "SIGHTLINE_DOMAINS": ("domains", "", "prefer gov.cn; avoid x.example", "prefer gov.cn; avoid x.example"),
     "SIGHTLINE_CONTACT": ("contact", "", " me@example.org", "me@example.org"),
     "OUTPUT_DIR": ("output_dir", None, " /some where/reports ", Path("/some where/reports")),
@@ -976,3 +978,20 @@ def test_open_sources_are_asked_only_where_that_is_turned_on(tmp_path: Path) -> 
     )
     mine = overlaid(load({}, data_dir=tmp_path), {"SIGHTLINE_OPEN_SOURCES": "on"})
     assert mine.opened
+
+
+def test_outlets_that_are_picked_are_feeds_beside_ones_own() -> None:
+    known = load({}).known_outlets
+    assert load({}).feeds == ()
+    assert load({"SIGHTLINE_OUTLETS": "un-zh"}).feeds == (known["un-zh"].url,)
+    both = load({"SIGHTLINE_OUTLETS": "bbc", "NEWS_FEEDS": f"{known['bbc'].url} http://f.test/a"})
+    assert both.feeds == (known["bbc"].url, "http://f.test/a")
+    with pytest.raises(SettingError, match="SIGHTLINE_OUTLETS has 'gazette'; there are bbc-zh, "):
+        load({"SIGHTLINE_OUTLETS": "bbc gazette"})
+
+
+def test_there_is_a_dozen_of_outlets_half_of_them_in_chinese() -> None:
+    outlets = load({}).known_outlets.values()
+    assert sorted(one.language for one in outlets) == ["en"] * 6 + ["zh"] * 6
+    assert all(urlsplit(one.url).scheme == "https" for one in outlets)
+    assert len({one.url for one in outlets}) == 12

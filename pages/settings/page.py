@@ -246,8 +246,10 @@ def keep_search() -> None:
     opened = "on" if chosen("open") else "off"
     search_ = ",".join(order) if mode == "own" else str(mode)
     domains = str(chosen("domains") or "")
+    outlets = ",".join(chosen("outlets") or [])
     keep({
         "WEB_SEARCH": search_, "SIGHTLINE_OPEN_SOURCES": opened, "SIGHTLINE_DOMAINS": domains,
+        "SIGHTLINE_OUTLETS": outlets,
     })  # fmt: skip
 
 
@@ -271,6 +273,13 @@ def search() -> None:
             t("settings.open_sources"), CHOICES["SIGHTLINE_OPEN_SOURCES"].value == "on",
             key=key("open"), help=t("settings.open_sources_help"),
         )  # fmt: skip
+        st.multiselect(
+            t("settings.outlets"), list(SETTINGS.known_outlets),
+            [name for name in CHOICES["SIGHTLINE_OUTLETS"].value.split(",") if name],
+            format_func=lambda name: SETTINGS.known_outlets[name].title, key=key("outlets"),
+            help=t("settings.outlets_help"), placeholder=t("settings.nothing"),
+        )  # fmt: skip
+        note("SIGHTLINE_OUTLETS", CHOICES["SIGHTLINE_OUTLETS"])
         st.text_area(
             t("settings.domains"), CHOICES["SIGHTLINE_DOMAINS"].value, key=key("domains"),
             max_chars=4_000, height=115, help=t("settings.domains_help"),
