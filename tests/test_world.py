@@ -59,3 +59,29 @@ def test_ten_are_in_each_language_and_most_have_an_answer() -> None:
     chinese = [one for one in QUESTIONS if has_han(one["question"])]
     assert (len(QUESTIONS), len(chinese)) == (20, 10)
     assert sum(bool(one["found"]) for one in QUESTIONS) == 18
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [403, 429, 500, "html", "broken", "silent", "drops"])
+@pytest.mark.parametrize(
+    ("service", "named", "question", "found"),
+    [
+        ("wikipedia", "Wikipedia", "What causes coral bleaching?", "marine heatwaves"),
+        ("wikidata", "Wikidata", "How tall is Mount Everest?", "8,848.86 metres"),
+        ("openalex", "OpenAlex", "How tall is Mount Everest?", "8,848.86 metres"),
+    ],
+)
+def test_a_service_that_fails_is_named_and_the_others_answer(
+    tmp_path: Path, service: str, named: str, question: str, found: str, fault: int | str
+) -> None:
+    with FakeWorld.of_the_corpus() as world:
+        world.faulty = (service,)
+        world.status = fault if isinstance(fault, int) else 200
+        world.fault = fault if isinstance(fault, str) else ""
+        env = world.settings | {"SIGHTLINE_OPEN_SOURCES": "on", "SIGHTLINE_SEARCH_TIMEOUT": "2"}
+        done = terminal(tmp_path, "ask", question, "--loops", "1", env=env)
+    assert done.returncode == 0, done.stderr
+    answer, _, rest = done.stdout.partition("\n## Sources\n")
+    assert found in answer
+    failed = rest.partition("\n## Failed steps\n")[2].partition("\n## ")[0]
+    assert named in failed, rest

@@ -5,6 +5,7 @@ mediawiki-extensions-Wikibase/docs/topics/json.md). The corpus is tests/world/co
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from aiohttp import web
 
 from research.language.text import telling
 from tests.servers.papers import inverted, openalex
-from tests.servers.search import Asked, Service
+from tests.servers.search import HANGS, Asked, Service
 
 CORPUS = Path(__file__).resolve().parent.parent / "world" / "corpus.json"
 
@@ -96,7 +97,7 @@ def _best(query: str, texts: list[tuple[Any, str, str]], most: int) -> list[Any]
 class FakeWorld(Service):
     """`articles` are the pages of each wiki (title, extract, item), `entities` Wikidata's by id,
     `papers` the works of OpenAlex. What is in `faulty` (wikipedia, wikidata, openalex) has the status,
-    the error or the fault that is set."""
+    the error or the fault that is set; one that is `silent` answers nothing while the others do."""
 
     articles: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     entities: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -205,6 +206,8 @@ class FakeWorld(Service):
 
     async def _respond(self, request: web.Request, asked: Asked) -> web.StreamResponse:
         service = asked.path.split("/")[1]
+        if service in self.faulty and self.fault == "silent":
+            await asyncio.sleep(HANGS)
         if service in self.faulty and (self.fault or self.status != 200):
             return await super()._respond(request, asked)
         if service in self.faulty and self.error:
