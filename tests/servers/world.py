@@ -140,6 +140,8 @@ class FakeWorld(Service):
             "ARXIV_URL": f"{self.base_url}/arxiv",
             "PUBMED_URL": f"{self.base_url}/pubmed",
             "GDELT_BASE_URL": f"{self.base_url}/gdelt",
+            "NOMINATIM_URL": f"{self.base_url}/nominatim",
+            "OVERPASS_URL": f"{self.base_url}/overpass",
         }
 
     def of(self, service: str) -> list[Asked]:
