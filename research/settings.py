@@ -203,6 +203,7 @@ class Settings(BaseModel):
     gdelt_url: str = Field(default="", repr=False)
     contact: str = Field(default="", repr=False)  # an address of mail for those services
     wikidata_url: str = Field(default="", repr=False)
+    openalex_key: SecretStr = _NO_KEY
     openalex_url: str = Field(default="", repr=False)
     crossref_url: str = Field(default="", repr=False)
     arxiv_url: str = Field(default="", repr=False)
@@ -326,7 +327,7 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """The keys themselves, to be kept out of everything."""
         keys = (self.gemini_key, self.openai_key, self.report_key, self.tavily_key,
-                self.amap_key, self.runs_key, self.mcp_token)  # fmt: skip
+                self.amap_key, self.openalex_key, self.runs_key, self.mcp_token)  # fmt: skip
         urls = [self.gemini_url, self.openai_url, self.report_url, self.ollama_url, self.tavily_url,
                 self.searxng_url, self.wikipedia_url, self.amap_url, self.amap_mcp, self.runs_url,
                 self.otlp_url, self.otlp_traces_url, self.gdelt_url, self.wikidata_url,
@@ -399,6 +400,7 @@ class Settings(BaseModel):
             ("GDELT_BASE_URL", open_address(self.gdelt_url)),
             ("SIGHTLINE_CONTACT", self.contact),
             ("WIKIDATA_URL", open_address(self.wikidata_url)),
+            ("OPENALEX_API_KEY", "set" if self.openalex_key.get_secret_value() else ""),
             ("OPENALEX_URL", open_address(self.openalex_url)),
             ("CROSSREF_URL", open_address(self.crossref_url)),
             ("ARXIV_URL", open_address(self.arxiv_url)),
@@ -963,6 +965,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         gdelt_url=_address(env, "GDELT_BASE_URL"),
         contact=_contact(env),
         wikidata_url=_address(env, "WIKIDATA_URL"),
+        openalex_key=_key(env, "OPENALEX_API_KEY"),
         openalex_url=_address(env, "OPENALEX_URL"),
         crossref_url=_address(env, "CROSSREF_URL"),
         arxiv_url=_address(env, "ARXIV_URL"),

@@ -100,6 +100,7 @@ KEYS = {
     "OPENAI_API_KEY": "openai_key",
     "QUERY_ENGINE_API_KEY": "report_key",
     "TAVILY_API_KEY": "tavily_key",
+    "OPENALEX_API_KEY": "openalex_key",
     "AMAP_MAPS_API_KEY": "amap_key",
     "RUNS_API_KEY": "runs_key",
     "SIGHTLINE_MCP_TOKEN": "mcp_token",
@@ -489,13 +490,13 @@ def test_a_key_is_nowhere_in_what_is_printed_logged_or_written(
         ]  # fmt: skip
         assert [text for text in told if "sentinel" in text] == []
         shown = dict(settings.shown())
-        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 7
+        assert [shown[name] for name in KEYS if name in shown] == ["set"] * 8
         assert set(settings.secrets) == set(env.values())
 
 
 def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
     shown = dict(load(dict.fromkeys(KEYS, " ")).shown())
-    assert [shown[name] for name in KEYS if name in shown] == [""] * 7
+    assert [shown[name] for name in KEYS if name in shown] == [""] * 8
     assert load({}).secrets == ()
 
 

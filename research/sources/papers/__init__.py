@@ -18,7 +18,10 @@ def _build(supplies: Supplies) -> Retriever:
 
     return Papers(
         [
-            openalex.OpenAlex(client(settings.openalex_url or openalex.BASE_URL)),
+            openalex.OpenAlex(
+                client(settings.openalex_url or openalex.BASE_URL),
+                settings.openalex_key.get_secret_value(),
+            ),
             crossref.Crossref(client(settings.crossref_url or crossref.BASE_URL)),
             arxiv.ArXiv(client(settings.arxiv_url or arxiv.BASE_URL)),
             pubmed.PubMed(client(settings.pubmed_url or pubmed.BASE_URL)),

@@ -34,8 +34,9 @@ class OpenAlex:
 
     name = "openalex"
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: Client, key: str = "") -> None:
+        """`key` raises how many searches a day are answered; it is free."""
+        self._client, self._key = client, key
 
     async def works(self, query: str, most: int, say: Say) -> list[Work]:
         if not (words := terms(query)):
@@ -45,6 +46,7 @@ class OpenAlex:
             "per_page": str(most),
             "select": ",".join(FIELDS),
             "mailto": self._client.contact,
+            "api_key": self._key,
         }
         answer = await self._client.json("OpenAlex", "/works", asked)
         found = listed(answer.get("results"), "OpenAlex")[: 2 * most]

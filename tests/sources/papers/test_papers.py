@@ -684,3 +684,16 @@ def test_a_run_without_a_model_quotes_an_abstract_and_cites_the_paper_where_that
     (quote,) = [one.span.text for one in numbered.spans if one.span.kind == "quote"]
     assert quote == "We estimate that at least 28% of the literature is open."
     assert any(failure.source == "crossref" for one in report.findings for failure in one.failures)
+
+
+async def test_a_key_of_openalex_goes_to_it_alone_and_into_no_message(
+    server: FakePapers, tmp_path: Path
+) -> None:
+    papers = _built(tmp_path, server, SIGHTLINE_OPEN_SOURCES="on", OPENALEX_API_KEY="sentinel-0123")
+    await papers.search(TASK, silent)
+    sent = {one.path.split("/")[1] for one in server.log if "sentinel-0123" in str(one)}
+    assert sent == {"openalex"} and server.of("openalex")[0].query["api_key"] == "sentinel-0123"
+    server.status = 500
+    finding = await papers.search(TASK, silent)
+    await papers.close()
+    assert "sentinel" not in finding.model_dump_json()
