@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from research.database.gazetteer import aliases, short_city, short_province
+from research.language import segment
 from research.language.hanzi import simplified
 
 ROOT = Path(__file__).parents[1] / "research" / "data"
@@ -33,9 +34,11 @@ def main(folder: Path) -> None:
     with next(folder.rglob("adcodes.csv")).open(encoding="utf-8-sig") as file:
         for row in csv.DictReader(file):
             name = row["name"]
-            short = short_city(short_province(name)) or name
-            if len(short) > 2:
-                short = re.sub(r"(?:自治县|新区|[县区旗])$", "", name) if len(name) > 3 else short
+            short = short_city(short_province(name)) or short_province(name)
+            if short == name:
+                short = re.sub(r"(?:自治县|新区|[县区旗])$", "", name)
+                if len(short) == 2 and segment.tag(short) != [(short, "ns")]:
+                    short = name  # an everyday word too
             forms = {name} | ({short} if len(short) > 1 else set())
             rows["division"] |= {
                 one for one in forms if not re.fullmatch("[东西南北中城郊矿市辖县新方]+区?", one)

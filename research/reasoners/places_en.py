@@ -25,9 +25,9 @@ from research.reasoners.wishes import (
     words,
 )
 
-_FAR = spelled("km", "m", "mile", "minute")  # what says how far something may be
+_FAR = spelled("km", "m", "mile", "minute") + "|hours?"  # what says how far something may be
 _END = re.compile(r"[?!;\n]+|(?<!St)(?<!Mt)(?<!Rd)\.(?:\s|$)")
-_MEASURE = rf"(?:within )?(?:an? |about )?\d+(?:\.\d+)?[\s-]*(?:{_FAR})(?:[\s'-]*(?:walk|drive|ride|on foot))?"
+_MEASURE = rf"(?:within )?(?:about )?(?:an?|one|two|\d+(?:\.\d+)?)[\s-]*(?:{_FAR})(?:(?:'s)?[\s'-]*(?:walk|drive|ride|on foot))?"
 _PLACED = re.compile(
     rf"(?<![\w-])(?P<near>{words('en near').pattern}|{_MEASURE} (?:of|from|around))\s+"
     r"|(?<![\w-])(?P<within>inside|within|in|at|on)\s+",
@@ -39,7 +39,7 @@ _HERE = re.compile(
     re.I,
 )
 _BESIDE = re.compile(r"next|beside|opposite|across|outside", re.I)
-_CAP = r"(?:(?:St|Mt|Dr|No)\.|[A-Z0-9][\w'&-]*(?:\.[\w'&-]+)*)"
+_CAP = r"(?:(?:St|Mt|Dr|No)\.|(?!I(?:'|\b))[A-Z0-9][\w'&-]*(?:\.[\w'&-]+)*)"
 _OWN = words("en of name").pattern
 _NAME = re.compile(
     rf"{_CAP}(?:\s+(?:(?:of|de|la|the|and|du|des|am|on)\s+)*{_CAP}|\s+(?:{_OWN})(?!\w))*"
@@ -52,8 +52,10 @@ _ABSTRACT = words("en abstract", "$", flags=re.I)
 _NO_NAME = words("en demonym", "$")
 _IDLE = frozenset(data.words("places")["en idle"].split("|"))
 _FACT = words("en fact", r"\b", r"\b", re.I)
-_ASK = words("en ask", r"\b", r"^\W*(?:(?:hi|hello|hey|please|so|and|ok|also|then)\W+)*", re.I)
-_STATES = re.compile(r"\b(?:is|are|has|have|will|can|may|must|should|was|were|did)\b", re.I)
+_SEEKS = re.compile(
+    r"^\W*(?:where|any ?where|somewhere|any ?place)\b|\b(?:need|looking for|where can|anywhere|somewhere)\b",
+    re.I,
+)
 _TOLD = words("en told", r"\b", r"^\W*", re.I)
 _AFTER = words("en after", r")\b|\ue000|$|[,:(—–.?!]|\ue001)", r"^(?:'s)?\s*(?:(?:", re.I)
 _KIND = words("en kind", r"(?!\w)", r"(?<![\w'])", re.I)
@@ -94,7 +96,7 @@ def _name(text: str, at: int) -> tuple[str, int]:
     end = cut.start() if cut else len(text)
     name = text[start:end].strip(" .?!")
     prose = bool(re.search("[A-Z]", text[1:].replace("I", ""))) and not _FORM.search(name)
-    if not name or prose or len(name.split()) > 4 or re.search("[A-Z?!]", name):
+    if not name or prose or len(name.split()) > 6 or re.search("[A-Z?!]", name):
         return "", at
     if _NO_PLACE.match(name) or _ABSTRACT.search(name):
         return "", at
@@ -108,7 +110,7 @@ def _like(name: str) -> float:
         return 1.0
     if _FORM.search(name):
         return 0.8
-    return 0.6 if name[:1].isupper() else 0.2
+    return 0.6 if re.search("[A-Z]", name) else 0.0
 
 
 def _framed(text: str) -> Iterator[Reading]:
@@ -167,6 +169,9 @@ def _where(text: str) -> _Where:
         if match["near"] and not any(near for near, _ in places):
             usual = BESIDE if _BESIDE.search(match["near"]) else NEAR
             usual = 1000 if "walk" in match["near"] else usual
+        outer = re.compile(r",\s+(?=[A-Z])").match(text, end)
+        if outer and (town := _name(text, outer.end())) and known(town[0]):
+            name, end = f"{name}, {town[0]}", town[1]
         places.append((bool(match["near"]), name))
         rest = rest[: match.start()] + "\ue001" * (end - match.start()) + rest[end:]
     has = re.search(
@@ -231,10 +236,14 @@ def _near(text: str) -> Iterator[Reading]:
     spans = [(f.start, f.end) for f in kinds]
     said = keywords(kinds)
     if not any(f.purpose.kind != "any" for f in kinds):
-        own = [m for m in _KIND.finditer(rest) if "\ue001" not in m[0]]
+        own = [m for m in _KIND.finditer(rest) if "\ue001" not in m[m.lastindex or 0]]
         if own:
-            spans = [m.span("kind") for m in own]
-            said = tuple(dict.fromkeys(" ".join(m["kind"].split()) for m in own))
+            spans = [m.span(m.lastindex or 0) for m in own]
+            said = tuple(dict.fromkeys(" ".join(m[m.lastindex or 0].split()) for m in own))
+    if not said and _SEEKS.search(rest):  # what else is spoken of
+        plain = (m for m in re.finditer(r"\b[a-z][\w'-]+(?:\s+[a-z][\w'-]+)?", rest))
+        own = [m for m in plain if not _IDLE & set(m[0].lower().split())][:1]
+        spans, said = [m.span() for m in own], tuple(m[0] for m in own)
     if not said:
         return
     first, last = min(a for a, _ in spans), max(b for _, b in spans)
@@ -254,13 +263,11 @@ def _near(text: str) -> Iterator[Reading]:
         _features("near", where.names, head[:at], asks)
         | {
             "near": float(where.near),
-            "here": float(not where.names),
             "kind": float(bool(kind_of - {"for", "any", "deed"})),
             "vague": float(not kind_of - {"for", "any", "deed"}),
             "own words": float(not kind_of),
             "attached": float(where.bare),
             "tail": min(3.0, float(_left(tail))),
-            "states": float(not _ASK.match(head) and bool(_STATES.search(head))),
         },
     )
 
@@ -285,7 +292,7 @@ def _heads(rest: str, found: Found, every: list[Found]) -> bool:
 
 def _odd(name: str) -> bool:
     """Whether a name stands like one of a place and is none."""
-    return bool(_NO_PLACE.match(name)) and not re.search(r"(?<!^)\b[A-Z]", name)
+    return bool(_NO_PLACE.match(name)) and not re.match(r"\d.*[A-Z]", name)
 
 
 def _left(text: str) -> int:
@@ -297,10 +304,9 @@ def _left(text: str) -> int:
 def _features(act: str, named: list[str], rest: str, asks: str) -> dict[str, float]:
     years = re.findall(r"\b(?:1[0-9]|20)\d\d\b", asks)
     return {
-        f"act {act}": 1.0,
         "like a place": sum(map(_like, named)) / max(1, len(named)),
+        "nameless": float(bool(named) and sum(map(_like, named)) < 0.35 * len(named)),
         "no place": float(any(_odd(name) for name in named)),
-        "asks": float(bool(_ASK.search(asks))),
         "told": float(bool(_TOLD.match(asks))),
         "fact": min(2.0, float(len(_FACT.findall(asks)) + len(years))),
         "left": min(3.0, _left(rest) / 2),

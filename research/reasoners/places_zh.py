@@ -39,8 +39,8 @@ _BESIDE = re.compile("旁边|边上|隔壁|对面|楼下|门口")
 _FROM = re.compile(
     r"(?<!分)(?:离|距离|距)(?P<place>.{2,14}?)(?:最|比较|更|很|不太|不|特别|较)?(?:近|远)的?(?!吗|不远)|靠近(?P<close>.{2,12}?)的"
 )
-_AT = re.compile(r"(?:位于|住在|(?<!现)(?<!正)在|住|去|到|来|逛|玩|落地|出差)(?=\S)")
-_ASK = words("zh ask")
+_AT = re.compile(r"(?:位于|坐标|定位|人在|住在|(?<!现)(?<!正)在|住|去|到|来|逛|玩|落地|出差)(?=\S)")
+_WHERE = re.compile("哪里|哪儿|哪能|哪有|在哪|去哪|有没有")
 _LEAD = words("zh lead", "+")
 _NOWHERE = words("zh nowhere", "$")
 _NO_PLACE = words("zh no place", "$")
@@ -50,7 +50,7 @@ _IDLE = words("zh idle")
 _FACT = words("zh fact")
 _KIND = words("zh kind", flags=re.I)  # how a kind of place ends that no table knows
 _INSIDE = re.compile(
-    r"(?:里[面头边]|(?<=[城馆园场厦])里|内|[这那](?:边|块儿?|里|儿|一带)|一带|的|站内|区域)+$"
+    r"(?:里[面头边]|内|[这那](?:边|块儿?|里|儿|一带)|一带|的|站内|区域|路程|车程|全程|这[段一]路)+$"
 )
 
 
@@ -74,6 +74,8 @@ class _Word(NamedTuple):
     def names(self) -> bool:
         """Whether it may be in a name."""
         if self.tag == "known":
+            return True
+        if self.text in ("高速", "国际", "世界"):
             return True
         if self.around or (_IDLE.fullmatch(self.text) and len(self.text) > 1):
             return False
@@ -130,6 +132,7 @@ def _ahead(text: str, kinds: list[Found], at: int) -> tuple[int, int]:
         kind = next((f for f in kinds if f.start < word.end and f.end > word.start), None)
         if kind and word.tag != "known" and (kind.start <= end or kind.start <= word.start):
             more = any(f.start >= kind.end and f.purpose.kind != "for" for f in kinds)
+            more = more or bool(_KIND.search(text, kind.end))
             ends = re.match(r"[\s吗呢吧啊]*(?:$|[,，。?？]|和|或|、|跟|与|推荐)", text[kind.end :])
             own = (more and not ends) or (kind.purpose.kind == "named" and end > start)
             if not own or (end == start and not more):
@@ -145,7 +148,7 @@ def _like(name: str) -> float:
     if _FORM.search(name):
         return 0.8
     tags = {tag for _, tag in segment.tag(name)}
-    if tags & {"ns", "nt", "nr", "nrt", "nz", "nrfg"} or re.search(r"[A-Z0-9]", name):
+    if tags & {"ns", "nt", "nr", "nrt", "nz", "nrfg", "j"} or re.search(r"[A-Z0-9]", name):
         return 0.6
     return 0.0
 
@@ -164,9 +167,12 @@ def _framed(text: str) -> Iterator[Reading]:
         stops: tuple[str, ...] = ()
         if act == "route":
             stops = _stops(text)
-            town = next((s for s in stops if known(s)), stops[0] if stops else "")
-            a, stops = town, tuple(s for s in stops if s != town)
+            town = next((text[a:b] for a, b in stretches(text)), stops[0] if stops else "")
+            a, stops = town, tuple(s for s in stops if town not in s)
         named = [n for n in (a, b) if n]
+        lost = any(groups.get(key) is not None and not name for key, name in (("a", a), ("b", b)))
+        if lost and act not in ("where", "route"):
+            continue
         if not named or (act in ("distance", "between") and len(named) < 2) or a == b:
             continue
         if act in ("details", "where") and _nothing_else(a):
@@ -221,9 +227,6 @@ def _stops(text: str) -> tuple[str, ...]:
         at = end
         if lead and word.tag != "known" and lead.end() < end:
             name = text[lead.end() : end]
-        town = next((b for a, b in stretches(name) if a == 0), 0)
-        if 0 < town < len(name) - 1 and not names and re.match("[一半两三1-3]", name[town:]):
-            name = name[:town]
         if len(name) > 1 and _like(name) > 0 and not re.search("路线|[日天]游|行程", name):
             names.append(name)
     return tuple(dict.fromkeys(names))
@@ -245,7 +248,7 @@ def _centres(text: str, kinds: list[Found]) -> Iterator[_Centre]:
         yield _Centre(_back(away[group]), away.start(), away.end(), NEAR, True)
     for near in _NEAR.finditer(text):
         clause = CLAUSE.split(text[: near.start()])[-1]
-        if name := _back(clause):
+        if name := _slot(clause, True):
             usual = BESIDE if _BESIDE.search(near[0]) else NEAR
             yield _Centre(name, near.start() - len(name), near.end(), usual, True)
     for at in _AT.finditer(text):
@@ -264,8 +267,18 @@ def _centres(text: str, kinds: list[Found]) -> Iterator[_Centre]:
 def _spanned(text: str, kinds: list[Found], at: int) -> _Centre:
     start, end = _ahead(text, kinds, at)
     name = _INSIDE.sub("", text[start:end])
-    name = name.removesuffix("里") if len(name) > 2 else name
+    if len(name) > 2 and name[-1] in "里上" and _FORM.search(name[:-1]):
+        name = name[:-1]
     return _Centre(name, start, end, WITHIN, False)
+
+
+def _own(text: str) -> Iterator[tuple[int, int]]:
+    """Where a text names what it looks for in words that no table has."""
+    for match in _KIND.finditer(text):
+        start, end = match.span(match.lastindex or 0)
+        name = _back(text[start:end])
+        if _plain(text[start:end]):
+            yield (end - len(name) if name else start), end
 
 
 def _near(text: str) -> Iterator[Reading]:
@@ -279,7 +292,7 @@ def _near(text: str) -> Iterator[Reading]:
         inner = (c for c in told if c.start > centre.end and known(c.name) and not c.sure)
         if more := next(inner, None):
             centre = more._replace(name=centre.name + more.name)
-    here = _NEAR.search(text) or re.search("最近的|离我", text)
+    here = _NEAR.search(text) or re.search("最近的|离我|这边|这里|这儿", text)
     if centre is None and not here:
         return
     if centre is None:
@@ -292,12 +305,23 @@ def _near(text: str) -> Iterator[Reading]:
     spans = [(f.start, f.end) for f in kinds]
     if not any(f.purpose.kind not in ("for", "any") for f in kinds):
         own = [
-            m for m in _KIND.finditer(text) if m.end() <= centre.start or m.start() >= centre.end
+            (a, b)
+            for a, b in _own(text)
+            if b <= centre.start or (a >= centre.end and b > centre.end)
         ]
-        spans = [(m.end() - len(_back(m[0]) or m[0]), m.end()) for m in own] or spans
+        spans = own or spans
         words_ = tuple(text[a:b] for a, b in spans) if own else keywords(kinds)
     else:
         words_ = keywords(kinds)
+        if "美食" in words_:  # any food, and perhaps a finer word for it
+            taken = [(f.start, f.end) for f in kinds] + [(centre.start, centre.end)]
+            own = [(a, b) for a, b in _own(text) if all(b <= c or a >= d for c, d in taken)]
+            words_ = tuple(text[a:b] for a, b in own) + words_
+            spans += own
+    if not words_ and (asked := _WHERE.search(text)):  # what else the clause speaks of
+        stretch = text[centre.end :] if centre.end <= asked.start() else text[asked.end() :]
+        own = list(re.finditer(f"[{HAN}A-Za-z]{{2,}}", _IDLE.sub("\ue000", stretch)))
+        words_, spans = tuple(m[0] for m in own[:1]), [(centre.end, centre.end)]
     if not words_:
         return
     first, last = min(a for a, _ in spans), max(b for _, b in spans)
@@ -320,8 +344,7 @@ def _near(text: str) -> Iterator[Reading]:
         wish,
         features
         | {
-            "near": float(centre.near),
-            "here": float(not centre.name),
+            "near": float(centre.near or bool(_NEAR.search(text))),
             "sure": float(centre.sure),
             "kind": float(bool(kind_of & {"venue", "named", "food"})),
             "vague": float(not kind_of & {"venue", "named", "food"}),
@@ -339,10 +362,9 @@ def _plain(text: str) -> str:
 
 def _features(act: Act, named: list[str], rest: str, around: str) -> dict[str, float]:
     return {
-        f"act {act}": 1.0,
         "like a place": sum(map(_like, named)) / max(1, len(named)),
+        "nameless": float(bool(named) and sum(map(_like, named)) < 0.35 * len(named)),
         "no place": float(any(_odd(n) for n in named)),
-        "asks": float(bool(_ASK.search(rest))),
         "fact": min(2.0, float(len(_FACT.findall(rest)))),
         "left": min(3.0, len(_plain(around)) / 4),
     }
@@ -350,7 +372,8 @@ def _features(act: Act, named: list[str], rest: str, around: str) -> dict[str, f
 
 def _odd(name: str) -> bool:
     """Whether a name stands like one of a place and is none."""
-    return len(name) > 16 or (bool(_NO_PLACE.match(name)) and _like(name) < 0.7)
+    bare = name.rstrip("里上") or name
+    return len(name) > 16 or (bool(_NO_PLACE.match(bare)) and _like(bare) < 0.7)
 
 
 def _texts(text: str, found: list[Found]) -> list[str]:
