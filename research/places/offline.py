@@ -112,7 +112,7 @@ class Offline:
         _unknowable("cycling routes")
 
     async def transit(self, origin: str, destination: str, city: str, cityd: str) -> dict[str, Any]:
-        _unknowable("public transport")
+        _unknowable("public transport routes")
 
     async def distance(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
         """Straight lines, type 0; the way along roads is not in a table."""
@@ -131,7 +131,7 @@ class Offline:
         return self._said({"results": results})
 
     async def weather(self, city: str) -> dict[str, Any]:
-        _unknowable("weather")
+        _unknowable("weather forecasts")
 
     async def ip(self, ip: str) -> dict[str, Any]:
         _unknowable("locations of IP addresses")

@@ -181,7 +181,7 @@ def _hangs(text: str) -> bool:
     nothing that it could be about."""
     wish = wanted(text)
     if wish is not None:
-        return not wish.place
+        return not (wish.place or wish.to)
     rest = text
     found = matches(text)
     for match in reversed(found):

@@ -320,8 +320,8 @@ def _near(text: str) -> Iterator[Reading]:
             spans += own
     if not words_ and (asked := _WHERE.search(text)):  # what else the clause speaks of
         stretch = text[centre.end :] if centre.end <= asked.start() else text[asked.end() :]
-        own = list(re.finditer(f"[{HAN}A-Za-z]{{2,}}", _IDLE.sub("\ue000", stretch)))
-        words_, spans = tuple(m[0] for m in own[:1]), [(centre.end, centre.end)]
+        beside = re.search(f"[{HAN}A-Za-z]{{2,}}", _IDLE.sub("\ue000", stretch))
+        words_, spans = (beside[0],) if beside else (), [(centre.end, centre.end)]
     if not words_:
         return
     first, last = min(a for a, _ in spans), max(b for _, b in spans)

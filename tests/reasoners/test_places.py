@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from research import data
 from research.reasoners.places import BESIDE, NEAR, WITHIN, purposes, wanted
 from tests.benchmarks.places import TARGET, figures, questions
+from tests.places.fit import HALVES, Asked, asked, fitted, fitting, scores
 from tests.tables import each_row
+
+KNOWN = [q for q in asked() if q.half == "known"]
 
 
 def test_the_labelled_questions_are_told_apart_and_read() -> None:
@@ -93,11 +99,45 @@ def test_what_may_be_looked_for_has_keywords_of_the_map() -> None:
     assert all(purpose.keywords and all(purpose.keywords) for purpose in purposes())
 
 
+@each_row("question", KNOWN)
+def test_what_people_asked_is_read_right(question: Asked) -> None:
+    wish = wanted(question.question)
+    assert (wish is not None) == question.wanted
+    if wish is not None:
+        assert question.centred(wish), wish
+        assert question.worded(wish), wish
+
+
+def test_a_shop_is_of_the_kind_before_it() -> None:
+    wish = wanted("ramen shops in Shinjuku")
+    assert wish is not None
+    assert "拉面" in wish.keywords
+    assert "购物中心" not in wish.keywords
+
+
+@each_row("language", ["zh", "en"])
+def test_the_half_that_no_rule_was_made_on_is_told_apart(language: str) -> None:
+    own = [q for q in asked() if q.half == HALVES[1] and q.language == language]
+    figures = scores(own, wanted)
+    assert len(own) == 30
+    assert figures["precision"] >= 0.95
+    assert figures["recall"] >= 0.9
+    assert figures["both"] >= 0.8
+
+
+def test_the_shipped_weights_are_those_of_the_fit() -> None:
+    shipped = json.loads(data.text("wishes.json"))
+    made = fitted(fitting())
+    assert shipped["weights"].keys() == made["weights"].keys()
+    assert abs(shipped["bias"] - made["bias"]) < 0.01
+    assert all(abs(shipped["weights"][n] - w) < 0.01 for n, w in made["weights"].items())
+
+
 @given(
     st.lists(
         st.sampled_from(
             ["王府井", "附近", "在", "有什么", "咖啡馆", "的", " ", "，", "?", "near ", "the Bund", "in ",
-             "coffee ", "Best ", "where", "离", "近", "\ue000", "\ue001", "ﬀ", "İ", "3公里内", "'s "]
+             "coffee ", "从", "到", "怎么走", "多远", "how far is ", "from ", " to ", "Best ", "where", "离", "近", "\ue000", "\ue001", "ﬀ", "İ", "3公里内", "'s "]
         ),
         max_size=10,
     ).map("".join)
@@ -106,5 +146,8 @@ def test_what_may_be_looked_for_has_keywords_of_the_map() -> None:
 def test_any_question_is_read_without_trouble(question: str) -> None:
     wish = wanted(question)
     if wish is not None:
-        assert wish.purpose and wish.keywords
+        if wish.act == "near":
+            assert wish.keywords
+        else:
+            assert wish.place or wish.to
         assert 100 <= wish.radius <= 50_000
