@@ -263,7 +263,6 @@ def _near(text: str) -> Iterator[Reading]:
         _features("near", where.names, head[:at], asks)
         | {
             "near": float(where.near),
-            "kind": float(bool(kind_of - {"for", "any", "deed"})),
             "vague": float(not kind_of - {"for", "any", "deed"}),
             "own words": float(not kind_of),
             "attached": float(where.bare),

@@ -345,8 +345,6 @@ def _near(text: str) -> Iterator[Reading]:
         features
         | {
             "near": float(centre.near or bool(_NEAR.search(text))),
-            "sure": float(centre.sure),
-            "kind": float(bool(kind_of & {"venue", "named", "food"})),
             "vague": float(not kind_of & {"venue", "named", "food"}),
             "own words": float(not kind_of),
             "attached": float(first == centre.end and not centre.near and centre.end > 0),
