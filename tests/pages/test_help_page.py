@@ -89,6 +89,7 @@ def test_without_a_service_nothing_leaves_but_what_the_map_asks_for(visit: Visit
     assert english("leaves.none").lstrip("- ") in words
     assert english("leaves.tiles").lstrip("- ") in words
     assert english("leaves.places") not in words
+    assert "Nominatim" not in words
 
 
 def test_without_tiles_the_map_asks_nobody(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +97,17 @@ def test_without_tiles_the_map_asks_nobody(visit: Visit, monkeypatch: pytest.Mon
     words = visit("help").words
     assert "The ground of the map" not in words
     assert english("leaves.none").lstrip("- ") in words
+
+
+@pytest.mark.parametrize(("key", "when"), [("", "always"), ("amap-sentinel", "abroad")])
+def test_what_openstreetmap_is_sent_is_told_where_the_open_sources_are_on(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch, key: str, when: str
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_OPEN_SOURCES", "on")
+    monkeypatch.setenv("AMAP_MAPS_API_KEY", key)
+    visitor = visit("help")
+    assert english("leaves.osm", when=when) in visitor.words
+    assert (english("leaves.places") in visitor.words) is bool(key)
 
 
 def test_whoever_is_set_up_is_named_and_no_key_is_shown(
