@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ from research.i18n import message
 from research.places.coordinates import Point, metres
 from research.places.directions import Going, directions, ends, path, sent
 from research.places.look import SIGHTS, Look, Spot, around, located, look, ranked, unlike
-from research.places.route import STROLL, measured, nearest_first
+from research.places.route import STROLL, distances, measured, nearest_first
 from research.places.service import ToolResult, Tools
 from research.records import Centre, Failure, Language, Place, Say
 from research.trouble import Trouble
@@ -140,7 +141,22 @@ async def tour(
         ways, troubles = await _directed(tools, start, end, (going,), language, say)
         told += ways
         failures += [trouble.failure("search", "places") for trouble in troubles]
-    return Look(tuple(order), None, tuple(told), failures=tuple(failures), leads=True)
+    table = None
+    if len(order) > 2 and tools.spare >= len(order) and not failures:
+        with suppress(Trouble):  # the ways are there without it
+            table = await distances(tools, order)
+    return Look(tuple(order), None, tuple(told), table, tuple(failures), leads=True)
+
+
+async def apart(tools: Tools, ends: Sequence[End], language: Language, say: Say) -> Look:
+    """How far each of some places is from each other.
+
+    Raises:
+        Trouble: one is not known, or the map does not measure.
+    """
+    spots = [await located(tools, end, language, say) for end in ends]
+    places, told = [spot.shown() for spot in spots], [t for spot in spots for t in spot.told]
+    return Look(tuple(places), None, tuple(told), await distances(tools, places), leads=True)
 
 
 def _in(place: str, stop: str) -> str:

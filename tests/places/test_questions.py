@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import pytest
 
 from research import settings
 from research.places.service import Service
-from research.reasoners.places import wanted
+from research.reasoners.places import Wish, wanted
 from research.records import Evidence, Finding, Task, silent
 from research.sources.places.retriever import PlacesRetriever
 from research.store.store import Store
@@ -85,13 +85,15 @@ async def source(tmp_path: Path, fake: FakeAmap) -> AsyncIterator[PlacesRetrieve
         yield made
 
 
-async def opened(folder: Path, env: dict[str, str]) -> AsyncIterator[PlacesRetriever]:
+async def opened(
+    folder: Path, env: dict[str, str], reads: Callable[[str], Wish | None] = wanted
+) -> AsyncIterator[PlacesRetriever]:
     given = settings.load(env, data_dir=folder)
     store = Store(folder / "runs.db")
     made = PlacesRetriever(
         Service(given, store, lambda: NOW),
         deadline=given.search_timeout,
-        wanted=wanted,
+        wanted=reads,
         budget=given.amap_calls,
         clock=lambda: NOW,
     )
@@ -173,6 +175,25 @@ async def test_without_a_key_a_way_is_a_line_and_it_is_said_why(
         (failure,) = found.failures
         assert "knows no ways" in failure.message
     assert fake.log == []
+
+
+async def test_a_round_has_a_table_of_distances_that_cites_what_it_says(
+    tmp_path: Path, fake: FakeAmap
+) -> None:
+    wish = Wish(place="北京", act="route", stops=("故宫博物院", "中国国家博物馆", "皇城根遗址公园"))
+    env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_BASE_URL": fake.base_url}
+    async for source in opened(tmp_path, env, lambda _: wish):
+        found = await ask(source, "北京一日游")
+    (span,) = found.summary
+    table, (cite,) = found.evidence[0], span.cites
+    assert (cite.evidence, cite.passage) == (table.id, table.passages[0].id)
+    title, head, _, first, *_ = filter(None, span.text.splitlines())
+    assert title == table.title == "两两距离（步行）"
+    assert head.split("|")[2:5] == [" 故宫博物院 ", " 皇城根遗址公园 ", " 中国国家博物馆 "]
+    cells = [cell.strip() for cell in first.split("|")[1:-1]]
+    assert cells[:2] == ["故宫博物院", "–"]
+    for name, far in zip(("皇城根遗址公园", "中国国家博物馆"), cells[2:], strict=True):
+        assert f"从 故宫博物院 到 {name}，步行：{far}" in table.passages[0].text
 
 
 @pytest.mark.node

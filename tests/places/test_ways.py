@@ -202,13 +202,40 @@ async def test_a_round_goes_through_its_stops_from_each_to_the_nearest(
 ) -> None:
     stops = ("故宫博物院", "中国国家博物馆", "皇城根遗址公园")
     found = await ways.tour(tools(), "北京", stops, None, (), "zh", silent)
-    assert fake.paths() == [GEO] * 3 + [WALK] * 2
+    assert fake.paths() == [GEO] * 3 + [WALK] * 2 + [FAR] * 3
+    assert found.distances is not None
+    assert found.distances.names == tuple(names(found))
     assert [asked.query["address"] for asked in fake.log[:3]] == [f"北京{stop}" for stop in stops]
     assert names(found) == ["故宫博物院", "皇城根遗址公园", "中国国家博物馆"]
-    for told, (a, b) in zip(found.told[3:], pairwise(found.places), strict=True):
+    for told, (a, b) in zip(found.told[3:5], pairwise(found.places), strict=True):
         start, end = (from_gcj02(Point(*map(float, str(told.arguments[name]).split(",")))) for name in ("origin", "destination"))  # fmt: skip
         assert metres(start, Point(a.lng, a.lat)) < 0.2
         assert metres(end, Point(b.lng, b.lat)) < 0.2
+
+
+async def test_ways_are_drawn_before_distances_are_measured(tools: Opened, fake: FakeAmap) -> None:
+    stops = ("故宫博物院", "中国国家博物馆", "皇城根遗址公园", "中山公园")
+    found = await ways.tour(tools(), "北京", stops, None, (), "zh", silent)
+    assert fake.paths() == [GEO] * 4 + [WALK] * 3
+    assert found.distances is None
+    assert found.failures == ()
+
+
+async def test_stops_that_the_budget_does_not_reach_are_said(tools: Opened, fake: FakeAmap) -> None:
+    stops = ("故宫博物院", "中国国家博物馆", "皇城根遗址公园")
+    found = await ways.tour(tools(calls=4), "北京", stops, None, (), "zh", silent)
+    assert fake.paths() == [GEO] * 3 + [WALK]
+    assert [failure.reason for failure in found.failures] == ["left out"]
+    assert len(found.places) == 3
+
+
+async def test_distances_between_several_take_a_call_for_each(
+    tools: Opened, fake: FakeAmap
+) -> None:
+    found = await ways.apart(tools(), ("王府井", "故宫博物院", "中山公园"), "zh", silent)
+    assert fake.paths() == [GEO] * 3 + [FAR] * 3
+    assert found.distances is not None
+    assert found.distances.metres[0][0] is None
 
 
 async def test_without_stops_a_round_goes_through_the_best_sights(

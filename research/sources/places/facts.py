@@ -265,9 +265,7 @@ def _measured(told: ToolResult, names: Mapping[str, str], tongue: Language) -> I
         yield _Fact(f"{start} → {end}", text, way)
 
 
-def table(
-    found: Distances, sample: bool, made: datetime, tongue: Language
-) -> tuple[Evidence, Span]:
+def table(found: Distances, made: datetime, tongue: Language) -> tuple[Evidence, Span]:
     """How far places are from one another, as evidence that says it in sentences, and as a table."""
     say = speaker(tongue, "fact.")
     told, rows = [], [["", *found.names], ["---"] * (len(found.names) + 1)]
@@ -286,11 +284,10 @@ def table(
         id=evidence_id(KIND, "", locator),
         kind=KIND,
         title=title,
-        publisher=_PUBLISHER["offline" if sample else "amap"],
+        publisher=_PUBLISHER["amap"],
         locator=locator,
         language=tongue,
         retrieved=made,
-        sample=sample,
         opening=title,
         passages=(_passage(locator, title, text),),
     )

@@ -22,7 +22,7 @@ from research.places.maps import Maps
 from research.places.service import Budgeted, Service, Tools
 from research.records import Failure, Finding, Language, Readiness, Say, Task
 from research.sources.places.chain import FOR_MODELS, KEYLESS, Chain
-from research.sources.places.facts import evidence, facts, remark
+from research.sources.places.facts import evidence, facts, remark, table
 from research.trouble import Trouble
 
 PUNCTUAL = 0.9  # of the time for a search: then it ends by itself, and keeps what it has
@@ -260,6 +260,9 @@ class PlacesRetriever:
         match wish.act:
             case "way":
                 return await ways.way(tools, wish.place, wish.to, means, tongue, say)
+            case "distance" if wish.stops:
+                ends = [*filter(None, [wish.place]), *wish.stops, *filter(None, [wish.to])]
+                return await ways.apart(tools, ends, tongue, say)
             case "distance":
                 return await ways.distance(tools, wish.place, wish.to, means, tongue, say)
             case "between":
@@ -297,6 +300,10 @@ class PlacesRetriever:
         ]
         stated = list(facts(found.told, tongue, found.places))
         items = [*stated, *items] if found.leads else [*items, *stated]
+        summary = []
+        if found.distances:
+            item, span = table(found.distances, started, tongue)
+            items, summary = [item, *items], [span]
         unplaced = sum(told.unplaced for told in found.told)
         sample = any(told.sample for told in found.told)
         return Finding(
@@ -309,5 +316,6 @@ class PlacesRetriever:
             provider="offline" if sample else service.name,
             centre=found.centre,
             along=found.along,
+            summary=tuple(summary),
             failures=(*failures, *found.failures),
         )
