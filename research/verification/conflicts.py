@@ -61,6 +61,8 @@ def _told(cited: CitedAnswer | None, registry: Registry) -> list[set[str]]:
 
 
 def _given(evidence: Evidence) -> Iterator[Given]:
+    if evidence.kind == "place" and evidence.place is None:
+        return  # ways and distances: one way differs from another, and nobody is wrong
     for passage in evidence.passages:
         origin = Origin(evidence.id, evidence.title, passage.title, evidence.published)
         yield from given(origin, passage.text, (evidence.id, passage.id))

@@ -18,6 +18,7 @@ from tests.catalogue import WORDS
 from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Watched
 from tests.pages.test_map import HOSTILE, NOW, WANGFUJING, hostile, seen
+from tests.servers.amap import FakeAmap
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Frame, Page
@@ -350,6 +351,70 @@ def test_a_question_for_places_ends_as_a_cited_answer_beside_a_map(
     assert "POI Sightline 离线示例" in page.locator(".sl-passage:visible").inner_text()
     answer, map_ = page.locator(".sl-answer").bounding_box(), page.locator(FRAME).bounding_box()
     assert answer and map_ and map_["x"] > answer["x"] + answer["width"] - 1
+
+
+# Ways and clicks
+
+
+@pytest.fixture(scope="module")
+def online(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with Amap behind it, whose visitor has found nothing yet."""
+    with FakeAmap() as fake:
+        folder = tmp_path_factory.mktemp("ways") / "data"
+        folder.mkdir()
+        server = Server(folder, AMAP_MAPS_API_KEY="a-key-0123", AMAP_BASE_URL=fake.base_url)
+        yield server.start()
+        server.kill()
+
+
+PAINTED = """() => Object.fromEntries([...document.querySelectorAll('path')].map((path) => {
+  const style = getComputedStyle(path);
+  return [path.getAttribute('class').split(' ')[1] || path.getAttribute('class').split(' ')[0],
+    [style.strokeDasharray, style.stroke, path.getTotalLength() > 100]];
+}))"""
+
+
+def test_a_click_on_the_map_is_the_centre_of_the_next_search(watch: Watch, online: Server) -> None:
+    page, frame = opened(watch(online))
+    assert WORDS["places.click"][1] in page.locator("body").inner_text()
+    centre = frame.evaluate("[map.getCenter().lat, map.getCenter().lng, map.getZoom()]")
+    box = page.locator(FRAME).bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 60)
+    settled(page)
+    field = page.locator(".st-key-places_where input")
+    lat, lng = map(float, field.input_value().split(","))
+    assert lat < centre[0]
+    assert lng == pytest.approx(centre[1], abs=0.01)
+    assert field.input_value() in page.get_by_text("The centre is where you clicked").inner_text()
+    frame.wait_for_selector(".sl-circle")
+    assert frame.evaluate("[map.getCenter().lat, map.getCenter().lng, map.getZoom()]") == centre
+
+
+def test_a_way_is_drawn_along_its_line_in_the_pattern_of_its_means(
+    watch: Watch, online: Server
+) -> None:
+    page, _ = opened(watch(online))
+    patterns = {}
+    for means in ("walking", "driving", "bicycling", "transit"):
+        words = WORDS[f"map.{means}"][1]
+        page.get_by_role("tab").nth(1).click()
+        page.locator(".st-key-places_from input").fill("王府井")
+        page.locator(".st-key-places_to input").fill("故宫博物院")
+        page.locator(".st-key-places_means input").click()
+        page.get_by_role("option", name=words, exact=True).click()
+        page.locator(".st-key-places_go button").click()
+        settled(page)
+        frame = page.locator(FRAME).first.element_handle().content_frame()
+        assert frame is not None
+        frame.wait_for_selector(f".sl-{means}")
+        settled(page)
+        painted = frame.evaluate(PAINTED)
+        assert painted[f"sl-{means}"][2]
+        patterns[means] = (painted[f"sl-{means}"][0], "sl-sleepers" in painted)
+        (label,) = frame.locator(".sl-label").all_inner_texts()
+        assert label.startswith(words)
+    assert len(set(patterns.values())) == 4, "not told apart by colour alone"
 
 
 def test_the_file_works_from_a_disk_and_asks_nobody(browser: Browser, tmp_path: Path) -> None:

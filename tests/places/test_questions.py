@@ -12,9 +12,10 @@ import pytest
 from research import settings
 from research.places.service import Service
 from research.reasoners.places import Wish, wanted
-from research.records import Evidence, Finding, Task, silent
+from research.records import Evidence, Finding, Options, Report, Run, Task, silent
 from research.sources.places.retriever import PlacesRetriever
 from research.store.store import Store
+from research.verification.conflicts import conflicts
 from tests.servers.amap import FakeAmap
 from tests.servers.npm import KEY, environment, lacking
 
@@ -144,6 +145,23 @@ async def test_public_transport_is_told_line_by_line(source: PlacesRetriever) ->
     assert ride.way is not None and drive.way is not None
     assert (ride.way.means, drive.way.means) == ("transit", "driving")
     assert ride.way.steps == ("walk 420 m", "地铁1号线 from 王府井 to 天安门东")
+
+
+async def test_two_ways_to_one_place_are_no_disagreement(source: PlacesRetriever) -> None:
+    found = await ask(source, "how do I get from Pudong airport to the Bund")
+    run = Run(
+        id="r",
+        conversation="c",
+        owner="o",
+        question="q",
+        options=Options(),
+        status="done",
+        created=NOW,
+    )
+    report = Report(run=run, findings=(found,), evidence=found.evidence)
+    assert conflicts(report, None) == ()
+    alike = [item.model_copy(update={"kind": "web"}) for item in found.evidence]
+    assert conflicts(report.model_copy(update={"evidence": tuple(alike)}), None) != ()
 
 
 async def test_a_distance_is_told_in_each_way_that_it_is_measured(source: PlacesRetriever) -> None:
