@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from research import settings
+from research.places.maps import Maps
 from research.places.service import Service
 from research.reasoners.places import Wish, wanted
 from research.records import Evidence, Finding, Options, Report, Run, Task, silent
@@ -92,7 +93,7 @@ async def opened(
     given = settings.load(env, data_dir=folder)
     store = Store(folder / "runs.db")
     made = PlacesRetriever(
-        Service(given, store, lambda: NOW),
+        Maps(Service(given, store, lambda: NOW)),
         deadline=given.search_timeout,
         wanted=reads,
         budget=given.amap_calls,
@@ -127,6 +128,14 @@ async def test_a_question_calls_the_tools_that_it_needs_and_no_other(
     assert found.reason is None
     assert found.evidence
     assert found.failures == ()
+
+
+async def test_a_question_for_places_abroad_asks_amap_nothing(
+    source: PlacesRetriever, fake: FakeAmap
+) -> None:
+    found = await ask(source, "ramen shops in Shinjuku")
+    assert (found.reason, found.evidence) == ("unclear", ())
+    assert fake.log == []
 
 
 async def test_the_answer_to_a_way_begins_with_it(source: PlacesRetriever) -> None:
