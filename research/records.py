@@ -122,6 +122,7 @@ class Passage(Record):
     heading: str = ""
     page: int | None = None
     title: str = ""
+    made: bool = False  # by rules, of the source's data: a statement in words
 
 
 # What has to be said wherever places of a provider are shown, and the page on their licence.
@@ -370,7 +371,7 @@ class Span(Record):
     cites: tuple[Cite, ...] = ()
     part: str = ""
     unsourced: bool = False  # it claims a source that does not exist
-    made: bool = False  # by rules, of the rows or places that it cites
+    made: bool = False  # by rules, of the rows, places or statements that it cites
 
 
 class Lack(Record):

@@ -238,7 +238,7 @@ def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, A
         "n": number,
         "title": title,
         "titled": CODES[text_language(title)],
-        "where": " · ".join(filter(None, [title, shown["heading"]])),
+        "where": " · ".join(filter(None, [noticed(evidence), title, shown["heading"]])),
         **shown,
         "more": [_shown(*other, kind, known.rows) for other in others],
         "code": _statement(evidence),

@@ -4,13 +4,12 @@ GCJ-02 is the system that maps of mainland China have to use: WGS-84 shifted by 
 differently at each point. Which system a point is in is declared with it and never guessed from
 where it lies: a box around China holds Seoul and Bangkok, which nobody shifts.
 
-Amap declares none. Its points of the mainland, Hong Kong and Macau are in GCJ-02, those of Taiwan and of
-other countries in WGS-84: its locating SDK documents that it answers in WGS-84 abroad
-(`AMapLocation.getCoordType`) and that `CoordinateConverter.isAMapDataAvailable`, by which it decides
-whether to shift, is true of the mainland, Hong Kong and Macau; Huawei's Map Kit documents the same
-division. Of Hong Kong and Macau there is a report to the contrary about other Chinese maps, and no
-answer of Amap's REST API abroad was at hand. So `amap_system` goes by the administrative code or the
-names that come with a point, as no box could.
+Amap declares none. Its points of the mainland, Hong Kong and Macau are read as GCJ-02, those of Taiwan and
+of other countries as WGS-84. That rests on what others write of its SDKs (comments in typings and tutorials:
+`AMapLocation.getCoordType`, and `CoordinateConverter.isAMapDataAvailable`, which is true of the first
+three) and on Huawei's Map Kit, whose pages in two languages differ; one report says the contrary of Macau,
+on another map. No answer of Amap's REST API abroad was at hand. `amap_system` goes by the administrative
+code or the names that come with a point, as no box could.
 
 All coordinates are degrees, longitude first. Source of the shift: the published open-source
 reconstructions of the transform (as in eviltransform, MIT), on the Krasovsky 1940 ellipsoid.

@@ -561,7 +561,7 @@ def _failed(part: Part, findings: Sequence[Finding]) -> bool:
 
 def _span(quote: Quote, part: Part) -> Span:
     cite = Cite(evidence=quote.evidence, passage=quote.passage, start=quote.start, end=quote.end)
-    return Span(kind="quote", text=quote.text, cites=(cite,), part=part.id)
+    return Span(kind="quote", text=quote.text, cites=(cite,), part=part.id, made=quote.made)
 
 
 def _bare(part: Part) -> str:

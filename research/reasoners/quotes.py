@@ -63,6 +63,7 @@ class Quote:
     start: int
     end: int
     score: float
+    made: bool = False  # by rules, of the source's data
 
 
 class Term(NamedTuple):
@@ -321,7 +322,15 @@ def select(
         odds = fitted.bias + sum(weight * values[n] for n, weight in fitted.weights.items())
         chance = 1 / (1 + math.exp(-odds))
         if chance >= fitted.quoted and values["said"]:
-            quote = Quote(one.evidence.id, one.passage.id, one.text, one.start, one.end, chance)
+            quote = Quote(
+                one.evidence.id,
+                one.passage.id,
+                one.text,
+                one.start,
+                one.end,
+                chance,
+                one.passage.made,
+            )
             scored.append(
                 _Said(quote, frozenset(_tokens(one.text)), source.get(one.evidence.id, ""))
             )

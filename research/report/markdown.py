@@ -226,7 +226,8 @@ def _where(item: NumberedSpan, evidence: Evidence, say: Say) -> str:
     passage = quoted_passage(item, evidence)
     heading = passage.heading if passage else ""
     page = passage.page if passage else None
-    words = [escape(_name(evidence, say)), escape(heading)]
+    notice = say(f"notice.{evidence.notice}") if evidence.notice else ""
+    words = [notice, escape(_name(evidence, say)), escape(heading)]
     words.append("" if page is None else say("page", page=page))
     return " · ".join(word for word in words if word)
 

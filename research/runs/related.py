@@ -94,7 +94,9 @@ def _passages(report: Report, cited: CitedAnswer, language: Language) -> Iterato
             and len(item.title) <= NAME
         ):
             known = {item.title, "", *(p.heading for p in item.passages if p.id in told)}
-            heads = dict.fromkeys(p.heading for p in item.passages if p.heading not in known)
+            heads = dict.fromkeys(
+                p.heading for p in item.passages if p.heading not in known and not p.made
+            )
             rows.append([(item.title, head) for head in heads if len(head) <= NAME])
     for row in zip_longest(*rows):
         for one in filter(None, row):

@@ -271,3 +271,8 @@ async def test_it_is_asked_only_where_that_is_turned_on(world: FakeWorld) -> Non
     with pytest.raises(Trouble) as caught:
         await asked(made, "Kyoto")
     assert caught.value.reason == "no key" and world.log == []
+
+
+async def test_what_is_put_into_words_here_is_marked_as_such(wikidata: Wikidata) -> None:
+    (item,) = (await asked(wikidata, "Kyoto")).evidence
+    assert all(passage.made for passage in item.passages)

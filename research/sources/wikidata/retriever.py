@@ -216,7 +216,13 @@ def _evidence(
         language="zh" if has_han(facts[0][1]) else "en",
         retrieved=retrieved,
         passages=tuple(
-            Passage(id=fingerprint(url, fact), text=fact, end=len(fact), heading=p.called(tongue))
+            Passage(
+                id=fingerprint(url, fact),
+                text=fact,
+                end=len(fact),
+                heading=p.called(tongue),
+                made=True,
+            )
             for p, fact in facts[:FACTS]
         ),
     )

@@ -143,3 +143,15 @@ def test_of_two_descriptions_of_a_source_the_graver_notice_holds() -> None:
     both = registry.add(ITEM.model_copy(update={"notice": "retracted"}))
     assert (both.notice, both.paper, len(registry)) == ("retracted", PAPER, 1)
     assert both.also == ITEM.also
+
+
+@each_row("notice", WORDS)
+def test_it_stands_beside_the_quote_itself(notice: Notice) -> None:
+    told = cited(report(notice))
+    assert told is not None
+    (block,) = [one for one in blocks(told, cells(report(notice)), None) if one["kind"] == "quote"]
+    assert block["cites"][0]["where"].startswith(noticed(told.sources[0].evidence))
+    line = next(
+        x for x in report_markdown(report(notice), told).splitlines() if x.startswith(f"- “{TEXT}")
+    )
+    assert f"— **{WORDS[notice][0]}" in line
