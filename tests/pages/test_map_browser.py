@@ -412,7 +412,7 @@ def test_a_way_is_drawn_along_its_line_in_the_pattern_of_its_means(
         painted = frame.evaluate(PAINTED)
         assert painted[f"sl-{means}"][2]
         patterns[means] = (painted[f"sl-{means}"][0], "sl-sleepers" in painted)
-        (label,) = frame.locator(".sl-label").all_inner_texts()
+        (label,) = frame.locator(".sl-length").all_inner_texts()
         assert label.startswith(words)
     assert len(set(patterns.values())) == 4, "not told apart by colour alone"
 

@@ -161,13 +161,16 @@ const sightline = (() => {
     if (means === "transit" && !direct) {
       state.layers.addLayer(L.polyline(line, { interactive: false, className: "sl-sleepers" }));
     }
-    const permanent = all <= LABELLED;
+    if (all <= LABELLED) {
+      const icon = L.divIcon({ html: make("span", "", name), className: "sl-length", iconSize: [0, 0] });
+      const middle = along(line, (at + 1) / (all + 1));
+      state.layers.addLayer(L.marker(middle, { icon, interactive: false, keyboard: false }));
+      return;
+    }
     const label = make("div");
-    label.append(make("b", "", name), make("bdi", "", permanent ? "" : ends));
+    label.append(make("b", "", `${name} `), make("bdi", "", ends));
     const wide = L.polyline(line, { className: "sl-touch" });
-    wide.bindTooltip(label, { permanent, sticky: !permanent, direction: "auto", className: "sl-tip sl-label" });
-    state.layers.addLayer(wide);
-    if (permanent) wide.openTooltip(along(line, (at + 1) / (all + 1)));
+    state.layers.addLayer(wide.bindTooltip(label, { sticky: true, className: "sl-tip" }));
   };
 
   const draw = (map, data) => {
