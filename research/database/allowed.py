@@ -18,6 +18,7 @@ def _words(text: str) -> frozenset[str]:
 NODES = _words("""
     Select Union Intersect Except Subquery With CTE Values TableAlias From Join Lateral Table Where
     Group Having Order Ordered Limit Offset Fetch LimitOptions Distinct
+    JSONExtract JSONExtractScalar JSONPath JSONPathRoot JSONPathKey JSONPathSubscript JSONKeyValue
     Column Identifier Star Literal Null Boolean Var Alias Aliases Paren Tuple
     Between In Is Not And Or Neg EQ NEQ GT GTE LT LTE NullSafeEQ NullSafeNEQ Exists Any All
     Like ILike Glob Escape Collate Add Sub Mul Div IntDiv Mod DPipe
@@ -35,15 +36,18 @@ _CALLS = _words("""
     Sin Cos Tan Cot Asin Acos Atan Atan2
     Lower Upper Length Trim Substring Replace StrPosition
     RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
-    CurrentDate CurrentTimestamp
+    CurrentDate CurrentTimestamp Rand Chr Format JSONArrayAgg JSONObjectAgg
 """)
-_CALLS_SQLITE = _words("TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time")  # fmt: skip
+_CALLS_SQLITE = _words("TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time Hex JSONObject JSONType")  # fmt: skip
 _CALLS_POSTGRES = _words("""
     Extract TimestampTrunc DateTrunc TimeToStr StrToDate StrToTime UnixToTime ToNumber
     Localtime Localtimestamp Concat ConcatWs Left Right Initcap SplitPart Reverse Translate
     LogicalAnd LogicalOr Stddev StddevPop StddevSamp Variance VariancePop
     Corr CovarPop CovarSamp PercentileCont PercentileDisc Mode WidthBucket DateFromParts
     MakeInterval Ascii Grouping
+    ArrayAgg ArrayToString ArraySize StringToArray Unnest Explode Bracket Pad MD5
+    JSONBExtract JSONBExtractScalar JSONBObjectAgg
+    RegexpLike RegexpILike RegexpReplace SimilarTo
 """)
 
 CLASSES: dict[Dialect, frozenset[str]] = {
@@ -57,7 +61,7 @@ _BOTH = _words("""
     sqrt power pow exp ln log pi degrees radians sin cos tan cot asin acos atan atan2
     lower upper length trim ltrim rtrim substr substring replace
     row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value
-    nth_value
+    nth_value random format
 """)
 
 NAMES: dict[Dialect, frozenset[str]] = {
@@ -66,6 +70,8 @@ NAMES: dict[Dialect, frozenset[str]] = {
         date datetime time julianday strftime unixepoch total group_concat string_agg ifnull iif
         instr glob like likely unlikely typeof unicode log10 log2 mod
         current_date current_time current_timestamp
+        printf char quote hex -> ->> json json_array json_array_length json_extract json_group_array
+        json_group_object json_object json_quote json_type json_valid
     """),
     "postgres": _BOTH
     | _words("""
@@ -76,7 +82,12 @@ NAMES: dict[Dialect, frozenset[str]] = {
         percentile_cont percentile_disc mode width_bucket greatest least
         position strpos left right initcap split_part reverse translate btrim char_length
         character_length octet_length starts_with ascii div mod log10 cbrt pg_typeof make_interval
-        grouping
+        grouping chr lpad rpad md5 array_agg array_to_string array_length cardinality
+        string_to_array unnest regexp_replace
+        json_agg jsonb_agg json_object_agg jsonb_object_agg json_build_object jsonb_build_object
+        json_build_array jsonb_build_array to_json to_jsonb json_array_length jsonb_array_length
+        json_typeof jsonb_typeof json_extract_path json_extract_path_text jsonb_extract_path
+        jsonb_extract_path_text
     """),
 }
 """Functions by the names that the engine has for them, in lower case."""
@@ -86,7 +97,7 @@ SYNTAX = _words("""
     select union all any some distinct values filter group within limit offset between is like
     ilike glob escape collate cast interval lateral join with array rollup cube sets materialized
     numeric decimal varchar char character window except intersect except row rows range groups
-    float time timestamp timestamptz timetz end
+    float time timestamp timestamptz timetz end similar to
 """)
 """Words after which a parenthesis may stand without a function being called."""
 
@@ -96,7 +107,7 @@ TYPES: dict[Dialect, frozenset[str]] = {
     ),
     "postgres": _words("""
         INT BIGINT SMALLINT DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR BOOLEAN DATE TIME TIMETZ
-        TIMESTAMP TIMESTAMPTZ INTERVAL
+        TIMESTAMP TIMESTAMPTZ INTERVAL JSON JSONB
     """),
 }
 """Types that a value may be cast to."""

@@ -32,9 +32,9 @@ from research.database.catalogue import HOMES, Catalogue, Tables
 from research.database.distance import NAME as DISTANCE
 from research.database.distance import inlined
 from research.database.names import Filter, Names
-from research.database.nodes import allow, whole
+from research.database.nodes import allow, said, whole
 from research.database.refusals import BOUNDS, Bounds, Refused, no_function, parsing, unread, within
-from research.database.rewrites import plainer, shorter
+from research.database.rewrites import GATHERS, plainer, quotes, shorter
 
 _FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\s*```\s*", re.DOTALL)  # models write SQL between these
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is a refusal here
@@ -136,6 +136,7 @@ class _Guard:
         limit = _limited(first, rows + 1)
         text = self._written(first)
         tree = self._vetted(text, self._parser)
+        said(tree)
         self._only_known_calls(text, tree)
         columns, filters = self._names.columns(tree, self._bounds)
         tables = tuple(sorted({self._names.known(table) for table in self._names.tables(tree)}))
@@ -193,7 +194,7 @@ class _Guard:
             ("functions", exp.Func, bounds.calls),
             (
                 "DISTINCTs and sorted aggregates",
-                (exp.Distinct, exp.WithinGroup, exp.GroupConcat),
+                (exp.Distinct, exp.WithinGroup, *GATHERS),
                 bounds.sorts,
             ),
             ("windows", exp.Window, bounds.windows),
@@ -201,8 +202,9 @@ class _Guard:
         ):
             kinds = kind if isinstance(kind, tuple) else (kind,)
             within(what, sum(1 for _ in tree.find_all(*kinds)), most)
+        within("functions that quote", sum(map(quotes, tree.find_all(exp.Func))), bounds.quoting)
         growth = 1.0
-        for call in tree.find_all(exp.Replace):
+        for call in tree.find_all(exp.Replace, exp.RegexpReplace):
             growth *= _growth(call)
         within("times longer texts by REPLACE", int(growth), bounds.growth)
 
@@ -255,11 +257,13 @@ def _limited(tree: exp.Query, most: int) -> int:
     return number
 
 
-def _growth(call: exp.Replace) -> float:
+def _growth(call: exp.Expr) -> float:
     """How many times longer a REPLACE can make its text; a hundred times where nobody can tell."""
     old, new = call.args.get("expression"), call.args.get("replacement")
     if new is None or (isinstance(new, exp.Literal) and not new.name):
         return 1.0
+    if isinstance(call, exp.RegexpReplace):
+        return 1.0 + len(new.name)  # a pattern may be met between any two characters
     if isinstance(old, exp.Literal) and isinstance(new, exp.Literal):
         return max(1.0, len(new.name) / max(1, len(old.name)))
     return 100.0

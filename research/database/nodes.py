@@ -12,8 +12,16 @@ from sqlglot.errors import SqlglotError
 from research.database.allowed import CLASSES, COLLATIONS, NAMES, TYPES, Dialect
 from research.database.distance import NAME as DISTANCE
 from research.database.refusals import NEAR, Bounds, Refused, no_function, within
+from research.database.series import NO_SERIES
 
 _LIST = "A series stands in FROM, of values: (VALUES (2007), (2008)) AS series(year)."
+_FORMATS = {  # what may stand in the first argument of printf and format
+    "sqlite": re.compile(
+        r"(?:[^%]|%[-+ 0,#!]{0,4}\d{0,2}(?:\.\d{0,2})?(?:ll|l)?[diuxXoeEfgGscqQw%])*"
+    ),
+    "postgres": re.compile(r"(?:[^%]|%-?\d{0,2}[sIL]|%%)*"),
+}
+_REPEATED = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 NO_TABLE = "A function cannot stand for a table; read from a table of the schema."
 _DATES = {"DATE", "DATETIME", "TIMESTAMP", "TIME"}  # SQLite casts these to the number of the year
 _NUMBER = re.compile(r"(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?")
@@ -80,11 +88,49 @@ def _named(node: exp.Anonymous, dialect: Dialect) -> None:
         raise no_function(name, dialect)
     if name.lower() not in NAMES[dialect]:
         raise no_function(name.lower(), dialect)
+    if name.lower() == "jsonb_agg":
+        _once(node)
+    if name.lower() == "printf":
+        _format(_first(node), dialect)
     if name.lower() == DISTANCE:
         if len(node.expressions) != 4:
             raise Refused("function", "distance_km takes four values: longitude, latitude, longitude, latitude.")  # fmt: skip
         if any(part is not node and part.name.lower() == DISTANCE for part in node.find_all(exp.Anonymous)):  # fmt: skip
             raise Refused("function", "distance_km cannot be given to itself.")
+
+
+def _format(first: exp.Expr | None, dialect: Dialect) -> None:
+    """The first argument of printf and format, which says how wide a text becomes.
+
+    A name in double quotes may yet turn out to be a text: see `said`.
+    """
+    quoted = isinstance(first, exp.Column) and first.this.args.get("quoted") and not first.table
+    text = isinstance(first, exp.Literal) and first.is_string
+    if first is None or not (text or (quoted and dialect == "sqlite")):
+        raise Refused("function", "The first argument of format() has to be a text.")
+    if not _FORMATS[dialect].fullmatch(first.name):
+        raise Refused("function", f"The format {first.name[:60]!r} is not allowed: widths have two digits at most, and * and $ may not be.")  # fmt: skip
+
+
+def said(tree: exp.Expr) -> None:
+    """Passes over a tree all of whose formats are texts.
+
+    Raises:
+        Refused: one is a name.
+    """
+    for call in tree.find_all(exp.Format, exp.Anonymous):
+        first = _first(call)
+        if first is not None and not isinstance(first, exp.Literal):
+            raise Refused("function", "The first argument of format() has to be a text.")
+
+
+def _first(call: exp.Expr) -> exp.Expr | None:
+    """The format of a call; None if it is of another function."""
+    if isinstance(call, exp.Format):
+        found = call.this
+    else:
+        found = call.expressions[0] if call.name.lower() == "printf" and call.expressions else None
+    return found if isinstance(found, exp.Expr) else None
 
 
 def whole(node: object, what: str) -> int:
@@ -96,7 +142,7 @@ def whole(node: object, what: str) -> int:
 
 def _with(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
     if node.args.get("recursive"):
-        raise Refused("statement", f"WITH RECURSIVE is not allowed. {_LIST}")
+        raise Refused("statement", f"This WITH RECURSIVE is no series. {NO_SERIES}")
 
 
 def _table(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
@@ -114,7 +160,7 @@ def _join(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
 
 
 def _lateral(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
-    if not isinstance(node.this, exp.Subquery) or dialect == "sqlite":
+    if not isinstance(node.this, (exp.Subquery, exp.Unnest)) or dialect == "sqlite":
         raise Refused("table", NO_TABLE)
 
 
@@ -201,8 +247,76 @@ def _limit(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
 
 
 def _offset(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
-    if whole(node.args.get("expression"), "OFFSET") > bounds.offset:
+    skipped = node.args.get("expression")
+    if isinstance(skipped, exp.Expr) and skipped.find(exp.Subquery):
+        return  # such as half of a count: the clock bounds it, as it does what is counted
+    if whole(skipped, "OFFSET") > bounds.offset:
         raise Refused("limit", f"OFFSET may be at most {bounds.offset}.")
+
+
+def _formatted(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    _format(node.this, dialect)
+
+
+def _random(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if any(node.args.values()):
+        raise Refused("function", "random() takes nothing.")
+
+
+def _pad(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if whole(node.args.get("expression"), "The width of lpad and rpad") > bounds.width:
+        raise Refused("limit", f"A text may be filled up to {bounds.width} characters.")
+
+
+def _unnest(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    lists = node.expressions or [node.this]
+    one = lists[0] if len(lists) == 1 and not node.args.get("offset") else None
+    if not isinstance(one, (exp.StringToArray, exp.Column)):
+        raise Refused("table", "unnest takes one list here, such as unnest(string_to_array(text, ',')).")  # fmt: skip
+
+
+def _bracket(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if len(node.expressions) != 1 or not isinstance(node.expressions[0], (exp.Literal, exp.Neg)):
+        raise Refused("syntax", "A part of a list is one of its places, such as (array_agg(x))[1].")
+
+
+def _separated(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if not isinstance(node.args.get("expression"), exp.Literal):
+        raise Refused("function", "The separator of a list has to be a text.")
+
+
+def _gathered(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    if dialect == "postgres":
+        _once(node)
+
+
+def _once(node: exp.Expr) -> None:
+    """What rows are gathered into stays in the result: PostgreSQL bounds no list, so none is read again."""
+    if node.find_ancestor(exp.CTE, exp.From, exp.Join, exp.Lateral):
+        raise Refused("function", "Lists are gathered in the last SELECT only, in no part that is read again; there string_agg may be.")  # fmt: skip
+
+
+def _pattern(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    """A regular expression that the server can prepare in little memory; matching it heeds the clock."""
+    pattern = node.args.get("expression")
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
+        raise Refused("operator", "A regular expression has to be a text in quotes.")
+    text, times = pattern.name, 1
+    if len(text) > bounds.pattern or "\\" in re.sub(r"\\[wWsSdDmMyYbB.()\[\]{}*+?|^$/\\-]", "", text) or "(?" in text or "***" in text[:3]:  # fmt: skip
+        raise Refused("operator", f"A regular expression has at most {bounds.pattern} characters here, and no look-around, options and references.")  # fmt: skip
+    for least, most in _REPEATED.findall(text):
+        times *= max(1, int(least), int(most or 1))
+    if times > bounds.repeated:
+        raise Refused("operator", f"A regular expression repeats at most {bounds.repeated} times here.")  # fmt: skip
+    if node.args.get("flag"):
+        raise Refused("operator", "A regular expression takes no flags here.")
+
+
+def _regexp_replace(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    _pattern(node, dialect, bounds)
+    rest = [node.args.get(key) for key in ("replacement", "modifiers")]
+    if not all(part is None or isinstance(part, exp.Literal) for part in rest) or node.args.get("position"):  # fmt: skip
+        raise Refused("function", "regexp_replace takes a text, a pattern, what stands instead, and 'g'.")  # fmt: skip
 
 
 _RULES: dict[str, Callable[[exp.Expr, Dialect, Bounds], None]] = {
@@ -226,6 +340,22 @@ _RULES: dict[str, Callable[[exp.Expr, Dialect, Bounds], None]] = {
     "Collate": _collate,
     "Limit": _limit,
     "Offset": _offset,
+    "Format": _formatted,
+    "Rand": _random,
+    "Pad": _pad,
+    "Unnest": _unnest,
+    "Explode": _unnest,
+    "Bracket": _bracket,
+    "StringToArray": _separated,
+    "ArrayToString": _separated,
+    "ArrayAgg": _gathered,
+    "JSONArrayAgg": _gathered,
+    "JSONObjectAgg": _gathered,
+    "JSONBObjectAgg": _gathered,
+    "RegexpLike": _pattern,
+    "RegexpILike": _pattern,
+    "SimilarTo": _pattern,
+    "RegexpReplace": _regexp_replace,
     "Add": _days,
     "Sub": _days,
 }

@@ -23,14 +23,14 @@ _INSTEAD: dict[Dialect, dict[str, str]] = {
         "now": "current_timestamp", "to_char": "strftime", "date_trunc": "strftime",
         "timestamp_trunc": "strftime", "extract": "strftime", "year": "strftime",
         "month": "strftime", "left": "substr", "right": "substr", "datediff": "julianday",
-        "concat": "||", "concat_ws": "||",
-        "regexp_like": "LIKE", "printf": "round", "format": "round",
+        "concat": "||", "concat_ws": "||", "regexp_like": "LIKE", "lpad": "printf", "rpad": "printf",
+        "array_agg": "json_group_array", "json_agg": "json_group_array",
     },
     "postgres": {
         "strftime": "to_char", "julianday": "age", "date": "date_trunc", "datetime": "date_trunc",
-        "instr": "position", "ifnull": "coalesce", "regexp_like": "LIKE",
-        "array_agg": "string_agg", "json_agg": "string_agg", "group_concat": "string_agg",
-        "regexp_i_like": "ILIKE", "year": "extract", "month": "extract", "format": "to_char",
+        "instr": "position", "ifnull": "coalesce", "printf": "format",
+        "group_concat": "string_agg", "json_group_array": "json_agg", "json_extract": "->>",
+        "year": "extract", "month": "extract",
     },
 }  # fmt: skip
 
@@ -54,11 +54,12 @@ class Bounds:
     depth: int = 60  # of the tree
     parentheses: int = 50  # one in another
     joins: int = 8
-    selects: int = 24
+    selects: int = 32
     ctes: int = 12
-    branches: int = 8  # of a set operation
-    values: int = 300  # of one IN or VALUES
-    literals: int = 400
+    branches: int = 16  # of a set operation
+    values: int = 400  # of one IN or VALUES
+    series: int = 400  # rows of a series that is counted out
+    literals: int = 800
     literal: int = 500  # characters of one
     calls: int = 120
     sorts: int = 16  # DISTINCTs and aggregates that sort: each keeps what it has seen
@@ -67,6 +68,10 @@ class Bounds:
     outputs: int = 100  # columns of a result
     offset: int = 1_000_000
     growth: int = 1_000  # how many times longer REPLACE may make a text
+    quoting: int = 8  # functions that quote what they are given, which doubles it at worst
+    width: int = 1_000  # characters to which a text may be filled up
+    pattern: int = 200  # characters of a regular expression
+    repeated: int = 200  # how often a regular expression may say that something comes again
     expansion: int = 2_000  # columns and parts, once each WITH part is written out where it is used
 
 

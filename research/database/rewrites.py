@@ -17,14 +17,24 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
 from research.database.allowed import Dialect
-from research.database.refusals import Bounds, Refused, within
+from research.database.refusals import Bounds, Refused
+from research.database.series import counted, listing, spread
 
 MEMBER = 2_000  # characters of one text that is gathered: as many as are shown of a cell
 CROSSED = 300  # the same, where the rows of two tables are gathered
 TEXT = 5_000  # characters of a text that is made
 FEW = 500  # rows: a part with a LIMIT up to here counts for one table
-_SLOW = (exp.Replace, exp.Translate, exp.Trim, exp.Initcap, exp.Lower, exp.Upper, exp.Reverse)
+_SLOW = (
+    exp.Replace, exp.Translate, exp.Trim, exp.Initcap, exp.Lower, exp.Upper, exp.Reverse, exp.StringToArray,
+    exp.RegexpReplace, exp.RegexpLike, exp.RegexpILike, exp.SimilarTo, exp.Pad, exp.MD5,
+)  # fmt: skip
 _SLOW_NAMES = ("btrim", "ltrim", "rtrim")
+_LISTS = (exp.ArrayAgg, exp.JSONArrayAgg, exp.JSONObjectAgg, exp.JSONBObjectAgg)
+_LIST_NAMES = ("jsonb_agg",)
+_QUOTING_NAMES = (
+    "json_build_object", "jsonb_build_object", "json_build_array", "jsonb_build_array", "to_json", "to_jsonb",
+)  # fmt: skip
+GATHERS = (exp.GroupConcat, *_LISTS)
 _SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)
 
 Columns = Callable[[exp.Table], Collection[str] | None]
@@ -37,6 +47,7 @@ def plainer(tree: exp.Expr, columns: Columns, dialect: Dialect, bounds: Bounds) 
     Raises:
         Refused: a NATURAL join or a series is of a kind that cannot.
     """
+    counted(tree, dialect, bounds)
     for select in list(tree.find_all(exp.Select)):
         _joined(select, columns)
         if not select.expressions and isinstance(select.parent, exp.Exists):
@@ -48,9 +59,12 @@ def plainer(tree: exp.Expr, columns: Columns, dialect: Dialect, bounds: Bounds) 
         return
     for table in list(tree.find_all(exp.Table)):
         if isinstance(table.this, _SERIES):
-            table.replace(_values(_series(table.this, bounds), table.args.get("alias"), "generate_series"))  # fmt: skip
+            table.replace(_values(spread(table.this, bounds), table.args.get("alias"), "generate_series"))  # fmt: skip
     for unnested in list(tree.find_all(exp.Unnest)):
-        if isinstance(unnested.parent, (exp.From, exp.Join)):
+        listed = unnested.expressions and isinstance(unnested.expressions[0], exp.Array)
+        if not listed:
+            _called(unnested)
+        elif isinstance(unnested.parent, (exp.From, exp.Join)):
             unnested.replace(_values(_listed(unnested), unnested.args.get("alias"), "unnest"))
 
 
@@ -83,17 +97,6 @@ def _alone(select: exp.Select) -> None:
     select.set("from_", exp.From(this=source))
 
 
-def _series(series: exp.Expr, bounds: Bounds) -> list[exp.Expr]:
-    ends = [series.args.get("start"), series.args.get("end"), series.args.get("step")]
-    numbers = [int(str(end)) for end in ends if isinstance(end, exp.Literal) and end.is_int]
-    if len(numbers) != sum(end is not None for end in ends) or len(numbers) < 2 or 0 in numbers[2:]:
-        raise Refused("table", "generate_series takes whole numbers here, such as generate_series(2007, 2024).")  # fmt: skip
-    first, last, step = (*numbers, 1)[:3]
-    whole = range(first, last + 1, step)
-    within("rows in a series", len(whole), bounds.values)
-    return [exp.Literal.number(number) for number in whole] or [exp.Null()]
-
-
 def _listed(unnested: exp.Unnest) -> list[exp.Expr]:
     (array, *more) = unnested.expressions
     values = array.expressions if isinstance(array, exp.Array) else []
@@ -102,14 +105,20 @@ def _listed(unnested: exp.Unnest) -> list[exp.Expr]:
     return [value.copy() for value in values]
 
 
+def _called(unnested: exp.Unnest) -> None:
+    """A list of rows whose column has no name has the one of its table."""
+    source = unnested.parent if isinstance(unnested.parent, exp.Lateral) else unnested
+    alias = source.args.get("alias") or exp.TableAlias(this=exp.to_identifier("unnest"))
+    if alias.this and not alias.args.get("columns"):
+        alias.set("columns", [alias.this.copy()])
+    source.set("alias", alias)
+
+
 def _values(values: list[exp.Expr], alias: exp.Expr | None, name: str) -> exp.Values:
     """A list as a table of one column, called as the function's result would be."""
     called = alias.this.copy() if alias and alias.this else exp.to_identifier(name)
     own = (alias.args.get("columns") if alias else None) or [called]
-    return exp.Values(
-        expressions=[exp.Tuple(expressions=[value]) for value in values],
-        alias=exp.TableAlias(this=called, columns=[column.copy() for column in own]),
-    )
+    return listing(values, called, [column.copy() for column in own])
 
 
 def _part(values: exp.Values) -> None:
@@ -132,16 +141,20 @@ def shorter(tree: exp.Expr) -> exp.Expr:
     """
     for power in list(tree.find_all(exp.Pow, exp.Exp)):
         _as_double(power)
-    gathered = list(tree.find_all(exp.GroupConcat))
-    if not gathered and not any(_grows(call) for call in tree.find_all(exp.Replace)):
+    gathered = [call for call in tree.find_all(*GATHERS, exp.Anonymous) if _gathers(call)]
+    if not gathered and not any(_grows(call) for call in tree.find_all(exp.Replace, exp.RegexpReplace)):  # fmt: skip
         return tree
     read = _tables(tree)
     for call in reversed(gathered):  # what is within another comes first
         select = call.find_ancestor(exp.Select)
         tables = read.get(id(select), 1)
         if tables > 2:
-            raise Refused("limit", f"string_agg gathers from {tables} tables; at most 2 may be. Join them in a WITH part that ends in LIMIT {FEW}.")  # fmt: skip
-        _gather(call, MEMBER if tables < 2 else max(1, CROSSED // len(gathered)))
+            raise Refused("limit", f"A text or a list is gathered from {tables} tables; at most 2 may be. Join them in a WITH part that ends in LIMIT {FEW}.")  # fmt: skip
+        most = MEMBER if tables < 2 else max(1, CROSSED // len(gathered))
+        if isinstance(call, exp.GroupConcat):
+            _gather(call, most)
+        else:
+            _list(call, most)
     for slow in reversed(list(tree.find_all(*_SLOW, exp.Anonymous))):
         _given_less(slow)
     return tree
@@ -156,8 +169,8 @@ def _given_less(slow: exp.Expr) -> None:
     for key in ("this", "expression", "replacement", "from_", "to"):
         if isinstance(value := slow.args.get(key), exp.Expr):
             slow.set(key, _short(value))
-    if isinstance(slow, exp.Replace):
-        _replaced(slow, "replace")
+    if isinstance(slow, (exp.Replace, exp.RegexpReplace)):
+        _replaced(slow, "replace" if isinstance(slow, exp.Replace) else "regexp_replace")
 
 
 def _tables(tree: exp.Expr) -> dict[int, int]:
@@ -211,7 +224,42 @@ def _left(value: exp.Expr, most: int) -> exp.Left:
     return exp.Left(this=text, expression=exp.Literal.number(most))
 
 
-def _grows(call: exp.Replace) -> bool:
+def _gathers(call: exp.Expr) -> bool:
+    """Whether a call makes a text or a list of rows."""
+    return not isinstance(call, exp.Anonymous) or call.name.lower() in _LIST_NAMES
+
+
+def quotes(call: exp.Expr) -> bool:
+    """Whether a call quotes texts that it is given, and so can make them twice as long."""
+    if isinstance(call, exp.Anonymous):
+        return call.name.lower() in (*_LIST_NAMES, *_QUOTING_NAMES)
+    return isinstance(call, (*_LISTS, exp.Format))
+
+
+def _list(call: exp.Expr, most: int) -> None:
+    """Leaves out of a list what is longer than `most` characters; of the rest the types stay."""
+    members = list(call.expressions) or [call.this, *filter(None, [call.args.get("expression")])]
+    ordered = members[-1] if isinstance(members[-1], exp.Order) else None
+    if ordered:
+        members[-1] = ordered.this
+    if isinstance(members[0], exp.Distinct):
+        members = members[0].expressions
+        for same in ordered.expressions if ordered else ():  # PostgreSQL wants them equal
+            if same.this == members[0]:
+                same.set("this", _if_short(same.this.copy(), most))
+    keyed = len(members) > 1  # a key cannot be left out
+    for at, member in enumerate(list(members)):
+        short = _left(member.copy(), most) if keyed and not at else _if_short(member.copy(), most)
+        member.replace(short)
+
+
+def _if_short(value: exp.Expr, most: int) -> exp.Expr:
+    text = exp.Cast(this=value.copy(), to=exp.DataType.build("text"))
+    short = exp.LTE(this=exp.Length(this=text), expression=exp.Literal.number(most))
+    return exp.Case(ifs=[exp.If(this=short, true=value)])
+
+
+def _grows(call: exp.Expr) -> bool:
     new = call.args.get("replacement")
     return new is not None and not (isinstance(new, exp.Literal) and len(new.name) <= 10)
 

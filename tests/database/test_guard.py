@@ -104,15 +104,15 @@ def test_what_passes_of_the_attacks_does_no_harm_on_sqlite(scenic: Path) -> None
 
 
 @pytest.mark.slow
-def test_of_legitimate_statements_at_most_two_in_a_hundred_are_refused() -> None:
-    assert len({sql for _, sql in LEGITIMATE}) >= 190
+def test_of_legitimate_statements_at_most_one_in_a_hundred_is_refused() -> None:
+    assert len({sql for _, sql in LEGITIMATE}) >= 300
     wrong = []
     for dialect, sql in LEGITIMATE:
         try:
             passed(sql, dialect)
         except Refused as error:
             wrong.append((dialect, sql, str(error)))
-    assert len(wrong) <= len(LEGITIMATE) // 50, wrong
+    assert len(wrong) <= len(LEGITIMATE) // 100, wrong
 
 
 @pytest.mark.slow
@@ -394,18 +394,14 @@ def test_what_a_refusal_proposes_is_not_refused(dialect: Dialect) -> None:
 @each_row(
     ("dialect", "written", "told"),
     [
-        ("sqlite", "json_group_array(name)", "function json_group_array()"),
-        ("sqlite", "JSON_EXTRACT(name, '$.a')", "function json_extract()"),
-        ("sqlite", "char(65)", "function char()"),
-        ("sqlite", "random()", "function random()"),
+        ("sqlite", "json_set(name, '$.a', 1)", "function json_set()"),
+        ("sqlite", "Randomblob(9)", "function randomblob()"),
+        ("sqlite", "lpad(name, 3)", "function lpad()"),
         ("sqlite", "name REGEXP 'a'", "operator REGEXP is"),
-        ("sqlite", "name ->> 'a'", "operator ->> is"),
-        ("postgres", "json_agg(name)", "function json_agg()"),
-        ("postgres", "lpad(name, 3)", "function lpad()"),
+        ("postgres", "repeat(name, 3)", "function repeat()"),
+        ("postgres", "xmlagg(name)", "function xmlagg()"),
+        ("postgres", "jsonb_path_query(name, '$.a')", "function jsonb_path_query()"),
         ("postgres", "version()", "function version()"),
-        ("postgres", "name ~ 'a'", "operator ~ is"),
-        ("postgres", "name ~* 'a'", "operator ~* is"),
-        ("postgres", "name SIMILAR TO 'a'", "operator SIMILAR TO is"),
     ],
 )
 def test_what_is_refused_is_called_as_it_was_written(
@@ -426,9 +422,9 @@ def test_what_is_refused_is_called_as_it_was_written(
         ("SELECT name FROM a_sight LIMIT 10 PERCENT", "limit"),
         ("SELECT CAST(name AS xml) FROM a_sight", "type"),
         ("SELECT name COLLATE evil FROM a_sight", "operator"),
-        ("SELECT hex(name) FROM a_sight", "function"),
+        ("SELECT zeroblob(9) FROM a_sight", "function"),
         ("SELECT '" + "x" * 600 + "'", "limit"),
-        ("WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r", "statement"),
+        ("WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT * FROM r) SELECT * FROM r", "statement"),
     ],
 )
 def test_a_refusal_is_of_a_kind(sql: str, kind: str) -> None:
