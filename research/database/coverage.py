@@ -23,6 +23,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from research.database.allowed import Dialect
 from research.database.guard import SQLiteText
+from research.database.rewrites import named_columns
 from research.database.schema import Column, Schema, Table
 
 SELECTS = 4  # of a statement that are counted
@@ -84,6 +85,9 @@ def _counting(scope: Scope, joined: _Joined, full: exp.Expr, dialect: Dialect) -
     parts = [part for each in (full.args.get("with_"), *own) if each for part in each.expressions]
     if parts:
         found.set("with_", exp.With(expressions=[part.copy() for part in parts]))
+    if dialect == "sqlite":
+        for values in list(found.find_all(exp.Values)):
+            named_columns(values)
     maker = SQLiteText(dialect="sqlite") if dialect == "sqlite" else None
     text = maker.generate(found) if maker else found.sql("postgres")
     return Count(text, tuple(column for _, column in names), _is_part(select, full))

@@ -215,7 +215,7 @@ class Names:
             if home := homes[id(table)]:
                 table.set("db", exp.to_identifier(home[0], quoted=True))
         known: dict[str, dict[str, dict[str, str]]] = {}
-        for home in filter(None, (*homes.values(), next(iter(self._tables)))):
+        for home in filter(None, (*homes.values(), next(iter(self._tables), None))):
             known.setdefault(home[0], {})[home[1]] = self._tables[home]
         try:
             with parsing():

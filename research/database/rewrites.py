@@ -55,7 +55,7 @@ def plainer(tree: exp.Expr, columns: Columns, dialect: Dialect, bounds: Bounds) 
         _alone(select)
     if dialect == "sqlite":  # which has no such functions
         for values in list(tree.find_all(exp.Values)):
-            _part(values)
+            named_columns(values)
         return
     for table in list(tree.find_all(exp.Table)):
         if isinstance(table.this, _SERIES):
@@ -121,7 +121,7 @@ def _values(values: list[exp.Expr], alias: exp.Expr | None, name: str) -> exp.Va
     return listing(values, called, [column.copy() for column in own])
 
 
-def _part(values: exp.Values) -> None:
+def named_columns(values: exp.Values) -> None:
     """VALUES whose columns have names become a WITH part: SQLite has no other words for the names."""
     alias = values.args.get("alias")
     if not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):

@@ -163,3 +163,13 @@ def test_statements_that_count_pass_the_guard_like_any_other(known: Database) ->
         tree = known._names.qualified(parse_one(query.text, read="sqlite"))
         for count in counts(tree, known.schema):
             assert set(known.check(count.sql).tables) <= set(query.tables), (sql, expected)
+
+
+def test_lists_of_values_beside_a_table_are_counted_with_it(known: Database) -> None:
+    sql = "SELECT v.n, avg(a.score) FROM area a CROSS JOIN (VALUES (1), (2)) AS v(n) WHERE v.n > 0 GROUP BY v.n"
+    assert told(known, sql) == [("score", 18, 24, False)]
+    series = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3)"
+    assert told(known, f"{series} SELECT max(a.score) FROM area a CROSS JOIN r") == [
+        ("score", 27, 36, False)
+    ]
+    assert told(known, f"{series} SELECT n FROM r ORDER BY n") == []
