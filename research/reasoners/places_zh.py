@@ -40,6 +40,7 @@ _FROM = re.compile(
     r"(?<!分)(?:离|距离|距)(?P<place>.{2,14}?)(?:最|比较|更|很|不太|不|特别|较)?(?:近|远)的?(?!吗|不远)|靠近(?P<close>.{2,12}?)的"
 )
 _AT = re.compile(r"(?:位于|坐标|定位|人在|住在|(?<!现)(?<!正)在|住|去|到|来|逛|玩|落地|出差)(?=\S)")
+_COMPANY = re.compile("[带陪领跟和]$")  # whoever follows comes along, and is no place
 _WHERE = re.compile("哪里|哪儿|哪能|哪有|在哪|去哪|有没有")
 _LEAD = words("zh lead", "+")
 _NOWHERE = words("zh nowhere", "$")
@@ -167,15 +168,17 @@ def _framed(text: str) -> Iterator[Reading]:
         stops: tuple[str, ...] = ()
         if act == "route":
             stops = _stops(text)
-            town = next((text[a:b] for a, b in stretches(text)), stops[0] if stops else "")
+            known_ = (w.text for w in _words(text) if w.tag == "known")
+            town = next(known_, stops[0] if stops else "")
             a, stops = town, tuple(s for s in stops if town not in s)
         named = [n for n in (a, b) if n]
         lost = any(groups.get(key) is not None and not name for key, name in (("a", a), ("b", b)))
-        if lost and act not in ("where", "route"):
+        led = _COMPANY.search(text[: text.find(a)]) if a and act == "way" else None
+        if led or (lost and act not in ("where", "route")):
             continue
         if not named or (act in ("distance", "between") and len(named) < 2) or a == b:
             continue
-        if act in ("details", "where") and _nothing_else(a):
+        if act in ("details", "where") and (_nothing_else(a) or "最近" in text[: match.end()]):
             continue
         kinds = [f for f in find(text, "zh") if not match.start() <= f.start < match.end()]
         spans = kinds if act == "between" else []
@@ -266,8 +269,10 @@ def _centres(text: str, kinds: list[Found]) -> Iterator[_Centre]:
 
 def _spanned(text: str, kinds: list[Found], at: int) -> _Centre:
     start, end = _ahead(text, kinds, at)
+    if re.match("[路街巷道][上里]", text[end:]):  # cut as 平江 and 路上
+        end += 1
     name = _INSIDE.sub("", text[start:end])
-    if len(name) > 2 and name[-1] in "里上" and _FORM.search(name[:-1]):
+    if len(name) > 2 and name[-1] in "里上" and (_FORM.search(name[:-1]) or known(name[:-1])):
         name = name[:-1]
     return _Centre(name, start, end, WITHIN, False)
 
@@ -344,6 +349,7 @@ def _near(text: str) -> Iterator[Reading]:
         wish,
         features
         | {
+            "nameless": 0.0 if centre.sure else features["nameless"],
             "near": float(centre.near or bool(_NEAR.search(text))),
             "vague": float(not kind_of & {"venue", "named", "food"}),
             "own words": float(not kind_of),
