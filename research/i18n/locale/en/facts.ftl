@@ -37,7 +37,7 @@ fact-unplaced =
         [one] has no known location and is
        *[other] have no known location and are
     } left out
-fact-no_line = the map service gave no line, so a straight one is drawn
+fact-no_line = the map service returned no route geometry, so a straight line is drawn
 fact-ride_from = { $line } from { $start } to { $end }
 fact-walk = walk { $far }
 fact-distances = Distances, { $means }
@@ -45,8 +45,8 @@ fact-along =
     searched within { $far } of { $n } { $n ->
         [one] point
        *[other] points
-    } along the way
-fact-unknown = Not known to the map: { $what }
+    } along the route
+fact-unknown = Not known to the map service: { $what }
 fact-no_hours = opening hours
 fact-no_phone = phone
 fact-no_rating = rating

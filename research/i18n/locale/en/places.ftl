@@ -1,7 +1,7 @@
 ### The words of the Places page and of maps.
 
 places-title = Places
-places-lead = Places, ways and day routes on a map; everything that runs and searches have found, to filter, compare and export.
+places-lead = Places, directions and day itineraries on a map. Whatever your runs and searches have found is here to filter, compare and export.
 places-where = Near
 places-where_example = Wangfujing, or 39.915, 116.404
 places-what = What to look for
@@ -43,21 +43,21 @@ places-phone = Phone
 places-retrieved = Retrieved
 places-found_by = Found by
 places-direct = Direct search
-places-near = Near a place
-places-way = A way
-places-show_way = Show the way
+places-near = Nearby
+places-way = Directions
+places-show_way = Get directions
 places-through = Stops
 places-through_example = Palace Museum, Jingshan Park… or leave empty
 places-plan = Plan the day
-places-any_means = Whatever suits
+places-any_means = Any mode
 places-centre = Centre
 places-click = Click on the map to search around a point.
-places-pinned = The centre is where you clicked: { $at }. A search goes around it.
+places-pinned = Centre set to the point you clicked ({ $at }). The next search goes around it.
 places-within = Searched around { $name }, within { $far }.
 places-distances = Distances
 places-table_help = { $means }, as Amap measures it: from the place of the row to that of the column.
 places-day = Plan a day
-places-day_title = A day's route
+places-day_title = Day itinerary
 places-day_failed = Routes could not be measured; distances are straight lines: { $why }
 places-measuring = Measuring routes…
 places-stops =
