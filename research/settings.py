@@ -521,8 +521,9 @@ def _database(env: Mapping[str, str], name: str, instead: str) -> SecretStr:
     value = _text(env, name)
     scheme, _, rest = value.partition("://")
     scheme = scheme.lower()
-    if scheme == "sqlite" and re.fullmatch(r"/[^?]*[^?/]", rest) and rest != "/:memory:":
-        return SecretStr(f"sqlite://{rest}")
+    files = ("sqlite", "duckdb") if name == "DATABASE_URL" else ("sqlite",)  # runs are in no DuckDB
+    if scheme in files and re.fullmatch(r"/[^?]*[^?/]", rest) and rest != "/:memory:":
+        return SecretStr(f"{scheme}://{rest}")
     if scheme in ("postgres", "postgresql", "postgresql+psycopg") and _whole_address(rest):
         return SecretStr(f"postgresql+psycopg://{rest}")
     if value:

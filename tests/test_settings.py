@@ -244,6 +244,13 @@ def test_what_is_no_address_of_a_database_is_refused_and_not_repeated(raw: str) 
         assert "sentinel" not in message + repr(caught.value.__dict__)
 
 
+def test_a_duckdb_file_may_be_queried_and_keeps_no_runs() -> None:
+    kept = load({"DATABASE_URL": "duckdb:////folder/file.duckdb"}).database_url
+    assert kept.get_secret_value() == "duckdb:////folder/file.duckdb"
+    with pytest.raises(SettingError, match="STORE_URL must be an address"):
+        load({"STORE_URL": "duckdb:////folder/file.duckdb"})
+
+
 @pytest.mark.parametrize("setting", ["STORE_URL", "DATABASE_URL"])
 def test_the_passwords_of_a_database_are_kept_secret(tmp_path: Path, setting: str) -> None:
     url = "postgresql://ann:first%20sentinel@host:5/runs?sslpassword=second%2Fsentinel&sslmode=require"

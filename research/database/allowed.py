@@ -1,14 +1,15 @@
 """The words of SQL that a statement may use. What is not listed here is refused.
 
 Two lists hold one another: the classes of the parsed tree, and the names that the engine itself is
-going to read in the text made from that tree. The second also serves SQLite's authorizer.
+going to read in the text made from that tree. The second also serves SQLite's authorizer and the
+reading of DuckDB's own tree.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-Dialect = Literal["sqlite", "postgres"]
+Dialect = Literal["sqlite", "postgres", "duckdb"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -49,10 +50,20 @@ _CALLS_POSTGRES = _words("""
     JSONBExtract JSONBExtractScalar JSONBObjectAgg
     RegexpLike RegexpILike RegexpReplace SimilarTo
 """)
+_NODES_DUCKDB = _words("Interval Cube Rollup GroupingSets Qualify TryCast")
+_CALLS_DUCKDB = _words("""
+    Extract TimestampTrunc DateTrunc TimeToStr StrToTime Year Month Day Quarter Week DayOfWeek
+    DayOfMonth DayOfYear Monthname Dayname LastDay DateDiff DateFromParts TimeToUnix
+    Concat ConcatWs Left Right SplitPart Reverse Translate StartsWith EndsWith Contains
+    LogicalAnd LogicalOr Stddev StddevPop StddevSamp Variance VariancePop
+    Corr CovarPop CovarSamp RegrSlope RegrIntercept RegrR2 PercentileCont PercentileDisc Mode Median
+    ApproxDistinct ArgMax ArgMin AnyValue CountIf First Last Ascii Grouping
+""")
 
 CLASSES: dict[Dialect, frozenset[str]] = {
     "sqlite": NODES | _CALLS | _CALLS_SQLITE,
     "postgres": NODES | _NODES_POSTGRES | _CALLS | _CALLS_POSTGRES,
+    "duckdb": NODES | _NODES_DUCKDB | _CALLS | _CALLS_DUCKDB,
 }
 """Every class that a node of the tree may have. Functions unknown to the parser: see `NAMES`."""
 
@@ -89,6 +100,19 @@ NAMES: dict[Dialect, frozenset[str]] = {
         json_typeof jsonb_typeof json_extract_path json_extract_path_text jsonb_extract_path
         jsonb_extract_path_text
     """),
+    "duckdb": _BOTH
+    | _words("""
+        current_date current_timestamp now today age date_part date_trunc extract date_diff last_day
+        year month day quarter week weekofyear dayofweek weekday isodow dayofmonth dayofyear monthname
+        dayname make_date epoch strftime strptime isfinite
+        concat concat_ws left right split_part reverse translate starts_with ends_with prefix suffix
+        contains position strpos instr ascii
+        string_agg group_concat listagg count_if bool_and bool_or stddev stddev_pop stddev_samp variance
+        var_pop var_samp corr covar_pop covar_samp regr_slope regr_intercept regr_r2 median
+        quantile_cont quantile_disc percentile_cont percentile_disc mode approx_count_distinct
+        arg_max arg_min any_value first last
+        greatest least ifnull mod log10 log2 cbrt typeof grouping
+    """),
 }
 """Functions by the names that the engine has for them, in lower case."""
 
@@ -97,7 +121,7 @@ SYNTAX = _words("""
     select union all any some distinct values filter group within limit offset between is like
     ilike glob escape collate cast interval lateral join with array rollup cube sets materialized
     numeric decimal varchar char character window except intersect except row rows range groups
-    float time timestamp timestamptz timetz end similar to
+    float time timestamp timestamptz timetz end similar to qualify try_cast
 """)
 """Words after which a parenthesis may stand without a function being called."""
 
@@ -109,10 +133,15 @@ TYPES: dict[Dialect, frozenset[str]] = {
         INT BIGINT SMALLINT DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR BOOLEAN DATE TIME TIMETZ
         TIMESTAMP TIMESTAMPTZ INTERVAL JSON JSONB
     """),
+    "duckdb": _words("""
+        INT BIGINT SMALLINT TINYINT INT128 DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR BOOLEAN DATE TIME
+        TIMESTAMP INTERVAL
+    """),
 }
 """Types that a value may be cast to."""
 
 COLLATIONS: dict[Dialect, frozenset[str]] = {
     "sqlite": _words("binary nocase rtrim"),
     "postgres": _words("c posix ucs_basic default"),
+    "duckdb": _words("binary nocase noaccent"),
 }

@@ -9,7 +9,7 @@ from research.database.allowed import Dialect
 
 Tables = Mapping[str, Mapping[str, str]]
 """The columns of tables and their types, by the names that the database has for them."""
-HOMES: dict[Dialect, str] = {"sqlite": "main", "postgres": "public"}
+HOMES: dict[Dialect, str] = {"sqlite": "main", "postgres": "public", "duckdb": "main"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def counts(full: exp.Expr, schema: Schema) -> list[Count]:
     `full` is its tree, every column of which tells its table, and every table its schema.
     """
     tables = {(table.schema or schema.home, table.name): table for table in schema.tables}
-    if schema.dialect == "sqlite":
+    if schema.dialect != "postgres":  # the others mind no case
         tables = {(schema, name.lower()): table for (schema, name), table in tables.items()}
     out = []
     for scope in reversed(traverse_scope(full)):
@@ -89,7 +89,7 @@ def _counting(scope: Scope, joined: _Joined, full: exp.Expr, dialect: Dialect) -
         for values in list(found.find_all(exp.Values)):
             named_columns(values)
     maker = SQLiteText(dialect="sqlite") if dialect == "sqlite" else None
-    text = maker.generate(found) if maker else found.sql("postgres")
+    text = maker.generate(found) if maker else found.sql(dialect)
     return Count(text, tuple(column for _, column in names), _is_part(select, full))
 
 

@@ -1,8 +1,8 @@
 """How far apart two points are: one word, `distance_km(lng, lat, lng, lat)`, on every engine.
 
 Degrees of WGS-84, longitude first, as everywhere in the program; the great circle on a sphere
-(haversine). SQLite gets a Python function, PostgreSQL the same formula as plain SQL, so that
-nothing has to be installed in the analyst's database.
+(haversine). SQLite gets a Python function, the others the same formula as plain SQL, so that nothing
+has to be installed in the analyst's database.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def distance_km(lng1: object, lat1: object, lng2: object, lat2: object) -> float
     return 2 * EARTH_KM * asin(sqrt(half if half < 1 else 1.0))
 
 
-def inlined(call: exp.Anonymous) -> exp.Expr:
-    """The call as an expression that every PostgreSQL understands; NULL in is NULL out.
+def inlined(call: exp.Anonymous, dialect: str) -> exp.Expr:
+    """The call as an expression that every PostgreSQL and DuckDB understands; NULL in is NULL out.
 
     `least(1, …)` would not do: PostgreSQL's ignores NULLs, and a missing coordinate would lie on the
     other side of the Earth.
     """
     given = [
-        f"CAST(({argument.sql('postgres')}) AS DOUBLE PRECISION)" for argument in call.expressions
+        f"CAST(({argument.sql(dialect)}) AS DOUBLE PRECISION)" for argument in call.expressions
     ]
     lng1, lat1, lng2, lat2 = (f"RADIANS({degrees})" for degrees in given)
     half = (
@@ -48,4 +48,4 @@ def inlined(call: exp.Anonymous) -> exp.Expr:
     )
     far = f"{2 * EARTH_KM} * ASIN(SQRT(({half}) * {ALMOST_ONE}))"
     known = " AND ".join(f"{given[n]} BETWEEN -90 AND 90" for n in (1, 3))
-    return parse_one(f"(CASE WHEN {known} THEN {far} END)", read="postgres")
+    return parse_one(f"(CASE WHEN {known} THEN {far} END)", read=dialect)

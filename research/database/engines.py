@@ -1,4 +1,4 @@
-"""A database that can be asked: one way in for SQLite and PostgreSQL, and the same SQL on both.
+"""A database that can be asked: one way in for SQLite, DuckDB and PostgreSQL.
 
 Four layers stand between a statement and the data, each made as if the others were not there: the
 guard's lists, the text written anew from the tree, the engine's own refusals, and limits on time,
@@ -110,7 +110,7 @@ class Database:
         tell it from "there are none".
         """
         tables = {table.called: table for table in self.schema.tables}
-        fold = str.lower if self.dialect == "sqlite" else str
+        fold = str if self.dialect == "postgres" else str.lower
         out = []
         for table, column, text in query.filters:
             of = tables[table]
@@ -178,7 +178,8 @@ def open_database(
     samples: bool = True,
     limits: Limits | None = None,
 ) -> Database:
-    """The database at an address: the path of a SQLite file, `sqlite:///…` or `postgresql://…`.
+    """The database at an address: the path of a SQLite file, `sqlite:///…`, `duckdb:///…` or
+    `postgresql://…`.
 
     Its schema is read now: all tables and views, or `only` some; what `comments` says of them goes
     before the database's own comments. With `samples` the columns that have few different values
@@ -205,14 +206,18 @@ def _backend(address: str | Path, limits: Limits) -> Backend:
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
-        raise Failed("address", "The address of the database is not understood; write sqlite:///path or postgresql://user:password@host/name.") from None  # fmt: skip
+        raise Failed("address", "The address of the database is not understood; write sqlite:///path, duckdb:///path or postgresql://user:password@host/name.") from None  # fmt: skip
     conceal([url.password] if url.password else [])
     kind = url.drivername.split("+")[0]
     if kind == "sqlite" and url.database:
         return SQLite(Path(url.database).expanduser(), limits)
+    if kind == "duckdb" and url.database:
+        from research.database.duckdb import DuckDB  # a large engine, for those who use it
+
+        return DuckDB(Path(url.database).expanduser(), limits)
     if kind in ("postgres", "postgresql"):
         return PostgreSQL(url, limits)
-    raise Failed("address", f"{kind[:40]} is no kind of database that can be asked; SQLite and PostgreSQL are.")  # fmt: skip
+    raise Failed("address", f"{kind[:40]} is no kind of database that can be asked; SQLite, DuckDB and PostgreSQL are.")  # fmt: skip
 
 
 def _shown(result: Result, column: str, known: int | None, rows: int) -> bool:

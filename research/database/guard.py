@@ -6,8 +6,8 @@ anew from the tree, without comments and with a limit on its rows, and that text
 same checks once more. So a difference between how the parser and how an engine reads a text cannot
 matter: engines only ever read what the parser wrote.
 
-Knows sqlglot and a schema; knows no connection. What an engine does besides is in `sqlite` and
-`postgres`: this is the first layer, and it is assumed to fail.
+Knows sqlglot and a schema; knows no connection. What an engine does besides is in `sqlite`,
+`postgres` and `duckdb`: this is the first layer, and it is assumed to fail.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from itertools import pairwise
 import sqlglot
 from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.dialects.dialect import Dialect as Parser
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import SqlglotError
+from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.generators.sqlite import SQLiteGenerator
+from sqlglot.parsers.duckdb import DuckDBParser
 
 from research.database.allowed import NAMES, SYNTAX, Dialect
 from research.database.catalogue import HOMES, Catalogue, Tables
@@ -98,6 +101,9 @@ class _PostgresText(PostgresGenerator):
     }
 
 
+_TEXTS = {"sqlite": SQLiteText, "postgres": _PostgresText, "duckdb": DuckDBGenerator}
+
+
 class _SQLiteGiven(SQLite):
     """SQLite as it is read from outside: see `_UNKNOWN_LAST`."""
 
@@ -110,7 +116,24 @@ class _PostgresGiven(Postgres):
     NULL_ORDERING = "nulls_are_last"
 
 
-_UNKNOWN_LAST: dict[Dialect, type[Parser]] = {"sqlite": _SQLiteGiven, "postgres": _PostgresGiven}
+class _DuckDBGiven(DuckDB):
+    """DuckDB as it is read from outside, but for NUMERIC without a size, which has three decimals there:
+    it is a DOUBLE here. NULLs are last in it anyhow."""
+
+    class Parser(DuckDBParser):
+        TYPE_CONVERTERS = {  # noqa: RUF012
+            **DuckDBParser.TYPE_CONVERTERS,
+            exp.DType.DECIMAL: lambda kind: (
+                kind if kind.expressions else exp.DType.DOUBLE.into_expr()
+            ),
+        }
+
+
+_UNKNOWN_LAST: dict[Dialect, type[Parser]] = {
+    "sqlite": _SQLiteGiven,
+    "postgres": _PostgresGiven,
+    "duckdb": _DuckDBGiven,
+}
 """Where a statement does not say otherwise, NULLs are the last rows, up or down: of the nearest, the
 cheapest and the highest none is unknown. SQLite has them first going up, PostgreSQL going down, so
 the text that is written anew says it."""
@@ -141,7 +164,9 @@ class _Guard:
         columns, filters = self._names.columns(tree, self._bounds)
         tables = tuple(sorted({self._names.known(table) for table in self._names.tables(tree)}))
         if self._dialect == "postgres":
-            text = self._written(shorter(_rounded(_without_distance(tree))))
+            text = self._written(shorter(_rounded(_without_distance(tree, self._dialect))))
+        elif self._dialect == "duckdb":
+            text = self._written(shorter(_without_distance(tree, self._dialect)))
         return Query(text, self._dialect, limit, self._names.parts(tree), tables, columns, filters)
 
     def _measure(self, sql: str) -> None:
@@ -210,7 +235,7 @@ class _Guard:
 
     def _written(self, tree: exp.Expr) -> str:
         """The text of a tree for its engine; what the engine has no words for is an error."""
-        maker = (SQLiteText if self._dialect == "sqlite" else _PostgresText)(
+        maker = _TEXTS[self._dialect](
             dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IMMEDIATE
         )
         with parsing():
@@ -269,10 +294,10 @@ def _growth(call: exp.Expr) -> float:
     return 100.0
 
 
-def _without_distance(tree: exp.Expr) -> exp.Expr:
+def _without_distance(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.lower() == DISTANCE:
-            call.replace(inlined(call))
+            call.replace(inlined(call, dialect))
     return tree
 
 

@@ -31,7 +31,8 @@ class Names:
     def __init__(self, dialect: Dialect, catalogue: Catalogue) -> None:
         self._dialect = dialect
         self._first, self._path = catalogue.home, (catalogue.home, *catalogue.path)
-        fold = str.lower if dialect == "sqlite" else str
+        self._plain_case = dialect != "postgres"
+        fold = str.lower if self._plain_case else str
         self._tables: dict[Home, dict[str, str]] = {}
         self._called: dict[Home, str] = {}
         for schema, tables in ((catalogue.home, catalogue.tables), *catalogue.elsewhere.items()):
@@ -42,8 +43,8 @@ class Names:
         self._parser = Parser.get_or_raise(dialect)
 
     def folded(self, name: exp.Expr) -> str:
-        """A name as the engine compares it: SQLite never minds case, PostgreSQL not if unquoted."""
-        plain = self._dialect == "sqlite" or not name.args.get("quoted")
+        """A name as the engine compares it: PostgreSQL minds its case if it is quoted, others never."""
+        plain = self._plain_case or not name.args.get("quoted")
         return name.name.lower() if plain else name.name
 
     def _home(self, table: exp.Table) -> Home | None:

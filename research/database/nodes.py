@@ -20,6 +20,7 @@ _FORMATS = {  # what may stand in the first argument of printf and format
         r"(?:[^%]|%[-+ 0,#!]{0,4}\d{0,2}(?:\.\d{0,2})?(?:ll|l)?[diuxXoeEfgGscqQw%])*"
     ),
     "postgres": re.compile(r"(?:[^%]|%-?\d{0,2}[sIL]|%%)*"),
+    "duckdb": re.compile(r"[^%{}]*"),  # no format at all
 }
 _REPEATED = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 NO_TABLE = "A function cannot stand for a table; read from a table of the schema."

@@ -32,6 +32,11 @@ _INSTEAD: dict[Dialect, dict[str, str]] = {
         "group_concat": "string_agg", "json_group_array": "json_agg", "json_extract": "->>",
         "year": "extract", "month": "extract",
     },
+    "duckdb": {
+        "to_char": "strftime", "to_date": "strptime", "julianday": "epoch", "datetime": "date_trunc",
+        "regexp_like": "LIKE", "regexp_matches": "LIKE", "printf": "round", "format": "round",
+        "list": "string_agg", "array_agg": "string_agg", "json_group_array": "string_agg",
+    },
 }  # fmt: skip
 
 

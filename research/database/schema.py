@@ -138,6 +138,14 @@ def of_postgres(
     return Schema("postgres", _tables(rows, home, only, comments), home, tuple(path))
 
 
+def of_duckdb(
+    raw: Any, catalog: str, only: Collection[str] | None, comments: Comments | None
+) -> Schema:
+    """The tables and views of a file, which a connection of DuckDB's own has as a catalog."""
+    rows = [_Row(*row) for row in raw.execute(_DUCKDB, [catalog]).fetchall()]
+    return Schema("duckdb", _tables(rows, "main", only, comments))
+
+
 class _Row(NamedTuple):
     """One column, with what is known of its table."""
 
@@ -180,6 +188,32 @@ where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
   and not exists(select from pg_depend d
                  where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
 order by n.nspname, c.relkind in ('v', 'm'), c.relname, a.attnum
+"""
+
+
+_DUCKDB = """
+with keys as (select schema_name, table_name, constraint_type as kind, constraint_column_names as own,
+                     referenced_table as other, referenced_column_names as theirs
+              from duckdb_constraints() where database_name = $1),
+views as (select schema_name, view_name as table_name, true as view, comment from duckdb_views()
+          where database_name = $1 and not internal
+          union all
+          select schema_name, table_name, false, comment from duckdb_tables()
+          where database_name = $1 and not internal)
+select c.schema_name, c.table_name, v.view, coalesce(v.comment, ''), c.column_name, c.data_type,
+       coalesce(c.comment, ''),
+       exists(from keys k where k.schema_name = c.schema_name and k.table_name = c.table_name
+              and k.kind = 'PRIMARY KEY' and list_contains(k.own, c.column_name)),
+       c.schema_name,
+       coalesce((select min(k.other || '.' || k.theirs[list_position(k.own, c.column_name)]) from keys k
+                 where k.schema_name = c.schema_name and k.table_name = c.table_name
+                   and k.kind = 'FOREIGN KEY' and list_contains(k.own, c.column_name)), ''),
+       not c.is_nullable,
+       exists(from keys k where k.schema_name = c.schema_name and k.table_name = c.table_name
+              and k.kind in ('PRIMARY KEY', 'UNIQUE') and k.own = [c.column_name])
+from duckdb_columns() c join views v using (schema_name, table_name)
+where c.database_name = $1
+order by c.schema_name, v.view, c.table_name, c.column_index
 """
 
 

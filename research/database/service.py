@@ -232,7 +232,7 @@ def named(address: str) -> str:
     if not address:
         return ""
     name = make_url(address).database or ""
-    return Path(name).stem if address.startswith("sqlite") else name
+    return Path(name).stem if address.startswith(("sqlite", "duckdb")) else name
 
 
 def _run(database: Database, sql: str) -> tuple[Rows, Sequence[Missed]]:

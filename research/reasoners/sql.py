@@ -29,7 +29,7 @@ CELL = 120  # characters of a cell that a model is shown
 MORE = 20  # tokens in which a prompt says that there is more
 ROWS = 20
 _VALUES = re.compile(r" \[[^\n]*\]$", re.M)  # of a column, in what describes a schema
-_DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+_DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL", "duckdb": "DuckDB"}
 _OTHERS = """
 - "tables": the names of those tables that are not described and yet needed; none if the described ones will do."""
 _LISTED = {"type": "array", "items": {"type": "string", "maxLength": 120}, "maxItems": NAMES}

@@ -1,4 +1,5 @@
-"""Runs every attack on SQLite straight at the engine, past the guard, and tells what came of it.
+"""Runs every attack on SQLite, or on DuckDB, straight at the engine, past the guard, and tells what
+came of it.
 
 A process of its own, so that the most memory it ever had can be read off. Prints one line of JSON.
 """
@@ -11,18 +12,23 @@ import sys
 import time
 from pathlib import Path
 
+from research.database.duckdb import DuckDB
 from research.database.results import Failed, Limits
 from research.database.sqlite import SQLite
 from tests.database.scenic import TABLES, cases
 
+FILES = {"sqlite": "attacks.json", "duckdb": "attacks_duckdb.json"}
+
 
 def main(scenic: str, outside: str, new: str, seconds: str) -> None:
-    backend = SQLite(Path(scenic), Limits(seconds=float(seconds)))
+    kind = "duckdb" if scenic.endswith(".duckdb") else "sqlite"
+    limits = Limits(seconds=float(seconds))
+    backend = (DuckDB if kind == "duckdb" else SQLite)(Path(scenic), limits)
     backend.schema(TABLES, None)
     backend.run("select name, replace(name, 'a', 'b') from a_sight order by name")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     told = []
-    for case in cases("attacks.json", "sqlite"):
+    for case in cases(FILES[kind], kind):
         if "guard_only" in case:
             continue
         text = case["sql"].replace("{outside}", outside).replace("{new}", new)

@@ -1,4 +1,4 @@
-"""A small made-up database of scenic areas, the same on SQLite and PostgreSQL, beside a table that is secret."""
+"""A small made-up database of scenic areas, the same on SQLite, DuckDB and PostgreSQL, beside a table that is secret."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import duckdb
 
 HERE = Path(__file__).parent
 SECRET = "sentinel-secret"
@@ -73,6 +75,15 @@ def make(path: Path) -> None:
         connection.execute(f"insert into {table} values ({','.join('?' * len(values))})", values)
     connection.commit()
     connection.close()
+
+
+def make_duckdb(path: Path) -> None:
+    """The database as a DuckDB file."""
+    with duckdb.connect(path) as connection:
+        connection.execute(SCHEMA)
+        for table, values in rows():
+            marks = ",".join("?" * len(values))
+            connection.execute(f"insert into {table} values ({marks})", values)
 
 
 def fill(connection: Any) -> None:
