@@ -186,6 +186,8 @@ def _value(node: exp.Expr | None, own: Value | None, column: str, dialect: Diale
     node = node.unnest() if node else None
     if isinstance(node, exp.Column) and own is not None and node.name.lower() == column.lower():
         return own
+    if dialect == "sqlite" and (text := _quoted(node, column)):
+        return _date(text)
     if isinstance(node, exp.Neg):
         return _whole(-_number(_value(node.this, own, column, dialect)))
     if isinstance(node, exp.Literal):
@@ -210,12 +212,19 @@ def _value(node: exp.Expr | None, own: Value | None, column: str, dialect: Diale
     raise _Unread
 
 
+def _quoted(node: exp.Expr | None, column: str) -> str:
+    """What a name in double quotes says that is no column, which SQLite takes for a text."""
+    quoted = isinstance(node, exp.Column) and not node.table and node.this.args.get("quoted")
+    return node.name if node and quoted and node.name.lower() != column.lower() else ""
+
+
 def _modified(node: exp.Expr, own: Value | None, column: str, dialect: Dialect) -> Value:
     """SQLite's date(value, '+1 month')."""
     given = node.expressions if isinstance(node, exp.Anonymous) else [*filter(None, (node.this, node.args.get("zone"))), *node.expressions]  # fmt: skip
     value = _value(given[0], own, column, dialect)
     for modifier in given[1:]:
-        found = _STEP.fullmatch(modifier.name) if isinstance(modifier, exp.Literal) else None
+        text = modifier.name if isinstance(modifier, exp.Literal) else _quoted(modifier, column)
+        found = _STEP.fullmatch(text)
         if not found or not isinstance(value, date) or found[3].lower() in ("week", "hour"):
             raise _Unread
         value = _moved(value, int(f"{found[1]}{found[2]}"), found[3].lower())
