@@ -7,6 +7,7 @@ reading of DuckDB's own tree.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 Dialect = Literal["sqlite", "postgres", "duckdb"]
@@ -145,3 +146,12 @@ COLLATIONS: dict[Dialect, frozenset[str]] = {
     "postgres": _words("c posix ucs_basic default"),
     "duckdb": _words("binary nocase noaccent"),
 }
+
+FORMATS: dict[Dialect, re.Pattern[str]] = {
+    "sqlite": re.compile(
+        r"(?:[^%]|%[-+ 0,#!]{0,4}\d{0,2}(?:\.\d{0,2})?(?:ll|l)?[diuxXoeEfgGscqQw%])*"
+    ),
+    "postgres": re.compile(r"(?:[^%]|%-?\d{0,2}[sIL]|%%)*"),
+    "duckdb": re.compile(r"[^%{}]*"),  # no format at all
+}
+"""What the first argument of printf and format may be: widths have two digits at most."""

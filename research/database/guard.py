@@ -129,6 +129,7 @@ class _DuckDBGiven(DuckDB):
         }
 
 
+_AFTER_LIMIT = (TokenType.OFFSET, TokenType.COMMA, TokenType.SEMICOLON)
 _UNKNOWN_LAST: dict[Dialect, type[Parser]] = {
     "sqlite": _SQLiteGiven,
     "postgres": _PostgresGiven,
@@ -153,6 +154,7 @@ class _Guard:
         if fenced := _FENCE.fullmatch(sql):
             sql = fenced[1]
         self._measure(sql)
+        sql = self._limits_apart(sql)
         first = self._vetted(sql, self._given)
         if self._dialect == "sqlite" and (texts := self._names.texts(first, sql)):
             first = self._vetted(_in_single_quotes(sql, texts), self._given)
@@ -190,6 +192,23 @@ class _Guard:
             depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
             deepest = max(deepest, depth)
         within("parentheses in one another", deepest, self._bounds.parentheses)
+
+    def _limits_apart(self, sql: str) -> str:
+        """A text with parentheses around what is reckoned after LIMIT: the parser reads LIMIT 2 - n % 2 as
+        a percentage, which no engine here has."""
+        found = self._parser.tokenize(sql)
+        for at in reversed([n for n, token in enumerate(found) if token.token_type is TokenType.LIMIT]):  # fmt: skip
+            depth, last = 0, at
+            for token in found[at + 1 :]:
+                depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)  # fmt: skip
+                if depth < 0 or (not depth and token.token_type in _AFTER_LIMIT):
+                    break
+                last += 1
+            reckoned = found[at + 1 : last + 1]
+            if any(token.token_type is TokenType.MOD for token in reckoned):
+                start, end = reckoned[0].start, reckoned[-1].end + 1
+                sql = f"{sql[:start]}({sql[start:end]}){sql[end:]}"
+        return sql
 
     def _vetted(self, sql: str, parser: Parser) -> exp.Query:
         """The tree of a text, all of whose nodes and tables are allowed."""

@@ -184,7 +184,8 @@ def _tables(tree: exp.Expr) -> dict[int, int]:
         found = max([found, *(own.get(id(branch), 1) for branch in branches)])
         out[id(scope.expression)] = found
         limit = scope.expression.args.get("limit")
-        few = isinstance(limit, exp.Limit) and int(limit.expression.name) <= FEW
+        most = limit.expression if isinstance(limit, exp.Limit) else None
+        few = isinstance(most, exp.Literal) and int(most.name) <= FEW
         own[id(scope)] = 1 if few else found
     return out
 

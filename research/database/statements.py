@@ -50,7 +50,7 @@ def _counts(asked: Asked) -> bool:
     """
     listed = "list" in asked.wants
     if "columns" in asked.wants or asked.limit or (asked.sorted and not listed):
-        raise NotUnderstood("count")
+        raise asked.lost(asked.whole)
     return not listed
 
 
@@ -281,7 +281,7 @@ def _around(asked: Asked, where: Sequence[tuple[str, str]], words: Vocabulary) -
     tables = f"a_sight AS c CROSS JOIN {_tables(asked)}"
     if "count" in asked.wants and "list" not in asked.wants:
         if asked.centre == "nearest" or asked.limit:
-            raise NotUnderstood("count")
+            raise asked.lost(asked.whole)
         sql = f"SELECT COUNT(*) AS n FROM {tables}{_filter(known)}"
         return _reading(asked, sql, "count", asked.say(zh, en), f"{zh}数量", f"number of {en}")
     base = ["s.gid", "s.name", "s.province", "s.city", "s.lng_wgs84", "s.lat_wgs84"]
