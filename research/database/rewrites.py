@@ -148,8 +148,11 @@ def shorter(tree: exp.Expr) -> exp.Expr:
     for call in reversed(gathered):  # what is within another comes first
         select = call.find_ancestor(exp.Select)
         tables = read.get(id(select), 1)
-        if tables > 2:
-            raise Refused("limit", f"A text or a list is gathered from {tables} tables; at most 2 may be. Join them in a WITH part that ends in LIMIT {FEW}.")  # fmt: skip
+        wide = isinstance(
+            call, (exp.ArrayAgg, exp.JSONBObjectAgg, exp.Anonymous)
+        )  # a hundred bytes a row
+        if tables > (1 if wide else 2):
+            raise Refused("limit", f"A list is gathered from {tables} tables here; array_agg and jsonb_agg may of one, string_agg and json_agg of 2. Join them in a WITH part that ends in LIMIT {FEW}.")  # fmt: skip
         most = MEMBER if tables < 2 else max(1, CROSSED // len(gathered))
         if isinstance(call, exp.GroupConcat):
             _gather(call, most)

@@ -28,7 +28,7 @@ STATEMENTS = (
 )
 GATHERED = {
     "sqlite": ["SELECT group_concat(c0) FROM large WHERE n < 20", "SELECT group_concat(c0 || c1) FROM large", "SELECT a.n, group_concat(b.c0, ';') FROM large a, large b GROUP BY a.n", "SELECT json_group_array(c0) FROM large", "SELECT a.n, json_group_object(b.n, b.c0) FROM large a, large b GROUP BY a.n", "SELECT quote(hex(c0)), json_array(c0, c1, c2), printf('%s%s', c0, c1) FROM large"],
-    "postgres": ["SELECT string_agg(c0, ',') FROM large", "SELECT string_agg(c0 || c1, ',') FROM large", "SELECT a.n, string_agg(b.c0, ';') FROM large a, large b GROUP BY a.n", "SELECT array_agg(c0) FROM large", "SELECT json_agg(json_build_object('a', c0, 'b', c1)) FROM large", "SELECT a.n, jsonb_agg(b.c0) FROM large a, large b GROUP BY a.n", "SELECT array_to_string(array_agg(a.n), ',') FROM large a, large b", "SELECT unnest(string_to_array(c0, '')) FROM large"],
+    "postgres": ["SELECT string_agg(c0, ',') FROM large", "SELECT string_agg(c0 || c1, ',') FROM large", "SELECT a.n, string_agg(b.c0, ';') FROM large a, large b GROUP BY a.n", "SELECT array_agg(c0) FROM large", "SELECT json_agg(json_build_object('a', c0, 'b', c1)) FROM large", "SELECT a.n, json_agg(b.c0) FROM large a, large b GROUP BY a.n", "SELECT array_to_string(array_agg(c1), ','), jsonb_agg(c0) FROM large", "SELECT unnest(string_to_array(c0, '')) FROM large"],
 }  # fmt: skip
 
 
