@@ -59,7 +59,7 @@ def plainer(tree: exp.Expr, columns: Columns, dialect: Dialect, bounds: Bounds) 
         return
     for table in list(tree.find_all(exp.Table)):
         if isinstance(table.this, _SERIES):
-            table.replace(_values(spread(table.this, bounds), table.args.get("alias"), "generate_series"))  # fmt: skip
+            table.replace(_values(spread(table.this, dialect, bounds), table.args.get("alias"), "generate_series"))  # fmt: skip
     for unnested in list(tree.find_all(exp.Unnest)):
         listed = unnested.expressions and isinstance(unnested.expressions[0], exp.Array)
         if not listed:

@@ -104,7 +104,7 @@ def _is_plain(select: exp.Expr | None, parts: Sequence[str]) -> bool:
     )
 
 
-def spread(series: exp.Expr, bounds: Bounds) -> list[exp.Expr]:
+def spread(series: exp.Expr, dialect: Dialect, bounds: Bounds) -> list[exp.Expr]:
     """The values of `generate_series`, of whole numbers or of dates.
 
     Raises:
@@ -121,7 +121,8 @@ def spread(series: exp.Expr, bounds: Bounds) -> list[exp.Expr]:
     except (_Unread, OverflowError, ValueError, TypeError):
         raise Refused("table", "generate_series takes values here, such as generate_series(2007, 2024) or generate_series(DATE '2024-01-01', DATE '2024-12-01', INTERVAL '1 month').") from None  # fmt: skip
     within("rows in a series", len(values), bounds.series)
-    zoned = not isinstance(first, datetime) or _kind(ends[0]) == exp.DType.TIMESTAMPTZ
+    zoned = dialect == "postgres" and not isinstance(first, datetime)  # so the server has it
+    zoned = zoned or _kind(ends[0]) == exp.DType.TIMESTAMPTZ
     kind = "timestamptz" if zoned else "timestamp"
     return [
         exp.cast(_literal(value, "sqlite"), kind) if dates else _literal(value, "postgres")

@@ -120,6 +120,14 @@ def test_what_passes_of_the_attacks_does_no_harm(scenic_address: str, owner: Any
     [
         ("select pg_sleep(20)", "timeout"),
         ("select count(*) from visit a, visit b, visit c, visit d, visit e", "timeout"),
+        (
+            "select count(*) from (select repeat('ab', n) || 'c' as x from generate_series(1, 9000) n) t where x ~ '^(.?){200}q'",
+            "timeout",
+        ),
+        (
+            "select count(*) from (select repeat('ab', n) || 'c' as x from generate_series(1, 9000) n) t where x similar to '((a?b?){10}c?){20}'",
+            "timeout",
+        ),
         ("select nosuch from a_sight", "column"),
         ("select 1 from nosuch", "table"),
         ("select 2147483647 + gid from a_sight", "value"),
