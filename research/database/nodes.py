@@ -293,6 +293,9 @@ def _gathered(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
 
 def _once(node: exp.Expr) -> None:
     """What rows are gathered into stays in the result: PostgreSQL bounds no list, so none is read again."""
+    above = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
+    if isinstance(above, exp.Window) and above.this in (node, node.parent):
+        raise Refused("function", "A list is gathered by GROUP BY here, not OVER a window, where each row would have one.")  # fmt: skip
     if node.find_ancestor(exp.CTE, exp.From, exp.Join, exp.Lateral):
         raise Refused("function", "Lists are gathered in the last SELECT only, in no part that is read again; there string_agg may be.")  # fmt: skip
 

@@ -34,8 +34,8 @@ _OTHERS = """
 - "tables": the names of those tables that are not described and yet needed; none if the described ones will do."""
 _LISTED = {"type": "array", "items": {"type": "string", "maxLength": 120}, "maxItems": NAMES}
 _NULLS_LAST = "\n- PostgreSQL puts NULL first where it is ordered DESC: write NULLS LAST."
-_RULES = """- One SELECT statement (joins, CTEs, window functions and subqueries are fine; no recursion), of the \
-tables and columns below and no others. No comments and no parameters.
+_RULES = """- One SELECT statement (joins, CTEs, window functions and subqueries are fine; recursion only to \
+count out a series, such as twelve months), of the tables and columns below and no others. No comments and no parameters.
 - distance_km(lng1, lat1, lng2, lat2) gives kilometres between two points; there are no other spatial \
 functions. For the nearest, order by it and limit.
 - Name every column of the result. For rows of single things select their key, name and coordinates as \
