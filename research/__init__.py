@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from research.audit import Flaw, Lint, lint_markdown
     from research.audit.evaluation import Evaluation, UnreadableReport, evaluate_report
     from research.audit.sarif import evaluations_sarif
+    from research.database.files import TYPES as COLUMN_TYPES
+    from research.database.files import Correction, FileColumn, FileTable, Unreadable
+    from research.database.uploads import Upload
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
     from research.evidence.drafts import drafted
     from research.evidence.markup import tree as answer_tree
@@ -125,7 +128,11 @@ if TYPE_CHECKING:
         DatabaseTable,
         ask_database,
         database_schema,
+        load_files,
         query_database,
+        recognise_file,
+        remove_upload,
+        uploads,
     )
     from research.runs.pace import PaceError
     from research.runs.related import related_questions
@@ -145,6 +152,7 @@ if TYPE_CHECKING:
     from research.verification.support import drawn as answer_stretches
 
 __all__ = [
+    "COLUMN_TYPES",
     "FILE_LIMITS",
     "MAX_QUESTION",
     "REPORT_FORMATS",
@@ -165,6 +173,7 @@ __all__ = [
     "Comparison",
     "Conflict",
     "Conversation",
+    "Correction",
     "Coverage",
     "DatabaseAnswer",
     "DatabaseColumn",
@@ -182,6 +191,8 @@ __all__ = [
     "Export",
     "Figure",
     "FigureChange",
+    "FileColumn",
+    "FileTable",
     "Finding",
     "Flaw",
     "GivenFigure",
@@ -228,9 +239,11 @@ __all__ = [
     "Story",
     "Support",
     "Task",
+    "Unreadable",
     "UnreadableItems",
     "UnreadableReport",
     "Unwatchable",
+    "Upload",
     "Usage",
     "Wanted",
     "Watch",
@@ -261,6 +274,7 @@ __all__ = [
     "kml",
     "lined",
     "lint_markdown",
+    "load_files",
     "load_report",
     "located",
     "mapped_places",
@@ -270,7 +284,9 @@ __all__ = [
     "prices_as_of",
     "query_database",
     "readable_rows",
+    "recognise_file",
     "related_questions",
+    "remove_upload",
     "report_as",
     "report_docx",
     "report_html",
@@ -295,6 +311,7 @@ __all__ = [
     "support",
     "text_language",
     "to_gcj02",
+    "uploads",
     "url_identity",
 ]
 
@@ -312,6 +329,7 @@ _HOMES = {
     "column_heading": "readable",
     "compare": "runs.comparison",
     "FILE_LIMITS": "library.documents",
+    "COLUMN_TYPES": "database.files",
     "REPORT_FORMATS": "report.formats",
     "SUFFIXES": "library.documents",
     "SUPPORT_ACCURACY": "verification.support",
@@ -363,6 +381,15 @@ _HOMES = {
     "ask_database": "runs.database",
     "english_region": "readable",
     "query_database": "runs.database",
+    "load_files": "runs.database",
+    "recognise_file": "runs.database",
+    "remove_upload": "runs.database",
+    "uploads": "runs.database",
+    "Correction": "database.files",
+    "FileColumn": "database.files",
+    "FileTable": "database.files",
+    "Unreadable": "database.files",
+    "Upload": "database.uploads",
     "bibtex": "report.references",
     "cited": "evidence.citations",
     "csl_json": "report.references",
@@ -414,6 +441,7 @@ _HOMES = {
 }
 _OWN_NAMES = {
     "FILE_LIMITS": "LIMITS",
+    "COLUMN_TYPES": "TYPES",
     "REPORT_FORMATS": "FORMATS",
     "SUPPORT_ACCURACY": "ACCURACY",
     "answer_tables_csv": "tables_csv",

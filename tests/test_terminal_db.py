@@ -69,3 +69,27 @@ def test_where_nothing_fits_it_ends_with_3(tmp_path: Path) -> None:
 @pytest.mark.parametrize("args", [(), ("--sql", "SELECT 1", "and a question")])
 def test_it_takes_a_question_or_a_statement(tmp_path: Path, args: tuple[str, ...]) -> None:
     assert terminal(tmp_path, "db", *args).returncode == UNUSABLE
+
+
+SALES = "日期,城市,数量\n2024年3月5日,杭州,3\n2024/3/6,苏州,4\n"
+
+
+def test_files_are_asked_with_a_statement(tmp_path: Path) -> None:
+    file = tmp_path / "sales.csv"
+    file.write_bytes(SALES.encode("gb18030"))
+    sql = "SELECT 城市, sum(数量) AS n FROM sales WHERE 日期 > DATE '2024-03-05' GROUP BY 城市"
+    found = told(terminal(tmp_path, "db", "--file", str(file), "--sql", sql, "--json"))
+    assert found["rows"] == [{"城市": "苏州", "n": 4}]
+    done = terminal(tmp_path, "db", "--file", str(file), "--column", "数量=text")
+    assert "sales (2 rows) from sales.csv: 日期 date, 城市 text, 数量 text" in done.stdout
+
+
+def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text("a,b\n1,2\n1,2,3\n1,2\n")
+    done = terminal(tmp_path, "db", "--file", str(file), "--sql", "SELECT 1")
+    assert done.returncode == UNUSABLE and "Traceback" not in done.stderr
+    assert "In bad.csv, the row in line 3 has" in done.stderr
+    assert "There is no file" in terminal(tmp_path, "db", "--file", "gone.csv", "x").stderr
+    kind = terminal(tmp_path, "db", "--file", str(file), "--column", "a=money", "x")
+    assert kind.returncode == UNUSABLE and "HEADING=TYPE" in kind.stderr

@@ -18,7 +18,7 @@ POLL = 1.0  # seconds between two looks at an export that is being made
 _DONE = "wiped"  # in the session: what was deleted
 _ASKING = "wipe_asking"  # in the session: whether the word is asked for
 _KEPT = ("lang", _DONE)  # what a session keeps when everything else is gone
-PARTS = ("runs", "conversations", "evidence", "watches", "statements", "preferences", "lookups", "documents")  # fmt: skip
+PARTS = ("runs", "conversations", "evidence", "watches", "statements", "preferences", "lookups", "documents", "files")  # fmt: skip
 
 
 # Where it lies
@@ -56,7 +56,13 @@ def where() -> None:
 def _count(item: Holding) -> str:
     if item.count is None:
         return ""
-    kind = {"runs": "run", "lookups": "answer", "library": "document", "reports": "file"}[item.name]
+    kind = {
+        "runs": "run",
+        "lookups": "answer",
+        "library": "document",
+        "tables": "file",
+        "reports": "file",
+    }[item.name]
     return t(f"holding.count_{kind}", n=number(item.count))
 
 

@@ -75,6 +75,7 @@ class Wiped(Record):
     preferences: int = 0
     lookups: int = 0
     documents: int = 0
+    files: int = 0  # sets of tables that were loaded
     erased: bool = True
 
 

@@ -12,7 +12,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +32,7 @@ from research.trouble import concealed
 
 log = logging.getLogger(__name__)
 
+Loaded = Callable[[str], Sequence[Mapping[str, Any]]]
 ALL = 1_000_000_000  # runs at most
 REST = 0.002  # seconds between two runs in which others have their turn
 OLD = 24 * 3600  # seconds after which a file that a dead process has left is deleted
@@ -67,8 +68,10 @@ class Export(Record):
 class Exports:
     """The exports of one process, one for each owner. Safe for several threads."""
 
-    def __init__(self, folder: Path, store: Store, library: Library) -> None:
-        self._folder, self._store, self._library = folder, store, library
+    def __init__(self, folder: Path, store: Store, library: Library, loaded: Loaded) -> None:
+        """`loaded` tells what tables an owner has loaded from files: they are listed, for their files
+        are the owner's already."""
+        self._folder, self._store, self._library, self._loaded = folder, store, library, loaded
         self._lock = threading.Lock()
         self._slots = threading.Semaphore(AT_ONCE)
         self._known: dict[str, Export] = {}
@@ -240,6 +243,7 @@ class Exports:
                 for question, sql, made in read(_PAIRS, owner=owner)
             ],
             "preferences": without_keys(self._store.preferences(owner)),
+            "tables": self._loaded(owner),
         }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from research.store.databases import File
 from research.store.postgres import Server
 from research.store.store import Store
 
-HoldingName = Literal["runs", "checkpoints", "lookups", "library", "database", "reports"]
+HoldingName = Literal["runs", "checkpoints", "lookups", "library", "database", "tables", "reports"]
 CHECKPOINTS = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations")
 _RUNS = select(func.count()).select_from(tables.run)
 _LOOKUPS = select(
@@ -53,6 +53,11 @@ def holdings(settings: Settings, store: Store, documents: int, *, remote: bool) 
         size = sum(_size(file) for file in sights)
         place = str(sights[-1]) if sights else ""
         out.append(Holding(name="database", place=place, size=size))
+    loaded = list((settings.data_dir / "tables").glob("*/*.duckdb"))
+    if loaded:
+        size = sum(file.stat().st_size for file in loaded)
+        place = str(settings.data_dir / "tables")
+        out.append(Holding(name="tables", place=place, size=size, count=len(loaded)))
     if settings.output_dir:
         files = [file for file in settings.output_dir.glob("*") if file.is_file()]
         size = sum(file.stat().st_size for file in files)

@@ -1,33 +1,55 @@
-"""A question to the database, or a statement."""
+"""A question to the database, or a statement; to files too, which are loaded first."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import research
 from research.cli.exits import ANSWERED, FAILED, NOTHING, UNUSABLE, Quit
-from research.cli.screen import as_json, complain, put
+from research.cli.screen import as_json, complain, plain, put, terminal_language
 from research.cli.usage import json_option
 
 if TYPE_CHECKING:
     from research import DatabaseAnswer
 
-ABOUT = "Queries the database."
+ABOUT = "Queries the database, or files."
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     json_option(parser)
     parser.add_argument("question", nargs="*", metavar="QUESTION")
     parser.add_argument("--sql", metavar="SELECT", help="a statement instead of a question")
+    parser.add_argument(
+        "--file", type=Path, action="append", default=[], metavar="FILE",
+        help="a CSV, TSV, Excel, Parquet or JSON lines file to ask instead; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--header", type=int, metavar="ROW",
+        help="the row of the headings in those files, 0 for none; it is recognised otherwise",
+    )  # fmt: skip
+    parser.add_argument(
+        "--column", action="append", default=[], metavar="HEADING=TYPE",
+        help="the type of a column: text, integer, number, date, datetime or boolean",
+    )  # fmt: skip
 
 
 def act(args: argparse.Namespace) -> int:
-    """Asks the database, or runs a statement; what is refused ends with 2."""
+    """Asks the database, or runs a statement; what is refused ends with 2. Files without a question are
+    loaded, and told."""
     question = " ".join(args.question).strip()
-    if bool(question) == bool(args.sql):
+    if (bool(question) == bool(args.sql)) and (question or not args.file):
         raise Quit(UNUSABLE, "db takes a question, or --sql with a statement.")
-    found = research.query_database(args.sql) if args.sql else research.ask_database(question)
+    upload = _loaded(args, told=not (question or args.sql)) if args.file else ""
+    if not (question or args.sql):
+        return ANSWERED
+    found = (
+        research.query_database(args.sql, upload=upload)
+        if args.sql
+        else research.ask_database(question, upload=upload)
+    )
     if args.json:
         put(as_json(found.model_dump_json()))
     elif found.status in ("answered", "partial", "empty"):
@@ -37,6 +59,48 @@ def act(args: argparse.Namespace) -> int:
     if found.status == "empty":
         return complain(NOTHING, found.answer) if args.sql is None else ANSWERED
     return complain(FAILED if found.status == "failed" else UNUSABLE, found.answer)
+
+
+def _loaded(args: argparse.Namespace, *, told: bool) -> str:
+    """The upload of the files that were named."""
+    corrected = {}
+    for pair in args.column:
+        heading, _, kind = pair.rpartition("=")
+        if kind not in research.COLUMN_TYPES or not heading:
+            raise Quit(UNUSABLE, f"--column takes HEADING=TYPE; types are {', '.join(research.COLUMN_TYPES)}.")  # fmt: skip
+        corrected[heading] = ("", kind)
+    correction = research.Correction(header=args.header, columns=corrected)
+    tongue = terminal_language()
+    sources = []
+    try:
+        for given in args.file:
+            path = given.expanduser()
+            if not path.is_file():
+                raise Quit(UNUSABLE, f"There is no file {plain(str(given))}.")
+            first = research.recognise_file(path)
+            sheets = {table.sheet: correction for table in first}
+            sources.append((path, research.recognise_file(path, "", sheets)))
+        upload = research.load_files(sources, _bar)
+    except research.Unreadable as error:
+        raise Quit(UNUSABLE, error.told(tongue)) from None
+    for table in upload.tables:
+        columns = ", ".join(f"{c.name} {research.message(f'type.{c.type}', tongue)}" for c in table.columns)  # fmt: skip
+        line = research.message("loaded.table", tongue, table=table.name, rows=table.rows or 0, file=table.file, columns=columns)  # fmt: skip
+        (put if told else _aside)(plain(line) + "\n")
+        if table.kept:
+            _aside(plain(research.message("loaded.kept", tongue, columns=", ".join(table.kept))) + "\n")  # fmt: skip
+    return upload.id
+
+
+def _aside(text: str) -> None:
+    sys.stderr.write(text)
+
+
+def _bar(part: float) -> None:
+    """How much is loaded, on a screen that a person looks at."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{part:4.0%}" + ("\n" if part == 1 else ""))
+        sys.stderr.flush()
 
 
 def _rows_of(found: DatabaseAnswer) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import locale
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +15,7 @@ from rich.text import Text
 
 import research
 from research.cli.exits import ANSWERED, FAILED, UNUSABLE, Quit
-from research.cli.screen import Quiet, as_json, complain, plain, put
+from research.cli.screen import Quiet, Tongue, as_json, complain, plain, put, terminal_language
 from research.cli.usage import json_option
 
 if TYPE_CHECKING:
@@ -39,13 +38,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 _LARGEST = 10_000_000  # bytes of a report
 _WIDE = 110  # columns: a table is never squeezed below them
-Tongue = Literal["zh", "en"]
 _SHADES = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
 def act(args: argparse.Namespace) -> int:
     """Checks reports; every file is judged before the exit code is."""
-    spoken = args.lang or _spoken()
+    spoken = args.lang or terminal_language()
     found: list[tuple[str, Evaluation]] = []
     unread = []
     if args.json and args.sarif:
@@ -69,11 +67,6 @@ def act(args: argparse.Namespace) -> int:
         complain(UNUSABLE, complaint)
     defects = sum(one.lint.errors + one.lint.warnings for _, one in found)
     return UNUSABLE if unread else FAILED if defects else ANSWERED
-
-
-def _spoken() -> Tongue:
-    """The language of the terminal."""
-    return "zh" if (locale.getlocale()[0] or "").lower().startswith(("zh", "chinese")) else "en"
 
 
 def _say(key: str, tongue: Tongue, **values: object) -> str:

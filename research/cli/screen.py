@@ -5,15 +5,18 @@ Everything that comes from outside is stripped of control characters before a te
 
 from __future__ import annotations
 
+import locale
 import logging
 import os
 import re
 import sys
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
+
+Tongue = Literal["zh", "en"]
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
@@ -101,3 +104,8 @@ def as_json(text: str) -> str:
     """JSON that says the same without any character that a terminal could obey."""
     lines = text.split("\n")
     return "\n".join(_UNSAFE.sub(lambda m: f"\\u{ord(m[0]):04x}", line) for line in lines)
+
+
+def terminal_language() -> Tongue:
+    """The language of the terminal."""
+    return "zh" if (locale.getlocale()[0] or "").lower().startswith(("zh", "chinese")) else "en"

@@ -178,7 +178,7 @@ def open_database(
     samples: bool = True,
     limits: Limits | None = None,
 ) -> Database:
-    """The database at an address: the path of a SQLite file, `sqlite:///…`, `duckdb:///…` or
+    """The database at an address: the path of a SQLite file or of a `.duckdb` one, `sqlite:///…`, `duckdb:///…` or
     `postgresql://…`.
 
     Its schema is read now: all tables and views, or `only` some; what `comments` says of them goes
@@ -202,22 +202,26 @@ def open_database(
 
 def _backend(address: str | Path, limits: Limits) -> Backend:
     if isinstance(address, Path) or "://" not in address:
-        return SQLite(Path(address), limits)
+        return _of_file(Path(address), limits, duck=str(address).endswith(".duckdb"))
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
         raise Failed("address", "The address of the database is not understood; write sqlite:///path, duckdb:///path or postgresql://user:password@host/name.") from None  # fmt: skip
     conceal([url.password] if url.password else [])
     kind = url.drivername.split("+")[0]
-    if kind == "sqlite" and url.database:
-        return SQLite(Path(url.database).expanduser(), limits)
-    if kind == "duckdb" and url.database:
-        from research.database.duckdb import DuckDB  # a large engine, for those who use it
-
-        return DuckDB(Path(url.database).expanduser(), limits)
+    if kind in ("sqlite", "duckdb") and url.database:
+        return _of_file(Path(url.database).expanduser(), limits, duck=kind == "duckdb")
     if kind in ("postgres", "postgresql"):
         return PostgreSQL(url, limits)
     raise Failed("address", f"{kind[:40]} is no kind of database that can be asked; SQLite, DuckDB and PostgreSQL are.")  # fmt: skip
+
+
+def _of_file(path: Path, limits: Limits, *, duck: bool) -> Backend:
+    if duck:
+        from research.database.duckdb import DuckDB  # a large engine, for those who use it
+
+        return DuckDB(path, limits)
+    return SQLite(path, limits)
 
 
 def _shown(result: Result, column: str, known: int | None, rows: int) -> bool:

@@ -104,7 +104,12 @@ class Desk:
         self.runs: Runs = engine(services.resources, services.usual, self._closing)
         self.personal = PersonalServices(services, self.runs, Keys(settings.data_dir))
         self.runs.lender = self.personal
-        self.exports = Exports(settings.data_dir / "exports", services.store, services.library)
+        self.exports = Exports(
+            settings.data_dir / "exports",
+            services.store,
+            services.library,
+            lambda owner: [each.model_dump(mode="json") for each in services.uploads.all(owner)],
+        )
 
     async def _closing(self) -> None:
         if "personal" in self.__dict__:
@@ -820,7 +825,7 @@ def wipe(*, caches: bool = False, library: bool = False, owner: str = "local") -
         here.runs, owner, caches=caches, library=here.library if library else None
     )
     here.personal.preferences.forget_all(owner)
-    return wiped
+    return wiped.model_copy(update={"files": here.services.uploads.clear(owner)})
 
 
 def set_aside(path: Path) -> Path:

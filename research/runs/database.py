@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from research import runs as engine
+from research.database import files
 from research.database.agent import Outcome, Status
 from research.database.answer import told
+from research.database.files import Correction, FileTable, Say
 from research.database.service import named
+from research.database.uploads import Upload
 from research.records import Failure, Known, Record, Step, silent
 from research.trouble import Trouble
 
@@ -39,11 +44,11 @@ class DatabaseAnswer(Record):
     thought_chain: tuple[Step, ...] = ()
 
 
-def ask_database(question: str) -> DatabaseAnswer:
+def ask_database(question: str, *, upload: str = "", owner: str = "local") -> DatabaseAnswer:
     """Puts a question to the database, in Chinese or English, and returns what it says.
 
-    The database is the one of scenic areas that ships, or that of `DATABASE_URL`; nothing is ever
-    written to it. Rules answer the common shapes at once; a model, where there is one, the rest.
+    The database is the one of scenic areas that ships, or that of `DATABASE_URL`, or an owner's
+    `upload`; nothing is ever written to it. Rules answer the common shapes at once; a model, where there is one, the rest.
 
     Raises:
         ValueError: there is no question.
@@ -53,8 +58,9 @@ def ask_database(question: str) -> DatabaseAnswer:
         raise ValueError("There is no question.")
     here = engine.desk()
     try:
-        with here.personal.open("local") as (services, _):
-            outcome = here.runs.do(services.database.ask(question.strip(), silent, "local"))
+        with here.personal.open(owner) as (services, _):
+            database = services.tables(owner, upload) if upload else services.database
+            outcome = here.runs.do(database.ask(question.strip(), silent, owner))
     except Trouble as trouble:
         outcome = Outcome(status="failed", question=question, problem=trouble.message)
     return answered(outcome)
@@ -145,12 +151,53 @@ def answered(outcome: Outcome) -> DatabaseAnswer:
     )
 
 
-def query_database(sql: str) -> DatabaseAnswer:
-    """Runs a statement of one's own through the same guard and engine. A refusal and a failure are
+def query_database(sql: str, *, upload: str = "", owner: str = "local") -> DatabaseAnswer:
+    """Runs a statement of one's own through the same guard and engine, in an owner's `upload` if one is
+    given. A refusal and a failure are
     answers with that status."""
     here = engine.desk()
     try:
-        outcome = here.runs.do(here.services.database.query(sql, silent))
+        database = here.services.tables(owner, upload) if upload else here.services.database
+        outcome = here.runs.do(database.query(sql, silent))
     except Trouble as trouble:
         outcome = Outcome(status="failed", question=sql, problem=trouble.message)
     return answered(outcome)
+
+
+def recognise_file(
+    path: Path, name: str = "", corrections: Mapping[str, Correction] | None = None
+) -> tuple[FileTable, ...]:
+    """The tables of a file (CSV, TSV, Excel, Parquet or JSON lines), for correction before `load_files`.
+
+    `name` is what it was called, "" for the name it has; corrections are by the sheet, "" for a file
+    that has none.
+
+    Raises:
+        Unreadable: it has none, or is too large.
+    """
+    return files.recognise(path, name or path.name, corrections)
+
+
+def load_files(
+    sources: Sequence[tuple[Path, Sequence[FileTable]]],
+    say: Say = lambda part: None,
+    *,
+    owner: str = "local",
+) -> Upload:
+    """Keeps files as tables that their owner can ask: pass its id as `upload`. `say` is told how much is
+    done, 0 to 1.
+
+    Raises:
+        Unreadable: one of them is broken or too large.
+    """
+    return engine.desk().services.uploads.add(owner, sources, say)
+
+
+def uploads(*, owner: str = "local") -> tuple[Upload, ...]:
+    """What an owner has loaded, the newest first."""
+    return engine.desk().services.uploads.all(owner)
+
+
+def remove_upload(upload: str, *, owner: str = "local") -> bool:
+    """Deletes an upload of an owner; whether there was one."""
+    return engine.desk().services.uploads.remove(owner, upload)

@@ -37,6 +37,7 @@ from research.tracing import Tracing, keep_from_langsmith
 from research.trouble import conceal
 
 if TYPE_CHECKING:
+    from research.database.uploads import Uploads
     from research.sources.places.retriever import PlacesRetriever
     from research.sources.web.pages import PageReader
     from research.sources.web.retriever import WebRetriever
@@ -226,6 +227,25 @@ class Services:
             pairs=self.store.confirmed,
             samples=settings.database_samples == "on",
             seconds=settings.database_timeout,
+        )
+
+    @property
+    def uploads(self) -> Uploads:
+        """The files of tables that owners have loaded."""
+        from research.database.uploads import Uploads  # brings an engine
+
+        return Uploads(self.settings.data_dir / "tables")
+
+    def tables(self, owner: str, upload: str) -> DatabaseService:
+        """What an owner has loaded, as a database. Its asker finds out if there is no such file."""
+        path = self.uploads.path(owner, upload)
+        return DatabaseService(
+            str(path),
+            self.settings.data_dir,
+            partial(SQLWriter, self.models) if self.models else None,
+            pairs=self.store.confirmed,
+            samples=self.settings.database_samples == "on",
+            seconds=self.settings.database_timeout,
         )
 
     async def warm(self) -> None:

@@ -17,6 +17,7 @@ from pages.status import belongings, spending
 from research import records
 from research.account.inventory import HoldingName
 from research.account.preferences import KeyPlace
+from research.database.files import TYPES
 from research.library.listing import KINDS, ORDERS
 from research.library.prepare import Added
 from research.news.tools import TOOLS
@@ -78,6 +79,7 @@ FAMILIES = {
         "answer_excel",
     ),
     "download_group.": GROUPS,
+    "type.": TYPES,
     "settings.key_": get_args(KeyPlace),
     "settings.key_for.": OWN_WORDS,
     "settings.key_name.": OWN_WORDS,

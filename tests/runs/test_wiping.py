@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from research import runs
+from research import load_files, recognise_file, runs, uploads
 from research.account import deletion
 from research.account.deletion import DELETE, NOBODYS
 from research.evidence.registry import evidence_id
@@ -98,15 +98,21 @@ def test_every_table_is_somebody_s_or_named_as_nobody_s() -> None:
 def test_nothing_of_the_owner_is_left_and_others_keep_theirs(desk: Path, place: Path | str) -> None:
     put(ANN, SECRET)
     put(BOB, OTHER)
+    file = desk.parent / "own.csv"
+    for owner, secret in ((ANN, SECRET), (BOB, OTHER)):
+        file.write_text(f"a,b\n1,{secret}\n", encoding="utf-8")
+        load_files([(file, recognise_file(file))], owner=owner)
+    file.unlink()
     assert left(desk, place, SECRET)
     bob = runs.report(f"run-{BOB}", owner=BOB)
     done = runs.wipe(owner=ANN)
     assert (done.runs, done.conversations, done.evidence) == (1, 1, 2)
-    assert (done.watches, done.statements, done.preferences) == (1, 1, 1)
+    assert (done.watches, done.statements, done.preferences, done.files) == (1, 1, 1, 1)
     assert done.erased
     assert left(desk, place, SECRET) == []
     assert runs.recent(owner=ANN) == []
     assert runs.preferences(owner=ANN) == {}
+    assert uploads(owner=ANN) == () and len(uploads(owner=BOB)) == 1
     assert runs.confirmed(owner=ANN) == []
     assert runs.report(f"run-{BOB}", owner=BOB) == bob
     assert runs.preferences(owner=BOB) == {"word": OTHER}

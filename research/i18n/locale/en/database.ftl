@@ -104,3 +104,22 @@ database-examples =
     How many 5A areas were rated each year?
     Which 5A areas are within 50 km of the Palace Museum?
     The 10 most expensive 5A areas in Sichuan
+unreadable-kind = { $file } is of a kind that cannot be read as tables. CSV, TSV, Excel, Parquet and JSON lines can.
+unreadable-size = { $file } is too large: a file may have 1 GB.
+unreadable-rows = { $file } has more than 20 million rows.
+unreadable-columns = { $file } has more than 500 columns.
+unreadable-empty = { $file } has no rows.
+unreadable-encoding = { $file } is in no encoding that is known here. Save it as UTF-8.
+unreadable-ragged =
+    In { $file }, the row in line { $row } has more or fewer values than the others.
+unreadable-broken = { $file } is damaged or not what its name says.
+unreadable-broken_at = { $file } cannot be read from line { $row } on: is a quotation mark left open?
+unreadable-value = { $file } has values that could not be read as what they were taken for.
+loaded-table = { $table } ({ $rows } rows) from { $file }: { $columns }
+loaded-kept = Not every value of { $columns } is of the type that the first rows have, so it stayed text.
+type-text = text
+type-integer = whole number
+type-number = number
+type-date = date
+type-datetime = date and time
+type-boolean = true or false

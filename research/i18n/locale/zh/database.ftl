@@ -72,3 +72,21 @@ database-examples =
     每年评定了多少个 5A 景区？
     浙江省门票最贵的 10 个 5A 景区
     四川有哪些 5A 景区，门票多少钱？
+unreadable-kind = { $file } 不是可读取为表格的文件类型。支持 CSV、TSV、Excel、Parquet 和 JSON Lines。
+unreadable-size = { $file } 太大：单个文件最大 1 GB。
+unreadable-rows = { $file } 超过 2000 万行。
+unreadable-columns = { $file } 超过 500 列。
+unreadable-empty = { $file } 中没有数据行。
+unreadable-encoding = 无法识别 { $file } 的文字编码，请另存为 UTF-8。
+unreadable-ragged = { $file } 第 { $row } 行的列数与其他行不同。
+unreadable-broken = { $file } 已损坏，或内容与扩展名不符。
+unreadable-broken_at = { $file } 从第 { $row } 行起无法读取：是否有未闭合的引号？
+unreadable-value = { $file } 中有些值无法按识别出的类型读取。
+loaded-table = { $table }（{ $rows } 行），来自 { $file }：{ $columns }
+loaded-kept = { $columns } 中有些值与前面各行的类型不同，因此按文本保存。
+type-text = 文本
+type-integer = 整数
+type-number = 数字
+type-date = 日期
+type-datetime = 日期和时间
+type-boolean = 是否
