@@ -122,7 +122,7 @@ COLUMNS = (
     Column("search", "search", "雷峰塔是什么时候建成的？", "雷峰塔是什么时候建成的 数据"),
     Column("reflect", "reflect", "Who built the Golden Gate?", "Golden"),
     Column("answer", "write", "颐和园的门票多少钱？", "颐和园"),
-    Column("everything", "any", "Where is the Iron Bridge?", "Iron"),
+    Column("everything", "any", "Who built the Iron Bridge?", "Iron"),
 )
 SEARCHES = ("search", "everything")
 _EVERY = tuple(column.name for column in COLUMNS)
