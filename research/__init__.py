@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from research.audit import Flaw, Lint, lint_markdown
     from research.audit.evaluation import Evaluation, UnreadableReport, evaluate_report
     from research.audit.sarif import evaluations_sarif
+    from research.database.files import KINDS as TABLE_KINDS
     from research.database.files import TYPES as COLUMN_TYPES
     from research.database.files import Correction, FileColumn, FileTable, Unreadable
     from research.database.uploads import Upload
@@ -158,6 +159,7 @@ __all__ = [
     "REPORT_FORMATS",
     "SUFFIXES",
     "SUPPORT_ACCURACY",
+    "TABLE_KINDS",
     "Added",
     "Answer",
     "Centre",
@@ -330,6 +332,7 @@ _HOMES = {
     "compare": "runs.comparison",
     "FILE_LIMITS": "library.documents",
     "COLUMN_TYPES": "database.files",
+    "TABLE_KINDS": "database.files",
     "REPORT_FORMATS": "report.formats",
     "SUFFIXES": "library.documents",
     "SUPPORT_ACCURACY": "verification.support",
@@ -442,6 +445,7 @@ _HOMES = {
 _OWN_NAMES = {
     "FILE_LIMITS": "LIMITS",
     "COLUMN_TYPES": "TYPES",
+    "TABLE_KINDS": "KINDS",
     "REPORT_FORMATS": "FORMATS",
     "SUPPORT_ACCURACY": "ACCURACY",
     "answer_tables_csv": "tables_csv",

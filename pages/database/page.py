@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from pages.database import files
 from pages.run import rows
 from pages.run import view as run
 from pages.shared import asking, layout, login
@@ -231,6 +232,10 @@ def main() -> None:
     ready = runs.readiness()["database"]
     own = ready.state == "live"
     layout.header(t("database.title"), t("database.lead"))
+    upload = files.draw()
+    if upload:
+        files.ask(upload)
+        return
     form(own=own)
     if not own and st.session_state.database_mode == "question":
         examples()

@@ -1,0 +1,184 @@
+"""Files of tables: what is recognised in them, corrected, kept, asked and deleted."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+import research
+from pages.shared.login import owner
+from pages.shared.safe import plain
+from pages.shared.words import lang, number, t
+from research import COLUMN_TYPES, TABLE_KINDS, Correction, FileTable, Unreadable, Upload
+
+LARGEST = 200  # MB that the page takes; the command line takes more
+CHOSEN, FOUND = "database_upload", "database_found"
+
+
+def draw() -> Upload | None:
+    """The uploader, what was recognised, what is kept; the upload that is asked, None for the database."""
+    kept = research.uploads(owner=owner())
+    label = t("files.title", n=number(len(kept)))
+    with st.expander(label, icon=":material/table_view:", key="table_files"):
+        lot = st.session_state.setdefault("table_lot", 0)
+        given = st.file_uploader(
+            t("files.upload"), type=[kind.lstrip(".") for kind in TABLE_KINDS],
+            accept_multiple_files=True, max_upload_size=LARGEST, key=f"tables_{lot}",
+        )  # fmt: skip
+        st.caption(t("files.limit", size=LARGEST))
+        if given:
+            with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
+                recognised(given, Path(folder))
+        for upload in kept:
+            _kept(upload)
+    return _choice(kept)
+
+
+def _choice(kept: tuple[Upload, ...]) -> Upload | None:
+    if not kept:
+        return None
+    known = {upload.id: upload for upload in kept}
+    if st.session_state.get(CHOSEN) not in ("", *known):
+        st.session_state[CHOSEN] = ""
+    chosen = st.selectbox(
+        t("files.ask"), ["", *known], key=CHOSEN,
+        format_func=lambda name: _called(known[name]) if name else t("files.database"),
+    )  # fmt: skip
+    return known.get(chosen)
+
+
+def _called(upload: Upload) -> str:
+    return plain(", ".join(upload.names), 120)
+
+
+def _paths(given: list[Any], folder: Path) -> list[Path]:
+    """The files on the disk."""
+    out = []
+    for n, file in enumerate(given):
+        path = folder / f"{n}{Path(file.name).suffix.lower()[:10]}"
+        path.write_bytes(file.getbuffer())
+        out.append(path)
+    return out
+
+
+def recognised(given: list[Any], folder: Path) -> None:
+    """What the files hold, to be corrected, and the button that loads it."""
+    sources: list[tuple[Path, tuple[FileTable, ...]]] = []
+    for n, (file, path) in enumerate(zip(given, _paths(given, folder), strict=True)):
+        try:
+            first = research.recognise_file(path, file.name)
+            corrections = {
+                table.sheet: _correction(table, f"{n}_{k}") for k, table in enumerate(first)
+            }
+            found = research.recognise_file(path, file.name, corrections)
+        except Unreadable as error:
+            st.error(plain(error.told(lang())))
+            continue
+        for k, table in enumerate(found):
+            corrections[table.sheet] = _columns(table, corrections[table.sheet], f"{n}_{k}")
+        sources.append((path, research.recognise_file(path, file.name, corrections)))
+    if sources and st.button(t("files.load"), key="load_tables", type="primary", icon=":material/download_done:"):  # fmt: skip
+        bar = st.progress(0.0, t("files.loading"))
+        try:
+            made = research.load_files(sources, owner=owner())
+        except Unreadable as error:
+            bar.empty()
+            st.error(plain(error.told(lang())))
+            return
+        st.session_state.table_lot += 1
+        st.session_state[CHOSEN] = made.id
+        st.rerun()
+
+
+def _correction(table: FileTable, key: str) -> Correction:
+    sheet = f" · {plain(table.sheet, 60)}" if table.sheet else ""
+    st.markdown(f"**{plain(table.file, 80)}**{sheet}")
+    header = st.number_input(
+        t("files.header"),
+        0,
+        100,
+        value=table.header,
+        key=f"header_{key}",
+        help=t("files.header_help"),
+    )
+    return Correction(header=int(header))
+
+
+def _columns(table: FileTable, correction: Correction, key: str) -> Correction:
+    """The columns of a table, whose names and types can be changed."""
+    firsts = table.sample[0] if table.sample else ()
+    shown = pd.DataFrame(
+        [
+            {
+                "heading": column.heading,
+                "name": column.name,
+                "type": t(f"type.{column.type}"),
+                "first": firsts[n] if n < len(firsts) else "",
+            }
+            for n, column in enumerate(table.columns)
+        ]
+    )
+    types = {t(f"type.{kind}"): kind for kind in COLUMN_TYPES}
+    text = st.column_config.TextColumn
+    edited = st.data_editor(
+        shown, hide_index=True, key=f"columns_{key}_{correction.header}", disabled=["heading", "first"],
+        column_config={
+            "heading": text(t("files.heading")),
+            "name": text(t("database.column"), max_chars=60),
+            "type": st.column_config.SelectboxColumn(t("database.type"), options=list(types), required=True),
+            "first": text(t("files.first")),
+        },
+    )  # fmt: skip
+    columns = {
+        str(row["heading"]): (str(row["name"] or ""), types[str(row["type"])])
+        for row in edited.to_dict("records")
+    }
+    return correction.model_copy(update={"columns": columns})
+
+
+def _kept(upload: Upload) -> None:
+    with st.container(border=True, key=f"upload_{upload.id}"):
+        for table in upload.tables:
+            columns = ", ".join(f"{plain(c.name, 60)} {t(f'type.{c.type}')}" for c in table.columns)
+            st.markdown(f"**{plain(table.name)}** · {t('rows.found', n=number(table.rows or 0))}")
+            st.caption(f"{plain(table.file, 80)} — {columns}")
+            if table.kept:
+                st.caption(t("loaded.kept", columns=plain(", ".join(table.kept), 300)))
+        if st.button(t("files.delete"), key=f"delete_{upload.id}", icon=":material/delete:"):
+            research.remove_upload(upload.id, owner=owner())
+            st.session_state.pop(FOUND, None)
+            st.rerun()
+
+
+# Asking
+
+
+def ask(upload: Upload) -> None:
+    """A question or a statement, and what the files say."""
+    models = research.runs.services(owner=owner()).models
+    with st.form("table_form", border=False):
+        text = st.text_area(
+            t("database.sql"), key="table_sql", height=120, label_visibility="collapsed",
+            placeholder=t("files.placeholder"),
+        )  # fmt: skip
+        go = st.form_submit_button(t("database.run"), type="primary", key="table_go", shortcut="Ctrl+Enter", icon=":material/play_arrow:")  # fmt: skip
+    st.caption(t("files.model") if models else t("files.rules"))
+    if go and text.strip():
+        typed = text.strip().lower().startswith(("select", "with", "("))
+        with st.spinner(t("files.asking")):
+            put = research.query_database if typed else research.ask_database
+            st.session_state[FOUND] = (upload.id, put(text, upload=upload.id, owner=owner()))
+    of, found = st.session_state.get(FOUND, ("", None))
+    if found is None or of != upload.id:
+        return
+    if found.status in ("refused", "failed", "unclear"):
+        st.error(plain(found.answer, 600))
+        return
+    st.markdown(plain(found.answer, 600))
+    frame = pd.DataFrame([list(row.values()) for row in found.rows], columns=list(found.columns)[: len(found.rows[0])] if found.rows else [])  # fmt: skip
+    st.dataframe(frame, hide_index=True, key="table_rows", alt=t("files.rows"))
+    st.code(found.sql, language="sql", wrap_lines=True)
