@@ -52,7 +52,7 @@ def _choice(kept: tuple[Upload, ...]) -> Upload | None:
 
 
 def _called(upload: Upload) -> str:
-    return plain(", ".join(upload.names), 120)
+    return ", ".join(upload.names)[:120]  # a choice is no Markdown
 
 
 def _paths(given: list[Any], folder: Path) -> list[Path]:
@@ -82,11 +82,10 @@ def recognised(given: list[Any], folder: Path) -> None:
             corrections[table.sheet] = _columns(table, corrections[table.sheet], f"{n}_{k}")
         sources.append((path, research.recognise_file(path, file.name, corrections)))
     if sources and st.button(t("files.load"), key="load_tables", type="primary", icon=":material/download_done:"):  # fmt: skip
-        bar = st.progress(0.0, t("files.loading"))
         try:
-            made = research.load_files(sources, owner=owner())
+            with st.spinner(t("files.loading")):
+                made = research.load_files(sources, owner=owner())
         except Unreadable as error:
-            bar.empty()
             st.error(plain(error.told(lang())))
             return
         st.session_state.table_lot += 1

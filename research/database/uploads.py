@@ -6,6 +6,7 @@ asks never reaches another's. A file is written once and only read afterwards.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -50,9 +51,8 @@ class Uploads:
         private_folder(self._folder)
         private_folder(home)
         told = [
-            (table.model_dump_json(), path.stat().st_size, path.stat().st_mtime_ns)
+            (_digest(path), [table.model_dump_json() for table in tables])
             for path, tables in sources
-            for table in tables
         ]
         made = fingerprint(repr(told))
         if known := self.get(owner, made):
@@ -99,6 +99,11 @@ class Uploads:
         with suppress(OSError):
             self._of(owner).rmdir()
         return count
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _delete(files: Iterable[Path]) -> None:
