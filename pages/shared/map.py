@@ -13,7 +13,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -454,19 +454,21 @@ def draw(
         language=lang(),
     )
     _draw(drawn, key, tick, narrow, linked, on_card)
+    english = {one.place.name: one.place.name_en for one in seen} if lang() == "en" else {}
     for way in ways:
-        way_told(way)
+        way_told(way, english)
     if len(on_globe) > MOST:
         st.caption(t("map.too_many", n=number(MOST), all=number(len(on_globe))))
     if len(on_globe) < len(seen):
         st.caption(t("map.nowhere", n=number(len(seen) - len(on_globe))))
 
 
-def way_told(way: Way) -> None:
-    """A way in a line, with its steps behind it."""
+def way_told(way: Way, english: Mapping[str, str]) -> None:
+    """A way in a line, with its steps behind it; its ends in English where that is known."""
     name, icon = MEANS[way.means][0], MEANS[way.means][1]
     notes = [*figures(way)[1:], t("map.direct") if way.direct and way.means != "straight" else ""]
-    text = f"{t(name)}: {way.origin} → {way.destination} · {' · '.join(filter(None, notes))}"
+    ends = " → ".join(english.get(end) or end for end in (way.origin, way.destination))
+    text = f"{t(name)}: {ends} · {' · '.join(filter(None, notes))}"
     if not way.steps:
         st.markdown(f"{icon} {plain(text, 400)}")
         return

@@ -386,7 +386,9 @@ def test_a_click_on_the_map_is_the_centre_of_the_next_search(watch: Watch, onlin
     lat, lng = map(float, field.input_value().split(","))
     assert lat < centre[0]
     assert lng == pytest.approx(centre[1], abs=0.01)
-    assert field.input_value() in page.get_by_text("The centre is where you clicked").inner_text()
+    assert (
+        field.input_value() in page.get_by_text("Centre set to the point you clicked").inner_text()
+    )
     frame.wait_for_selector(".sl-circle")
     assert frame.evaluate("[map.getCenter().lat, map.getCenter().lng, map.getZoom()]") == centre
 
