@@ -381,14 +381,14 @@ def test_a_click_on_the_map_is_the_centre_of_the_next_search(watch: Watch, onlin
     box = page.locator(FRAME).bounding_box()
     assert box
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 60)
+    told = page.get_by_text("Centre set to the point you clicked")
+    told.wait_for()
     settled(page)
     field = page.locator(".st-key-places_where input")
     lat, lng = map(float, field.input_value().split(","))
     assert lat < centre[0]
     assert lng == pytest.approx(centre[1], abs=0.01)
-    assert (
-        field.input_value() in page.get_by_text("Centre set to the point you clicked").inner_text()
-    )
+    assert field.input_value() in told.inner_text()
     frame.wait_for_selector(".sl-circle")
     assert frame.evaluate("[map.getCenter().lat, map.getCenter().lng, map.getZoom()]") == centre
 
