@@ -292,8 +292,8 @@ def test_a_day_without_amap_is_measured_in_straight_lines_and_says_so(visit: Vis
     assert len(found) == 2
     assert all(english("map.straight") in line for line in found)
     for line, (start, end) in zip(found, pairwise(day["rows"]), strict=True):
-        assert start[1].endswith(line.split(" → ")[0].split(": ")[-1])
-        assert end[1].endswith(line.split(" → ")[1].split(" · ")[0])
+        assert start[1].startswith(line.split(" → ")[0].split(": ")[-1])
+        assert end[1].startswith(line.split(" → ")[1].split(" · ")[0])
     visitor.press("places_clear")
     assert ways(visitor) == []
 
