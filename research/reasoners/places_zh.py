@@ -168,8 +168,9 @@ def _framed(text: str) -> Iterator[Reading]:
         stops: tuple[str, ...] = ()
         if act == "route":
             stops = _stops(text)
-            known_ = (w.text for w in _words(text) if w.tag == "known")
-            town = next(known_, stops[0] if stops else "")
+            town = next(
+                (w.text for w in _words(text) if w.tag == "known"), stops[0] if stops else ""
+            )
             a, stops = town, tuple(s for s in stops if town not in s)
         named = [n for n in (a, b) if n]
         lost = any(groups.get(key) is not None and not name for key, name in (("a", a), ("b", b)))

@@ -22,7 +22,9 @@ from research.sources.web.provider import Found
 from research.sources.web.results import KIND, united
 from research.trouble import Trouble
 from research.urls import canonical_url
+from research.wire import mediawiki
 from research.wire.client import Client
+from research.wire.mediawiki import mapping, rank
 from research.wire.plain import legible, rows, shortened, tidy
 
 ATTRIBUTION = "Wikipedia, CC BY-SA 4.0"
@@ -33,7 +35,6 @@ TITLE_WEIGHT = 0.1  # of a word that is in the title: all of the article is abou
 
 # Articles mix scripts; the wiki turns them into one on request.
 _VARIANTS = {"zh": "zh-cn"}
-_BUSY = ("maxlag", "readonly", "internal_api_error")
 _turns: WeakKeyDictionary[AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
@@ -114,17 +115,20 @@ class Wikipedia:
                     raise
                 failures = (trouble.failure("search", self.name, query),)
                 break
-            for page in rows(_dict(answer.get("query")).get("pages")):
+            for page in rows(mapping(answer.get("query")).get("pages")):
                 pages.setdefault(page.get("pageid"), {}).update(page)
-            rest = _dict(answer.get("continue"))
+            rest = mapping(answer.get("continue"))
             if answer.get("batchcomplete") or not rest:
                 break
             parameters |= {name: str(value) for name, value in rest.items()}
-        return sorted(pages.values(), key=_rank), failures
+        return sorted(pages.values(), key=rank), failures
 
     async def _ask(self, code: str, parameters: dict[str, str]) -> dict[str, Any]:
         async with _turn():
-            return _answer(await self._clients[code].json("Wikipedia", "/w/api.php", parameters))
+            answer = await mediawiki.ask(self._clients[code], "Wikipedia", parameters)
+        if "query" not in answer and "batchcomplete" not in answer:
+            raise Trouble("malformed", "Wikipedia: the JSON has no query", hint="endpoint")
+        return answer
 
     def _evidence(
         self, pages: list[dict[str, Any]], code: str, query: str, retrieved: datetime
@@ -143,8 +147,6 @@ def _parameters(code: str, query: str, results: int) -> dict[str, str]:
     """The search and the text of what it finds, in one request."""
     parameters = {
         "action": "query",
-        "format": "json",
-        "formatversion": "2",
         "generator": "search",
         "gsrsearch": query,
         "gsrlimit": str(results),
@@ -157,40 +159,6 @@ def _parameters(code: str, query: str, results: int) -> dict[str, str]:
         "exlimit": "1",
     }
     return parameters | ({"variant": _VARIANTS[code]} if code in _VARIANTS else {})
-
-
-def _answer(answer: dict[str, Any]) -> dict[str, Any]:
-    """What the API answers.
-
-    Raises:
-        Trouble: it cannot serve now or does not understand; its errors come with the status of
-            success.
-    """
-    error = _dict(answer.get("error"))
-    if error:
-        raise _trouble(str(error.get("code")), legible(error.get("info")))
-    if "query" not in answer and "batchcomplete" not in answer:
-        raise Trouble("malformed", "Wikipedia: the JSON has no query", hint="endpoint")
-    return answer
-
-
-def _trouble(code: str, info: str) -> Trouble:
-    text = f"Wikipedia: {code}: {info}"
-    if code == "ratelimited":
-        return Trouble("quota", text, again=True)
-    if code.startswith(_BUSY):
-        return Trouble("unavailable", text, again=True)
-    return Trouble("blocked" if "blocked" in code else "refused", text)
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _rank(page: dict[str, Any]) -> float:
-    """Pages come in the order of their ids; the index is the place that the search gave them."""
-    index = page.get("index")
-    return index if isinstance(index, int) else float("inf")
 
 
 # Passages
@@ -213,7 +181,7 @@ def _article(
     named = set(tokens(title))
     weights = {w: n * TITLE_WEIGHT if w in named else n for w, n in weights.items()}
     pieces = _best(text, weights)
-    if not address or not pieces or "disambiguation" in _dict(page.get("pageprops")):
+    if not address or not pieces or "disambiguation" in mapping(page.get("pageprops")):
         return None
     return Evidence(
         id=evidence_id(KIND, address, address),

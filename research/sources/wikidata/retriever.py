@@ -37,7 +37,9 @@ from research.sources.wikidata.statements import (
     wanted,
 )
 from research.trouble import Trouble
+from research.wire import mediawiki
 from research.wire.client import Client
+from research.wire.mediawiki import mapping, rank
 from research.wire.plain import legible, rows, shortened, tidy
 
 KIND: EvidenceKind = "web"
@@ -119,15 +121,15 @@ class Wikidata:
     async def _meant(self, code: str, query: str) -> list[str]:
         """The things of the articles that a wiki finds for a query, the best first."""
         parameters = {
-            "action": "query", "format": "json", "formatversion": "2",
+            "action": "query",
             "generator": "search", "gsrsearch": shortened(query, LONGEST),
             "gsrlimit": str(CANDIDATES), "gsrnamespace": "0",
             "prop": "pageprops", "ppprop": "wikibase_item|disambiguation",
         }  # fmt: skip
-        answer = await self._ask(self._wikis[code], "Wikipedia", parameters)
-        pages = rows(_dict(answer.get("query")).get("pages"))
-        pages.sort(key=_rank)
-        props = [_dict(page.get("pageprops")) for page in pages]
+        answer = await mediawiki.ask(self._wikis[code], "Wikipedia", parameters)
+        pages = rows(mapping(answer.get("query")).get("pages"))
+        pages.sort(key=rank)
+        props = [mapping(page.get("pageprops")) for page in pages]
         found = [legible(p.get("wikibase_item")) for p in props if "disambiguation" not in p]
         return [one for one in dict.fromkeys(found) if re.fullmatch(r"Q\d{1,12}", one)]
 
@@ -136,15 +138,15 @@ class Wikidata:
         if not ids:
             return []
         parameters = {
-            "action": "wbgetentities", "format": "json", "formatversion": "2",
+            "action": "wbgetentities",
             "ids": "|".join(ids[:IDS]), "props": props,
             "languages": "zh-hans|zh-cn|zh|en" if tongue == "zh" else "en",
         }  # fmt: skip
-        answer = await self._ask(self._client, "Wikidata", parameters)
+        answer = await mediawiki.ask(self._client, "Wikidata", parameters)
         entities = answer.get("entities")
         if not isinstance(entities, dict):
             raise Trouble("malformed", "Wikidata: the JSON has no entities", hint="endpoint")
-        found = (_dict(entities.get(one)) for one in ids)
+        found = (mapping(entities.get(one)) for one in ids)
         return [one for one in found if one and "missing" not in one]
 
     async def _labels(self, things: list[dict[str, Any]], tongue: Language) -> Labels:
@@ -152,35 +154,6 @@ class Wikidata:
         ids = list(dict.fromkeys(one for thing in things for one in wanted(thing)))
         found = await self._entities(ids[:IDS], "labels", tongue)
         return {str(one.get("id")): name for one in found if (name := named(one, tongue))}
-
-    async def _ask(
-        self, client: Client, service: str, parameters: dict[str, str]
-    ) -> dict[str, Any]:
-        """What an API of MediaWiki answers; its errors come with the status of success.
-
-        Raises:
-            Trouble: it answers with an error, or with no answer.
-        """
-        answer = await client.json(service, "/w/api.php", parameters)
-        if error := _dict(answer.get("error")):
-            code = legible(error.get("code"))
-            text = f"{service}: {code}: {legible(error.get('info'))}"
-            if code == "ratelimited":
-                raise Trouble("quota", text, again=True)
-            if code.startswith(("maxlag", "readonly", "internal_api_error")):
-                raise Trouble("unavailable", text, again=True)
-            raise Trouble("blocked" if "blocked" in code else "refused", text)
-        return answer
-
-
-def _rank(page: Mapping[str, Any]) -> int:
-    """Pages come in the order of their ids; the index is the place that the search gave them."""
-    index = page.get("index")
-    return index if isinstance(index, int) else CANDIDATES
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _mentioned(thing: dict[str, Any], query: str) -> bool:
@@ -190,8 +163,8 @@ def _mentioned(thing: dict[str, Any], query: str) -> bool:
 
 
 def _names(thing: dict[str, Any]) -> list[str]:
-    labels = [tidy(one.get("value")) for one in _dict(thing.get("labels")).values()]
-    for aliases in _dict(thing.get("aliases")).values():
+    labels = [tidy(one.get("value")) for one in mapping(thing.get("labels")).values()]
+    for aliases in mapping(thing.get("aliases")).values():
         labels += [tidy(one.get("value")) for one in rows(aliases)]
     return [name for name in labels if len(name) > 1]
 
