@@ -15,7 +15,6 @@ from research.models.roles import parse, reporter
 from research.records import Record
 from research.settings import CHOICES, KEYS, SettingError, Settings, overlaid
 from research.store.store import Store
-from research.trouble import conceal
 
 log = logging.getLogger(__name__)
 
@@ -141,13 +140,13 @@ class Preferences:
     def bring(self, values: Mapping[str, str], owner: str, *, remember: bool) -> dict[str, str]:
         """Takes in keys of an owner's; blank ones are left out. If any is not usable, none is taken.
 
-        Returns what is wrong, by name, without repeating it.
+        Returns what is wrong, by name, without repeating it. A refused value is not kept as a secret: a
+        mistyped "answer" would be hidden in every message of the process.
 
         Raises:
             OSError: they cannot be remembered; none was taken.
         """
         given = {name: value.strip() for name, value in values.items() if value.strip()}
-        conceal(given.values())
         wrong = {
             name: why for name, value in given.items() if (why := self._unfit(name, value, owner))
         }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from research import report_json, report_markdown, runs
+from research import report_json, report_markdown, runs, trouble
 from research.account.keys import FILE
 from research.evidence.citations import cited
 from research.records import Options, Run
@@ -223,6 +223,7 @@ def test_what_cannot_be_a_key_is_refused_and_not_repeated(gemini: FakeGemini, va
     wrong = runs.bring({"GEMINI_API_KEY": value, "TAVILY_API_KEY": KEY}, owner=ANN)
     assert wrong.keys() == {"GEMINI_API_KEY"}
     assert value not in str(wrong)
+    assert trouble.concealed(f"a {value} b") == f"a {value} b"
     assert {one.place for one in runs.key_states(owner=ANN)} == {"none"}
 
 
