@@ -799,6 +799,7 @@ class Options(Record):
     approve: bool = False  # the plan, before anything is searched
     clarify: bool = False  # a question that can be meant in different ways is asked back, once
     updates: str = ""  # the id of a run whose report this one brings up to date
+    database: str = Field(default="", max_length=200)  # that is asked; "" is the usual one
 
 
 class Estimate(Record):

@@ -17,7 +17,8 @@ from urllib.parse import unquote, urlsplit
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from research import data
+from research import attached, data
+from research.attached import Databases, Listed
 from research.domains import FILE as DOMAINS_FILE
 from research.domains import Verdict, together
 from research.providers import FILE as MODELS_FILE
@@ -41,6 +42,7 @@ REPORT_MODEL = "QUERY_ENGINE_MODEL_NAME"  # the setting of the model that works 
 CONTEXT = "SIGHTLINE_CONTEXT_LENGTH"
 CHECK_MODEL = "CHECK_MODEL"  # the setting of the model that judges sentences
 MCP_CONFIG = "SIGHTLINE_MCP_CONFIG"
+DATABASES = "SIGHTLINE_DATABASES"
 CHECKS = ("rules", "model")
 TOKEN = 16  # characters of a token, at least
 REPAIRS = ("off", "drop", "rewrite")
@@ -135,6 +137,8 @@ class Settings(BaseModel):
     data_dir: Path
     store_url: SecretStr = _NO_KEY
     database_url: SecretStr = _NO_KEY  # of the database that questions are put to
+    database_file: str = ""  # of several; "" is the one in the data folder
+    listed: Databases = Databases()  # those of the file
     database_samples: str = "on"  # values of its cells are read beforehand
     database_timeout: float = 5.0  # seconds of a statement
     queries: int = 3
@@ -233,6 +237,16 @@ class Settings(BaseModel):
     servers: tuple[ToolServer, ...] = ()  # of tools
     unusable: tuple[Unusable, ...] = ()  # those of the file that cannot be used
     of_sources: tuple[tuple[str, SecretStr], ...] = ()  # what sources of packages read
+
+    @property
+    def databases(self) -> tuple[Listed, ...]:
+        """The databases that can be asked besides the one that ships."""
+        return attached.together(self.database_url, self.listed)
+
+    @property
+    def default_database(self) -> str:
+        """The name of the one that is asked where none is chosen."""
+        return attached.first(self.database_url, self.listed)
 
     def of(self, name: str) -> str:
         """The value of a setting that a source of a package reads; "" if it is none of these."""
@@ -343,7 +357,7 @@ class Settings(BaseModel):
         found += [self.of(name) for name, one in _brought().items() if one.secret]
         found += [_password(url) for url in urls]
         found += toolservers.secrets(self.servers)
-        for url in (self.store_url, self.database_url):
+        for url in (self.store_url, self.database_url, *(one.url for one in self.databases)):
             found += _passwords(url.get_secret_value())
         return tuple(filter(None, found))
 
@@ -420,6 +434,7 @@ class Settings(BaseModel):
             ("SIGHTLINE_DATA_DIR", str(self.data_dir)),
             ("STORE_URL", _bare(self.store_url.get_secret_value())),
             ("DATABASE_URL", _bare(self.database_url.get_secret_value())),
+            (DATABASES, self.database_file),
             ("DATABASE_SAMPLES", self.database_samples),
             ("DATABASE_TIMEOUT", f"{self.database_timeout:g} s"),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
@@ -519,13 +534,9 @@ def _database(env: Mapping[str, str], name: str, instead: str) -> SecretStr:
     """The address of a database; `instead` is what is used without it. What is wrong is said without
     repeating it: it may be a password."""
     value = _text(env, name)
-    scheme, _, rest = value.partition("://")
-    scheme = scheme.lower()
     files = ("sqlite", "duckdb") if name == "DATABASE_URL" else ("sqlite",)  # runs are in no DuckDB
-    if scheme in files and re.fullmatch(r"/[^?]*[^?/]", rest) and rest != "/:memory:":
-        return SecretStr(f"{scheme}://{rest}")
-    if scheme in ("postgres", "postgresql", "postgresql+psycopg") and _whole_address(rest):
-        return SecretStr(f"postgresql+psycopg://{rest}")
+    if found := attached.address(value, files):
+        return found
     if value:
         raise SettingError(
             f"{name} must be an address such as postgresql://user:password@host/database or "
@@ -535,16 +546,14 @@ def _database(env: Mapping[str, str], name: str, instead: str) -> SecretStr:
     return _NO_KEY
 
 
-def _whole_address(rest: str) -> bool:
-    """Whether an address is in one piece: a stray character of a password takes it apart."""
+def _databases(env: Mapping[str, str], folder: Path) -> Databases:
+    """The databases of the file."""
     try:
-        parts = urlsplit(f"//{rest}")
-        port = parts.port
-    except ValueError:
-        return False
-    one = parts.netloc.count("@") < 2 and parts.netloc.rpartition("@")[0].count(":") < 2
-    named = re.fullmatch(r"/[^/@]+", parts.path)
-    return bool(one and named) and port != 0 and not parts.fragment and "@" not in parts.query
+        return attached.databases(_text(env, DATABASES), folder, env)
+    except ValueError as error:
+        raise SettingError(
+            f"{error}. Correct the file, or set {DATABASES}={attached.OFF} to do without."
+        ) from None
 
 
 def _number(env: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
@@ -859,7 +868,9 @@ def overlaid(settings: Settings, choices: Mapping[str, str]) -> Settings:
     if unknown := [name for name in choices if name not in CHOICES and name not in KEYS]:
         raise SettingError(f"{unknown[0]} cannot be chosen by a person.")
     given = {name: text for name, text in choices.items() if text.strip()}
-    read = load({**given, MCP_CONFIG: toolservers.OFF}, data_dir=settings.data_dir)
+    read = load(
+        {**given, MCP_CONFIG: toolservers.OFF, DATABASES: attached.OFF}, data_dir=settings.data_dir
+    )
     fields = CHOICES | _FIELDS
     update: dict[str, Any] = {f: getattr(read, f) for name in given if (f := fields.get(name))}
     more = {**settings.more, **{name: read.more[name] for name in given if name in read.more}}
@@ -902,6 +913,8 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         more=_more(env, known),
         store_url=_database(env, "STORE_URL", "a file in SIGHTLINE_DATA_DIR"),
         database_url=_database(env, "DATABASE_URL", "the scenic areas that ship with Sightline"),
+        database_file=_text(env, DATABASES),
+        listed=_databases(env, folder),
         database_samples=_switch(env, "DATABASE_SAMPLES", "on"),
         database_timeout=_number(env, "DATABASE_TIMEOUT", 5, 0.05, 60),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),

@@ -30,6 +30,7 @@ NEUTRAL = {
     "webpages",
     "providers",
     "domains",
+    "attached",
     "toolservers.config",
 }
 PURE = {
@@ -117,7 +118,12 @@ def allowed(module: str, wanted: str) -> bool:
         return wanted == "records"
     if module == "records" or module in PURE:
         return False
-    if module == "settings" and wanted in ("providers", "domains", "toolservers.config"):
+    if module == "settings" and wanted in (
+        "providers",
+        "domains",
+        "attached",
+        "toolservers.config",
+    ):
         return True
     if module == "settings" and wanted in ("sources", "sources.registry"):
         return True  # which sources there are, and what they read

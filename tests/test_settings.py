@@ -128,6 +128,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "OUTPUT_DIR": ("output_dir", None, " /some where/reports ", Path("/some where/reports")),
     "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
+    "SIGHTLINE_DATABASES": ("database_file", "", "off", "off"),
     "SIGHTLINE_MCP_CONFIG": ("mcp_config", "", "off", "off"),
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": ("otlp_traces_url", "", "http://127.0.0.1:8/in", "http://127.0.0.1:8/in"),
     "OTEL_TRACES_EXPORTER": ("traces_exporter", "otlp", " None", "none"),
@@ -167,6 +168,7 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
         "desk_domains",
         "servers",
         "unusable",
+        "listed",
     }
     assert fields == set(Settings.model_fields)
     shown = [name for name, _ in load({}, data_dir=tmp_path).shown()]

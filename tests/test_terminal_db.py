@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +95,33 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
     assert "There is no file" in terminal(tmp_path, "db", "--file", "gone.csv", "x").stderr
     kind = terminal(tmp_path, "db", "--file", str(file), "--column", "a=money", "x")
     assert kind.returncode == UNUSABLE and "HEADING=TYPE" in kind.stderr
+
+
+def test_databases_are_listed_and_one_is_asked_by_its_name(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as made:
+        made.executescript("create table goods(name text); insert into goods values ('tea')")
+    text = f"""
+    [shop]
+    url = "env:SHOP"
+    description = {{zh = "店铺", en = "The shop"}}
+    leave_out = ["secret"]
+    [gone]
+    url = "postgresql://me:{"p" * 20}@@host/x"
+    """
+    (tmp_path / "databases.toml").write_text(text, encoding="utf-8")
+    env = {"SHOP": f"sqlite:///{tmp_path}/shop.db"}
+    listed = terminal(tmp_path, "db", "--list", env=env)
+    shop, shipped, gone = listed.stdout.splitlines()
+    assert shop.split("\t") == ["shop", "The shop", "default"]
+    assert shipped.startswith("scenic-areas\t") and gone.startswith("gone\turl must be")
+    assert "ppp" not in listed.stdout + listed.stderr
+    rows = json.loads(terminal(tmp_path, "db", "--list", "--json", env=env).stdout)
+    assert [(one["name"], one["default"]) for one in rows[:2]] == [("shop", True), ("scenic-areas", False)]  # fmt: skip
+    sql = "SELECT name FROM goods"
+    found = told(terminal(tmp_path, "db", "--database", "shop", "--sql", sql, "--json", env=env))
+    assert found["rows"] == [{"name": "tea"}]
+    other = terminal(tmp_path, "db", "--database", "scenic-areas", "--sql", sql, env=env)
+    assert other.returncode == UNUSABLE and "goods" in other.stderr
+    for name in ("gone", "none"):
+        done = terminal(tmp_path, "db", "--database", name, "--sql", sql, env=env)
+        assert (done.returncode, done.stdout) == (UNUSABLE, "") and "--list" in done.stderr

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +12,19 @@ import pandas as pd
 import streamlit as st
 
 import research
+from pages.run.rows import CHOSEN
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, number, t
 from research import COLUMN_TYPES, TABLE_KINDS, Correction, FileTable, Unreadable, Upload
 
 LARGEST = 200  # MB that the page takes; the command line takes more
-CHOSEN, FOUND = "database_upload", "database_found"
+MEGABYTE = 1_000_000
+LOOK = 0.2  # seconds between two looks at how much is loaded
 
 
-def draw() -> Upload | None:
-    """The uploader, what was recognised, what is kept; the upload that is asked, None for the database."""
+def draw() -> None:
+    """The uploader, what was recognised, what is kept."""
     kept = research.uploads(owner=owner())
     label = t("files.title", n=number(len(kept)))
     with st.expander(label, icon=":material/table_view:", key="table_files"):
@@ -35,24 +39,6 @@ def draw() -> Upload | None:
                 recognised(given, Path(folder))
         for upload in kept:
             _kept(upload)
-    return _choice(kept)
-
-
-def _choice(kept: tuple[Upload, ...]) -> Upload | None:
-    if not kept:
-        return None
-    known = {upload.id: upload for upload in kept}
-    if st.session_state.get(CHOSEN) not in ("", *known):
-        st.session_state[CHOSEN] = ""
-    chosen = st.selectbox(
-        t("files.ask"), ["", *known], key=CHOSEN,
-        format_func=lambda name: _called(known[name]) if name else t("files.database"),
-    )  # fmt: skip
-    return known.get(chosen)
-
-
-def _called(upload: Upload) -> str:
-    return ", ".join(upload.names)[:120]  # a choice is no Markdown
 
 
 def _paths(given: list[Any], folder: Path) -> list[Path]:
@@ -83,14 +69,33 @@ def recognised(given: list[Any], folder: Path) -> None:
         sources.append((path, research.recognise_file(path, file.name, corrections)))
     if sources and st.button(t("files.load"), key="load_tables", type="primary", icon=":material/download_done:"):  # fmt: skip
         try:
-            with st.spinner(t("files.loading")):
-                made = research.load_files(sources, owner=owner())
+            made = _loaded(sources)
         except Unreadable as error:
             st.error(plain(error.told(lang())))
             return
         st.session_state.table_lot += 1
-        st.session_state[CHOSEN] = made.id
+        st.session_state[CHOSEN] = made.database
         st.rerun()
+
+
+def _loaded(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload:
+    """The files as tables, with a bar that tells of the loading. Who leaves the page does not end it."""
+    size = sum(path.stat().st_size for path, _ in sources) / MEGABYTE
+    done, whose = [0.0], owner()
+    with ThreadPoolExecutor(1, "sightline-loading") as pool:  # waits for it, whatever happens here
+        making = pool.submit(
+            research.load_files, sources, lambda part: done.__setitem__(0, part), owner=whose
+        )
+        bar = st.progress(0.0)
+        while not making.done():
+            told = t(
+                "files.loading",
+                done=number(round(size * done[0])),
+                size=number(max(1, round(size))),
+            )
+            bar.progress(min(done[0], 1.0), told)
+            wait([making], LOOK)
+        return making.result()
 
 
 def _correction(table: FileTable, key: str) -> Correction:
@@ -149,35 +154,4 @@ def _kept(upload: Upload) -> None:
                 st.caption(t("loaded.kept", columns=plain(", ".join(table.kept), 300)))
         if st.button(t("files.delete"), key=f"delete_{upload.id}", icon=":material/delete:"):
             research.remove_upload(upload.id, owner=owner())
-            st.session_state.pop(FOUND, None)
             st.rerun()
-
-
-# Asking
-
-
-def ask(upload: Upload) -> None:
-    """A question or a statement, and what the files say."""
-    models = research.runs.services(owner=owner()).models
-    with st.form("table_form", border=False):
-        text = st.text_area(
-            t("database.sql"), key="table_sql", height=120, label_visibility="collapsed",
-            placeholder=t("files.placeholder"),
-        )  # fmt: skip
-        go = st.form_submit_button(t("database.run"), type="primary", key="table_go", shortcut="Ctrl+Enter", icon=":material/play_arrow:")  # fmt: skip
-    st.caption(t("files.model") if models else t("files.rules"))
-    if go and text.strip():
-        typed = text.strip().lower().startswith(("select", "with", "("))
-        with st.spinner(t("files.asking")):
-            put = research.query_database if typed else research.ask_database
-            st.session_state[FOUND] = (upload.id, put(text, upload=upload.id, owner=owner()))
-    of, found = st.session_state.get(FOUND, ("", None))
-    if found is None or of != upload.id:
-        return
-    if found.status in ("refused", "failed", "unclear"):
-        st.error(plain(found.answer, 600))
-        return
-    st.markdown(plain(found.answer, 600))
-    frame = pd.DataFrame([list(row.values()) for row in found.rows], columns=list(found.columns)[: len(found.rows[0])] if found.rows else [])  # fmt: skip
-    st.dataframe(frame, hide_index=True, key="table_rows", alt=t("files.rows"))
-    st.code(found.sql, language="sql", wrap_lines=True)

@@ -1,6 +1,8 @@
-"""Ask a database: a question or SQL, what can be asked, and what was found right before."""
+"""Ask a database: which one, a question or SQL, what can be asked, and what was found right before."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
@@ -13,12 +15,14 @@ from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, number, t
 from research import (
+    DatabaseEntry,
     DatabaseSchema,
     DatabaseTable,
     PaceError,
     QuestionError,
     column_heading,
     database_schema,
+    databases,
     english_region,
     runs,
 )
@@ -28,11 +32,48 @@ VALUES = 12  # of a column that are listed
 MANY = 20  # tables, above which one is looked at at a time
 
 
+# Which one
+
+
+def choice(found: Sequence[DatabaseEntry]) -> DatabaseEntry:
+    """The database that is asked: the one that was chosen, else the usual one."""
+    known = {one.name: one for one in found if not one.wrong}
+    usual = next(name for name, one in known.items() if one.default)
+    if st.session_state.get(rows.CHOSEN) not in known:
+        st.session_state[rows.CHOSEN] = st.session_state.get(rows.KEPT, "")
+    if st.session_state[rows.CHOSEN] not in known:
+        st.session_state[rows.CHOSEN] = usual
+    if len(known) > 1:
+        st.selectbox(
+            t("database.choice"), list(known), key=rows.CHOSEN,
+            format_func=lambda name: called(known[name]),
+        )  # fmt: skip
+    chosen = st.session_state[rows.KEPT] = st.session_state[rows.CHOSEN]
+    if len(known) == 1:
+        st.caption(t("database.which", name=plain(called(known[chosen]))))
+    elif about := known[chosen].description.get(lang(), ""):
+        st.caption(plain(about, 400))
+    for one in found:
+        if one.wrong:  # what is wrong is for who runs the server
+            why = t("reason.unavailable") if login.setup().on else one.wrong
+            st.warning(t("database.wrong", name=plain(one.name), why=plain(why, 400)), icon=":material/database_off:")  # fmt: skip
+    return known[chosen]
+
+
+def called(entry: DatabaseEntry) -> str:
+    """What a database is called among others; a choice is no Markdown."""
+    if entry.kind == "shipped":
+        return t("database.shipped")
+    return t("files.choice", names=entry.title[:120]) if entry.kind == "files" else entry.name
+
+
 # Asking
 
 
-def form(*, own: bool) -> None:
-    """The box for a question or for SQL. `own` is an attached database, whose tables nobody knows."""
+def form(entry: DatabaseEntry) -> None:
+    """The box for a question or for SQL. Of any database but the one that ships, nobody knows the
+    tables."""
+    own = entry.kind != "shipped"
     st.session_state.setdefault(
         "database_mode", st.session_state.get("database_kept_mode", "question")
     )
@@ -70,12 +111,12 @@ def form(*, own: bool) -> None:
     if go:
         if typed:
             st.session_state.database_kept_sql = text
-        start(text, typed=typed)
+        start(text, entry.name, typed=typed)
 
 
-def start(text: str, *, typed: bool) -> None:
+def start(text: str, database: str, *, typed: bool) -> None:
     try:
-        made = runs.ask_database(text, statement=typed, owner=owner())
+        made = runs.ask_database(text, statement=typed, database=database, owner=owner())
     except (QuestionError, PaceError) as error:
         asking.refuse(error)
         return
@@ -108,9 +149,9 @@ def writer(*, own: bool) -> None:
 # What was found right
 
 
-def confirmed() -> None:
+def confirmed(database: str) -> None:
     """The questions whose statements are remembered, each with a way to ask again and to take back."""
-    pairs = runs.confirmed(owner=owner())
+    pairs = runs.confirmed(database=database, owner=owner())
     if not pairs:
         return
     label = t("database.confirmed", n=len(pairs))
@@ -122,12 +163,12 @@ def confirmed() -> None:
                 st.code(sql, language="sql", wrap_lines=True)
                 with st.container(horizontal=True):
                     if st.button(t("database.again"), key=f"ask_{n}", icon=":material/replay:"):
-                        start(question, typed=False)
+                        start(question, database, typed=False)
                     if st.button(t("rows.edit"), key=f"edit_pair_{n}", icon=":material/edit:"):
-                        rows.edit(sql)
+                        rows.edit(sql, database)
                     st.button(
                         t("rows.back"), key=f"take_back_{n}", type="tertiary", icon=":material/undo:",
-                        on_click=lambda asked=question: runs.unconfirm(asked, owner=owner()),
+                        on_click=lambda asked=question: runs.unconfirm(asked, database=database, owner=owner()),
                     )  # fmt: skip
 
 
@@ -224,25 +265,21 @@ def main() -> None:
     edited = st.session_state.pop(rows.EDIT, None)
     if edited is not None:
         st.session_state.database_mode = "sql"
-        st.session_state.database_sql = edited
+        st.session_state.database_sql, st.session_state[rows.CHOSEN] = edited
     shown = asking.current()
     if shown is not None:
         run.draw(shown)
         return
-    ready = runs.readiness()["database"]
-    own = ready.state == "live"
     layout.header(t("database.title"), t("database.lead"))
-    upload = files.draw()
-    if upload:
-        files.ask(upload)
-        return
-    form(own=own)
+    files.draw()
+    entry = choice(databases(owner=owner()))
+    form(entry)
+    own = entry.kind != "shipped"
     if not own and st.session_state.database_mode == "question":
         examples()
-    st.caption(t("database.which", name=plain(ready.detail) if own else t("database.shipped")))
     writer(own=own)
-    confirmed()
-    tables(database_schema())
+    confirmed(entry.name)
+    tables(database_schema(entry.name, owner=owner()))
 
 
 main()

@@ -32,6 +32,7 @@ from research import (
 
 SQL = "sql"  # the way of searching whose query is a statement
 EDIT = "database_edit"  # the statement that the database page opens with
+CHOSEN, KEPT = "database_chosen", "database_kept"  # the name of the one that is asked; a widget's
 LAST = "last_database"  # the run that it showed last
 NULL = "–"
 SHORT, HEIGHT = 12, 420  # rows that a table shows all, and else its height in pixels
@@ -62,7 +63,7 @@ def draw(report: Report) -> None:
             st.caption(f":material/data_check: {known(finding.rows)}")
         if finding.rows and finding.rows.missed:
             st.warning(t("rows.missed", what=plain("; ".join(finding.rows.missed), 600)))
-        _statement(finding, key)
+        _statement(finding, key, report.run.options.database)
         _thoughts(finding, key)
 
 
@@ -228,7 +229,7 @@ def _files(rows: Rows, name: str, key: str) -> None:
 # The statement
 
 
-def _statement(finding: Finding, key: str) -> None:
+def _statement(finding: Finding, key: str, database: str) -> None:
     """The statement that was run, and what can be done with it."""
     text = finding.rows.sql if finding.rows else _last(finding)
     if not text:
@@ -238,9 +239,9 @@ def _statement(finding: Finding, key: str) -> None:
         st.code(text, language="sql", wrap_lines=True)
     with st.container(horizontal=True, vertical_alignment="center"):
         if finding.rows and finding.task.tool != SQL:
-            _right(finding, finding.rows.sql, key)
+            _right(finding, finding.rows.sql, key, database)
         if st.button(t("rows.edit"), key=f"edit_{key}", icon=":material/edit:"):
-            edit(text)
+            edit(text, database)
 
 
 def _last(finding: Finding) -> str:
@@ -249,18 +250,18 @@ def _last(finding: Finding) -> str:
     return next((step.sql for step in reversed(finding.steps) if step.sql), typed)
 
 
-def edit(sql: str) -> None:
-    """Opens the database page with a statement in its box."""
-    st.session_state[EDIT] = sql
+def edit(sql: str, database: str) -> None:
+    """Opens the database page with a statement for a database in its box."""
+    st.session_state[EDIT] = sql, database
     st.session_state.pop(LAST, None)
     language = {"lang": lang()} if lang() != browser_lang() else {}
     st.switch_page(script("database"), query_params=language)
 
 
-def _right(finding: Finding, sql: str, key: str) -> None:
+def _right(finding: Finding, sql: str, key: str, database: str) -> None:
     """Whether the statement is remembered as right for its question, and the way to change that."""
     question, who = finding.task.query, owner()
-    pairs = dict(runs.confirmed(owner=who))
+    pairs = dict(runs.confirmed(database=database, owner=who))
     known = [asked for asked, right in pairs.items() if right == sql]
     used = any(step.kind == "write" and step.text == steps.KNOWN for step in finding.steps)
     asked = question if question in known else (known[0] if used and known else "")
@@ -268,14 +269,14 @@ def _right(finding: Finding, sql: str, key: str) -> None:
         st.badge(t("rows.remembered"), icon=":material/check:", color="green")
         st.button(
             t("rows.back"), key=f"back_{key}", type="tertiary", icon=":material/undo:",
-            on_click=lambda: runs.unconfirm(asked, owner=who),
+            on_click=lambda: runs.unconfirm(asked, database=database, owner=who),
         )  # fmt: skip
         return
     if question in pairs:
         st.caption(t("rows.other"), width="content")
     st.button(
         t("rows.right"), key=f"right_{key}", icon=":material/thumb_up:", help=t("rows.right_help"),
-        on_click=lambda: runs.confirm(question, sql, owner=who),
+        on_click=lambda: runs.confirm(question, sql, database=database, owner=who),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from sqlalchemy import func, select
 
+from research.attached import SHIPPED
 from research.records import Record
 from research.settings import Settings
 from research.store import tables
@@ -48,8 +49,8 @@ def holdings(settings: Settings, store: Store, documents: int, *, remote: bool) 
     out.append(Holding(name="lookups", size=int(length), count=int(lookups), within="runs"))
     library = settings.data_dir / "library.db"
     out.append(Holding(name="library", place=str(library), size=_size(library), count=documents))
-    if not settings.database_url.get_secret_value():
-        sights = sorted(settings.data_dir.glob("sights-*.db"))
+    sights = sorted(settings.data_dir.glob("sights-*.db"))
+    if sights or settings.default_database == SHIPPED:
         size = sum(_size(file) for file in sights)
         place = str(sights[-1]) if sights else ""
         out.append(Holding(name="database", place=place, size=size))

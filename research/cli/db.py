@@ -1,9 +1,10 @@
-"""A question to the database, or a statement; to files too, which are loaded first."""
+"""A question to a database, or a statement; to files too, which are loaded first."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,19 @@ from research.cli.screen import as_json, complain, plain, put, terminal_language
 from research.cli.usage import json_option
 
 if TYPE_CHECKING:
-    from research import DatabaseAnswer
+    from research import DatabaseAnswer, Upload
 
-ABOUT = "Queries the database, or files."
+ABOUT = "Queries a database, or files."
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     json_option(parser)
     parser.add_argument("question", nargs="*", metavar="QUESTION")
     parser.add_argument("--sql", metavar="SELECT", help="a statement instead of a question")
+    parser.add_argument(
+        "--database", default="", metavar="NAME", help="which database, of those that --list lists",
+    )  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="list the databases that can be asked")
     parser.add_argument(
         "--file", type=Path, action="append", default=[], metavar="FILE",
         help="a CSV, TSV, Excel, Parquet or JSON lines file to ask instead; may be repeated",
@@ -40,15 +45,23 @@ def act(args: argparse.Namespace) -> int:
     """Asks the database, or runs a statement; what is refused ends with 2. Files without a question are
     loaded, and told."""
     question = " ".join(args.question).strip()
+    if args.list:
+        return _listed(json=args.json)
+    if args.database and args.file:
+        raise Quit(UNUSABLE, "--database and --file do not go together: files are a database.")
     if (bool(question) == bool(args.sql)) and (question or not args.file):
         raise Quit(UNUSABLE, "db takes a question, or --sql with a statement.")
-    upload = _loaded(args, told=not (question or args.sql)) if args.file else ""
+    database = args.database
+    if database and database not in {one.name for one in research.databases() if not one.wrong}:
+        raise Quit(UNUSABLE, f"There is no database {plain(database)}; --list lists them.")
+    if args.file:
+        database = _loaded(args, told=not (question or args.sql)).database
     if not (question or args.sql):
         return ANSWERED
     found = (
-        research.query_database(args.sql, upload=upload)
+        research.query_database(args.sql, database=database)
         if args.sql
-        else research.ask_database(question, upload=upload)
+        else research.ask_database(question, database=database)
     )
     if args.json:
         put(as_json(found.model_dump_json()))
@@ -61,8 +74,24 @@ def act(args: argparse.Namespace) -> int:
     return complain(FAILED if found.status == "failed" else UNUSABLE, found.answer)
 
 
-def _loaded(args: argparse.Namespace, *, told: bool) -> str:
-    """The upload of the files that were named."""
+def _listed(*, json: bool) -> int:
+    """The databases: name, what it is, and what is wrong with those that cannot be asked."""
+    found, tongue = research.databases(), terminal_language()
+    if json:
+        made = [one.model_dump(mode="json") for one in found]
+        put(as_json(dumps(made, ensure_ascii=False, indent=2)) + "\n")
+        return ANSWERED
+    for one in found:
+        about = one.title or one.description.get(tongue, "")
+        if one.kind == "shipped":
+            about = research.message("database.shipped", tongue)
+        usual = research.message("database.usual", tongue) if one.default else ""
+        put("\t".join(map(plain, filter(None, [one.name, about, usual, one.wrong]))) + "\n")
+    return ANSWERED
+
+
+def _loaded(args: argparse.Namespace, *, told: bool) -> Upload:
+    """The files that were named, loaded."""
     corrected = {}
     for pair in args.column:
         heading, _, kind = pair.rpartition("=")
@@ -89,7 +118,7 @@ def _loaded(args: argparse.Namespace, *, told: bool) -> str:
         (put if told else _aside)(plain(line) + "\n")
         if table.kept:
             _aside(plain(research.message("loaded.kept", tongue, columns=", ".join(table.kept))) + "\n")  # fmt: skip
-    return upload.id
+    return upload
 
 
 def _aside(text: str) -> None:

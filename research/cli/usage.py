@@ -37,7 +37,8 @@ commands:
                              is waiting for approval; --write stops searching and writes the
                              answer; --more adds a round to a finished run
   check                      send a small request to every model and every web search
-  db QUESTION                query the database of scenic areas, or the one in DATABASE_URL;
+  db QUESTION                query the database of scenic areas, or one of your own: --list lists
+                             them, --database NAME picks one, --file FILE asks files;
                              --sql "SELECT …" runs a statement of your own, read-only
   evaluate FILE ...          check the citations of any Markdown report, or of a JSON report
                              made by Sightline; --json or --sarif for programs

@@ -30,7 +30,7 @@ from sqlalchemy.exc import DBAPIError
 
 from research.database.allowed import NAMES, Dialect
 from research.database.results import Failed, Limits, Result, gather
-from research.database.schema import READING, Comments, Schema, of_duckdb
+from research.database.schema import READING, Comments, Reads, Schema, of_duckdb
 
 CATALOG = "attached_file"  # what the file is called within its engine
 MEMORY, SPILL, THREADS = "400MB", "1GB", 2
@@ -93,14 +93,14 @@ class DuckDB:
         self._objects: frozenset[str] = frozenset()
         self._functions: frozenset[str] = frozenset()
 
-    def schema(self, only: Collection[str] | None, comments: Comments | None) -> Schema:
+    def schema(self, reads: Reads | None, comments: Comments | None) -> Schema:
         """What the file holds; from here on that is what may be read.
 
         Raises:
             Failed: it cannot be opened.
         """
         with self._opened(READING, within=False) as raw:
-            found = of_duckdb(raw, CATALOG, only, comments)
+            found = of_duckdb(raw, CATALOG, reads, comments)
             self._objects = frozenset(
                 str(name).lower()
                 for (name,) in raw.execute(

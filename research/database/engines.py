@@ -28,7 +28,7 @@ from research.database.names import Names
 from research.database.postgres import PostgreSQL
 from research.database.refusals import Refused, alike
 from research.database.results import Failed, Limits, Result
-from research.database.schema import Comments, Schema, Table, has, is_text, tidy, values
+from research.database.schema import Comments, Reads, Schema, Table, has, is_text, tidy, values
 from research.database.sqlite import SQLite
 from research.records import Known
 from research.trouble import conceal
@@ -41,7 +41,7 @@ class Backend(Protocol):
 
     dialect: Dialect
 
-    def schema(self, only: Collection[str] | None, comments: Comments | None) -> Schema: ...
+    def schema(self, reads: Reads | None, comments: Comments | None) -> Schema: ...
 
     def reading(self, ctes: Collection[str] = ()) -> AbstractContextManager[Connection]: ...
 
@@ -173,7 +173,7 @@ class Database:
 def open_database(
     address: str | Path,
     *,
-    only: Collection[str] | None = None,
+    reads: Reads | None = None,
     comments: Comments | None = None,
     samples: bool = True,
     limits: Limits | None = None,
@@ -181,7 +181,7 @@ def open_database(
     """The database at an address: the path of a SQLite file or of a `.duckdb` one, `sqlite:///…`, `duckdb:///…` or
     `postgresql://…`.
 
-    Its schema is read now: all tables and views, or `only` some; what `comments` says of them goes
+    Its schema is read now: all tables and views, or those that `reads` lets pass; what `comments` says of them goes
     before the database's own comments. With `samples` the columns that have few different values
     carry them.
 
@@ -190,7 +190,7 @@ def open_database(
     """
     limits = limits or Limits()
     backend = _backend(address, limits)
-    schema = backend.schema(only, comments)
+    schema = backend.schema(reads, comments)
     if not schema.tables:
         raise Failed("table", "The database has no table that can be read.")
     if samples:

@@ -35,7 +35,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from research.database.allowed import NAMES, Dialect
 from research.database.distance import NAME as DISTANCE
 from research.database.results import Failed, Limits, Result, gather
-from research.database.schema import READING, Comments, Schema, of_postgres
+from research.database.schema import READING, Comments, Reads, Schema, of_postgres
 from research.trouble import conceal
 
 WAIT = 8  # seconds to connect
@@ -124,7 +124,7 @@ class PostgreSQL:
         self._path: _Path | None = None
         event.listen(self._engine, "connect", _read_only)
 
-    def schema(self, only: Collection[str] | None, comments: Comments | None) -> Schema:
+    def schema(self, reads: Reads | None, comments: Comments | None) -> Schema:
         """What the database holds, with the comments that it has itself.
 
         Raises:
@@ -133,7 +133,7 @@ class PostgreSQL:
         with self.reading() as connection:
             connection.exec_driver_sql(f"set local statement_timeout = '{READING}s'")
             path = self._path or _Path((), ())
-            return of_postgres(connection, path.home, path.schemas, only, comments)
+            return of_postgres(connection, path.home, path.schemas, reads, comments)
 
     def privileges(self) -> str:
         """What the role of the address may do besides reading; "" if nothing that was looked for.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ from research.database.catalogue import HOMES, Catalogue, called
 
 Comments = Callable[[str, str], str]
 """From a table and one of its columns ("" for the table itself) to what it means, or ""."""
+
+Reads = Callable[[str, str], bool]
+"""Whether a table may be read, by its schema and its name there."""
 
 READING = 60  # seconds that finding out what a database holds may take
 FEW = 40  # different values at most that are shown of a column
@@ -99,10 +102,8 @@ def _note(comment: str) -> str:
     return f" -- {' '.join(comment.split())[:200]}" if comment.strip() else ""
 
 
-def of_sqlite(
-    connection: Connection, only: Collection[str] | None, comments: Comments | None
-) -> Schema:
-    """The tables and views of a file; `only` those named, if any are."""
+def of_sqlite(connection: Connection, reads: Reads | None, comments: Comments | None) -> Schema:
+    """The tables and views of a file, as far as they may be read."""
     found: Any = inspect(connection)
     rows: list[_Row] = []
     views = set(found.get_view_names())
@@ -122,28 +123,26 @@ def of_sqlite(
             own, kind = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
             needed = not item["nullable"] or keys == {own}
             rows.append(_Row("", name, name in views, "", own, kind, "", own in keys, "", refers.get(own, ""), needed, own in unique))  # fmt: skip
-    return Schema("sqlite", _tables(rows, "", only, comments))
+    return Schema("sqlite", _tables(rows, "", reads, comments))
 
 
 def of_postgres(
     connection: Connection,
     home: str,
     path: Sequence[str],
-    only: Collection[str] | None,
+    reads: Reads | None,
     comments: Comments | None,
 ) -> Schema:
     """The tables and views of all schemas that the role of the connection may read, but no extension's
     and none of the server's own."""
     rows = [_Row(*row) for row in connection.exec_driver_sql(_CATALOG)]
-    return Schema("postgres", _tables(rows, home, only, comments), home, tuple(path))
+    return Schema("postgres", _tables(rows, home, reads, comments), home, tuple(path))
 
 
-def of_duckdb(
-    raw: Any, catalog: str, only: Collection[str] | None, comments: Comments | None
-) -> Schema:
+def of_duckdb(raw: Any, catalog: str, reads: Reads | None, comments: Comments | None) -> Schema:
     """The tables and views of a file, which a connection of DuckDB's own has as a catalog."""
     rows = [_Row(*row) for row in raw.execute(_DUCKDB, [catalog]).fetchall()]
-    return Schema("duckdb", _tables(rows, "main", only, comments))
+    return Schema("duckdb", _tables(rows, "main", reads, comments))
 
 
 class _Row(NamedTuple):
@@ -218,19 +217,21 @@ order by c.schema_name, v.view, c.table_name, c.column_index
 
 
 def _tables(
-    rows: Iterable[_Row], home: str, only: Collection[str] | None, comments: Comments | None
+    rows: Iterable[_Row], home: str, reads: Reads | None, comments: Comments | None
 ) -> tuple[Table, ...]:
     """The tables that rows of columns tell of, those of `home` first; what is said from outside goes
     before their own comments."""
     tables: dict[str, Table] = {}
     for row in rows:
         name = called(row.table, row.schema, home)
-        if only is not None and name not in only:
+        if reads and not reads(row.schema or HOMES["sqlite"], row.table):
             continue
         about, comment = row.about, row.comment
         if comments:
             about, comment = comments(name, "") or about, comments(name, row.name) or comment
         refers = called(row.refers, row.schema_referred, home) if row.refers else ""
+        if refers and reads and not reads(row.schema_referred or HOMES["sqlite"], row.refers.rpartition(".")[0]):  # fmt: skip
+            refers = ""
         schema = "" if row.schema == home else row.schema
         known = tables.get(name, Table(row.table, (), about, row.view, schema))
         column = Column(row.name, row.type, comment, (), row.key, refers, row.needed, row.unique)

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import make_url
-
 from research.database.agent import Agent, Outcome, Status, Writer
 from research.database.asking import NotUnderstood, Vocabulary
 from research.database.build import shipped
@@ -23,7 +21,7 @@ from research.database.link import Values
 from research.database.refusals import Refused
 from research.database.results import SECONDS, Failed, Limits
 from research.database.rules import read
-from research.database.schema import Schema
+from research.database.schema import Reads, Schema
 from research.records import Reason, Rows, Say, Step, fingerprint
 from research.trouble import Trouble
 
@@ -54,15 +52,19 @@ class DatabaseService:
         pairs: Callable[[str, str], Sequence[Pair]] = lambda owner, base: (),
         samples: bool = True,
         seconds: float = SECONDS,
+        title: str = "",
+        reads: Reads | None = None,
     ) -> None:
         """`address` is that of a database, "" for the one that ships; `folder` is the data folder.
+        An attached one has a `title`, and of its tables those can be asked that `reads` lets pass.
 
         `writer` makes what writes SQL, of a dialect, the description of the tables and what tells
         examples; where not all tables are described, `more` describes those that a text names. `pairs` tells the questions whose statements an owner has found right in a
         database. Of an attached database that is asked without `samples`, no value of a cell is
         read before a statement is run. A statement may take `seconds`.
         """
-        self._address, self._folder = address, folder
+        self._address, self._folder, self._reads = address, folder, reads
+        self.title = title
         self._writer, self._pairs = writer, pairs
         self._samples, self._limits = samples or not address, Limits(seconds=seconds)
         self.base = fingerprint(address) if address else "sights"
@@ -183,7 +185,9 @@ class DatabaseService:
         from research.database.engines import open_database  # brings the parser of SQL
 
         if self._address:
-            return open_database(self._address, samples=self._samples, limits=self._limits)
+            return open_database(
+                self._address, reads=self._reads, samples=self._samples, limits=self._limits
+            )
         texts = comments()
 
         def told(table: str, column: str) -> str:
@@ -225,14 +229,6 @@ class SharedDatabase(DatabaseService):
 
     async def _known(self) -> Values:
         return await self._desk._known()
-
-
-def named(address: str) -> str:
-    """What an attached database is called; "" for the one that ships."""
-    if not address:
-        return ""
-    name = make_url(address).database or ""
-    return Path(name).stem if address.startswith(("sqlite", "duckdb")) else name
 
 
 def _run(database: Database, sql: str) -> tuple[Rows, Sequence[Missed]]:

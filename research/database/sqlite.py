@@ -38,7 +38,7 @@ from research.database.allowed import FORMATS, NAMES, Dialect
 from research.database.distance import NAME, distance_km
 from research.database.nearest import narrowed
 from research.database.results import Failed, Limits, Result, gather
-from research.database.schema import READING, Comments, Schema, of_sqlite
+from research.database.schema import READING, Comments, Reads, Schema, of_sqlite
 
 LENGTH = 200_000  # bytes of a text or a row, also of one that SQLite makes on its way
 SQL_LENGTH = 16_000
@@ -75,7 +75,7 @@ class SQLite:
         self._views: frozenset[tuple[str, str, str]] = frozenset()
         self._objects: frozenset[str] = frozenset()
 
-    def schema(self, only: Collection[str] | None, comments: Comments | None) -> Schema:
+    def schema(self, reads: Reads | None, comments: Comments | None) -> Schema:
         """What the file holds; from here on that is what may be read.
 
         Raises:
@@ -84,7 +84,7 @@ class SQLite:
         with self._connection() as connection:
             raw: Any = connection.connection.driver_connection
             _until(raw, READING)
-            found = of_sqlite(connection, only, comments)
+            found = of_sqlite(connection, reads, comments)
             self._objects = frozenset(
                 str(name).lower() for (name,) in raw.execute("select name from sqlite_master")
             )

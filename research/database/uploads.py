@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from research.attached import FILES
 from research.database.files import FileTable, Say, load
 from research.records import Record, fingerprint
 from research.storage import private_folder
@@ -30,6 +31,11 @@ class Upload(Record):
     tables: tuple[FileTable, ...]
     size: int = 0
     made: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def database(self) -> str:
+        """What it is called among the databases."""
+        return f"{FILES}{self.id}"
 
 
 class Uploads:

@@ -329,7 +329,8 @@ class Sightline(Server[Any, Any]):
         return _result(text, shapes.Spots(places=spots, provider=found.provider, note=note))
 
     async def _ask_database(self, asked: shapes.Database) -> types.CallToolResult:
-        found = await self._aside(research.ask_database, asked.question)
+        put = partial(research.ask_database, asked.question, database=asked.database)
+        found = await self._aside(put)
         if found.status in ("refused", "failed"):
             raise Refusal(found.answer or f"The database has {found.status}.")
         rows = found.model_dump(mode="json", include={"rows"})["rows"]

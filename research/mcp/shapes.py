@@ -80,6 +80,9 @@ class Places(_Arguments):
 
 class Database(_Arguments):
     question: Annotated[Question, Field(description="a question in words, not SQL")]
+    database: Annotated[
+        str, Field(max_length=200, description="its name, if not the usual one")
+    ] = ""
     limit: Annotated[int, Field(ge=1, le=500, description="rows, at most")] = 100
 
 

@@ -43,7 +43,7 @@ from research.records import (
 from research.sources import Asked, Told, registry
 from research.storage import StoreError
 
-Reads = Callable[[str, str], Awaitable[bool]]
+Reads = Callable[[str, str, str], Awaitable[bool]]
 PLACES = 10  # in the answer; a map shows all
 # What asks for whatever there is on a thing: 最新消息, the latest news on.
 _ANY_NEWS = re.compile(
@@ -72,7 +72,7 @@ class Digest:
     """Rules over the analyst's own documents."""
 
     def __init__(self, corpus: Corpus, reads: Reads | None = None) -> None:
-        """`reads` tells whether a source, by name, can be asked a whole question; without it, it
+        """`reads` tells whether a source, by name, can be asked a whole question of a database; without it, it
         always is."""
         self._corpus, self._reads = corpus, reads
 
@@ -127,10 +127,14 @@ class Digest:
         whole = {question.text: parts[0].id}
         if set(options.sources) == {source} or self._reads is None:
             return whole
-        if await self._reads(source, question.text):
+        if await self._reads(source, question.text, options.database):
             return whole
         asked = {_whole(part): part.id for part in parts}
-        return {query: part for query, part in asked.items() if await self._reads(source, query)}
+        return {
+            query: part
+            for query, part in asked.items()
+            if await self._reads(source, query, options.database)
+        }
 
     def _known(self, question: Question, parts: Sequence[Part]) -> bool:
         """Whether what earlier answers cite speaks to every part."""

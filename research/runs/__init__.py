@@ -319,17 +319,25 @@ def report_on(
 
 
 def ask_database(
-    question: str, *, statement: bool = False, owner: str = "local", run_id: str = ""
+    question: str,
+    *,
+    statement: bool = False,
+    database: str = "",
+    owner: str = "local",
+    run_id: str = "",
 ) -> Run:
-    """Puts a question to the database and returns at once: a run that looks nowhere else. With
-    `statement`, what is asked is SQL, which is run as it is if the guard lets it pass.
+    """Puts a question to a database and returns at once: a run that looks nowhere else. With
+    `statement`, what is asked is SQL, which is run as it is if the guard lets it pass. `database` is
+    one of `research.databases` by its name, "" for the usual one.
 
     Raises:
         QuestionError: there is no question, or it is too long.
         StoreError: the run could not be stored.
     """
     text = question.strip()
-    update = {"sources": ("database",), "queries": 1, "loops": 1, "approve": False}
+    update = {
+        "sources": ("database",), "queries": 1, "loops": 1, "approve": False, "database": database,
+    }  # fmt: skip
     task = Task(
         id="1.1", source="database", query=text, part="p1", tool=STATEMENT if statement else ""
     )
@@ -342,23 +350,29 @@ def ask_database(
     )
 
 
-def confirm(question: str, sql: str, *, owner: str = "local") -> None:
-    """Notes that a statement is right for a question to the database: it answers the same question
+def _base(database: str, owner: str) -> str:
+    """Under which what was found right in a database is kept; "" for one that is gone."""
+    try:
+        return desk().services.database(database, owner).base
+    except Trouble:
+        return ""
+
+
+def confirm(question: str, sql: str, *, database: str = "", owner: str = "local") -> None:
+    """Notes that a statement is right for a question to a database: it answers the same question
     from now on, and is an example for those like it."""
-    here = desk()
-    here.runs.store.confirm(owner, here.services.database.base, question, sql)
+    if base := _base(database, owner):
+        desk().runs.store.confirm(owner, base, question, sql)
 
 
-def confirmed(*, owner: str = "local") -> Sequence[tuple[str, str]]:
-    """The owner's questions to the database with the statements that are right, the latest first."""
-    here = desk()
-    return here.runs.store.confirmed(owner, here.services.database.base)
+def confirmed(*, database: str = "", owner: str = "local") -> Sequence[tuple[str, str]]:
+    """The owner's questions to a database with the statements that are right, the latest first."""
+    return desk().runs.store.confirmed(owner, _base(database, owner))
 
 
-def unconfirm(question: str, *, owner: str = "local") -> None:
+def unconfirm(question: str, *, database: str = "", owner: str = "local") -> None:
     """Takes back that the statement of a question is right."""
-    here = desk()
-    here.runs.store.unconfirm(owner, here.services.database.base, question)
+    desk().runs.store.unconfirm(owner, _base(database, owner), question)
 
 
 def prefer(name: str, value: object, *, owner: str = "local") -> None:

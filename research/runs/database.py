@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from research import runs as engine
+from research.attached import SHIPPED
 from research.database import files
 from research.database.agent import Outcome, Status
 from research.database.answer import told
 from research.database.files import Correction, FileTable, Say
-from research.database.service import named
 from research.database.uploads import Upload
-from research.records import Failure, Known, Record, Step, silent
+from research.records import Failure, Known, Language, Record, Step, silent
 from research.trouble import Trouble
 
 
@@ -44,11 +44,11 @@ class DatabaseAnswer(Record):
     thought_chain: tuple[Step, ...] = ()
 
 
-def ask_database(question: str, *, upload: str = "", owner: str = "local") -> DatabaseAnswer:
-    """Puts a question to the database, in Chinese or English, and returns what it says.
+def ask_database(question: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
+    """Puts a question to a database, in Chinese or English, and returns what it says.
 
-    The database is the one of scenic areas that ships, or that of `DATABASE_URL`, or an owner's
-    `upload`; nothing is ever written to it. Rules answer the common shapes at once; a model, where there is one, the rest.
+    The database is one of `databases` by its name, "" for the usual one; nothing is ever written to
+    it. Rules answer the common shapes at once; a model, where there is one, the rest.
 
     Raises:
         ValueError: there is no question.
@@ -59,11 +59,47 @@ def ask_database(question: str, *, upload: str = "", owner: str = "local") -> Da
     here = engine.desk()
     try:
         with here.personal.open(owner) as (services, _):
-            database = services.tables(owner, upload) if upload else services.database
-            outcome = here.runs.do(database.ask(question.strip(), silent, owner))
+            asked = services.database(database, owner)
+            outcome = here.runs.do(asked.ask(question.strip(), silent, owner))
     except Trouble as trouble:
         outcome = Outcome(status="failed", question=question, problem=trouble.message)
     return answered(outcome)
+
+
+class DatabaseEntry(Record):
+    """A database that can be asked by its name: the one that ships, one of the desk's, or somebody's
+    own files. `default` is the one that is asked where none is chosen. One that cannot be used has
+    `wrong`, which says why."""
+
+    name: str
+    kind: Literal["shipped", "listed", "files"]
+    title: str = ""  # of files, their names
+    description: dict[Language, str] = Field(default_factory=dict)
+    default: bool = False
+    wrong: str = ""
+
+
+def databases(*, owner: str = "local") -> tuple[DatabaseEntry, ...]:
+    """The databases that an owner can ask: those of the desk, the one that ships, the owner's files."""
+    here = engine.desk()
+    settings = here.settings
+    listed = [
+        DatabaseEntry(name=one.name, kind="listed", description=dict(one.description))
+        for one in settings.databases
+    ]
+    shipped = DatabaseEntry(name=SHIPPED, kind="shipped")
+    files = [
+        DatabaseEntry(name=one.database, kind="files", title=", ".join(one.names))
+        for one in here.services.uploads.all(owner)
+    ]
+    wrong = [
+        DatabaseEntry(name=one.name, kind="listed", wrong=one.why) for one in settings.listed.wrong
+    ]
+    usable = [
+        one.model_copy(update={"default": one.name == settings.default_database})
+        for one in (*listed, shipped)
+    ]
+    return (*usable, *files, *wrong)
 
 
 class DatabaseColumn(Record):
@@ -98,15 +134,16 @@ class DatabaseSchema(Record):
     failure: Failure | None = None
 
 
-def database_schema() -> DatabaseSchema:
-    """The tables of the database that questions are put to. A database that cannot be used is a
-    schema with a failure."""
+def database_schema(database: str = "", *, owner: str = "local") -> DatabaseSchema:
+    """The tables of a database, "" for the usual one. One that cannot be used is a schema with a
+    failure."""
     here = engine.desk()
-    title = named(here.settings.database_url.get_secret_value())
-    database = here.services.database
+    title = ""
     try:
-        schema = here.runs.do(database.tables())
-        privileges = here.runs.do(database.privileges())
+        asked = here.services.database(database, owner)
+        title = asked.title
+        schema = here.runs.do(asked.tables())
+        privileges = here.runs.do(asked.privileges())
     except Trouble as trouble:
         return DatabaseSchema(title=title, failure=trouble.failure("search", "database"))
     tables = tuple(
@@ -151,14 +188,12 @@ def answered(outcome: Outcome) -> DatabaseAnswer:
     )
 
 
-def query_database(sql: str, *, upload: str = "", owner: str = "local") -> DatabaseAnswer:
-    """Runs a statement of one's own through the same guard and engine, in an owner's `upload` if one is
-    given. A refusal and a failure are
+def query_database(sql: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
+    """Runs a statement of one's own through the same guard and engine. A refusal and a failure are
     answers with that status."""
     here = engine.desk()
     try:
-        database = here.services.tables(owner, upload) if upload else here.services.database
-        outcome = here.runs.do(database.query(sql, silent))
+        outcome = here.runs.do(here.services.database(database, owner).query(sql, silent))
     except Trouble as trouble:
         outcome = Outcome(status="failed", question=sql, problem=trouble.message)
     return answered(outcome)
@@ -184,7 +219,7 @@ def load_files(
     *,
     owner: str = "local",
 ) -> Upload:
-    """Keeps files as tables that their owner can ask: pass its id as `upload`. `say` is told how much is
+    """Keeps files as tables that their owner can ask: pass its `database` by that name. `say` is told how much is
     done, 0 to 1.
 
     Raises:

@@ -15,7 +15,7 @@ from research.records import Answer, Plan, Reflection, Report, Run, RunStatus, U
 from research.runs.files import Files, problem
 from research.runs.memory import before
 from research.settings import KEYS, Settings
-from research.sources import Owned, Retriever, registry
+from research.sources import Owned, Retriever, Several, registry
 from research.stages.answer import Unwritten
 from research.stages.budget import Meter, worked
 from research.stages.update import Earlier
@@ -85,11 +85,15 @@ class Resources:
         """Those of some keys, by name, that are neither set nor brought along now."""
         return [name for name in keys if name in KEYS and not self.settings.given(name)]
 
-    def sources_of(self, owner: str) -> dict[str, Retriever]:
-        """The sources for the runs of an owner."""
-        return {
+    def sources_of(self, owner: str, database: str = "") -> dict[str, Retriever]:
+        """The sources for the runs of an owner that ask a database, "" for the usual one."""
+        own = {
             name: source.of(owner) if isinstance(source, Owned) else source
             for name, source in self.sources.items()
+        }
+        return {
+            name: source.on(database) if database and isinstance(source, Several) else source
+            for name, source in own.items()
         }
 
     def told(self, error: BaseException) -> str:
@@ -225,11 +229,12 @@ class Live:
             resources.store, resources.batcher, run, hours,
             fresh=not (self.resumed or run.based_on),
             cached={name for name in resources.sources if registry.of(name).cached},
+            apart=self._apart(),
         )  # fmt: skip
         earlier, (asked, _) = self._updated(), resources.store.said(run.id)
         return Context(
             reasoner=resources.reasoner,
-            sources=resources.sources_of(run.owner),
+            sources=resources.sources_of(run.owner, run.options.database),
             options=run.options,
             ledger=ledger,
             notes=ledger,
@@ -244,6 +249,18 @@ class Live:
             repair=resources.settings.repair,
             clarified=asked.answer if asked else None,
             instructions=lambda: [one.text for one in resources.store.said(run.id)[1]],
+        )
+
+    def _apart(self) -> tuple[str, ...]:
+        """The sources of which the run that this one is based on has asked another."""
+        before = self._means.store.run(self.run.based_on) if self.run.based_on else None
+        same = before is None or before.options.database == self.run.options.database
+        return (
+            ()
+            if same
+            else tuple(
+                name for name, source in self._means.sources.items() if isinstance(source, Several)
+            )
         )
 
     def _updated(self) -> Earlier | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from research.database.service import DatabaseService, SharedDatabase
+from research.attached import FILES, SHIPPED
+from research.database.service import DatabaseService, Make, SharedDatabase
 from research.library.index import Library
 from research.models.clients import Clients
 from research.models.roles import available, parse
@@ -26,7 +28,7 @@ from research.records import Check, Options
 from research.runs.check import connections
 from research.runs.live import Resources
 from research.settings import Role, Settings, forget_old_tracing
-from research.sources import Retriever, Selective, Standing, Supplies, registry
+from research.sources import Retriever, Selective, Several, Standing, Supplies, registry
 from research.sources.guest import Guest
 from research.sources.toolservers import described
 from research.storage import StoreError
@@ -34,13 +36,17 @@ from research.store.store import Store
 from research.toolservers.session import Session
 from research.toolservers.ways import sessions
 from research.tracing import Tracing, keep_from_langsmith
-from research.trouble import conceal
+from research.trouble import Trouble, conceal
 
 if TYPE_CHECKING:
+    from research.database.schema import Reads
     from research.database.uploads import Uploads
     from research.sources.places.retriever import PlacesRetriever
     from research.sources.web.pages import PageReader
     from research.sources.web.retriever import WebRetriever
+
+
+OPEN = 32  # sets of somebody's files that are kept open
 
 
 def now() -> datetime:
@@ -103,7 +109,10 @@ class Services:
         )
         handed = {name: value.get_secret_value() for name, value in settings.child_env}
         self.tools = desk.tools if desk else sessions(settings.servers, handed)
-        self.database = self._database()
+        self.databases = self._databases()
+        self._loaded: OrderedDict[tuple[str, str], DatabaseService] = (
+            desk._loaded if desk else OrderedDict()
+        )
         self.sources = self._retrievers()
         self.reasoner = self._reasoner()
 
@@ -192,8 +201,10 @@ class Services:
         digest = Digest(self.library, self._reads)
         return Split(digest, self.reporters) if self.reporters else digest
 
-    async def _reads(self, source: str, question: str) -> bool:
+    async def _reads(self, source: str, question: str, database: str) -> bool:
         there = self.sources[source]
+        if database and isinstance(there, Several):
+            there = there.on(database)
         return not isinstance(there, Selective) or await there.reads(question)
 
     def _retrievers(self) -> dict[str, Retriever]:
@@ -205,7 +216,7 @@ class Services:
             reader=self._reader,
             library=self.library,
             maps=self.maps,
-            database=self.database,
+            databases=self.database,
             tools=self.tools,
             wanted=wanted,
         )
@@ -214,20 +225,38 @@ class Services:
             for name, source in registry.known().items()
         }
 
-    def _database(self) -> DatabaseService:
-        models = self.models
-        settings = self.settings
-        writer = partial(SQLWriter, models) if models else None
+    def _databases(self) -> Mapping[str, DatabaseService]:
+        """The databases that all may ask, by name."""
         if self._desk:
-            return SharedDatabase(self._desk.database, writer)
+            writer = self._writer()
+            return {name: SharedDatabase(one, writer) for name, one in self._desk.databases.items()}
+        return {
+            SHIPPED: self._service("", self._writer()),
+            **{
+                one.name: self._service(
+                    one.url.get_secret_value(), self._writer(), title=one.name, reads=one.may_read
+                )
+                for one in self.settings.databases
+            },
+        }
+
+    def _service(
+        self, address: str, writer: Make | None, *, title: str = "", reads: Reads | None = None
+    ) -> DatabaseService:
+        settings = self.settings
         return DatabaseService(
-            settings.database_url.get_secret_value(),
+            address,
             settings.data_dir,
             writer,
             pairs=self.store.confirmed,
             samples=settings.database_samples == "on",
             seconds=settings.database_timeout,
+            title=title,
+            reads=reads,
         )
+
+    def _writer(self) -> Make | None:
+        return partial(SQLWriter, self.models) if self.models else None
 
     @property
     def uploads(self) -> Uploads:
@@ -236,17 +265,33 @@ class Services:
 
         return Uploads(self.settings.data_dir / "tables")
 
-    def tables(self, owner: str, upload: str) -> DatabaseService:
-        """What an owner has loaded, as a database. Its asker finds out if there is no such file."""
-        path = self.uploads.path(owner, upload)
-        return DatabaseService(
-            str(path),
-            self.settings.data_dir,
-            partial(SQLWriter, self.models) if self.models else None,
-            pairs=self.store.confirmed,
-            samples=self.settings.database_samples == "on",
-            seconds=self.settings.database_timeout,
-        )
+    def database(self, name: str = "", owner: str = "") -> DatabaseService:
+        """A database by its name, "" for the usual one; an owner's own files by theirs.
+
+        Raises:
+            Trouble: there is none.
+        """
+        if name.startswith(FILES):
+            return self._of_files(owner, name.removeprefix(FILES))
+        known = self.databases.get(name or self.settings.default_database)
+        if known is None:
+            names = ", ".join(self.databases)
+            raise Trouble("not found", f"There is no database {name[:60]!r}; there are: {names}.")
+        return known
+
+    def _of_files(self, owner: str, upload: str) -> DatabaseService:
+        """What an owner has loaded. It never changes, so it is opened once."""
+        kept = self.uploads.get(owner, upload)
+        if kept is None:
+            self._loaded.pop((owner, upload), None)
+            raise Trouble("not found", "These files have been deleted.")
+        known = self._loaded.get((owner, upload))
+        if known is None:
+            path = str(self.uploads.path(owner, upload))
+            known = self._loaded[owner, upload] = self._service(path, None, title=", ".join(kept.names)[:80])  # fmt: skip
+            while len(self._loaded) > OPEN:
+                self._loaded.popitem(last=False)
+        return SharedDatabase(known, self._writer())
 
     async def warm(self) -> None:
         """Makes the clients of the models and starts the map's server, on the loop of the runs."""

@@ -73,6 +73,14 @@ class Owned(Protocol):
 
 
 @runtime_checkable
+class Several(Protocol):
+    """A retriever that stands for several things, one of which a run may choose."""
+
+    def on(self, name: str) -> Retriever:
+        """The retriever for one of them; a search says if there is none."""
+
+
+@runtime_checkable
 class Selective(Protocol):
     """A retriever that can tell beforehand which questions it can answer by rules."""
 
@@ -100,7 +108,7 @@ class Supplies:
     reader: Any = None  # of pages; None where that is turned off
     library: Any = None  # research.library.index.Library
     maps: Any = None  # research.places.maps.Maps
-    database: Any = None  # research.database.service.DatabaseDesk
+    databases: Any = None  # a DatabaseService of research.database.service, by a name and an owner
     tools: Any = None  # research.toolservers.session.Session, by the name of its source
     wanted: Callable[[str], Any] = lambda query: None  # what rules read of a wish for places
 

@@ -31,15 +31,17 @@ class RunLedger:
         *,
         fresh: bool = False,
         cached: Container[str] = (),
+        apart: Container[str] = (),
     ) -> None:
         """A `fresh` run has found nothing yet, and is based on none that has. What the `cached`
-        sources found may serve other runs."""
+        sources found may serve other runs; of the sources `apart`, the run that this one is based on
+        has asked another."""
         self._store, self._batcher, self._run, self._hours = store, batcher, run, hours
-        self._fresh, self._cacheable = fresh, cached
+        self._fresh, self._cacheable, self._apart = fresh, cached, apart
         self._found: dict[str, Finding] = {}  # by key, what was found since
 
     async def recall(self, task: Task) -> Finding | None:
-        origin, finding = self._known(task.key)
+        origin, finding = self._known(task)
         if finding is None:
             return await self._cached(task)
         finding = finding.model_copy(update={"task": task, "reused": True})
@@ -47,12 +49,14 @@ class RunLedger:
             await self.finish(await self.begin(task), finding)
         return finding
 
-    def _known(self, key: str) -> tuple[str, Finding | None]:
+    def _known(self, task: Task) -> tuple[str, Finding | None]:
+        key = task.key
         if key in self._found:
             return self._run.id, self._found[key]
         if self._fresh:
             return "", None
-        return self._store.finding((self._run.id, self._run.based_on), key) or ("", None)
+        based_on = "" if task.source in self._apart else self._run.based_on
+        return self._store.finding((self._run.id, based_on), key) or ("", None)
 
     async def _cached(self, task: Task) -> Finding | None:
         if not self._hours or task.source not in self._cacheable:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from research.database.service import DatabaseService, named
+from research.database.service import DatabaseService
 from research.language.sentences import sentences
 from research.records import Finding, Task, silent
 from research.sources.database.retriever import STATEMENT, DatabaseRetriever
@@ -109,7 +109,7 @@ async def shop(folder: Path) -> DatabaseRetriever:
             """
         )
     desk = DatabaseService(f"sqlite:///{path}", folder)
-    return DatabaseRetriever(desk, title=named(f"sqlite:///{path}"))
+    return DatabaseRetriever(desk, title="shop")
 
 
 async def run(source: DatabaseRetriever, sql: str) -> Finding:

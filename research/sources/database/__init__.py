@@ -6,11 +6,12 @@ from research.sources import Retriever, Source, Supplies
 
 
 def _build(supplies: Supplies) -> Retriever:
-    from research.database.service import named
     from research.sources.database.retriever import DatabaseRetriever
 
-    title = named(supplies.settings.database_url.get_secret_value())
-    return DatabaseRetriever(supplies.database, title=title, clock=supplies.clock)
+    desk = supplies.databases("", "")
+    return DatabaseRetriever(
+        desk, title=desk.title, clock=supplies.clock, choose=supplies.databases
+    )
 
 
 SOURCE = Source(

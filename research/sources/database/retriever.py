@@ -49,7 +49,10 @@ _REASONS: dict[str, Reason] = {"unclear": "unclear", "refused": "refused", "fail
 
 
 class Desk(Protocol):
-    """What answers questions."""
+    """What answers questions. `title` is "" for the database that ships."""
+
+    @property
+    def title(self) -> str: ...
 
     async def ask(self, question: str, say: Say, owner: str) -> Outcome:
         """The rows, or why there are none. Raises Trouble."""
@@ -59,6 +62,10 @@ class Desk(Protocol):
 
     async def reads(self, question: str, owner: str) -> bool:
         """Whether a question can be answered without a model. Raises Trouble."""
+
+
+Choose = Callable[[str, str], Desk]
+"""From the name of a database and an owner to it. Raises Trouble: there is none."""
 
 
 class DatabaseRetriever:
@@ -74,22 +81,47 @@ class DatabaseRetriever:
         title: str = "",
         owner: str = "",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        choose: Choose | None = None,
+        name: str = "",
     ) -> None:
         """`title` names an attached database; "" is the one that ships. `owner` is whose confirmed
-        statements serve as examples."""
+        statements serve as examples. With a `name`, that one is asked instead, which is chosen when
+        it is."""
         self._desk, self._title, self._owner, self._clock = desk, title, owner, clock
+        self._choose, self._chosen = choose, name
 
     async def reads(self, question: str) -> bool:
         """Whether a question can be answered without a model. True if the database cannot be used, for
         a search will say why."""
         try:
-            return await self._desk.reads(question, self._owner)
+            return await self._asked()[0].reads(question, self._owner)
         except Trouble:
             return True
 
     def of(self, owner: str) -> DatabaseRetriever:
         """The same for the runs of an owner."""
-        return DatabaseRetriever(self._desk, title=self._title, owner=owner, clock=self._clock)
+        return self._like(owner, self._chosen)
+
+    def on(self, name: str) -> DatabaseRetriever:
+        """The same for one of the databases by its name, "" for the usual one."""
+        return self._like(self._owner, name)
+
+    def _like(self, owner: str, name: str) -> DatabaseRetriever:
+        return DatabaseRetriever(
+            self._desk, title=self._title, owner=owner, clock=self._clock, choose=self._choose,
+            name=name,
+        )  # fmt: skip
+
+    def _asked(self) -> tuple[Desk, str]:
+        """The database that is asked, and its title.
+
+        Raises:
+            Trouble: there is none of that name.
+        """
+        if not self._chosen or self._choose is None:
+            return self._desk, self._title
+        desk = self._choose(self._chosen, self._owner)
+        return desk, desk.title
 
     def ready(self) -> Readiness:
         if self._title:
@@ -98,7 +130,7 @@ class DatabaseRetriever:
 
     async def search(self, task: Task, say: Say) -> Finding:
         started, begun = self._clock(), time.monotonic()
-        desk = self._desk
+        desk, title = self._asked()
         asked = desk.query if task.tool == STATEMENT else desk.ask
 
         def heard(kind: str, /, **data: Any) -> None:
@@ -106,7 +138,7 @@ class DatabaseRetriever:
 
         outcome = await asked(task.query, heard, self._owner)
         rows = outcome.rows
-        evidence = tuple(self._evidence(outcome, rows, started)) if rows and rows.rows else ()
+        evidence = tuple(_evidence(outcome, rows, started, title)) if rows and rows.rows else ()
         return Finding(
             task=task,
             evidence=evidence,
@@ -124,56 +156,55 @@ class DatabaseRetriever:
             failures=outcome.failures,
         )
 
-    def _evidence(self, outcome: Outcome, rows: Rows, retrieved: datetime) -> Iterator[Evidence]:
-        """The statement with its rows, and those of them that lie somewhere."""
-        points = Points.of(rows.names)
-        spots: list[Evidence] = []
-        seen: set[str] = set()
-        own: list[Passage] = []
-        for n, row in enumerate(rows.rows[:SHOWN], 1):
-            passage = _passage(rows, row, n)
-            point = points.point(row) if points else None
-            if point is None:
-                own.append(passage)
-                continue
-            cells = dict(zip(rows.names, row, strict=True))
-            name = _name(cells, n)
-            known = f"gid {cells['gid']}" if cells.get("gid") is not None else ""
-            if self._title or not known or known in seen:
-                # a number means one thing in our tables alone, and a join may tell a thing twice
-                known = f"statement {fingerprint(rows.sql)[:8]}, row {n}"
-            seen.add(known)
-            locator = f"{self._title or PROVIDER} · {name} · {known}"
-            spots.append(
-                Evidence(
-                    id=evidence_id(KIND, "", locator),
-                    kind=KIND,
-                    title=name,
-                    publisher=self._title or PROVIDER,
-                    locator=locator,
-                    retrieved=retrieved,
-                    opening=passage.text[:200],
-                    passages=(passage,),
-                    place=_place(cells, name, point, fingerprint("row", locator)),
-                )
+
+def _evidence(outcome: Outcome, rows: Rows, retrieved: datetime, title: str) -> Iterator[Evidence]:
+    """The statement with its rows, and those of them that lie somewhere."""
+    points = Points.of(rows.names)
+    spots: list[Evidence] = []
+    seen: set[str] = set()
+    own: list[Passage] = []
+    for n, row in enumerate(rows.rows[:SHOWN], 1):
+        passage = _passage(rows, row, n)
+        point = points.point(row) if points else None
+        if point is None:
+            own.append(passage)
+            continue
+        cells = dict(zip(rows.names, row, strict=True))
+        name = _name(cells, n)
+        known = f"gid {cells['gid']}" if cells.get("gid") is not None else ""
+        if title or not known or known in seen:
+            # a number means one thing in our tables alone, and a join may tell a thing twice
+            known = f"statement {fingerprint(rows.sql)[:8]}, row {n}"
+        seen.add(known)
+        locator = f"{title or PROVIDER} · {name} · {known}"
+        spots.append(
+            Evidence(
+                id=evidence_id(KIND, "", locator),
+                kind=KIND,
+                title=name,
+                publisher=title or PROVIDER,
+                locator=locator,
+                retrieved=retrieved,
+                opening=passage.text[:200],
+                passages=(passage,),
+                place=_place(cells, name, point, fingerprint("row", locator)),
             )
-        more = "+" if rows.truncated else ""
-        count = "; ".join([f"rows: {len(rows.rows)}{more}", *map(_known, rows.coverage)])
-        first = Passage(id=fingerprint(rows.sql, count), text=count, end=len(count))
-        statement = Passage(
-            id=fingerprint(rows.sql), text=rows.sql, end=len(rows.sql), heading="SQL"
         )
-        yield Evidence(
-            id=evidence_id(KIND, "", rows.sql),
-            kind=KIND,
-            title=outcome.meant or outcome.question,
-            publisher=self._title or PROVIDER,
-            locator=rows.sql,
-            retrieved=retrieved,
-            opening=outcome.question,
-            passages=(first, *own, statement),
-        )
-        yield from spots
+    more = "+" if rows.truncated else ""
+    count = "; ".join([f"rows: {len(rows.rows)}{more}", *map(_known, rows.coverage)])
+    first = Passage(id=fingerprint(rows.sql, count), text=count, end=len(count))
+    statement = Passage(id=fingerprint(rows.sql), text=rows.sql, end=len(rows.sql), heading="SQL")
+    yield Evidence(
+        id=evidence_id(KIND, "", rows.sql),
+        kind=KIND,
+        title=outcome.meant or outcome.question,
+        publisher=title or PROVIDER,
+        locator=rows.sql,
+        retrieved=retrieved,
+        opening=outcome.question,
+        passages=(first, *own, statement),
+    )
+    yield from spots
 
 
 def _reason(outcome: Outcome, *, found: bool) -> Reason | None:
