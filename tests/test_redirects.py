@@ -170,11 +170,11 @@ async def test_a_task_for_an_agent_is_not_sent_on_and_nor_is_asking_after_it(
 
 @module_loop
 @pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("name", list(SPECS))
+@pytest.mark.parametrize("name", [name for name in SPECS if name != "gemini"])
 async def test_the_libraries_own_blocking_calls_are_not_sent_on_either(
     detour: Detour, clients: Clients, name: str, status: int
 ) -> None:
-    model = await clients.chat(SPECS[name])
+    model: Any = await clients.chat(SPECS[name])
     for call in (lambda: model.invoke("hello"), lambda: list(model.stream("hello"))):
         _sent(detour, status)
         with pytest.raises(Exception) as caught:

@@ -26,7 +26,7 @@ from research.models.overflow import Overflow
 from research.models.reading import Unfit, fitting, spoken
 from research.models.roles import Spec, lacking, usable
 from research.models.troubles import TooLong, Unsupported, trouble
-from research.models.ways import THINKING, blamed, bound, in_words, level
+from research.models.ways import THINKING, at_level, blamed, bound, in_words, level
 from research.records import Say, Stage, Usage
 from research.settings import Settings
 from research.trouble import Trouble
@@ -302,7 +302,7 @@ class Chat:
         if not wanted or THINKING in refused:
             return await ask({})
         try:
-            return await ask({"thinking_level": wanted})
+            return await ask(at_level(wanted))
         except Unsupported as turned_down:
             if not blamed(turned_down.message, {THINKING}):
                 raise

@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from research.models import contexts
+from research.models.gemini import Gemini
 from research.models.limits import Limiter, Rest
 from research.models.roles import Spec
 from research.models.ways import Ways, ways
@@ -42,7 +43,7 @@ class Clients:
         """`others` are those of the process: who asks with the same key waits in the same line."""
         self.settings = settings
         self._others = others
-        self._models: dict[tuple[str, bool], BaseChatModel] = {}
+        self._models: dict[tuple[str, bool], BaseChatModel | Gemini] = {}
         self._gemini: genai.Client | None = None
         self._limiters: dict[tuple[str, bool], Limiter] = {}
         self._rests: dict[tuple[str, bool, bool], Rest] = {}
@@ -95,10 +96,12 @@ class Clients:
         """What a model does not take that others do; who learns of more adds it."""
         return self._holder(spec)._refused.setdefault((str(spec), spec.apart), set())
 
-    async def chat(self, spec: Spec) -> BaseChatModel:
-        """The LangChain model of a name."""
+    async def chat(self, spec: Spec) -> BaseChatModel | Gemini:
+        """The model of a name: LangChain's, unless it is one of Gemini's."""
         name = str(spec), spec.apart
-        if name not in self._models:
+        if name not in self._models and spec.wire == "gemini":
+            self._models[name] = Gemini(await self.gemini(), spec.name)
+        elif name not in self._models:
             async with self._making:
                 if name not in self._models:  # importing takes a second: not on the loop
                     build = _BUILD[spec.wire]
@@ -106,7 +109,7 @@ class Clients:
         return self._models[name]
 
     async def gemini(self) -> genai.Client:
-        """The google-genai client, for what has to come unaltered."""
+        """The google-genai client, which all models of Gemini share."""
         if self._gemini is None:
             async with self._making:
                 if self._gemini is None:
@@ -195,26 +198,10 @@ def _google(settings: Settings) -> genai.Client:
             timeout=int(settings.model_timeout * STREAM * 1000),
             client_args=_google_args(),
             async_client_args=_google_args(),
-            # Without options the library repeats a lost connection by itself, after up to 10 s.
+            # Repeating is decided by `Chat`, which knows what was paid for. Without options the library
+            # repeats a lost connection by itself, after up to 10 s.
             retry_options=genai.types.HttpRetryOptions(attempts=1),
         ),
-    )
-
-
-def _gemini_chat(spec: Spec, settings: Settings) -> BaseChatModel:
-    from langchain_google_genai import ChatGoogleGenerativeAI
-
-    _hush()
-
-    return ChatGoogleGenerativeAI(
-        model=spec.name,
-        api_key=settings.gemini_key,
-        base_url=settings.gemini_url or None,
-        vertexai=False,
-        timeout=settings.model_timeout * STREAM,
-        temperature=None,
-        client_args=_google_args(),
-        max_retries=1,  # attempts: repeating is decided by `Chat`, which knows what was paid for
     )
 
 
@@ -277,10 +264,7 @@ def _anthropic_chat(spec: Spec, settings: Settings) -> BaseChatModel:
     return model
 
 
-_BUILD = {
-    "gemini": _gemini_chat, "openai": _openai_chat, "ollama": _ollama_chat,
-    "anthropic": _anthropic_chat,
-}  # fmt: skip
+_BUILD = {"openai": _openai_chat, "ollama": _ollama_chat, "anthropic": _anthropic_chat}
 
 
 async def _closed(model: Any) -> None:

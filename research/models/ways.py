@@ -37,6 +37,11 @@ def level(spec: Spec, settings: Settings, stage: Stage) -> str:
     return settings.thinking(_ROLES[stage]) if spec.wire == "gemini" else ""
 
 
+def at_level(wanted: str) -> dict[str, Any]:
+    """What a request for a level carries."""
+    return {"thinkingConfig": {"thinkingLevel": wanted.upper()}}
+
+
 def blamed(message: str, extras: Container[str]) -> str:
     """Which of the `extras` of a call a refusal is about: thinking if it names that, else pages; "" if
     there was none such."""
@@ -57,8 +62,8 @@ def bound(spec: Spec, form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if form == "words":
         return {}
     if spec.wire == "gemini":
-        wish: dict[str, Any] = {"response_mime_type": "application/json"}
-        return {**wish, "response_json_schema": schema} if form == "schema" else wish
+        wish: dict[str, Any] = {"responseMimeType": "application/json"}
+        return {**wish, "responseJsonSchema": schema} if form == "schema" else wish
     if spec.wire == "ollama":
         return {"format": schema if form == "schema" else "json"}
     if form == "object":

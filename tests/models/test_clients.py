@@ -126,14 +126,10 @@ async def test_what_is_made_ahead_may_fail_or_be_broken_off_and_nothing_is_left(
 async def test_all_clients_of_gemini_check_names_against_one_set_of_certificates() -> None:
     clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"}))
     chat: Any = await clients.chat(parse("gemini:m"))
-    used = [
-        arguments[name]
-        for client in (chat.client, await clients.gemini())
-        for arguments, name in (
-            (client._api_client._http_options.client_args, "verify"),
-            (client._api_client._http_options.async_client_args, "ssl"),
-        )
-    ]
+    client: Any = await clients.gemini()
+    assert chat._client is client
+    options = client._api_client._http_options
+    used = [options.client_args["verify"], options.async_client_args["ssl"]]
     assert len({id(one) for one in used}) == 1
     assert used[0].check_hostname and used[0].verify_mode is ssl.CERT_REQUIRED
     await clients.close()

@@ -105,7 +105,7 @@ class Lives:
 
     def __init__(self) -> None:
         self._fork = multiprocessing.get_context("forkserver")
-        self._fork.set_forkserver_preload(["tests.runs.lives", "langchain_google_genai"])
+        self._fork.set_forkserver_preload(["tests.runs.lives", "google.genai"])
         self._begun: list[BaseProcess] = []
 
     def begin(self, work: object, *arguments: object) -> BaseProcess:

@@ -17,11 +17,12 @@ from typing import Any
 from research.deadlines import uncounted
 from research.models.calls import no_key, repeated
 from research.models.clients import Clients
+from research.models.gemini import get, members, number
 from research.models.roles import Spec
 from research.models.troubles import trouble
 from research.records import Failure, Readiness, Reason, Say, Span, Usage, fingerprint
 from research.sources import NOTES
-from research.sources.web.grounding import Grounded, get, members, number, read
+from research.sources.web.grounding import Grounded, read
 from research.sources.web.provider import Found
 from research.trouble import REDIRECTS, Trouble, of_status
 

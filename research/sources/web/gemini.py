@@ -1,8 +1,7 @@
 """Gemini with Google Search: one call searches, reads and writes a text with its sources.
 
-It uses google-genai itself, whose text is unaltered: LangChain drops line breaks, and then the
-offsets of the sources no longer fit. The links of the sources are Google's redirects, which its
-terms forbid programs to follow; nothing here does.
+The links of the sources are Google's redirects, which its terms forbid programs to follow; nothing here
+does.
 
 Pages that a query names are opened by Google's own tool, which says of each whether it could be read.
 Source: https://ai.google.dev/gemini-api/docs/url-context.
@@ -11,7 +10,6 @@ Source: https://ai.google.dev/gemini-api/docs/url-context.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,11 +18,12 @@ from typing import Any
 from research.models.calls import no_key, repeated
 from research.models.clients import Clients
 from research.models.counting import completed
+from research.models.gemini import asked, get, members, number
 from research.models.roles import DEFAULTS, Spec, roles
 from research.models.troubles import Unsupported, trouble
-from research.models.ways import PAGES, THINKING, blamed, level
+from research.models.ways import PAGES, THINKING, at_level, blamed, level
 from research.records import Failure, Readiness, Reason, Say, Span, Usage
-from research.sources.web.grounding import Grounded, get, members, number, read
+from research.sources.web.grounding import Grounded, read
 from research.sources.web.opened import named, opened
 from research.sources.web.provider import Found
 from research.trouble import Trouble
@@ -80,8 +79,8 @@ class GeminiSearch:
 
     async def _asked(self, query: str, pages: Sequence[str], say: Say) -> Found:
         """What was found, with what the model takes; of what it refuses the next call knows."""
-        thinking = level(self.spec, self._settings, "search")
-        wanted = {THINKING} if thinking else set()
+        wished = level(self.spec, self._settings, "search")
+        wanted = {THINKING} if wished else set()
         wanted |= {PAGES} if pages else set()
         refused = self._clients.refused(self.spec)
         left = wanted - refused
@@ -97,7 +96,7 @@ class GeminiSearch:
         new = wanted - left - refused
         refused |= new
         if THINKING in new:
-            say("unthinking", stage="search", what=str(self.spec), level=thinking)
+            say("unthinking", stage="search", what=str(self.spec), level=wished)
         return self._found(query, candidate, opened(grounded, candidate, pages, self._clock()))
 
     async def _ask(self, query: str, extras: Container[str], say: Say) -> tuple[Any, Grounded]:
@@ -107,39 +106,26 @@ class GeminiSearch:
             Trouble: there is no text.
         """
         client = await self._clients.gemini()
-        from google.genai import types  # imported by now, in a thread
-
-        tools = [types.Tool(google_search=types.GoogleSearch())]
-        if PAGES in extras:
-            tools.append(types.Tool(url_context=types.UrlContext()))
         system = _SYSTEM + _OPEN * (PAGES in extras)
-        thinking = level(self.spec, self._settings, "search").upper() if THINKING in extras else ""
-        config = types.GenerateContentConfig(
-            system_instruction=system,
-            tools=tools,
-            thinking_config=types.ThinkingConfig(thinking_level=types.ThinkingLevel(thinking))
-            if thinking
-            else None,
-            should_return_http_response=True,  # as it came: the library's models cost more than they help
-        )
-        asked = f"Today is {self._clock().date().isoformat()}. Search query:\n{query}"
+        sent = f"Today is {self._clock().date().isoformat()}. Search query:\n{query}"
+        request: dict[str, Any] = {
+            "systemInstruction": {"parts": [{"text": system}]},
+            "contents": [{"role": "user", "parts": [{"text": sent}]}],
+            "tools": [{"googleSearch": {}}, *([{"urlContext": {}}] if PAGES in extras else [])],
+        }
+        if THINKING in extras:
+            request["generationConfig"] = at_level(level(self.spec, self._settings, "search"))
         limit = self._settings.model_timeout
         try:
             async with asyncio.timeout(limit):
-                response = await client.aio.models.generate_content(
-                    model=self.spec.name,
-                    contents=asked,
-                    config=config,
-                )
-            raw = response.sdk_http_response
-            body = json.loads(((raw.body if raw else None) or "").removeprefix("\ufeff"))
+                body = await asked(client, self.spec.name, request)
         except Exception as error:
             found = trouble(error, self.spec)
             if found.reason == "timeout":
                 message = f"{self.spec} did not answer within {limit:g} s"
                 raise Trouble("timeout", message) from error
             raise found from error
-        return self._judged(body, system + asked, say)
+        return self._judged(body, system + sent, say)
 
     def _judged(self, response: Any, sent: str, say: Say) -> tuple[Any, Grounded]:
         candidate = next(iter(members(response, "candidates")), None)

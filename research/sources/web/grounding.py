@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from research.evidence.registry import evidence_id
 from research.language.text import language
+from research.models.gemini import get, members, number, whole
 from research.records import Cite, Evidence, Passage, Span, fingerprint
 from research.urls import canonical_url
 from research.wire.plain import legible, shortened
@@ -42,7 +43,7 @@ class Grounded:
 
 
 def read(parts: Sequence[Any], metadata: Any, retrieved: datetime) -> Grounded:
-    """The parts of a candidate and its grounding metadata, as SDK objects or as plain JSON."""
+    """The parts of a candidate and its grounding metadata."""
     pieces = ["" if get(part, "thought") else _text(part, "text") for part in parts or ()]
     text = "".join(pieces)
     chunks = [source_of(chunk, retrieved) for chunk in members(metadata, "grounding_chunks")]
@@ -79,7 +80,7 @@ def _placed(
     unplaced = 0
     for support in supports:
         span = _locate(data, starts, get(support, "segment"))
-        indices = [_whole(index) for index in members(support, "grounding_chunk_indices")]
+        indices = [whole(index) for index in members(support, "grounding_chunk_indices")]
         known = [chunks[at] for at in indices if at is not None and at < len(chunks)]
         ids = [source.id for source in known if source]
         unplaced += span is None or len(known) < len(indices)
@@ -186,36 +187,6 @@ def _spans(text: str, placed: Sequence[_Placed]) -> tuple[Span, ...]:
     if at < len(text):
         spans.append(Span(kind="text", text=text[at:]))
     return tuple(spans)
-
-
-# Reading what may be missing
-
-
-def get(thing: Any, name: str) -> Any:
-    """A member of an SDK object, of a dict, or of the API's own JSON; None if it is not there."""
-    if thing is None:
-        return None
-    if isinstance(thing, dict):
-        head, *rest = name.split("_")
-        camel = head + "".join(word.capitalize() for word in rest)
-        return thing.get(name, thing.get(camel))
-    return getattr(thing, name, None)
-
-
-def members(thing: Any, name: str) -> list[Any]:
-    value = get(thing, name)
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def number(thing: Any, name: str) -> int | None:
-    """A member that is a whole number from 0 on."""
-    return _whole(get(thing, name))
-
-
-def _whole(value: Any) -> int | None:
-    if isinstance(value, str) and re.fullmatch("[0-9]{1,15}", value):
-        return int(value)  # as the JSON of protocol buffers writes long numbers
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _text(thing: Any, name: str) -> str:

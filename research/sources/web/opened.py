@@ -11,8 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from research.models.gemini import get, members
 from research.records import Failure, Reason
-from research.sources.web.grounding import Grounded, get, members, source_of
+from research.sources.web.grounding import Grounded, source_of
 from research.trouble import Trouble
 from research.urls import addresses, canonical_url, url_identity
 from research.wire.addresses import Guard
