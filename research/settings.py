@@ -157,6 +157,7 @@ class Settings(BaseModel):
     runs_at_once: int = 100
     runs_each: int = 20
     starts_per_minute: int = 30
+    workers: str = "auto"  # processes that work on runs beside that of the pages
     approve_plan: str = "off"
     clarify: str = "on"  # a question that can be meant in different ways is asked back
     check: str = "rules"  # who judges the doubtful sentences of an answer
@@ -260,6 +261,17 @@ class Settings(BaseModel):
             return self.data_dir / "runs.db"
         scheme, _, path = url.partition(":///")
         return Path(unquote(path)).expanduser().absolute() if scheme == "sqlite" else url
+
+    @property
+    def processes(self) -> int:
+        """How many worker processes there may be. By itself it is one a core where there are several,
+        but none where a service may be asked only so often: that limit is one process's."""
+        if self.runs_url:
+            return 0
+        if self.workers != "auto":
+            return int(self.workers)
+        cores = _cores()
+        return cores if cores > 1 and not self.requests_per_minute else 0
 
     @property
     def options(self) -> Options:
@@ -380,6 +392,7 @@ class Settings(BaseModel):
             ("SIGHTLINE_MAX_RUNS", str(self.runs_at_once)),
             ("SIGHTLINE_MAX_RUNS_EACH", str(self.runs_each)),
             ("SIGHTLINE_STARTS_PER_MINUTE", str(self.starts_per_minute)),
+            ("SIGHTLINE_WORKERS", self.workers),
             ("SIGHTLINE_APPROVE_PLAN", self.approve_plan),
             ("SIGHTLINE_CLARIFY", self.clarify),
             ("SIGHTLINE_CHECK", self.check),
@@ -580,6 +593,19 @@ def _whole(env: Mapping[str, str], name: str, default: int, low: int, high: int)
             f"Correct it or remove it to use the default, {default}."
         )
     return int(value)
+
+
+def _workers(env: Mapping[str, str]) -> str:
+    name = "SIGHTLINE_WORKERS"
+    text = _text(env, name).lower() or "auto"
+    return text if text == "auto" else str(_whole(env, name, 0, 0, 64))
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _text(env: Mapping[str, str], *names: str) -> str:
@@ -933,6 +959,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         runs_at_once=_whole(env, "SIGHTLINE_MAX_RUNS", 100, 0, 100_000),
         runs_each=_whole(env, "SIGHTLINE_MAX_RUNS_EACH", 20, 0, 100_000),
         starts_per_minute=_whole(env, "SIGHTLINE_STARTS_PER_MINUTE", 30, 0, 100_000),
+        workers=_workers(env),
         approve_plan=_one(env, "SIGHTLINE_APPROVE_PLAN", ("off", "on")),
         clarify=_switch(env, "SIGHTLINE_CLARIFY", "on"),
         check=_one(env, "SIGHTLINE_CHECK", CHECKS),

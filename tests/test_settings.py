@@ -116,6 +116,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "SIGHTLINE_REPAIR": ("repair", "off", " Rewrite", "rewrite"),
     "SIGHTLINE_SOURCES": ("usual_sources", "", " Web , library,web", "web,library"),
     "SIGHTLINE_REPORT_SOURCES": ("report_sources", "", "news", "news"),
+    "SIGHTLINE_WORKERS": ("workers", "auto", " 3", "3"),
     "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
     "SIGHTLINE_CLARIFY": ("clarify", "on", " Off", "off"),
     "NEWS_FEEDS": ("news_feeds", "", " http://f.test/a,http://f.test/b?c=1,2\n", "http://f.test/a http://f.test/b?c=1,2"),

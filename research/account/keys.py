@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,18 @@ class Keys:
         self._kept: dict[str, dict[str, str]] = {}
         self._seen: tuple[int, int] | None = None
         self._lock = threading.Lock()
+        self.changed: Callable[[str], None] = lambda owner: None  # called with whose have changed
+
+    def session(self, owner: str) -> dict[str, str]:
+        """The keys of an owner that are in memory alone."""
+        with self._lock:
+            return dict(self._session.get(owner, {}))
+
+    def hold(self, owner: str, keys: Mapping[str, str]) -> None:
+        """Takes these for all that an owner has in memory: they are those of another process."""
+        conceal(keys.values())
+        with self._lock:
+            self._session[owner] = dict(keys)
 
     def of(self, owner: str) -> dict[str, str]:
         """The keys of an owner, by name."""
@@ -72,6 +84,7 @@ class Keys:
                 session.pop(name, None)
                 if not remember:
                     session[name] = value
+        self.changed(owner)
 
     def forget(self, owner: str, name: str) -> None:
         """Forgets a key, here and in the file.
@@ -80,7 +93,10 @@ class Keys:
             OSError: the file cannot be written; there the key still is.
         """
         with self._lock:
-            self._session.get(owner, {}).pop(name, None)
+            gone = self._session.get(owner, {}).pop(name, None)
+        if gone is not None:
+            self.changed(owner)
+        with self._lock:
             self._read()
             mine = self._kept.get(owner, {})
             self._keep(owner, {known: value for known, value in mine.items() if known != name})

@@ -102,8 +102,10 @@ class Desk:
         self.map, self.sources, self.usual = services.map, services.sources, services.usual
         engine = _remote() if settings.runs_url else LocalRuns
         self.runs: Runs = engine(services.resources, services.usual, self._closing)
-        self.personal = PersonalServices(services, self.runs, Keys(settings.data_dir))
+        keys = Keys(settings.data_dir)
+        self.personal = PersonalServices(services, self.runs, keys)
         self.runs.lender = self.personal
+        keys.changed = self.runs.rekeyed
         self.exports = Exports(
             settings.data_dir / "exports",
             services.store,
@@ -202,9 +204,10 @@ class Desk:
 
     def warm(self) -> None:
         """Loads the graph, makes the clients of the models and starts the map's server: the first
-        question need not wait."""
+        question need not wait. Then come the workers, who take as long."""
         self.runs.do(self.runs.ready())
         self.runs.do(self.services.warm())
+        self.runs.hire()
 
     def check(self, owner: str = "local") -> Sequence[Check]:
         """A round trip to every model and every provider that an owner can use, and to the server

@@ -10,7 +10,7 @@ import logging
 import threading
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar
@@ -46,6 +46,12 @@ class Lender(Protocol):
 
     def released(self) -> None:
         """A run is over; called on the loop."""
+
+    def session(self, owner: str) -> dict[str, str]:
+        """The keys of an owner that are in the memory of this process alone."""
+
+    def hold(self, owner: str, keys: Mapping[str, str]) -> None:
+        """Takes the keys that an owner has in the memory of another process for these here."""
 
 
 class Runs(ABC):
@@ -100,6 +106,12 @@ class Runs(ABC):
 
     async def ready(self) -> None:  # noqa: B027 - some have nothing to load
         """Loads what the first run would have to wait for."""
+
+    def hire(self) -> None:  # noqa: B027 - a server has its own
+        """Lets worker processes share the work, if there are to be any. For a process that lasts."""
+
+    def rekeyed(self, owner: str) -> None:  # noqa: B027 - only workers have to be told
+        """The keys of somebody's session have changed."""
 
     @abstractmethod
     def _engine_of(self, run_id: str) -> str:

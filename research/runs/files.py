@@ -54,6 +54,10 @@ class Files:
         """Saves a run in a folder, wherever others are saved."""
         self._chosen[run_id] = folder.expanduser().absolute()
 
+    def chosen(self, run_id: str) -> Path | None:
+        """The folder that was asked for, for a run."""
+        return self._chosen.get(run_id)
+
     def folder(self, run: Run) -> Path | None:
         """Where a run is saved; None if it is not. Only reports are."""
         return self._chosen.get(run.id, self._folder) if run.options.sections else None

@@ -1,5 +1,8 @@
 """Runs in this process: one asyncio loop in one daemon thread, checkpoints and results in a database.
 
+Where there are worker processes, they do what is done here, each with an engine of its own; this one
+keeps the queue, and takes up again what a worker that was killed was at.
+
 A run is a LangGraph thread of its own. It goes on whoever looks at it: readers follow its events
 from the store, at any time, from any event, in any process. A stopped or killed run is resumed from
 its last checkpoint, and its finished searches come from the store.
@@ -10,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +22,20 @@ from research.records import Options, Run, RunStatus
 from research.runs.base import WATCH, Runs
 from research.runs.engine import SERVED, joined
 from research.runs.live import Keyless, Live, Resources
+from research.runs.pool import MAKER, Pool
 from research.sources import registry
 from research.stages.answer import Unwritten
 from research.storage import StoreError
 from research.store.checkpoints import checkpoints
-from research.store.store import WRITE
+from research.store.store import STOP, WRITE
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
 log = logging.getLogger(__name__)
+
+DEATHS = 2  # workers that may die of a run; then it is for its owner to resume it
 
 
 class LocalRuns(Runs):
@@ -62,6 +69,13 @@ class LocalRuns(Runs):
         self._lock = threading.Lock()
         self._unsaved: dict[str, tuple[Live, RunStatus, str]] = {}
         self._watcher: asyncio.Task[None] | None = None
+        self._pool: Pool | None = None
+        self._fallen: list[str] = []  # engines of workers that are gone, whose runs are to go on
+        self._deaths: Counter[str] = Counter()  # of workers that were at a run
+        self._leaving = False
+        self.over: Callable[[str], None] = lambda run_id: (
+            None
+        )  # hears of each run that has ended here
         self._compiled: CompiledStateGraph[Any, Any, Any, Any] | None = None
         try:
             self._checkpoints = checkpoints(store.database)
@@ -103,6 +117,9 @@ class LocalRuns(Runs):
         """Interrupts what is going on and stops the loop. Interrupted runs can be resumed."""
         if self.loop.closed:
             return
+        self._leaving = True
+        if self._pool:
+            self._interrupted(*self._pool.close())
         self.loop.close(self._close())
         self.resources.traces.close()
         self.resources.files.close()
@@ -132,10 +149,89 @@ class LocalRuns(Runs):
         """What the runs under way here work with."""
         return [live.resources for live in list(self._live.values())]
 
+    # The workers
+
+    @property
+    def engine(self) -> str:
+        """In whose name runs are worked on here."""
+        return self._engine.id
+
+    def hire(self, maker: str = MAKER) -> None:
+        """Lets worker processes share the work, if there are to be any. For a process that lasts."""
+        if self._pool is None and not self._leaving and self.resources.settings.processes:
+            self._pool = Pool(self.resources.settings, self._left, self._fell, maker)
+
+    def take(self, run: Run, *, resumed: bool, write: bool) -> None:
+        """Works on a run that was stored in this engine's name."""
+        self._spawn(run, self._engine.id, resumed=resumed, write=write)
+
+    def rekeyed(self, owner: str) -> None:
+        """The keys of somebody's session have changed: the workers hear of it."""
+        if self._pool and self.lender:
+            self._pool.rekeyed(owner, self.lender.session(owner))
+
+    def hold_keys(self, owner: str, keys: Mapping[str, str]) -> None:
+        """Takes the keys of somebody's session from the server."""
+        if self.lender:
+            self.lender.hold(owner, keys)
+
+    def _hand(self, live: Live) -> None:
+        """Gives a run whose turn it is to the worker in whose name it was stored."""
+        run, keys = live.run, self.lender.session(live.run.owner) if self.lender else {}
+        folder = self.resources.files.chosen(run.id)
+        order = live.resumed, live.write_now, run.owner, keys, folder
+        if self._pool and not self._pool.give(live.engine, run.id, *order):
+            self._fell(live.engine)  # it died a moment ago
+
+    def _left(self, run_id: str) -> None:
+        """A worker has done with a run."""
+        self._deaths.pop(run_id, None)
+        self._told()
+        self._admit_now()
+
+    def _fell(self, engine: str) -> None:
+        """A worker is gone: its runs go on elsewhere, now or as soon as the store can be written."""
+        try:
+            self._rescue(engine)
+        except StoreError as trouble:
+            log.warning("the runs of a worker that is gone have to wait: %s", trouble)
+            self._fallen.append(engine)
+        self._told()
+        self._admit_now()
+
+    def _rescue(self, engine: str) -> None:
+        wishes = {run_id: wish for run_id, by, wish in self.store.wishes() if by == engine}
+        for run_id in self.store.engines().get(engine, ()):
+            queued, wish = self._line.pop(run_id, None), wishes.get(run_id, 0)
+            self._deaths[run_id] += queued is None
+            again = wish != STOP and self._deaths[run_id] <= DEATHS and not self._leaving
+            other = self._engine_of(run_id)
+            with self.store.database.write():  # nobody sees it as it is in between
+                status: RunStatus = "stopped" if wish == STOP else "interrupted"
+                ended = self.store.end(run_id, engine, status)
+                claimed = ended and again and self.store.claim(run_id, other, write=wish == WRITE)
+            if claimed and (run := self.store.run(run_id)):
+                self._spawn(run, other, resumed=True, write=wish == WRITE)
+        self._engine.alive(engine)  # which removes what is left of it
+
+    def _interrupted(self, *engines: str) -> None:
+        """What workers that are gone could not note themselves."""
+        try:
+            left = self.store.engines()
+            for engine in engines:
+                for run_id in left.get(engine, ()):
+                    self.store.end(run_id, engine, "interrupted")
+                self._engine.alive(engine)
+        except StoreError as trouble:
+            log.error("the end of some runs could not be stored: %s", trouble)
+
     # What an engine does
 
     def _engine_of(self, run_id: str) -> str:
-        return self._engine.id
+        if not self._pool or self._leaving:
+            return self._engine.id
+        waiting = Counter(live.engine for live in list(self._line.values()))
+        return self._pool.pick(waiting, len(self._live)) or self._engine.id
 
     def _spawn(self, run: Run, engine: str, *, resumed: bool = False, write: bool = False) -> None:
         live = Live(
@@ -157,16 +253,22 @@ class LocalRuns(Runs):
             self._admit_now()
 
     def _start(self, live: Live) -> None:
+        if live.engine != self._engine.id:
+            self._hand(live)
+            return
         self._live[live.run.id] = live
         self.loop.soon(self._go, live)
 
     def _end(self, run: Run, *, write: bool) -> None:
         if run.id in self._live or run.id in self._line:
             self.loop.soon(self._end_searching if write else self._cancel, run.id)
-        elif write:
+            return
+        if write:
             self.store.ask_to_write(run.id)
         elif not self._stopped_elsewhere(run.id):
             self.store.ask_to_stop(run.id)
+        if self._pool and (worker := self._pool.holder(run.id)):
+            worker.tell("look")  # at what is asked of its runs; else it would in a moment
 
     def _stopped_elsewhere(self, run_id: str) -> bool:
         """Takes a run away from a server, which may be there or not: it writes nothing more."""
@@ -181,13 +283,18 @@ class LocalRuns(Runs):
         """Runs whose process is gone are interrupted: listed as such, and resumed on request."""
         if run and (run.id in self._live or run.id in self._line):
             return
+        if run and self._pool and self._pool.holder(run.id):
+            return
         for engine, run_ids in self.store.engines().items():
             if self._gone(engine):
                 for run_id in run_ids:
                     self.store.end(run_id, engine, "interrupted")
 
     def _gone(self, engine: str) -> bool:
-        """Whether a process is gone. A server that works on runs is looked after by those who use it."""
+        """Whether a process is gone. A server that works on runs is looked after by those who use it, and
+        a worker by who began it."""
+        if engine in self._fallen or (self._pool and self._pool.has(engine)):
+            return False
         return engine not in SERVED and not self._engine.alive(engine)
 
     async def _clean(self, run_id: str) -> None:
@@ -203,10 +310,10 @@ class LocalRuns(Runs):
 
     def _admit(self) -> None:
         """Lets those begin whose turn it is."""
-        if not self._line:
+        if not self._line or self._leaving:
             return
         settings = self.resources.settings
-        mine = {self._engine.id}
+        mine = {self._engine.id, *(live.engine for live in list(self._line.values()))}
         for one in self.store.admit(mine, settings.runs_at_once, settings.runs_each):
             with self._lock:
                 live = self._line.pop(one.id, None)
@@ -267,10 +374,23 @@ class LocalRuns(Runs):
                 if self._line:
                     self._look_after()  # those that are gone hold up nobody
                     self._admit()
-                for run_id, wish in self._wishes():
-                    (self._end_searching if wish == WRITE else self._cancel)(run_id)
+                self.attend()
+                for engine in list(self._fallen):
+                    self._rescue(engine)
+                    self._fallen.remove(engine)
+                if self._pool:
+                    self._pool.tend()
             except StoreError as trouble:
                 log.warning("the store is out of reach: %s", trouble)
+
+    def attend(self) -> None:
+        """Does what others ask of the runs of this process.
+
+        Raises:
+            StoreError: the store is out of reach.
+        """
+        for run_id, wish in self._wishes():
+            (self._end_searching if wish == WRITE else self._cancel)(run_id)
 
     def _wishes(self) -> list[tuple[str, int]]:
         """What others ask of the runs of this process."""
@@ -369,6 +489,7 @@ class LocalRuns(Runs):
             self._told()
         self._released()
         self._admit_now()
+        self.over(run_id)
 
 
 def _loaded() -> ModuleType:

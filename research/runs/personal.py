@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -62,6 +62,16 @@ class PersonalServices:
     def usual(self, owner: str) -> Options:
         """The limits of an owner's run that brings none."""
         return self.services(owner).usual()
+
+    def session(self, owner: str) -> dict[str, str]:
+        """The keys of an owner that are in the memory of this process alone."""
+        return self.preferences.keys.session(owner) if self.preferences.keys else {}
+
+    def hold(self, owner: str, keys: Mapping[str, str]) -> None:
+        """Takes the keys that an owner has in the memory of another process for these here."""
+        if self.preferences.keys and keys != self.session(owner):
+            self.preferences.keys.hold(owner, keys)
+            self._of(owner)  # the kit with the others is closed once nobody works with it
 
     @contextmanager
     def using(self, owner: str) -> Iterator[Resources]:

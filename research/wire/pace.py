@@ -12,11 +12,13 @@ from research.deadlines import uncounted
 from research.records import Say
 from research.trouble import Trouble
 
+parts = 1  # processes that ask at the same time: each waits for as many intervals
+
 
 @dataclass
 class Pace:
     """Lets one request begin in an interval (seconds), whichever thread or loop asks: one for the
-    process and a service."""
+    process and a service. Where several processes ask, each takes its part of the turns."""
 
     interval: float
     ticks: Callable[[], float] = time.monotonic
@@ -36,7 +38,7 @@ class Pace:
             if begin - now > most:
                 text = f"{service}: too many searches wait for their turn ({begin - now:.0f} s)"
                 raise Trouble("quota", text)
-            self._next = begin + self.interval
+            self._next = begin + self.interval * parts
             return begin - now
 
     async def waited(self, service: str, say: Say, most: float) -> None:

@@ -10,9 +10,11 @@ import asyncio
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 from multiprocessing.process import BaseProcess
+from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +28,7 @@ from research.records import (
 )
 from research.runs import Desk
 from research.runs.local import LocalRuns
+from research.runs.pool import Worker
 from research.settings import Settings, load
 from tests.fakes import RETRIEVED, Outcome, ScriptedSource, Staged, note, resources, until
 from tests.runs.conftest import QUESTION
@@ -86,6 +89,24 @@ def live_with_models(env: Mapping[str, str], folder: Path, log: Path, run_id: st
     note(log, f"over {ended(desk.runs, run_id, None)}")
     while True:
         time.sleep(60)
+
+
+def live_with_workers(env: Mapping[str, str], folder: Path, log: Path, run_id: str) -> None:
+    """A life over models, whose work a worker does as soon as there is a file `go` beside the log."""
+    desk = Desk(load(env, data_dir=folder))
+    desk.runs.hire()
+    note(log, f"here {hired(desk, 1)[0].process.pid}")
+    until(lambda: log.with_suffix(".go").exists(), 600)
+    note(log, f"over {ended(desk.runs, run_id, None)}")
+    while True:
+        time.sleep(60)
+
+
+def hired(desk: Desk, count: int) -> list[Worker]:
+    """The workers of a desk, once so many are ready."""
+    pool = desk.runs._pool  # type: ignore[attr-defined]
+    until(lambda: len(pool.engines()) >= count, 120)
+    return [worker for worker in pool._workers if worker.engine]
 
 
 @contextmanager
@@ -165,3 +186,12 @@ def outcome(report: Report) -> dict[str, object]:
         ],
         "evidence": sorted(map(_untimed, report.evidence), key=lambda item: item.id),
     }
+
+
+def phases(asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """For each call the number of its phase: calls of one stage that follow each other are one."""
+    found: dict[tuple[str, str], int] = {}
+    for number, (_, calls) in enumerate(groupby(asked, key=itemgetter(0))):
+        for call in calls:
+            found.setdefault(call, number)
+    return found

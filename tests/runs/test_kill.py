@@ -5,10 +5,8 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -28,6 +26,7 @@ from tests.runs.lives import (
     live,
     live_with_models,
     outcome,
+    phases,
     reached,
     scripted,
 )
@@ -167,15 +166,6 @@ def test_runs_that_are_killed_at_any_moment_of_their_lives_end_as_if_nothing_had
         log_ = [line for line in lines(log) if not line.startswith(("here", "over"))]
         check(runs, run_id, log_, expected)
     assert statuses["done"] and statuses["interrupted"] > KILLS // 2
-
-
-def phases(asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """For each call the number of its phase: calls of one stage that follow each other are one."""
-    found: dict[tuple[str, str], int] = {}
-    for number, (_, calls) in enumerate(groupby(asked, key=itemgetter(0))):
-        for call in calls:
-            found.setdefault(call, number)
-    return found
 
 
 @pytest.mark.slow
