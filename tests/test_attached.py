@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from research.attached import SHIPPED, Databases, Listed, databases
+from research.attached import SHIPPED, Databases, Listed, databases, stem
 from research.database.engines import Database, open_database
 from research.database.refusals import Refused
 from research.records import Finding, Options, Part, Plan, Task
@@ -150,6 +150,18 @@ def test_a_password_is_among_the_secrets_and_in_no_text(tmp_path: Path) -> None:
     settings = load({"A": f"postgresql://me:{SECRET}@host/x"}, data_dir=tmp_path)
     assert SECRET in settings.secrets
     assert SECRET not in repr(settings) + str(settings.shown()) + settings.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("", ""),
+        ("sqlite:////data/orders of ann.db", "orders of ann"),
+        ("postgresql://reader:secret@db.example:5432/shop?sslmode=require", "shop"),
+    ],
+)
+def test_what_it_is_called_has_no_password_and_no_folder(address: str, name: str) -> None:
+    assert stem(address) == name
 
 
 # What may be read

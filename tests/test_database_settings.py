@@ -78,7 +78,7 @@ def test_values_of_an_attached_database_are_read_beforehand_or_not(
 ) -> None:
     described = with_kit(
         tmp_path,
-        lambda services: services.database.schema(),
+        lambda services: services.database().schema(),
         DATABASE_URL=f"sqlite:///{shop}",
         DATABASE_SAMPLES=switch,
     )

@@ -226,7 +226,7 @@ def test_the_limits_can_be_set(folder: Path) -> None:
     assert report["run"]["options"] == {
         "queries": 1, "sections": 0, "reflections": 2, "loops": 1, "sources": ["places", "database", "library"], "model": "",
         "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "clarify": False,
-        "updates": "",
+        "updates": "", "database": "",
     }  # fmt: skip
 
 

@@ -169,7 +169,7 @@ def _answers(folder: Path) -> Iterator[Figure]:
     os.environ["SIGHTLINE_DATA_DIR"] = str(folder / "data")
     runs.close()
     try:
-        watched = _watched(runs.desk().services.database)
+        watched = _watched(runs.desk().services.database())
         yield from _beyond("an answer in 3 statements, a whole run", watched, _run)
     finally:
         runs.close()

@@ -15,7 +15,7 @@ from pathlib import Path
 from research.database.duckdb import DuckDB
 from research.database.results import Failed, Limits
 from research.database.sqlite import SQLite
-from tests.database.scenic import TABLES, cases
+from tests.database.scenic import cases, known
 
 FILES = {"sqlite": "attacks.json", "duckdb": "attacks_duckdb.json"}
 
@@ -24,7 +24,7 @@ def main(scenic: str, outside: str, new: str, seconds: str) -> None:
     kind = "duckdb" if scenic.endswith(".duckdb") else "sqlite"
     limits = Limits(seconds=float(seconds))
     backend = (DuckDB if kind == "duckdb" else SQLite)(Path(scenic), limits)
-    backend.schema(TABLES, None)
+    backend.schema(known, None)
     backend.run("select name, replace(name, 'a', 'b') from a_sight order by name")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     told = []

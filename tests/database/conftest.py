@@ -9,7 +9,7 @@ import pytest
 
 from research.database.engines import Database, open_database
 from research.database.results import Limits
-from tests.database.scenic import TABLES, fill, make
+from tests.database.scenic import fill, known, make
 from tests.servers.postgres import Cluster, lacking
 
 MANY = Limits(rows=2_000)
@@ -25,7 +25,7 @@ def scenic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def database(scenic: Path) -> Database:
-    return open_database(scenic, reads=lambda _, table: table in TABLES, limits=MANY)
+    return open_database(scenic, reads=known, limits=MANY)
 
 
 @pytest.fixture(scope="session")
@@ -50,4 +50,4 @@ def scenic_address(database_server: Cluster) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def server_database(scenic_address: str) -> Database:
-    return open_database(scenic_address, reads=lambda _, table: table in TABLES, limits=MANY)
+    return open_database(scenic_address, reads=known, limits=MANY)

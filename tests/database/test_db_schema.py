@@ -6,11 +6,11 @@ import sqlite3
 from pathlib import Path
 
 from research.database.engines import Database, open_database
-from tests.database.scenic import TABLES
+from tests.database.scenic import TABLES, known
 
 
 def test_tables_views_types_keys_and_values_are_read(scenic: Path) -> None:
-    schema = open_database(scenic, reads=lambda _, table: table in TABLES).schema
+    schema = open_database(scenic, reads=known).schema
     assert {table.name for table in schema.tables} == set(TABLES)
     described = schema.described().splitlines()
     assert "  gid INTEGER primary key" in described
@@ -21,10 +21,7 @@ def test_tables_views_types_keys_and_values_are_read(scenic: Path) -> None:
 
 
 def test_what_is_not_chosen_is_not_there(scenic: Path) -> None:
-    assert (
-        "secret"
-        not in open_database(scenic, reads=lambda _, table: table in TABLES).schema.described()
-    )
+    assert "secret" not in open_database(scenic, reads=known).schema.described()
     assert "secret" in open_database(scenic).schema.catalogue().tables
 
 
@@ -35,7 +32,7 @@ def test_comments_come_from_outside(scenic: Path) -> None:
         )
 
     described = open_database(
-        scenic, reads=lambda _, table: table in TABLES, comments=comments, samples=False
+        scenic, reads=known, comments=comments, samples=False
     ).schema.described()
     assert "a_sight -- 景区" in described
     assert "  level TEXT -- 等级, 5A is best" in described

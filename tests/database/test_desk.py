@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from research.database.service import DatabaseService, named
+from research.database.service import DatabaseService
 from research.records import silent
 from research.trouble import Trouble
 
@@ -71,15 +71,3 @@ async def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(Trouble) as caught:
         await desk.ask("anything", silent)
     assert caught.value.reason in ("unreachable", "refused", "unavailable")
-
-
-@pytest.mark.parametrize(
-    ("address", "name"),
-    [
-        ("", ""),
-        ("sqlite:////data/orders of ann.db", "orders of ann"),
-        ("postgresql://reader:secret@db.example:5432/shop?sslmode=require", "shop"),
-    ],
-)
-def test_what_it_is_called_has_no_password_and_no_folder(address: str, name: str) -> None:
-    assert named(address) == name

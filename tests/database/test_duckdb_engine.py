@@ -17,7 +17,7 @@ from research.database.engines import Database, open_database
 from research.database.guard import Query
 from research.database.refusals import Refused
 from research.database.results import Failed, Limits, Result, plain
-from tests.database.scenic import SECRET, TABLES, cases, make_duckdb
+from tests.database.scenic import SECRET, TABLES, cases, known, make_duckdb
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,9 +37,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def ducks(file: Path) -> Database:
-    return open_database(
-        f"duckdb:///{file}", reads=lambda _, table: table in TABLES, limits=Limits(rows=2_000)
-    )
+    return open_database(f"duckdb:///{file}", reads=known, limits=Limits(rows=2_000))
 
 
 def digest(path: Path) -> str:
@@ -60,9 +58,7 @@ def test_the_attacks_are_many() -> None:
 
 @pytest.mark.slow
 def test_every_attack_is_refused_or_does_no_harm(file: Path) -> None:
-    database = open_database(
-        f"duckdb:///{file}", reads=lambda _, table: table in TABLES, limits=Limits(seconds=SECONDS)
-    )
+    database = open_database(f"duckdb:///{file}", reads=known, limits=Limits(seconds=SECONDS))
     before, through = digest(file), []
     for case in ATTACKS:
         said: Query | Refused
@@ -169,7 +165,7 @@ def test_what_is_unknown_is_counted(ducks: Database) -> None:
 )
 def test_what_an_engine_refuses_is_told_apart(file: Path, sql: str, cause: str) -> None:
     backend = DuckDB(file, Limits(seconds=0.4))
-    backend.schema(TABLES, None)
+    backend.schema(known, None)
     with pytest.raises(Failed) as caught:
         backend.run(sql)
     assert caught.value.cause == cause
@@ -193,7 +189,7 @@ def test_a_function_of_the_files_own_is_never_called(tmp_path: Path, macro: str,
         made.execute("insert into t values ('x', 1); insert into secret values ('sentinel')")
         made.execute(f"create macro {macro}")
     backend = DuckDB(path, Limits())
-    backend.schema(["t"], None)
+    backend.schema(lambda _, table: table == "t", None)
     with pytest.raises(Failed) as caught:
         backend.run(sql)
     assert caught.value.cause == "refused"

@@ -124,7 +124,9 @@ def scenic_large(cluster: Cluster) -> Database:
     create(cluster, "scenic")
     with cluster.connect("scenic") as owner:
         fill(owner)
-    return open_database(cluster.address("scenic"), only=SCENIC, limits=MANY)
+    return open_database(
+        cluster.address("scenic"), reads=lambda _, table: table in SCENIC, limits=MANY
+    )
 
 
 def run(database: Database, sql: str) -> Result:

@@ -98,7 +98,7 @@ def unfenced(prompt: str) -> str:
 def test_orders_in_cells_samples_and_names_stay_within_fences_and_are_shortened(
     desk: Desk, gemini: FakeGemini
 ) -> None:
-    base = desk.services.database.base
+    base = desk.services.database().base
     desk.runs.store.confirm("local", base, f"{QUESTION}呢？{ORDERS[0]}", f"SELECT 1 -- {ORDERS[2]}")
     gemini.brain.statements = [f"SELECT nosuch FROM place -- {ORDERS[1]}", READ]
     report = asked(desk)
@@ -155,7 +155,7 @@ def test_a_model_that_obeys_when_it_supplements_leaves_the_rows_as_they_were(
 
 def test_a_confirmed_statement_passes_the_same_guard(desk: Desk, hostile: Path) -> None:
     before = hostile.read_bytes()
-    desk.runs.store.confirm("local", desk.services.database.base, QUESTION, "DELETE FROM place")
+    desk.runs.store.confirm("local", desk.services.database().base, QUESTION, "DELETE FROM place")
     finding = found(asked(desk))
     assert (finding.reason, finding.rows) == ("refused", None)
     assert hostile.read_bytes() == before

@@ -12,7 +12,7 @@ from research.database.engines import Database, open_database
 from research.database.postgres import PostgreSQL
 from research.database.refusals import Refused
 from research.database.results import Failed, Limits, Result, plain
-from tests.database.scenic import SECRET, TABLES, cases, fill
+from tests.database.scenic import SECRET, cases, fill, known
 from tests.servers.postgres import ESCAPED, PASSWORD, USER, Cluster, lacking
 from tests.tables import each_row
 
@@ -101,9 +101,7 @@ def test_distances_need_nothing_of_the_server(server_database: Database) -> None
 
 
 def test_what_passes_of_the_attacks_does_no_harm(scenic_address: str, owner: Any) -> None:
-    database = open_database(
-        scenic_address, reads=lambda _, table: table in TABLES, limits=Limits(seconds=0.5)
-    )
+    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.5))
     before = owner.execute("select count(*), sum(gid) from a_sight").fetchone()
     for case in cases("attacks.json", "postgres"):
         started = time.monotonic()
@@ -144,9 +142,7 @@ def test_past_the_guard_the_server_refuses_and_stops(
     scenic_address: str, owner: Any, sql: str, cause: str
 ) -> None:
     owner.execute("create sequence if not exists s")
-    database = open_database(
-        scenic_address, reads=lambda _, table: table in TABLES, limits=Limits(seconds=0.5)
-    )
+    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.5))
     started = time.monotonic()
     with pytest.raises(Failed) as caught:
         backend(database).run(sql)
@@ -158,9 +154,7 @@ def test_past_the_guard_the_server_refuses_and_stops(
 def test_nobody_waits_for_a_function_that_looks_at_no_clock(
     scenic_address: str, owner: Any
 ) -> None:
-    database = open_database(
-        scenic_address, reads=lambda _, table: table in TABLES, limits=Limits(seconds=0.3)
-    )
+    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.3))
     started = time.monotonic()
     with pytest.raises(Failed) as caught:
         backend(database).run(
@@ -177,9 +171,7 @@ def test_nobody_waits_for_a_function_that_looks_at_no_clock(
 
 
 def test_long_texts_are_cut_on_the_server(scenic_address: str) -> None:
-    database = open_database(
-        scenic_address, reads=lambda _, table: table in TABLES, limits=Limits(cell=50, rows=3)
-    )
+    database = open_database(scenic_address, reads=known, limits=Limits(cell=50, rows=3))
     found = backend(database).run(
         "select repeat('湖', 1000000) as x, decode(repeat('00', 100000), 'hex') as b, "
         "array_fill(1, array[1000]) as a, '{\"a\": 1}'::jsonb as j, 'infinity'::date as d, "
@@ -211,9 +203,7 @@ def test_rows_keep_their_order_and_their_names(server_database: Database) -> Non
 
 def test_comments_and_values_of_the_database_are_read(scenic_address: str, owner: Any) -> None:
     owner.execute("comment on table a_sight is '景区'; comment on column a_sight.level is '等级'")
-    described = open_database(
-        scenic_address, reads=lambda _, table: table in TABLES
-    ).schema.described()
+    described = open_database(scenic_address, reads=known).schema.described()
     assert "a_sight -- 景区" in described
     assert "  level text -- 等级 [3A | 4A | 5A]" in described
     assert "  gid integer -> a_sight.gid" in described
@@ -222,17 +212,14 @@ def test_comments_and_values_of_the_database_are_read(scenic_address: str, owner
 def test_the_privileges_of_the_address_are_told(
     scenic_address: str, database_server: Cluster, owner: Any
 ) -> None:
-    assert (
-        open_database(scenic_address, reads=lambda _, table: table in TABLES).privileges
-        == "superuser"
-    )
+    assert open_database(scenic_address, reads=known).privileges == "superuser"
     owner.execute("drop owned by reader" if _role(owner, "reader") else "select 1")
     owner.execute("drop role if exists reader")
     owner.execute("create role reader login password 'sentinel-reader' nosuperuser")
     owner.execute("grant select on a_sight, visit to reader")
     name = scenic_address.rpartition("/")[2]
     address = f"postgresql://reader:sentinel-reader@127.0.0.1:{database_server.port}/{name}"
-    reader = open_database(address, reads=lambda _, table: table in TABLES)
+    reader = open_database(address, reads=known)
     assert reader.privileges == ""
     assert {table.name for table in reader.schema.tables} == {"a_sight", "visit"}
     assert run(reader, "SELECT count(*) FROM a_sight").rows == ((60,),)
@@ -240,7 +227,7 @@ def test_the_privileges_of_the_address_are_told(
         backend(reader).run("select k from secret")
     assert caught.value.cause == "refused"
     owner.execute("grant update on visit to reader")
-    assert open_database(address, reads=lambda _, table: table in TABLES).privileges == "write"
+    assert open_database(address, reads=known).privileges == "write"
     owner.execute("drop owned by reader; drop role reader")
 
 
@@ -283,9 +270,7 @@ def test_each_reason_has_its_own_message_and_none_tells_the_password(
 
 
 def test_a_statement_that_takes_too_long_says_how_long_it_may(scenic_address: str) -> None:
-    database = open_database(
-        scenic_address, reads=lambda _, table: table in TABLES, limits=Limits(seconds=0.3)
-    )
+    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.3))
     sql = "SELECT count(*) FROM visit a, visit b, visit c, visit d, visit e"
     started = time.monotonic()
     with pytest.raises(Failed) as caught:
@@ -301,9 +286,7 @@ def test_a_server_that_goes_away_and_comes_back_is_asked_again() -> None:
     try:
         with cluster.connect() as owner:
             fill(owner)
-        database = open_database(
-            cluster.address("postgres"), reads=lambda _, table: table in TABLES
-        )
+        database = open_database(cluster.address("postgres"), reads=known)
         cluster.stop()
         with pytest.raises(Failed) as caught:
             run(database, "SELECT count(*) FROM a_sight")
@@ -331,7 +314,7 @@ def test_postgis_columns_are_read_as_text(scenic_address: str, owner: Any) -> No
     owner.execute("create table geo(id integer, geom geometry(Point, 4326))")
     owner.execute("insert into geo values (1, ST_SetSRID(ST_MakePoint(120, 30), 4326))")
     try:
-        database = open_database(scenic_address, only=("geo",))
+        database = open_database(scenic_address, reads=lambda _, table: table == "geo")
         (row,) = run(database, "SELECT * FROM geo").rows
         assert row[0] == 1
         assert str(row[1]).startswith("0101000020E6100000")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from research.attached import Listed
 from research.database.engines import Database, open_database
 from research.database.refusals import Refused
 from research.database.results import Failed
@@ -244,3 +245,23 @@ def test_a_role_that_reads_no_table_is_told_so(address: str, owner: Any) -> None
             open_database(other)
     finally:
         owner.execute("drop role nobody_here")
+
+
+def test_a_table_that_is_left_out_hides_none_of_another_schema_and_is_not_read(
+    address: str,
+) -> None:
+    """The server finds the one that is left out first; the guard writes the other with its schema."""
+    listed = Listed.model_validate(
+        {"name": "a", "url": address, "schemas": ["public", "sales"], "leave_out": ["public.orders", "cust*"]}
+    )  # fmt: skip
+    database = open_database(along(address, "public,sales"), reads=listed.may_read)
+    assert [table.called for table in database.schema.tables] == ["sales.orders"]
+    assert "customer integer ->" not in database.schema.described()
+    assert rows(database, "SELECT kind FROM orders WHERE id = 1") == (("sales",),)
+    for sql in (
+        "SELECT kind FROM public.orders", "SELECT name FROM sales.customer", "SELECT kind FROM trap.orders",
+        "SELECT kind FROM orders WHERE id IN (SELECT id FROM public.orders)",
+        "WITH customer AS (SELECT 1 AS id) SELECT c.name FROM sales.customer AS c",
+    ):  # fmt: skip
+        with pytest.raises(Refused):
+            database.check(sql)

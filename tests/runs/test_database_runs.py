@@ -206,7 +206,7 @@ def test_cells_reach_no_page_and_no_prompt_as_instructions(
 def test_a_confirmed_statement_answers_the_same_question_and_is_an_example(
     desk: Desk, gemini: FakeGemini
 ) -> None:
-    desk.runs.store.confirm("local", desk.services.database.base, MODEL_ASKED, RIGHT)
+    desk.runs.store.confirm("local", desk.services.database().base, MODEL_ASKED, RIGHT)
     report = asked(desk, " 浙江 评分最高的景区？")
     assert [call.stage for call in gemini.log] == ["write"]
     assert found(report).rows is not None
