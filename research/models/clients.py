@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from research.models import contexts
 from research.models.gemini import Gemini
@@ -24,6 +26,7 @@ from research.settings import Settings
 from research.trouble import Trouble
 
 if TYPE_CHECKING:
+    import aiohttp
     from google import genai
     from langchain_core.language_models import BaseChatModel
 
@@ -45,6 +48,7 @@ class Clients:
         self._others = others
         self._models: dict[tuple[str, bool], BaseChatModel | Gemini] = {}
         self._gemini: genai.Client | None = None
+        self._session: aiohttp.ClientSession | None = None  # its connections
         self._limiters: dict[tuple[str, bool], Limiter] = {}
         self._rests: dict[tuple[str, bool, bool], Rest] = {}
         self._rooms: dict[tuple[str, bool], int] = {}
@@ -113,7 +117,11 @@ class Clients:
         if self._gemini is None:
             async with self._making:
                 if self._gemini is None:
-                    self._gemini = await asyncio.to_thread(_made, _google, self.settings)
+                    await asyncio.to_thread(_made, _imported)  # takes a second: not on the loop
+                    self._session = _session(self.settings)
+                    self._gemini = await asyncio.to_thread(
+                        _made, _google, self.settings, self._session
+                    )
         return self._gemini
 
     async def interactions(self) -> Any:
@@ -149,8 +157,10 @@ class Clients:
         if self._gemini is not None:
             await self._gemini.aio.aclose()
             self._gemini.close()
+        if self._session is not None:
+            await self._session.close()
         self._models.clear()
-        self._gemini = None
+        self._gemini = self._session = None
 
 
 def _account(clients: Clients, provider: str) -> tuple[str, str]:
@@ -185,10 +195,35 @@ def _google_args() -> Mapping[str, Any]:
     return {**_STAY, "verify": certificates, "ssl": certificates}
 
 
-def _google(settings: Settings) -> genai.Client:
-    from google import genai
+def _imported() -> None:
+    from google import genai  # noqa: F401
 
     _hush()
+
+
+def _session(settings: Settings) -> aiohttp.ClientSession | None:
+    """The connections to Gemini; None without aiohttp, in whose place httpx comes. Those that google-genai
+    makes by itself ask a thread for the proxy and another for a password before every request."""
+    try:
+        import aiohttp
+    except ImportError:
+        return None
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),  # the turns at a provider are ours
+        cookie_jar=aiohttp.DummyCookieJar(),
+        proxy=_proxy(settings.gemini_url or "https://generativelanguage.googleapis.com"),
+    )
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the environment sets for an address."""
+    parts = urlsplit(url)
+    passed = proxy_bypass(parts.hostname or "")
+    return None if passed else getproxies().get(parts.scheme)
+
+
+def _google(settings: Settings, session: aiohttp.ClientSession | None) -> genai.Client:
+    from google import genai
 
     return genai.Client(
         api_key=settings.gemini_key.get_secret_value(),
@@ -198,6 +233,7 @@ def _google(settings: Settings) -> genai.Client:
             timeout=int(settings.model_timeout * STREAM * 1000),
             client_args=_google_args(),
             async_client_args=_google_args(),
+            aiohttp_client=session,
             # Repeating is decided by `Chat`, which knows what was paid for. Without options the library
             # repeats a lost connection by itself, after up to 10 s.
             retry_options=genai.types.HttpRetryOptions(attempts=1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,3 +134,28 @@ async def test_all_clients_of_gemini_check_names_against_one_set_of_certificates
     assert len({id(one) for one in used}) == 1
     assert used[0].check_hostname and used[0].verify_mode is ssl.CERT_REQUIRED
     await clients.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_gemini_is_asked_through_the_proxy_of_the_environment_and_with_no_password_of_netrc(
+    gemini: Wire, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    passwords = tmp_path / "netrc"
+    passwords.write_text("default login me password sentinel-of-netrc\n", encoding="utf-8")
+    monkeypatch.setenv("NETRC", str(passwords))
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    own = gemini.server.base_url
+    monkeypatch.setenv("http_proxy", own.replace("//", "//me:word@"))
+    clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": "http://gemini.invalid"}))
+    await Chat(parse("gemini:m"), clients).text(PROMPT, "write", silent)
+    await clients.close()
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    clients = Clients(loaded({"GOOGLE_GEMINI_BASE_URL": own}))
+    await Chat(parse("gemini:m"), clients).text(PROMPT, "write", silent)
+    await clients.close()
+    first, second = gemini.server.log
+    assert first.headers["host"] == "gemini.invalid"
+    assert first.headers["proxy-authorization"].startswith("Basic ")
+    assert "authorization" not in first.headers | second.headers
