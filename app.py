@@ -30,6 +30,7 @@ from pages.middleware.document import Document  # noqa: E402
 from pages.middleware.gate import Gate  # noqa: E402
 from pages.middleware.headers import SecurityHeaders  # noqa: E402
 from pages.middleware.hosts import Hosts  # noqa: E402
+from pages.middleware.looks import Looks  # noqa: E402
 from pages.middleware.pace import Pace  # noqa: E402
 from pages.middleware.uploads import Uploads  # noqa: E402
 from pages.shared import errors, login  # noqa: E402 - the root has to be found first
@@ -79,6 +80,7 @@ app = st.App(
         Middleware(Pace),
         Middleware(Gate),
         Middleware(Uploads),
+        Middleware(Looks),
         Middleware(Document),
     ],
     routes=[Mount("/assets", StaticFiles(directory=ROOT / "pages" / "assets"))],

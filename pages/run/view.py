@@ -40,7 +40,7 @@ from research import (
     runs,
 )
 
-POLL = 0.5  # seconds between looks at a run under way
+POLL = 0.25  # seconds between looks at a run under way
 POLL_TEXT = 0.2  # the same while its answer is being written
 
 
@@ -251,14 +251,14 @@ def approval(run: Run, report: Report) -> None:
         st.rerun()
 
 
-def view_of(run: Run) -> progress.View:
+def view_of(run: Run, whose: str = "") -> progress.View:
     """The run's view, kept between looks so that each reads only what is new."""
     views = st.session_state.setdefault("views", {})
     if run.id not in views:
         views.clear()
         views[run.id] = progress.View()
     view: progress.View = views[run.id]
-    return view.add(runs.events(run.id, view.seq, owner=owner()))
+    return view.add(runs.events(run.id, view.seq, owner=whose or owner()))
 
 
 @st.fragment(run_every=POLL)
@@ -272,12 +272,14 @@ def live_text(run_id: str) -> None:
 
 
 def follow(run_id: str, *, fast: bool) -> None:
-    """One look at a run under way; a text that is being written is looked at more often."""
+    """One look at a run under way; a text that is being written is looked at more often. Where there is
+    nothing new, most of them are left out on their way here (`pages.middleware.looks`)."""
+    whose = owner()
     try:
-        run = runs.get(run_id, owner=owner())
+        run = runs.get(run_id, owner=whose)
         if run is None:
             st.rerun()
-        view = view_of(run)
+        view = view_of(run, whose)
     except StoreError as error:  # a fragment runs without the router
         trouble.draw(error)
         return

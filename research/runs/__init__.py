@@ -495,6 +495,11 @@ def events(run_id: str, after: int = 0, *, owner: str = "local") -> Sequence[Eve
     return desk().runs.events(run_id, after, owner=owner)
 
 
+def latest(run_id: str, *, owner: str = "local") -> int:
+    """The number of the last event of a run; 0 if it has none."""
+    return desk().runs.store.latest(run_id, owner)
+
+
 def stop(run_id: str, *, write: bool = False, owner: str = "local") -> None:
     """Stops a run; what it has found is kept, and with `write` the answer is written with that."""
     desk().runs.stop(run_id, write=write, owner=owner)

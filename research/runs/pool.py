@@ -25,7 +25,7 @@ from research.settings import Settings
 
 log = logging.getLogger(__name__)
 
-BUSY = 4  # runs under way for each process, above which another worker is begun
+BUSY = 20  # runs under way for each process, above which another worker is begun
 IDLE = 600.0  # seconds without a run after which a worker that was begun for many is let go
 TRIES = 3  # workers that end before they are ready; after that there are no more
 PATIENCE = 12.0  # seconds that a worker has to interrupt what it is at

@@ -94,6 +94,11 @@ STATUS = update(run).values(status=_("now"), error=_("why"), finished=_("ended")
 
 _OF_RUN = event.c.run == _("run")
 LAST_EVENT = select(func.coalesce(func.max(event.c.seq), 0)).where(_OF_RUN)
+LATEST = (
+    select(func.coalesce(func.max(event.c.seq), 0))
+    .join(run, run.c.id == event.c.run)
+    .where(_OF_RUN, run.c.owner == _("owner"))
+)
 ADD_EVENT = insert(event)
 EVENTS = (
     select(event.c.seq, event.c.time, event.c.kind, event.c.data)

@@ -229,6 +229,10 @@ class Store:
         rows = self.database.read(sql.EVENTS, run=run_id, after=after)
         return _readable(lambda row: _event(run_id, row), rows)
 
+    def latest(self, run_id: str, owner: str) -> int:
+        """The number of the last event of an owner's run; 0 if there is none."""
+        return int(self.database.read(sql.LATEST, run=run_id, owner=owner)[0][0])
+
     # Searches and evidence
 
     def begin(self, run_id: str, task: Task) -> int:

@@ -59,6 +59,7 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ),
     ("follow", "run_id"): lambda key: [*runs.follow(key, owner=BOB)],
     ("events", "run_id"): lambda key: runs.events(key, owner=BOB),
+    ("latest", "run_id"): lambda key: runs.latest(key, owner=BOB),
     ("stop", "run_id"): lambda key: (
         runs.stop(key, owner=BOB),
         runs.stop(key, write=True, owner=BOB),

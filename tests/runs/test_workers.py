@@ -237,6 +237,7 @@ def test_workers_are_begun_when_there_is_much_to_do_and_let_go_when_there_is_not
     hands: Hired, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings_, "_cores", lambda: 2)
+    monkeypatch.setattr(pool, "BUSY", 4)
     runs = hands(0)
     (tmp_path / "hold").touch()
     few = begun(runs, pool.BUSY)
