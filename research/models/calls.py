@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 BACKOFF = 0.5  # seconds before the second attempt; doubled for each further one
+TELL = 0.05  # seconds between two stretches of a text that are told: chunks come faster
 _QUIET: RunnableConfig = {"callbacks": []}
 _T = TypeVar("_T")
 _M = TypeVar("_M", bound=BaseModel)
@@ -157,7 +158,7 @@ class Chat:
         return await self._sized(prompt, ask)
 
     async def stream(self, prompt: Prompt | Sized, stage: Stage, say: Say) -> Reply:
-        """A text as it is written: `say("text", text=...)` for each stretch, and with
+        """A text as it is written: `say("text", text=...)` for each stretch that is new, and with
         `restart=True` when it begins anew. A text that broke off comes back with its `trouble`.
 
         Raises:
@@ -378,7 +379,7 @@ class Chat:
         end = loop.time() + idle * STREAM
         last: AIMessage | None = None
         usages: list[Any] = []
-        told, read, sent = "", 0, prompt.system + prompt.user
+        told, due, read, sent = "", 0.0, 0, prompt.system + prompt.user
         try:
             async with (
                 asyncio.timeout(idle) as clock,
@@ -387,12 +388,14 @@ class Chat:
                 async for chunk in chunks:
                     if clock.expired():  # asyncio.wait_for, which LangChain uses, may swallow that
                         raise TimeoutError
-                    clock.reschedule(min(loop.time() + idle, end))
+                    now = loop.time()
+                    clock.reschedule(min(now + idle, end))
                     usages.append(chunk.usage_metadata)
                     if _finish(chunk) or chunk.response_metadata.get("prompt_feedback"):
                         last = chunk
                     written.append(str(chunk.text))
-                    told = _tell(spoken("".join(written)), told, say)
+                    if chunk.text and now >= due:
+                        told, due = _tell(spoken("".join(written)), told, say), now + TELL
         except Exception as error:
             raise self._explained(error) from error
         finally:
@@ -400,7 +403,7 @@ class Chat:
                 read = self._count(usages, sent, "".join(written), stage, say)
         if whole:
             self._read_whole(read, sent)
-        text = spoken("".join(written))
+        text = _tell(spoken("".join(written)), told, say)
         if last is None:
             if text.strip():
                 raise Trouble("unreachable", f"{self.spec} broke off", again=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from research.models import clients
-from research.models.calls import Chat, Prompt
+from research.models.calls import TELL, Chat, Prompt
 from research.models.clients import STREAM
 from research.models.limits import Limiter
 from research.models.roles import parse
@@ -136,12 +136,22 @@ async def test_thoughts_before_json_are_left_out_even_if_only_their_end_is_marke
 
 
 async def test_a_stream_is_told_as_it_is_written_and_counted_once(wire: Wire) -> None:
+    wire.server.fail("write", f"slow:{TELL}")
     found = await stream(wire, wire.chat())
     told = wire.heard.of("text")
     assert len(told) > 2
     assert "".join(part["text"] for part in told) == found.text
     assert (found.cut, found.trouble) == (False, None)
     assert len(wire.heard.of("usage")) == 1
+
+
+async def test_chunks_that_come_fast_are_told_together(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("research.models.calls.TELL", 60)
+    found = await stream(wire, wire.chat())
+    first, rest = (part["text"] for part in wire.heard.of("text"))
+    assert first and rest and first + rest == found.text
 
 
 async def test_a_stream_that_breaks_off_begins_anew(wire: Wire) -> None:
