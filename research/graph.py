@@ -6,7 +6,7 @@
         |                                         +---- the last round ---------------+   |
         +---- a direct answer ------------------------------------------------------------+
 
-Behind finalize_answer comes check_answer, which does nothing unless somebody is set to check answers.
+Behind finalize_answer comes check_answer, if somebody is set to check answers.
 
 A plan that is the outline of a report goes to `section` instead, once for each of its sections, side by
 side. There is one node per source, all made by one loop. The state of a run starts empty and belongs to
@@ -71,6 +71,7 @@ class State(TypedDict, total=False):
     sections: Annotated[list[Section], operator.add]
     reflections: Annotated[list[Reflection], operator.add]
     answer: Answer
+    unchecked: bool
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,10 @@ Node = Callable[..., Any]
 
 
 def _voice(runtime: Run, task: str = "") -> Say:
+    tell = runtime.context.tell
+
     def say(kind: str, /, **data: Any) -> None:
-        if kind == "usage":  # a call that is cut off tells of it when nobody reads the stream
-            runtime.context.spend({**data, "task": task})
-        else:
-            runtime.stream_writer({"kind": kind, "data": data})
+        tell(kind, {**data, "task": task} if kind == "usage" else data)
 
     return say
 
@@ -224,21 +224,15 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
         question = _instructed(state["question"], runtime)
         answer = await _composed({**state, "question": question}, context, say)
     say("answer", quotes=answer.quotes, cites=answer.cites, failures=len(answer.failures))
-    return {"answer": answer, "findings": lost}
+    return {"answer": answer, "findings": lost, "unchecked": context.checker is not None}
 
 
 async def _check(state: State, runtime: Run) -> dict[str, Any]:
-    """Nothing, and no span of its own, where nobody is set to check."""
-    return await _CHECK(state, runtime) if runtime.context.checker else {}
-
-
-async def _checked(state: State, runtime: Run) -> dict[str, Any]:
     question, findings = state["question"], state.get("findings", [])
+    if runtime.context.checker is None:  # any more: the run was cut off before
+        return {}
     answer = await checked(question, state["answer"], findings, runtime.context, _voice(runtime))
     return {"answer": answer}
-
-
-_CHECK = traced("check", _checked)
 
 
 async def _composed(state: State, context: Context, say: Say) -> Answer:
@@ -412,7 +406,7 @@ def build(
     graph.add_node("approval", around(_approve))
     graph.add_node("reflection", around(traced("reflect", _reflect)))
     graph.add_node("finalize_answer", around(traced("answer", _answer)))
-    graph.add_node("check_answer", around(_check))
+    graph.add_node("check_answer", around(traced("check", _check)))
     graph.add_node("section", around(traced("section", _section)), input_schema=Chapter)
     graph.add_edge("section", "finalize_answer")
     targets = [*nodes.values(), "section", "finalize_answer"]
@@ -425,11 +419,14 @@ def build(
     graph.add_conditional_edges("clarification", planned, planning)
     graph.add_conditional_edges("approval", fan_out, targets)
     graph.add_conditional_edges("reflection", fan_out, targets)
-    graph.add_edge("finalize_answer", "check_answer")
+    end = "report" if last else END
+
+    async def written(state: State) -> str:
+        return "check_answer" if state.get("unchecked") else end
+
+    graph.add_conditional_edges("finalize_answer", written, ["check_answer", end])
+    graph.add_edge("check_answer", end)
     if last:
         graph.add_node("report", last)
-        graph.add_edge("check_answer", "report")
         graph.add_edge("report", END)
-    else:
-        graph.add_edge("check_answer", END)
     return graph

@@ -243,7 +243,7 @@ class Live:
             deadline=resources.settings.search_timeout,
             delay=resources.settings.search_delay,
             meter=self.meter,
-            spend=self.spend,
+            tell=self.told,
             earlier=earlier,
             checker=resources.checker,
             repair=resources.settings.repair,
@@ -278,7 +278,13 @@ class Live:
     # What it says
 
     def told(self, kind: str, data: dict[str, Any]) -> None:
-        """Passes on what a stage says, and stores with it what must not be lost."""
+        """Passes on what a stage says, and stores with it what must not be lost. Of a run that is over
+        nothing is told but what was used: a call that is cut off says so last."""
+        if kind == "usage":
+            self._spend(data)
+            return
+        if self._closed:
+            return
         self.emit(kind, **data)
         if kind == "plan":
             self.plan = Plan.model_validate(data["plan"])
@@ -332,7 +338,7 @@ class Live:
         if not self._closed:
             self.emit("saved", report="", problem=why)
 
-    def spend(self, data: dict[str, Any]) -> None:
+    def _spend(self, data: dict[str, Any]) -> None:
         """Prices what a call used. The event of it is the account: it is stored with the others."""
         usage = priced(Usage.model_validate(data), datetime.now(UTC).date())
         self.emit("usage", **usage.model_dump(mode="json"))

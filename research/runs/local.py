@@ -427,7 +427,7 @@ class LocalRuns(Runs):
             None if begun else {"asked": run.question},
             config,
             context=live.context(),
-            stream_mode=["custom", "values"],
+            stream_mode=["values"],  # what the stages say comes by the context
             version="v2",
             durability="sync",
         )
@@ -436,11 +436,8 @@ class LocalRuns(Runs):
         live.meter.begin()
         try:
             async for part in stream:
-                chunk: Any = part["data"]
-                if part["type"] == "custom":
-                    live.told(chunk["kind"], chunk["data"])
-                elif part["type"] == "values":
-                    values, interrupted = chunk, bool(part["interrupts"])
+                if part["type"] == "values":
+                    values, interrupted = part["data"], bool(part["interrupts"])
         except Unwritten as error:  # what stands in for the answer is kept until it is written
             live.keep_instead(error.answer)
             raise

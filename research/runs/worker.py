@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -55,7 +55,6 @@ class _Seat:
     """What a node is given in place of the server's runtime."""
 
     context: Context
-    stream_writer: Callable[[dict[str, Any]], None]
 
 
 @dataclass
@@ -109,14 +108,14 @@ class Worker:
         job = self._job(ticket)
         live = job.live
 
-        def say(chunk: dict[str, Any]) -> None:
-            live.told(chunk["kind"], chunk["data"])
-            write(chunk)
+        def tell(kind: str, data: dict[str, Any]) -> None:
+            live.told(kind, data)
+            write({"kind": kind, "data": data})
 
         self._busy[ticket.engine] += 1
         live.trace.enter()
         try:
-            return await node(state, _Seat(job.context, say))  # type: ignore[no-any-return]
+            return await node(state, _Seat(replace(job.context, tell=tell)))  # type: ignore[no-any-return]
         except GraphBubbleUp:
             self._end(live, "waiting")
             raise

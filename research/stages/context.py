@@ -52,7 +52,7 @@ class RunContext:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     meter: Meter = field(default_factory=lambda: Meter(Options()))
     notes: Notes = field(default_factory=Unnoted)
-    spend: Callable[[dict[str, Any]], None] = lambda usage: None
+    tell: Callable[[str, dict[str, Any]], None] = lambda kind, data: None  # what a stage says
     earlier: Earlier | None = None  # the report that is brought up to date
     checker: Checker | None = None  # of the sentences of an answer
     repair: str = "off"
