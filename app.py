@@ -19,7 +19,7 @@ from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 ROOT = Path(__file__).resolve().parent
@@ -33,7 +33,7 @@ from pages.middleware.hosts import Hosts  # noqa: E402
 from pages.middleware.looks import Looks  # noqa: E402
 from pages.middleware.pace import Pace  # noqa: E402
 from pages.middleware.uploads import Uploads  # noqa: E402
-from pages.shared import errors, login  # noqa: E402 - the root has to be found first
+from pages.shared import errors, exports, login  # noqa: E402 - the root has to be found first
 from research import SettingError, StoreError, runs  # noqa: E402
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,10 @@ app = st.App(
         Middleware(Looks),
         Middleware(Document),
     ],
-    routes=[Mount("/assets", StaticFiles(directory=ROOT / "pages" / "assets"))],
+    routes=[
+        Mount("/assets", StaticFiles(directory=ROOT / "pages" / "assets")),
+        Route(f"{exports.PATH}{{key}}", exports.send),
+    ],
     on_script_error=errors.caught,
 )
 

@@ -496,6 +496,7 @@ class Rows(Record):
     seconds: float = 0.0
     missed: tuple[str, ...] = ()  # filters that can find nothing, and what is there instead
     coverage: tuple[Known, ...] = ()  # of columns that are unknown in some rows
+    most: int | None = None  # the statement's own LIMIT; the one in its text may be ours
 
 
 class Finding(Record):

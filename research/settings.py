@@ -141,6 +141,7 @@ class Settings(BaseModel):
     listed: Databases = Databases()  # those of the file
     database_samples: str = "on"  # values of its cells are read beforehand
     database_timeout: float = 5.0  # seconds of a statement
+    database_rows: int = 1_000  # of a result, at most
     queries: int = 3
     loops: int = 2
     sections: int = 5
@@ -450,6 +451,7 @@ class Settings(BaseModel):
             (DATABASES, self.database_file),
             ("DATABASE_SAMPLES", self.database_samples),
             ("DATABASE_TIMEOUT", f"{self.database_timeout:g} s"),
+            ("DATABASE_ROWS", str(self.database_rows)),
             ("SIGHTLINE_SEARCH_TIMEOUT", f"{self.search_timeout:g} s"),
             ("SIGHTLINE_SEARCH_DELAY", f"{self.search_delay:g} s"),
             ("SIGHTLINE_CACHE_HOURS", f"{self.cache_hours:g}"),
@@ -943,6 +945,7 @@ def load(env: Mapping[str, str] | None = None, *, data_dir: Path | None = None) 
         listed=_databases(env, folder),
         database_samples=_switch(env, "DATABASE_SAMPLES", "on"),
         database_timeout=_number(env, "DATABASE_TIMEOUT", 5, 0.05, 60),
+        database_rows=_whole(env, "DATABASE_ROWS", 1_000, 1, 10_000),
         queries=_whole(env, "NUMBER_OF_INITIAL_QUERIES", 3, 1, 10),
         loops=_whole(env, "MAX_RESEARCH_LOOPS", 2, 0, 10),
         sections=_whole(env, "SIGHTLINE_REPORT_SECTIONS", 5, 1, 12),

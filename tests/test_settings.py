@@ -61,6 +61,7 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "AMAP_DAILY_SEARCHES": ("amap_daily", 100, "5000", 5_000),
     "AMAP_DETAIL_CALLS": ("amap_details", 10, "3", 3),
     "AMAP_TOOL_CALLS": ("amap_calls", 8, "12", 12),
+    "DATABASE_ROWS": ("database_rows", 1000, "50", 50),
     "DATABASE_TIMEOUT": ("database_timeout", 5.0, "2.5", 2.5),
     "AMAP_TIMEOUT": ("amap_timeout", 15.0, "2.5", 2.5),
     "AMAP_CACHE_HOURS": ("amap_cache", 24.0, "1.5", 1.5),

@@ -76,6 +76,38 @@ def test_it_takes_a_question_or_a_statement(tmp_path: Path, args: tuple[str, ...
 SALES = "日期,城市,数量\n2024年3月5日,杭州,3\n2024/3/6,苏州,4\n"
 
 
+def test_all_rows_are_written_into_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "many.csv"
+    file.write_text("id,kind\n" + "".join(f"{n},k{n % 7}\n" for n in range(5_000)))
+    sql = "SELECT id, kind FROM many ORDER BY id"
+    shown = told(terminal(tmp_path, "db", "--file", str(file), "--sql", sql, "--json"))
+    assert (shown["count"], shown["truncated"]) == (1_000, True)
+    for name in ("a.csv", "a.parquet", "a.xlsx"):
+        target = tmp_path / name
+        done = terminal(tmp_path, "db", "--file", str(file), "--sql", sql, "-o", str(target))
+        assert done.returncode == ANSWERED and "5000 rows in" in done.stderr and not done.stdout
+        assert target.stat().st_size > 5_000
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines()[-1] == "4999,k1"
+    limited = f"{sql} LIMIT 2500"
+    terminal(tmp_path, "db", "--file", str(file), "--sql", limited, "-o", str(tmp_path / "b.csv"))
+    assert len((tmp_path / "b.csv").read_text().splitlines()) == 2_501
+
+
+def test_a_question_s_rows_are_written_too_and_what_is_refused_leaves_no_file(
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "a.csv"
+    done = terminal(tmp_path, "db", "5A scenic areas in Zhejiang", "-o", str(target))
+    assert done.returncode == ANSWERED and "22 rows in" in done.stderr
+    assert len(target.read_text(encoding="utf-8-sig").splitlines()) == 23
+    for args in (("--sql", "DROP TABLE a_sight"), ("--sql", "SELECT rating FROM a_sight")):
+        refused = terminal(tmp_path, "db", *args, "-o", str(tmp_path / "no.csv"))
+        assert refused.returncode == UNUSABLE and refused.stderr
+    kind = terminal(tmp_path, "db", "--sql", "SELECT 1 AS n", "-o", str(tmp_path / "a.doc"))
+    assert kind.returncode == UNUSABLE and ".parquet" in kind.stderr
+    assert not list(tmp_path.glob("*no*")) and not list(tmp_path.glob("*.part*"))
+
+
 def test_files_are_asked_with_a_statement(tmp_path: Path) -> None:
     file = tmp_path / "sales.csv"
     file.write_bytes(SALES.encode("gb18030"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from pages.run.rows import CHOSEN
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, number, t
+from pages.shared.working import worked
 from research import COLUMN_TYPES, TABLE_KINDS, Correction, FileTable, Unreadable, Upload
 
 LARGEST = 200  # MB that the page takes; the command line takes more
 MEGABYTE = 1_000_000
-LOOK = 0.2  # seconds between two looks at how much is loaded
 
 
 def draw() -> None:
@@ -79,23 +78,14 @@ def recognised(given: list[Any], folder: Path) -> None:
 
 
 def _loaded(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload:
-    """The files as tables, with a bar that tells of the loading. Who leaves the page does not end it."""
-    size = sum(path.stat().st_size for path, _ in sources) / MEGABYTE
-    done, whose = [0.0], owner()
-    with ThreadPoolExecutor(1, "sightline-loading") as pool:  # waits for it, whatever happens here
-        making = pool.submit(
-            research.load_files, sources, lambda part: done.__setitem__(0, part), owner=whose
-        )
-        bar = st.progress(0.0)
-        while not making.done():
-            told = t(
-                "files.loading",
-                done=number(round(size * done[0])),
-                size=number(max(1, round(size))),
-            )
-            bar.progress(min(done[0], 1.0), told)
-            wait([making], LOOK)
-        return making.result()
+    """The files as tables."""
+    size, whose = sum(path.stat().st_size for path, _ in sources) / MEGABYTE, owner()
+
+    def told(part: float) -> tuple[float, str]:
+        done, of = number(round(size * part)), number(max(1, round(size)))
+        return part, t("files.loading", done=done, size=of)
+
+    return worked(lambda say: research.load_files(sources, say, owner=whose), 0.0, told)
 
 
 def _correction(table: FileTable, key: str) -> Correction:

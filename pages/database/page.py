@@ -107,7 +107,9 @@ def form(entry: DatabaseEntry) -> None:
             shortcut="Ctrl+Enter",
         )
     if typed:
-        st.caption(t("database.sql_help"))
+        st.caption(
+            t("database.sql_help", n=number(runs.services(owner=owner()).settings.database_rows))
+        )
     if go:
         if typed:
             st.session_state.database_kept_sql = text

@@ -11,16 +11,20 @@ from typing import Any
 import streamlit as st
 
 from pages.run import chart, steps
-from pages.shared import layout
+from pages.shared import exports, layout
 from pages.shared import map as maps
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain, web
 from pages.shared.words import browser_lang, lang, number, seconds, t
+from pages.shared.working import worked
 from research import (
+    Exported,
     Finding,
     Report,
     Rows,
+    database_page,
+    export_rows,
     file_name,
     readable_rows,
     rows_csv,
@@ -35,6 +39,7 @@ EDIT = "database_edit"  # the statement that the database page opens with
 CHOSEN, KEPT = "database_chosen", "database_kept"  # the name of the one that is asked; a widget's
 LAST = "last_database"  # the run that it showed last
 NULL = "–"
+MOST = 1_000_000  # rows of an export
 SHORT, HEIGHT = 12, 420  # rows that a table shows all, and else its height in pixels
 PICKED = 400  # characters of a selected row
 FILES: tuple[tuple[str, str, str, str, Callable[[Rows], bytes]], ...] = (
@@ -54,8 +59,13 @@ def draw(report: Report) -> None:
         if len(found) > 1 or finding.task.query != report.run.question:
             layout.section(f":material/database: {plain(finding.task.query, 200)}")
         if finding.rows and finding.rows.rows:
-            _table(finding, finding.rows, key, report.run.id[:8])
-            _files(finding.rows, f"{file_name(report, '')[:-1]}-rows{n + 1 if n else ''}", key)
+            name = f"{file_name(report, '')[:-1]}-rows{n + 1 if n else ''}"
+            database = report.run.options.database
+            if not (finding.rows.truncated and _further(finding.rows, key, database)):
+                _table(finding, finding.rows, key, report.run.id[:8])
+            _files(finding.rows, name, key)
+            if finding.rows.truncated:
+                _all(finding.rows, name, key, database)
             chart.draw(finding.rows, readable_rows(finding.rows, lang()), key)
         elif finding.rows:
             st.info(t("rows.none"))
@@ -96,6 +106,68 @@ def _table(finding: Finding, rows: Rows, key: str, map_key: str) -> None:
     st.caption(caption(rows))
     if places:
         st.caption(t("rows.pick"))
+
+
+def _further(rows: Rows, key: str, database: str) -> bool:
+    """A page of further rows, if one is looked at: read now, and no part of the run."""
+    at = st.number_input(
+        t("rows.page"), 1, MOST // len(rows.rows), key=f"page_{key}", width=160,
+        help=t("rows.page_help"),
+    )  # fmt: skip
+    if at == 1:
+        return False
+    kept = f"page_kept_{key}"
+    if st.session_state.get(kept, (0, None))[0] != at:
+        with st.spinner(t("rows.reading")):
+            found = database_page(rows, int(at), database=database, owner=owner())
+        st.session_state[kept] = at, found
+    page = st.session_state[kept][1]
+    if page.rows is None:
+        st.error(plain(page.failure, 400))
+        return True
+    if not page.rows.rows:
+        st.info(t("rows.no_page"))
+        return True
+    shown = readable_rows(page.rows, lang())
+    st.dataframe(
+        rows_table(shown.model_copy(update={"names": page.rows.names})), hide_index=True,
+        key=f"further_{key}_{at}", alt=t("rows.table"), placeholder=NULL, height=HEIGHT,
+        column_config=_columns(page.rows, shown.names),
+    )  # fmt: skip
+    first = (int(at) - 1) * len(rows.rows) + 1
+    told = t("rows.span", first=number(first), last=number(first + len(page.rows.rows) - 1))
+    st.caption(told if page.ordered else f"{told} · {t('rows.unordered')}")
+    return True
+
+
+def _all(rows: Rows, name: str, key: str, database: str) -> None:
+    """All rows as a file: read anew, and written as they come."""
+    whose, kept = owner(), f"all_kept_{key}"
+    with st.popover(t("rows.all"), icon=":material/download_for_offline:", key=f"all_{key}"):
+        st.caption(t("rows.all_help", n=number(MOST)))
+        with st.container(horizontal=True):
+            for words, suffix, _, icon, _ in FILES:
+                if st.button(t(words), key=f"all_{suffix[1:]}_{key}", icon=icon):
+                    st.session_state[kept] = _exported(rows, f"{name}-all{suffix}", database, whose)
+        if made := st.session_state.get(kept):
+            address, count, more = made
+            told = t("rows.all_more" if more else "rows.all_made", n=number(count))
+            st.link_button(told, address, icon=":material/download:", key=f"all_link_{key}")
+
+
+def _exported(rows: Rows, name: str, database: str, whose: str) -> tuple[str, int, bool] | None:
+    """Where a file with all rows can be fetched, how many it has and whether there are more."""
+
+    def act(say: Callable[[int], None]) -> tuple[str, Exported]:
+        return exports.EXPORTS.make(
+            lambda path: export_rows(rows, path, say, database=database, owner=whose), name, whose
+        )
+
+    address, made = worked(act, 0, lambda n: (n / MOST, t("rows.exporting", n=number(n))))
+    if made.failure:
+        st.error(plain(made.failure, 400))
+        return None
+    return address, made.rows, made.more
 
 
 def _picked(rows: Rows, at: int) -> None:

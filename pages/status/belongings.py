@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import layout, trouble
+from pages.shared.exports import EXPORTS
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, local_time, number, size, t
@@ -190,6 +191,7 @@ def _asked(alone: bool) -> None:
 def _wipe(*, alone: bool, library: bool) -> None:
     try:
         with st.spinner(t("wipe.going")):
+            EXPORTS.forget(owner())
             done = runs.wipe(caches=alone, library=library, owner=owner())
     except StillRunning:
         st.error(t("wipe.running"))

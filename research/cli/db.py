@@ -28,6 +28,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the databases that can be asked")
     parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE",
+        help="write all rows, up to a million, into a .csv, .xlsx or .parquet file",
+    )  # fmt: skip
+    parser.add_argument(
         "--file", type=Path, action="append", default=[], metavar="FILE",
         help="a CSV, TSV, Excel, Parquet or JSON lines file to ask instead; may be repeated",
     )  # fmt: skip
@@ -58,11 +62,18 @@ def act(args: argparse.Namespace) -> int:
         database = _loaded(args, told=not (question or args.sql)).database
     if not (question or args.sql):
         return ANSWERED
+    if args.output and args.output.suffix.lower() not in research.ROW_FILES:
+        raise Quit(UNUSABLE, f"-o takes a file that ends in {', '.join(research.ROW_FILES)}.")
+    if args.output and args.sql:
+        return _exported(args.sql, args.output, database)
     found = (
         research.query_database(args.sql, database=database)
         if args.sql
         else research.ask_database(question, database=database)
     )
+    if args.output and found.status in ("answered", "partial"):
+        _aside(plain(found.answer) + "\n")
+        return _exported(found, args.output, database)
     if args.json:
         put(as_json(found.model_dump_json()))
     elif found.status in ("answered", "partial", "empty"):
@@ -72,6 +83,28 @@ def act(args: argparse.Namespace) -> int:
     if found.status == "empty":
         return complain(NOTHING, found.answer) if args.sql is None else ANSWERED
     return complain(FAILED if found.status == "failed" else UNUSABLE, found.answer)
+
+
+def _exported(statement: str | DatabaseAnswer, path: Path, database: str) -> int:
+    """Writes all rows into a file, and says how many there are."""
+    try:
+        made = research.export_rows(statement, path.expanduser(), _count, database=database)
+    except OSError as error:
+        raise Quit(FAILED, f"{plain(str(path))} cannot be written: {error.strerror}.") from None
+    if made.failure:
+        return complain(UNUSABLE, made.failure)
+    if sys.stderr.isatty():
+        _aside("\r")
+    more = "; there are more" if made.more else ""
+    _aside(f"{made.rows} rows in {plain(str(path))}{more}\n")
+    return ANSWERED
+
+
+def _count(rows: int) -> None:
+    """How many rows there are so far, on a screen that a person looks at."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{rows:,}")
+        sys.stderr.flush()
 
 
 def _listed(*, json: bool) -> int:

@@ -16,9 +16,9 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
-import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.exc import DBAPIError
 
 from research.database.allowed import NAMES, Dialect
-from research.database.results import Failed, Limits, Result, gather
+from research.database.results import Failed, Limits, Result, Stream, collected
 from research.database.schema import READING, Comments, Reads, Schema, of_duckdb
 
 CATALOG = "attached_file"  # what the file is called within its engine
@@ -126,12 +126,25 @@ class DuckDB:
         Raises:
             Failed: it may not, or has no result.
         """
-        started = time.monotonic()
+        return collected(self.stream(text, ctes), self._limits)
+
+    @contextmanager
+    def stream(self, text: str, ctes: Collection[str] = ()) -> Iterator[Stream]:
+        """The names of the columns of a text and its rows, one by one, until the deadline.
+
+        Raises:
+            Failed: it may not be run, or has no result.
+        """
         with self._opened(self._limits.seconds) as raw:
             self._vet(raw, text)
             found = raw.execute(text)
-            names = [str(column[0]) for column in found.description or ()]
-            return gather(names, _rows(found), self._limits, started)
+            yield [str(column[0]) for column in found.description or ()], _rows(found)
+
+    def within(self, limits: Limits) -> DuckDB:
+        """The same database within other limits."""
+        other = copy(self)
+        other._limits = limits
+        return other
 
     def privileges(self) -> str:
         """Nothing but reading: the file is attached so."""

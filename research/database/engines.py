@@ -11,8 +11,9 @@ not meet. Knows no settings, no model, no page.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -27,12 +28,13 @@ from research.database.guard import Query, check
 from research.database.names import Names
 from research.database.postgres import PostgreSQL
 from research.database.refusals import Refused, alike
-from research.database.results import Failed, Limits, Result
+from research.database.results import Failed, Limits, Part, Result, Stream, Value, bounded, plain
 from research.database.schema import Comments, Reads, Schema, Table, has, is_text, tidy, values
 from research.database.sqlite import SQLite
 from research.records import Known
 from research.trouble import conceal
 
+Row = tuple[Value, ...]
 SAMPLING = 10  # seconds after which no more values are looked up when a database is opened
 
 
@@ -46,6 +48,10 @@ class Backend(Protocol):
     def reading(self, ctes: Collection[str] = ()) -> AbstractContextManager[Connection]: ...
 
     def run(self, text: str, ctes: Collection[str] = ()) -> Result: ...
+
+    def stream(self, text: str, ctes: Collection[str] = ()) -> AbstractContextManager[Stream]: ...
+
+    def within(self, limits: Limits) -> Backend: ...
 
     def privileges(self) -> str: ...
 
@@ -76,13 +82,31 @@ class Database:
         self.dialect = schema.dialect
         self.privileges = backend.privileges()
 
-    def check(self, sql: str) -> Query:
-        """The statement as it may run.
+    def check(self, sql: str, part: Part | None = None) -> Query:
+        """The statement as it may run, or a part of the rows of one that has been checked before.
 
         Raises:
             Refused: it may not.
         """
-        return check(sql, self.dialect, self._catalogue, rows=self.limits.rows)
+        return check(sql, self.dialect, self._catalogue, rows=self.limits.rows, part=part)
+
+    def within(self, limits: Limits) -> Database:
+        """The same database within other limits."""
+        other = copy(self)
+        other._backend, other.limits = self._backend.within(limits), limits
+        return other
+
+    @contextmanager
+    def stream(self, query: Query) -> Iterator[tuple[Sequence[str], Iterator[Row]]]:
+        """The names of the columns of a statement and its rows, one by one: no more are held than are
+        taken. Texts are as long as a cell may be; as everywhere, there is one row more than the limit.
+
+        Raises:
+            Failed: the engine refused it, or took too long, or cannot be reached.
+        """
+        with self._backend.stream(query.text, query.ctes) as (names, rows):
+            bounded(names, self.limits)
+            yield names, _plain(rows, self.limits)
 
     def plan(self, query: Query) -> None:
         """Has the engine read a statement without running it.
@@ -222,6 +246,17 @@ def _of_file(path: Path, limits: Limits, *, duck: bool) -> Backend:
 
         return DuckDB(path, limits)
     return SQLite(path, limits)
+
+
+def _plain(rows: Iterable[Sequence[object]], limits: Limits) -> Iterator[Row]:
+    """Rows as JSON knows them."""
+    most = limits.cell
+    for row in rows:
+        values = [plain(value) for value in row]
+        for place, value in enumerate(values):
+            if isinstance(value, str) and len(value) > most:
+                values[place] = value[:most] + "…"
+        yield tuple(values)
 
 
 def _shown(result: Result, column: str, known: int | None, rows: int) -> bool:

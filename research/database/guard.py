@@ -37,16 +37,19 @@ from research.database.distance import inlined
 from research.database.names import Filter, Names
 from research.database.nodes import allow, said, whole
 from research.database.refusals import BOUNDS, Bounds, Refused, no_function, parsing, unread, within
+from research.database.results import Part
 from research.database.rewrites import GATHERS, plainer, quotes, shorter
 
 _FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\s*```\s*", re.DOTALL)  # models write SQL between these
+ROWS = 1_000  # that a result has at most, unless it is told otherwise
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is a refusal here
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """A statement that passed. `limit` is in the text: one row more than may be shown, so that it is
-    known whether there are more. `ctes` are the names of its WITH parts, `filters` the texts that
+    known whether there are more; `own` is the one that it had itself, if any. It is `sorted` if the
+    order of its rows is asked for. `ctes` are the names of its WITH parts, `filters` the texts that
     columns are compared with."""
 
     text: str
@@ -56,6 +59,8 @@ class Query:
     tables: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
     filters: tuple[Filter, ...] = ()
+    own: int | None = None
+    sorted: bool = False
 
 
 def check(
@@ -63,14 +68,15 @@ def check(
     dialect: Dialect,
     tables: Tables | Catalogue,
     *,
-    rows: int = 200,
+    rows: int = ROWS,
+    part: Part | None = None,
     bounds: Bounds = BOUNDS,
 ) -> Query:
     """The statement as it may run.
 
     `tables` are those that may be read; where they are in one schema, their columns and types by the
     names that the database has for them are enough. `rows` is how many a result has at most; the
-    text asks for one more.
+    text asks for one more. `part` is given for a text that has been through here.
 
     Raises:
         Refused: it may not run. Nothing else is raised, whatever the text is.
@@ -79,7 +85,7 @@ def check(
         tables = Catalogue(tables, HOMES[dialect])
     guard = _Guard(dialect, Names(dialect, tables), bounds)
     try:
-        return guard.query(sql, rows)
+        return guard.query(sql, rows, part)
     except (SqlglotError, RecursionError) as error:
         raise unread(error) from None
 
@@ -150,7 +156,7 @@ class _Guard:
         self._parser = Parser.get_or_raise(dialect)
         self._given = _UNKNOWN_LAST[dialect]()
 
-    def query(self, sql: str, rows: int) -> Query:
+    def query(self, sql: str, rows: int, part: Part | None) -> Query:
         if fenced := _FENCE.fullmatch(sql):
             sql = fenced[1]
         self._measure(sql)
@@ -158,7 +164,7 @@ class _Guard:
         first = self._vetted(sql, self._given)
         if self._dialect == "sqlite" and (texts := self._names.texts(first, sql)):
             first = self._vetted(_in_single_quotes(sql, texts), self._given)
-        limit = _limited(first, rows + 1)
+        own, limit = _limited(first, rows + 1, part)
         text = self._written(first)
         tree = self._vetted(text, self._parser)
         said(tree)
@@ -169,7 +175,8 @@ class _Guard:
             text = self._written(shorter(_rounded(_without_distance(tree, self._dialect))))
         elif self._dialect == "duckdb":
             text = self._written(shorter(_without_distance(tree, self._dialect)))
-        return Query(text, self._dialect, limit, self._names.parts(tree), tables, columns, filters)
+        parts, ordered = self._names.parts(tree), bool(tree.args.get("order"))
+        return Query(text, self._dialect, limit, parts, tables, columns, filters, own, ordered)
 
     def _measure(self, sql: str) -> None:
         """Before anything is parsed: is this one statement of a size that can be parsed?"""
@@ -287,18 +294,38 @@ def _bare(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def _limited(tree: exp.Query, most: int) -> int:
-    """Sets the limit of a statement, which is the smaller of its own and `most`."""
-    own, number = tree.args.get("limit"), most
-    if isinstance(own, exp.Fetch):
-        options = own.args.get("limit_options")
+def _limited(tree: exp.Query, most: int, part: Part | None) -> tuple[int | None, int]:
+    """Sets the limit of a statement, which is the smaller of its own and `most`, and returns both; or
+    has it give a part of its rows."""
+    given, own = tree.args.get("limit"), None
+    if isinstance(given, exp.Fetch):
+        options = given.args.get("limit_options")
         if options and (options.args.get("percent") or options.args.get("with_ties")):
             raise Refused("limit", "FETCH may ask for a number of rows only; write LIMIT.")
-        number = min(whole(own.args.get("count"), "FETCH"), most)
-    elif own:
-        number = min(whole(own.args.get("expression"), "LIMIT"), most)
+        own = whole(given.args.get("count"), "FETCH")
+    elif given:
+        own = whole(given.args.get("expression"), "LIMIT")
+    if part:
+        own = part.most
+        most = most if own is None else max(0, min(most, own - part.skip))
+        _skip(tree, part.skip)
+    number = most if own is None else min(own, most)
     tree.set("limit", exp.Limit(expression=exp.Literal.number(number)))
-    return number
+    return own, number
+
+
+def _skip(tree: exp.Query, rows: int) -> None:
+    """Leaves out so many rows more than a statement does itself."""
+    if not rows:
+        return
+    given = tree.args.get("offset")
+    more: exp.Expr = exp.Literal.number(rows)
+    before = given.expression if isinstance(given, exp.Offset) else None
+    if isinstance(before, exp.Literal) and before.is_int:
+        more = exp.Literal.number(int(before.name) + rows)
+    elif before is not None:
+        more = exp.Add(this=exp.Paren(this=before.copy()), expression=more)
+    tree.set("offset", exp.Offset(expression=more))
 
 
 def _growth(call: exp.Expr) -> float:

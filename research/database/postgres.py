@@ -25,6 +25,7 @@ import threading
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -34,7 +35,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from research.database.allowed import NAMES, Dialect
 from research.database.distance import NAME as DISTANCE
-from research.database.results import Failed, Limits, Result, gather
+from research.database.results import Failed, Limits, Result, Stream, collected
 from research.database.schema import READING, Comments, Reads, Schema, of_postgres
 from research.trouble import conceal
 
@@ -151,13 +152,30 @@ class PostgreSQL:
         Raises:
             Failed: it has no result.
         """
+        return collected(self.stream(text), self._limits)
+
+    @contextmanager
+    def stream(self, text: str, _: Collection[str] = ()) -> Iterator[Stream]:
+        """The names of the columns of a text and its rows, one by one, until the deadline. Of too many
+        columns there are no rows.
+
+        Raises:
+            Failed: it has no result.
+        """
         started = time.monotonic()
         with self.reading() as connection, self._clock(connection):
             names, types = self._shape(connection, text)
             if len(names) > self._limits.columns:
-                return gather(names, (), self._limits, started)
+                yield names, iter(())
+                return
             with closing(self._rows(connection, self._cut(text, types), types, started)) as rows:
-                return gather(names, rows, self._limits, started)
+                yield names, rows
+
+    def within(self, limits: Limits) -> PostgreSQL:
+        """The same database within other limits."""
+        other = copy(self)
+        other._limits = limits
+        return other
 
     @contextmanager
     def reading(self, _: Collection[str] = ()) -> Iterator[Connection]:

@@ -6,11 +6,12 @@ import math
 import re
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime
 from datetime import time as clock
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from research.trouble import concealed
 
@@ -36,12 +37,20 @@ class Failed(Exception):
         super().__init__(f"{cause}: {self.message}")
 
 
+class Part(NamedTuple):
+    """Which rows of a statement are wanted that has passed before: those after the first `skip`, and
+    none beyond `most`, the limit that it had itself. The limit in its text is the guard's."""
+
+    skip: int = 0
+    most: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What one statement may take. The defaults keep it well below 200 MB of this process."""
 
     seconds: float = SECONDS
-    rows: int = 200
+    rows: int = 1_000
     columns: int = 100
     cell: int = 2_000  # characters that are kept of one
     total: int = 2_000_000  # characters of all cells
@@ -59,6 +68,21 @@ class Result:
     cut: int = 0
 
 
+Stream = tuple[Sequence[str], Iterable[Sequence[object]]]
+"""The names of the columns of a statement, and its rows as the engine gives them, one by one."""
+
+
+def collected(stream: AbstractContextManager[Stream], limits: Limits) -> Result:
+    """The result of a statement, as far as it is taken.
+
+    Raises:
+        Failed: there is none.
+    """
+    started = time.monotonic()
+    with stream as (names, rows):
+        return gather(names, rows, limits, started)
+
+
 def gather(
     columns: Sequence[str], rows: Iterable[Sequence[object]], limits: Limits, started: float
 ) -> Result:
@@ -67,8 +91,7 @@ def gather(
     Raises:
         Failed: there are too many columns.
     """
-    if len(columns) > limits.columns:
-        raise Failed("size", f"The result has {len(columns)} columns; at most {limits.columns} may be. Name those you need.")  # fmt: skip
+    bounded(columns, limits)
     kept: list[tuple[Value, ...]] = []
     length = cut = 0
     truncated = False
@@ -94,6 +117,12 @@ def gather(
         for place in range(len(columns))
     )
     return Result(tuple(columns), types, tuple(kept), time.monotonic() - started, truncated, cut)
+
+
+def bounded(columns: Sequence[str], limits: Limits) -> None:
+    """Raises Failed if there are too many columns."""
+    if len(columns) > limits.columns:
+        raise Failed("size", f"The result has {len(columns)} columns; at most {limits.columns} may be. Name those you need.")  # fmt: skip
 
 
 def plain(value: object) -> Value:

@@ -19,7 +19,7 @@ from research.database.columns import comments
 from research.database.examples import Pair, like, same
 from research.database.link import Values
 from research.database.refusals import Refused
-from research.database.results import SECONDS, Failed, Limits
+from research.database.results import Failed, Limits, Part, Result
 from research.database.rules import read
 from research.database.schema import Reads, Schema
 from research.records import Reason, Rows, Say, Step, fingerprint
@@ -27,8 +27,11 @@ from research.trouble import Trouble
 
 if TYPE_CHECKING:
     from research.database.engines import Database, Missed
+    from research.database.guard import Query
 
 FEW = 2_000  # different values of a column in which names are looked up
+LIMITS = Limits()
+EXPORT = Limits(seconds=300, rows=1_000_000, cell=32_767)  # of a file with all rows
 LINKING = 10  # seconds after which no further values are read for it
 Make = Callable[..., Writer]
 _REASONS: dict[str, Reason] = {
@@ -51,7 +54,7 @@ class DatabaseService:
         *,
         pairs: Callable[[str, str], Sequence[Pair]] = lambda owner, base: (),
         samples: bool = True,
-        seconds: float = SECONDS,
+        limits: Limits = LIMITS,
         title: str = "",
         reads: Reads | None = None,
     ) -> None:
@@ -61,12 +64,12 @@ class DatabaseService:
         `writer` makes what writes SQL, of a dialect, the description of the tables and what tells
         examples; where not all tables are described, `more` describes those that a text names. `pairs` tells the questions whose statements an owner has found right in a
         database. Of an attached database that is asked without `samples`, no value of a cell is
-        read before a statement is run. A statement may take `seconds`.
+        read before a statement is run. A statement may take and give what `limits` say.
         """
         self._address, self._folder, self._reads = address, folder, reads
         self.title = title
         self._writer, self._pairs = writer, pairs
-        self._samples, self._limits = samples or not address, Limits(seconds=seconds)
+        self._samples, self._limits = samples or not address, limits
         self.base = fingerprint(address) if address else "sights"
         self._database: Database | None = None
         self._values: Values | None = None
@@ -160,6 +163,34 @@ class DatabaseService:
             ]
         return rows.model_copy(update={"missed": tuple(map(_missed, missed))})
 
+    async def page(self, rows: Rows, number: int) -> tuple[Rows, bool]:
+        """Further rows of a statement that was run: those of its page, from 1; and whether their order
+        is asked for, so that no row is on two pages.
+
+        Raises:
+            Refused: it may not be run any more.
+            Trouble: the database cannot be used, or took too long.
+        """
+        database = await self._opened()
+        part = Part((number - 1) * database.limits.rows, rows.most)
+        query = await asyncio.to_thread(database.check, rows.sql, part)
+        try:
+            result = await asyncio.to_thread(database.run, query)
+        except Failed as failed:
+            raise trouble(failed) from None
+        return _rows(query, result), query.sorted
+
+    async def exporting(self, sql: str, part: Part | None = None) -> tuple[Database, Query]:
+        """A statement, or a part of one that has been checked before, with the database that gives all
+        its rows: read it by `Database.stream`, in a thread.
+
+        Raises:
+            Refused: it may not be run.
+            Trouble: the database cannot be used.
+        """
+        database = (await self._opened()).within(EXPORT)
+        return database, await asyncio.to_thread(database.check, sql, part)
+
     async def schema(self) -> str:
         """The tables as a model is told of them."""
         return (await self._opened()).schema.described()
@@ -178,7 +209,7 @@ class DatabaseService:
                 try:
                     self._database = await asyncio.to_thread(self._open)
                 except Failed as failed:
-                    raise _trouble(failed) from None
+                    raise trouble(failed) from None
             return self._database
 
     def _open(self) -> Database:
@@ -238,8 +269,13 @@ def _run(database: Database, sql: str) -> tuple[Rows, Sequence[Missed]]:
     except Failed as failed:
         if failed.cause in ("table", "column", "value", "refused", "size"):
             raise Refused("statement", failed.message) from None
-        raise _trouble(failed) from None
-    rows = Rows(
+        raise trouble(failed) from None
+    rows = _rows(query, result).model_copy(update={"coverage": database.coverage(query, result)})
+    return rows, database.missed(query, look=result.rows in ((), ((0,),)))
+
+
+def _rows(query: Query, result: Result) -> Rows:
+    return Rows(
         sql=query.text,
         names=result.columns,
         types=result.types,
@@ -247,9 +283,8 @@ def _run(database: Database, sql: str) -> tuple[Rows, Sequence[Missed]]:
         truncated=result.truncated,
         cut=result.cut,
         seconds=result.seconds,
-        coverage=database.coverage(query, result),
+        most=query.own,
     )
-    return rows, database.missed(query, look=result.rows in ((), ((0,),)))
 
 
 def _place(missed: Missed) -> tuple[str, str, str]:
@@ -262,7 +297,8 @@ def _missed(missed: Missed) -> str:
     return f"{told}; there is {near}" if near else told
 
 
-def _trouble(failed: Failed) -> Trouble:
+def trouble(failed: Failed) -> Trouble:
+    """A failure of a database as one of a source."""
     return Trouble(_REASONS.get(failed.cause, "unavailable"), failed.message)
 
 

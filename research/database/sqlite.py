@@ -25,6 +25,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
+from copy import copy
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ from sqlglot.errors import SqlglotError
 from research.database.allowed import FORMATS, NAMES, Dialect
 from research.database.distance import NAME, distance_km
 from research.database.nearest import narrowed
-from research.database.results import Failed, Limits, Result, gather
+from research.database.results import Failed, Limits, Result, Stream, collected
 from research.database.schema import READING, Comments, Reads, Schema, of_sqlite
 
 LENGTH = 200_000  # bytes of a text or a row, also of one that SQLite makes on its way
@@ -108,12 +109,20 @@ class SQLite:
         Raises:
             Failed: it may not, or has no result.
         """
-        started = time.monotonic()
+        return collected(self.stream(text, ctes), self._limits)
+
+    @contextmanager
+    def stream(self, text: str, ctes: Collection[str] = ()) -> Iterator[Stream]:
+        """The names of the columns of a text and its rows, one by one, until the deadline.
+
+        Raises:
+            Failed: it may not be run, or has no result.
+        """
         with self.reading(ctes) as connection:
             found = connection.exec_driver_sql(self._narrowed(connection, text))
             if not found.returns_rows:
                 raise Failed("refused", "The statement has no rows.")
-            return gather(list(found.keys()), found, self._limits, started)
+            yield list(found.keys()), found
 
     def _narrowed(self, connection: Connection, text: str) -> str:
         """The statement with what keeps far rows from being measured, if anything does."""
@@ -123,6 +132,12 @@ class SQLite:
             )
         except (SqlglotError, RecursionError):  # a text that is not the guard's
             return text
+
+    def within(self, limits: Limits) -> SQLite:
+        """The same database within other limits."""
+        other = copy(self)
+        other._limits = limits
+        return other
 
     def privileges(self) -> str:
         """Nothing but reading: the file is opened so."""
@@ -137,6 +152,7 @@ class SQLite:
         """
         with self._connection() as connection:
             raw: Any = connection.connection.driver_connection
+            _until(raw, self._limits.seconds)
             with closing(sqlite3.connect(":memory:", check_same_thread=False)) as apart:
                 self._guard(raw, frozenset(ctes), _printer(apart))
                 yield connection
@@ -153,13 +169,12 @@ class SQLite:
             raise self._failed(error) from None
 
     def _open(self) -> sqlite3.Connection:
-        """The file, read only, with a clock that runs."""
+        """The file, read only; no clock runs yet."""
         address = f"file:{quote(str(self._path.absolute()))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, check_same_thread=False, timeout=1.0)
         connection.execute("pragma query_only = on")
         connection.execute("pragma trusted_schema = off")
         connection.execute("pragma cache_size = -2000")
-        _until(connection, self._limits.seconds)
         return connection
 
     def _guard(

@@ -68,7 +68,7 @@ def csv(rows: Rows) -> bytes:
     out = StringIO()
     lines = writer(out)  # as in RFC 4180
     lines.writerow([cell(name) for name in named(rows.names)])
-    lines.writerows([_written(value) for value in row] for row in rows.rows)
+    lines.writerows([text_of(value) for value in row] for row in rows.rows)
     return ("\ufeff" + out.getvalue()).encode("utf-8", "replace")
 
 
@@ -138,22 +138,26 @@ def _lines(found: pa.Table) -> Iterator[tuple[Any, ...]]:
 def put(sheet: Any, line: int, at: int, value: Any) -> Any:
     """Puts a value into a cell, so that a text is a text whatever it begins with; returns the cell."""
     place = sheet.cell(line, at)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= EXACT:
-        value = str(value)
-    if isinstance(value, datetime) and (value.tzinfo or value < _OLDEST):
-        value = value.isoformat(" ")
-    elif isinstance(value, date) and not isinstance(value, datetime) and value < _OLDEST.date():
-        value = value.isoformat()
+    place.value = value = as_cell(value)
     if isinstance(value, str):
-        place.value = shortened(value)
         place.data_type = "s"  # else one that begins with "=" is a formula, and "#N/A" an error
         place.quotePrefix = True
-    else:
-        place.value = value
     return place
 
 
-def _written(value: Any) -> str:
+def as_cell(value: Any) -> Any:
+    """A value as a cell of Excel can hold it: see `excel`."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= EXACT:
+        return str(value)
+    if isinstance(value, datetime) and (value.tzinfo or value < _OLDEST):
+        return value.isoformat(" ")
+    if isinstance(value, date) and not isinstance(value, datetime) and value < _OLDEST.date():
+        return value.isoformat()
+    return shortened(value) if isinstance(value, str) else value
+
+
+def text_of(value: Any) -> str:
+    """A value in a CSV file."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,9 +16,13 @@ from research.database import files
 from research.database.agent import Outcome, Status
 from research.database.answer import told
 from research.database.files import Correction, FileTable, Say
+from research.database.refusals import Refused
+from research.database.results import Failed, Part
 from research.database.uploads import Upload
-from research.records import Failure, Known, Language, Record, Step, silent
+from research.records import Failure, Known, Language, Record, Rows, Step, silent
 from research.trouble import Trouble
+
+_AT_ONCE = threading.BoundedSemaphore(2)  # exports, of all owners
 
 
 class DatabaseAnswer(Record):
@@ -38,6 +44,7 @@ class DatabaseAnswer(Record):
     count: int = 0
     truncated: bool = False
     sql: str = ""
+    most: int | None = None  # the statement's own LIMIT; the one in `sql` may be ours
     missing: dict[str, int] = Field(default_factory=dict)
     coverage: tuple[Known, ...] = ()
     author: str = ""  # the model that wrote the statement, "" for rules
@@ -181,6 +188,7 @@ def answered(outcome: Outcome) -> DatabaseAnswer:
         count=len(rows.rows) if rows else 0,
         truncated=bool(rows and rows.truncated),
         sql=rows.sql if rows else "",
+        most=rows.most if rows else None,
         missing=dict(outcome.missing),
         coverage=rows.coverage if rows else (),
         author=outcome.author,
@@ -197,6 +205,82 @@ def query_database(sql: str, *, database: str = "", owner: str = "local") -> Dat
     except Trouble as trouble:
         outcome = Outcome(status="failed", question=sql, problem=trouble.message)
     return answered(outcome)
+
+
+class DatabasePage(Record):
+    """Further rows of a statement. Without `ordered`, nothing says which rows are on which page.
+    `failure` says why there are none."""
+
+    rows: Rows | None = None
+    ordered: bool = True
+    failure: str = ""
+
+
+def database_page(
+    rows: Rows, page: int, *, database: str = "", owner: str = "local"
+) -> DatabasePage:
+    """A page, from 1, of the rows of a statement whose first ones are known: the next statement of the
+    same text, by the same guard. They are read now, and are no part of any run."""
+    here = engine.desk()
+    try:
+        found, ordered = here.runs.do(here.services.database(database, owner).page(rows, page))
+    except (Refused, Trouble) as error:
+        return DatabasePage(failure=error.message)
+    return DatabasePage(rows=found, ordered=ordered)
+
+
+class Exported(Record):
+    """What has become of an export: how many rows the file has, and whether there are `more`. With a
+    `failure`, which says why, there is no file."""
+
+    rows: int = 0
+    more: bool = False
+    failure: str = ""
+
+
+def export_rows(
+    statement: str | Rows | DatabaseAnswer,
+    path: Path,
+    say: Callable[[int], None] = lambda rows: None,
+    *,
+    database: str = "",
+    owner: str = "local",
+) -> Exported:
+    """Writes all rows of a statement, up to a million, into a file: .csv, .xlsx or .parquet. They are
+    read and written one batch after the other, within five minutes; `say` is told how many there are
+    so far. Rows that were found stand for their statement.
+
+    Raises:
+        ValueError: there is no such kind of file.
+        OSError: the file cannot be written.
+    """
+    from research.report import rowfiles  # brings writers of files
+
+    if path.suffix.lower() not in rowfiles.KINDS:
+        raise ValueError(f"{path.name} is none of {', '.join(rowfiles.KINDS)}.")
+    here = engine.desk()
+    made = path.with_name(f".{path.stem}.part{path.suffix}")  # there whole or not at all
+    try:
+        asked = here.services.database(database, owner)
+        if isinstance(statement, str):
+            source, query = here.runs.do(asked.exporting(statement))
+        else:
+            part = Part(0, statement.most)
+            source, query = here.runs.do(asked.exporting(statement.sql, part))
+        with _AT_ONCE, source.stream(query) as (names, found):
+            kept = islice(found, source.limits.rows)
+            count = rowfiles.write(made, names, kept, query.text, say)
+            out = Exported(rows=count, more=next(found, None) is not None)
+        made.replace(path)
+    except Refused as refused:
+        return Exported(failure=refused.message)
+    except Trouble as error:
+        return Exported(failure=error.message)
+    except Failed as failed:
+        return Exported(failure=failed.message)
+    finally:
+        made.unlink(missing_ok=True)
+    return out
 
 
 def recognise_file(

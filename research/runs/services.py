@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from research.attached import FILES, SHIPPED
+from research.database.results import Limits
 from research.database.service import DatabaseService, Make, SharedDatabase
 from research.library.index import Library
 from research.models.clients import Clients
@@ -250,7 +251,7 @@ class Services:
             writer,
             pairs=self.store.confirmed,
             samples=settings.database_samples == "on",
-            seconds=settings.database_timeout,
+            limits=Limits(seconds=settings.database_timeout, rows=settings.database_rows),
             title=title,
             reads=reads,
         )

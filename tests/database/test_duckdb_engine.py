@@ -214,6 +214,7 @@ def test_cells_and_rows_are_bounded(tmp_path: Path) -> None:
     path = tmp_path / "long.duckdb"
     with duckdb.connect(path) as made:
         made.execute("create table t as select repeat('湖', 100000) as a from range(500)")
-    result = run(open_database(f"duckdb:///{path}", samples=False), "SELECT a FROM t")
+    database = open_database(f"duckdb:///{path}", samples=False, limits=Limits(rows=200))
+    result = run(database, "SELECT a FROM t")
     assert (len(result.rows), result.truncated, result.cut) == (200, True, 200)
     assert max(len(str(row[0])) for row in result.rows) <= Limits().cell + 1

@@ -28,6 +28,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 
 from app import app  # noqa: E402
 from pages.shared import login  # noqa: E402
+from pages.shared.exports import EXPORTS  # noqa: E402
 from research import Options, runs  # noqa: E402
 
 ORIGIN = "http://localhost"
@@ -134,6 +135,16 @@ def main() -> None:
             }
             for who, sent in BROWSERS.items()
         }
+        address, _ = EXPORTS.make(lambda path: path.write_text("a,b"), "报告.csv", whose)
+        told["export"] = {
+            who: client.get(address, headers={"cookie": sent}).status_code
+            for who, sent in BROWSERS.items()
+        }
+        fetched = client.get(address, headers={"cookie": BROWSERS["ann"]})
+        told["fetched"] = [fetched.text, dict(fetched.headers)]
+        told["no_export"] = client.get(
+            address[:-1], headers={"cookie": BROWSERS["ann"]}
+        ).status_code
         told["upload"] = {
             who: client.put(
                 "/_stcore/upload_file/x/y", headers={"cookie": sent}, files={"f": b"x"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from pages.run import chart, rows, steps
 from pages.run.answer import blocks, cells, host
 from pages.run.progress import View, thought
+from pages.shared import exports
 from pages.shared.words import speaker
 from research import (
     Answer,
@@ -494,3 +496,55 @@ def test_a_caption_says_what_is_missing_and_what_was_cut() -> None:
     ):  # fmt: skip
         assert words in told
     assert "名称 in" not in told
+
+
+# More rows than are shown
+
+
+@pytest.fixture
+def thousands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    path = tmp_path / "many.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("create table sale(id integer primary key, kind text)")
+        made.executemany("insert into sale values (?, ?)", ((n, f"k{n % 7}") for n in range(250)))
+        made.commit()
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    monkeypatch.setenv("DATABASE_ROWS", "100")
+    return path.stem
+
+
+def test_further_pages_are_read_from_the_database(visit: Visit, thousands: str) -> None:
+    visitor = asked(visit("database"), "SELECT id FROM sale ORDER BY id", typed=True)
+    assert len(visitor.table("id")) == 100
+    (box,) = [one for one in visitor.at.number_input if (one.key or "").startswith("page_")]
+    for number, ids in ((2, range(100, 200)), (3, range(200, 250))):
+        visitor.at.number_input(key=box.key).set_value(number)
+        visitor.look()
+        assert list(visitor.table("id")["id"]) == list(ids)
+    assert english("rows.span", first="201", last="250") in visitor.words
+    assert english("rows.unordered") not in visitor.words
+    visitor.at.number_input(key=box.key).set_value(4)
+    assert english("rows.no_page") in visitor.look().words
+    loose = asked(visit("database"), "SELECT id FROM sale", typed=True)
+    loose.at.number_input(key=next(one.key for one in loose.at.number_input if one.key)).set_value(
+        2
+    )
+    assert english("rows.unordered") in loose.look().words
+    few = asked(visit("database"), "SELECT id FROM sale LIMIT 100", typed=True)
+    assert not few.at.number_input
+
+
+def test_all_rows_are_offered_as_a_file(visit: Visit, thousands: str) -> None:
+    visitor = asked(visit("database"), "SELECT id, kind FROM sale ORDER BY id", typed=True)
+    for kind in ("csv", "xlsx", "parquet"):
+        visitor.press(key(visitor, f"all_{kind}_"))
+        link = visitor.at.get("link_button")[0].proto
+        assert link.label == english("rows.all_made", n="250")
+        file = exports.EXPORTS.get(link.url.removeprefix(exports.PATH))
+        assert file is not None and file.name.endswith(f"-all.{kind}")
+        assert file.path.stat().st_size > 1_000
+    exports.EXPORTS.forget("somebody else")
+    assert exports.EXPORTS.get(link.url.removeprefix(exports.PATH)) is not None
+    exports.EXPORTS.forget("local")
+    assert exports.EXPORTS.get(link.url.removeprefix(exports.PATH)) is None
+    assert not file.path.exists()

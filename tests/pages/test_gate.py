@@ -68,6 +68,18 @@ def test_a_file_of_somebody_else_s_is_told_as_one_that_does_not_exist(
     assert guarded["ann"]["seen"]["bob"] == guarded["paths"]["bob"]["file"] == 404
 
 
+def test_an_export_is_sent_to_its_own_person_alone(
+    guarded: dict[str, Any], alone: dict[str, Any]
+) -> None:
+    assert {who for who, status in guarded["export"].items() if status == 200} == {"ann"}
+    assert set(guarded["export"].values()) == {200, 404} and guarded["no_export"] == 404
+    assert set(alone["export"].values()) == {200}
+    text, headers = guarded["fetched"]
+    assert text == "a,b" and headers["cache-control"] == "private, no-store"
+    assert headers["content-disposition"].startswith("attachment")
+    assert headers["x-content-type-options"] == "nosniff"
+
+
 @pytest.mark.parametrize("who", sorted(REFUSED))
 def test_without_a_good_cookie_there_are_no_files_no_uploads_and_no_figures(
     guarded: dict[str, Any], who: str

@@ -13,7 +13,7 @@ database-sql = SQL
 database-placeholder = For example: Which 5A areas are within 100 km of West Lake?
 database-sql_placeholder = One SELECT statement, for example: SELECT name, year_rated FROM a_sight ORDER BY year_rated DESC
 database-sql_own = One SELECT statement
-database-sql_help = The statement is checked before it runs: a single SELECT on the tables below, returning at most 200 rows.
+database-sql_help = The statement is checked before it runs: a single SELECT on the tables below, returning at most { $n } rows; further ones by page or export.
 database-ask = Ask
 database-run = Run
 database-rules = No model is in use: rules turn common kinds of questions into SQL. For anything else, write SQL yourself.
@@ -48,6 +48,17 @@ rows-rows =
        *[other] { $n } rows
     }
 rows-truncated = there are more; these are the first { $n }
+rows-page = Page
+rows-page_help = Further pages are read from the database now; they are not part of this run or its evidence.
+rows-reading = Reading…
+rows-no_page = There are no further rows.
+rows-span = Rows { $first } to { $last }
+rows-unordered = without ORDER BY, the same row may come up on two pages
+rows-all = All rows
+rows-all_help = Reads the statement again and writes up to { $n } rows into a file; within five minutes.
+rows-exporting = { $n } rows so far
+rows-all_made = Download { $n } rows
+rows-all_more = Download the first { $n } rows; there are more
 rows-cut =
     { $n } long { $n ->
         [one] cell
