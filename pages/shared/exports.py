@@ -97,6 +97,4 @@ async def send(request: Request) -> Response:
     file = EXPORTS.get(request.path_params["key"])
     if file is None or (login.setup().on and sender(request.scope) != file.owner):
         return PlainTextResponse("There is no such file.", 404)
-    return FileResponse(
-        file.path, filename=file.name, headers={"cache-control": "private, no-store"}
-    )
+    return FileResponse(file.path, filename=file.name)

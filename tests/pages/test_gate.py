@@ -75,7 +75,7 @@ def test_an_export_is_sent_to_its_own_person_alone(
     assert set(guarded["export"].values()) == {200, 404} and guarded["no_export"] == 404
     assert set(alone["export"].values()) == {200}
     text, headers = guarded["fetched"]
-    assert text == "a,b" and headers["cache-control"] == "private, no-store"
+    assert text == "a,b" and headers["cache-control"] == "no-store"
     assert headers["content-disposition"].startswith("attachment")
     assert headers["x-content-type-options"] == "nosniff"
 

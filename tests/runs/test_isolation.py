@@ -341,7 +341,7 @@ def test_a_statement_that_somebody_has_confirmed_answers_nobody_else(
         (finding,) = report.findings
         return finding.rows.sql if finding.rows else None
 
-    assert asked(ANN) == "SELECT 42 AS n LIMIT 201"
+    assert asked(ANN) == "SELECT 42 AS n LIMIT 1001"
     assert asked(BOB) is None
     runs.unconfirm(question, owner=BOB)
     assert (question, "SELECT 42 AS n") in runs.confirmed(owner=ANN)
