@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,26 @@ def at_once(runs: int, settings: Settings, *, calls: int = 0) -> Figure:
             )
     limits = ", ".join(f"{name} {shown[name] if shown[name] != '0' else 'off'}" for name in wanted)
     return Figure("runs at once", runs, note=limits)
+
+
+class Others:
+    """How busy the machine is with something else while something is measured. The fake servers of
+    a benchmark are that too. Needs Linux."""
+
+    def __init__(self) -> None:
+        self._since = self._now()
+
+    @staticmethod
+    def _now() -> tuple[float, float]:
+        """The time, and the seconds that all cores have worked for other processes."""
+        fields = Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0].split()[1:9]
+        user, nice, system, _, _, *interrupts = map(int, fields)
+        busy = (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+        return time.monotonic(), busy - time.process_time()
+
+    def __str__(self) -> str:
+        at, busy = (now - then for now, then in zip(self._now(), self._since, strict=True))
+        return f"others took {busy / at:.1f} cores"
 
 
 def machine() -> str:

@@ -1,29 +1,36 @@
 """What a run with models costs beyond waiting for them: time, processor and memory.
 
 A fake Gemini in a process of its own answers each call after 0.3 s: plan, three searches, reflect,
-one more search, answer. So the critical path of a run is five calls, 1.5 s.
+one more search, answer. So the critical path of a run is five calls, 1.5 s. Beside it stands the floor:
+the same calls by bare asyncio with no program around them, in the same process and against the same
+server, whose own processor time is part of both.
 """
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import aiohttp
+
 from research.runs import Desk, settle
 from research.settings import load
-from tests.benchmarks.figures import Figure, at_once, percentile
+from tests.benchmarks.figures import Figure, Others, at_once, percentile
 
 WAIT = 0.3
 CALLS = 5  # one after the other
 SEARCHES = 3  # side by side
-MANY = 50
-ONCE = 5  # single runs, of which the median counts
+MANY, MOST = 50, 100
+TARGETS = {1: 1.04, MANY: 1.6, MOST: 2.2}  # wall / critical path, by the runs at once
+CPU = 40  # milliseconds a run, MANY at once
+ROUNDS = 5  # of each, of which the median counts
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -52,6 +59,48 @@ def _measured(desk: Desk, number: int) -> tuple[list[float], float]:
     return times, time.process_time() - cpu
 
 
+async def _bare(url: str, number: int) -> list[float]:
+    """Seconds of each of so many runs that consist of nothing but their calls."""
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+
+        async def ask(what: str, method: str = "generateContent", **more: object) -> None:
+            body = {"contents": [{"role": "user", "parts": [{"text": what}]}], **more}
+            place = f"{url}/v1beta/models/m:{method}"
+            async with http.post(place, json=body, headers={"x-goog-api-key": "k"}) as reply:
+                assert reply.status == 200 and await reply.read()
+
+        async def search(what: str) -> None:
+            await ask(what, tools=[{"googleSearch": {}}])
+
+        async def run(n: int) -> float:
+            started = time.perf_counter()
+            question = f"How old is building number {n}?"
+            await ask(question)
+            await asyncio.gather(*(search(f"{question} {at}") for at in range(SEARCHES)))
+            await ask(question)
+            await search(question)
+            await ask(question, "streamGenerateContent?alt=sse")
+            return time.perf_counter() - started
+
+        return await asyncio.gather(*map(run, range(number)))
+
+
+def _floor(url: str, number: int) -> tuple[list[float], float]:
+    """As `_measured`, of bare calls."""
+    cpu = time.process_time()
+    times = asyncio.run(_bare(url, number))
+    return times, time.process_time() - cpu
+
+
+def _median(found: Iterable[tuple[list[float], float]]) -> tuple[float, float]:
+    """The slowest of a batch and its processor time, each the median of several batches."""
+    rounds = list(found)
+    return (
+        percentile([max(times) for times, _ in rounds], 0.5),
+        percentile([cpu for _, cpu in rounds], 0.5),
+    )
+
+
 def _memory() -> float:
     """The most memory this process has had, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -62,28 +111,31 @@ def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder, _server() as url:
         env = {
             "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": url,
-            "SIGHTLINE_MAX_RUNS_EACH": "0",
+            "SIGHTLINE_MAX_RUNS_EACH": "0", "SIGHTLINE_MODEL_CONCURRENCY": str(MOST * SEARCHES),
         }  # fmt: skip
         settings = load(env, data_dir=Path(folder))
-        yield at_once(MANY, settings, calls=MANY * SEARCHES)
+        yield at_once(MOST, settings, calls=MOST * SEARCHES)
         desk = Desk(settings)
         try:
             _measured(desk, 1)
+            _floor(url, 1)
             settle()  # as the app does
-            single = [_measured(desk, 1) for _ in range(ONCE)]
-            seconds = percentile([times[0] for times, _ in single], 0.5)
-            note = f"{seconds:.2f} s, the critical path is {path:.1f} s"
-            yield Figure("wall / critical path, one run", seconds / path, target=1.05, note=note)
-            cpu = percentile([used for _, used in single], 0.5)
-            yield Figure("CPU of one run", cpu * 1000, "ms")
-            before = _memory()
-            times, cpu = _measured(desk, MANY)
-            for label, worst in (("slowest", max(times)), ("median", percentile(times, 0.5))):
-                target = 1.5 if label == "slowest" else None
-                name = f"wall / critical path, {MANY} runs at once, {label}"
-                yield Figure(name, worst / path, target=target, note=f"{worst:.2f} s")
-            yield Figure(f"CPU a run, {MANY} at once", cpu / MANY * 1000, "ms")
-            yield Figure(f"memory a run, {MANY} at once", (_memory() - before) / MANY, "MB")
+            for number, target in TARGETS.items():
+                before, others = _memory(), Others()
+                bare, bare_cpu = _median(_floor(url, number) for _ in range(ROUNDS))
+                wall, cpu = _median(_measured(desk, number) for _ in range(ROUNDS))
+                what = "one run" if number == 1 else f"{number} runs at once"
+                note = f"{wall:.2f} s, the slowest; {others}"
+                yield Figure(f"wall / critical path, {what}", wall / path, target=target, note=note)
+                note = f"{bare:.2f} s, the critical path is {path:.1f} s"
+                yield Figure(f"the same of bare calls, {what}", bare / path, note=note)
+                yield Figure(f"wall / wall of bare calls, {what}", wall / bare)
+                budget = CPU if number == MANY else None
+                note = f"bare calls: {bare_cpu / number * 1000:.1f} ms"
+                yield Figure(f"CPU a run, {what}", cpu / number * 1000, "ms", budget, note=note)
+                if number > 1:
+                    grown = (_memory() - before) / number
+                    yield Figure(f"memory a run, {what}", grown, "MB")
             yield Figure("memory of the process", _memory(), "MB")
         finally:
             desk.close()
