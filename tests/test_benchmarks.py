@@ -13,7 +13,8 @@ import pytest
 from research.settings import Settings
 from tests.benchmarks import __main__ as command
 from tests.benchmarks import crowd, models, reports, runs, sessions
-from tests.benchmarks.figures import Unreachable, at_once
+from tests.benchmarks.figures import Others, Unreachable, at_once
+from tests.benchmarks.growth import exponent, named
 from tests.tables import each_row
 
 
@@ -22,7 +23,8 @@ from tests.tables import each_row
 def test_runs_that_are_measured_at_once_wait_for_no_turn(module: ModuleType) -> None:
     with closing(module.figures()) as figures:
         first = next(figures)
-    assert (first.name, first.measured) == ("runs at once", module.MANY)
+    most = getattr(module, "MOST", module.MANY)
+    assert (first.name, first.measured) == ("runs at once", most)
     assert "SIGHTLINE_MAX_RUNS_EACH" in first.note
 
 
@@ -57,3 +59,17 @@ def test_each_benchmark_tells_the_machine_and_its_load(
     assert re.search(
         r"places \(\d+ cores, Python [\d.]+, load average [\d.]+\)", capsys.readouterr().out
     )
+
+
+def test_it_is_told_how_busy_others_kept_the_machine() -> None:
+    assert re.fullmatch(r"others took -?\d+\.\d cores", str(Others()))
+
+
+@each_row(
+    ("power", "name"),
+    [(0, "constant"), (0.5, "less than linear"), (1, "linear"), (2, "worse than linear")],
+)
+def test_a_growth_is_named_by_its_power(power: float, name: str) -> None:
+    found = exponent({size: 3.0 * size**power for size in (1, 20, 100)})
+    assert found == pytest.approx(power, abs=1e-9)
+    assert named(found) == name
