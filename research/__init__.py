@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from research.database.files import KINDS as TABLE_KINDS
     from research.database.files import TYPES as COLUMN_TYPES
     from research.database.files import Correction, FileColumn, FileTable, Unreadable
+    from research.database.semantics import Label, Metric, SemanticModel
     from research.database.uploads import Upload
     from research.evidence.citations import CitedAnswer, CitedSource, NumberedSpan, cited
     from research.evidence.drafts import drafted
@@ -126,20 +127,24 @@ if TYPE_CHECKING:
     from research.runs.database import (
         DatabaseAnswer,
         DatabaseColumn,
+        DatabaseDescription,
         DatabaseEntry,
         DatabasePage,
         DatabaseSchema,
         DatabaseTable,
         Exported,
         ask_database,
+        database_description,
         database_page,
         database_schema,
         databases,
+        describe_database,
         export_rows,
         load_files,
         query_database,
         recognise_file,
         remove_upload,
+        undescribe_database,
         uploads,
     )
     from research.runs.pace import PaceError
@@ -187,6 +192,7 @@ __all__ = [
     "Coverage",
     "DatabaseAnswer",
     "DatabaseColumn",
+    "DatabaseDescription",
     "DatabaseEntry",
     "DatabasePage",
     "DatabaseSchema",
@@ -217,8 +223,10 @@ __all__ = [
     "Holding",
     "Intake",
     "KeyState",
+    "Label",
     "Library",
     "Lint",
+    "Metric",
     "ModelRole",
     "NumberedSpan",
     "Options",
@@ -239,6 +247,7 @@ __all__ = [
     "Route",
     "Rows",
     "Run",
+    "SemanticModel",
     "Sentence",
     "SentenceMove",
     "SettingError",
@@ -274,9 +283,11 @@ __all__ = [
     "compare",
     "conflicts",
     "csl_json",
+    "database_description",
     "database_page",
     "database_schema",
     "databases",
+    "describe_database",
     "drafted",
     "edited_plan",
     "english_region",
@@ -327,6 +338,7 @@ __all__ = [
     "support",
     "text_language",
     "to_gcj02",
+    "undescribe_database",
     "uploads",
     "url_identity",
 ]
@@ -395,6 +407,13 @@ _HOMES = {
     "Wiped": "account.deletion",
     "database_schema": "runs.database",
     "database_page": "runs.database",
+    "undescribe_database": "runs.database",
+    "describe_database": "runs.database",
+    "database_description": "runs.database",
+    "SemanticModel": "database.semantics",
+    "Metric": "database.semantics",
+    "Label": "database.semantics",
+    "DatabaseDescription": "runs.database",
     "answer_stretches": "verification.support",
     "answer_tables": "report.grids",
     "answer_tables_csv": "report.grids",

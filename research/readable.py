@@ -41,7 +41,10 @@ def heading(column: str, language: Language) -> str:
 
 def readable(rows: Rows, language: Language) -> Rows:
     """The rows of a statement on the shipped database with headings for names, and with regions in
-    the reader's language; others as they are. Types and the order of rows and columns stay."""
+    the reader's language; others with the headings that they bring along. Types and the order of rows and
+    columns stay."""
+    if rows.headings:
+        return _headed(rows, language)
     if not _OURS.search(rows.sql):
         return rows
     return rows.model_copy(
@@ -54,6 +57,16 @@ def readable(rows: Rows, language: Language) -> Rows:
             ),
         }
     )
+
+
+def _headed(rows: Rows, language: Language) -> Rows:
+    """The rows with the headings that they bring along, each of them once: a name that two columns would
+    have is that of neither."""
+    told = [rows.headings.get(name, {}).get(language, name) for name in rows.names]
+    names = tuple(
+        told[n] if told.count(told[n]) == 1 else name for n, name in enumerate(rows.names)
+    )
+    return rows.model_copy(update={"names": names})
 
 
 def _headings(columns: tuple[str, ...], language: Language) -> tuple[str, ...]:

@@ -497,6 +497,7 @@ class Rows(Record):
     missed: tuple[str, ...] = ()  # filters that can find nothing, and what is there instead
     coverage: tuple[Known, ...] = ()  # of columns that are unknown in some rows
     most: int | None = None  # the statement's own LIMIT; the one in its text may be ours
+    headings: dict[str, dict[Language, str]] = Field(default_factory=dict)  # of columns, for people
 
 
 class Finding(Record):

@@ -14,6 +14,7 @@ import sqlite3
 import stat
 import tempfile
 import threading
+import uuid
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -136,6 +137,26 @@ def private_file(path: Path) -> None:
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def written(path: Path, text: str) -> None:
+    """Puts a file in place that nobody else can read, not even while it is being written.
+
+    Raises:
+        OSError: it cannot be written; what was there still is.
+    """
+    passing = path.with_name(f".{uuid.uuid4().hex}.tmp")
+    handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        passing.replace(path)
+    except OSError:
+        with suppress(OSError):
+            passing.unlink()
+        raise
 
 
 def shut(path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from pages.database import files
+from pages.database import files, meaning
 from pages.run import rows
 from pages.run import view as run
 from pages.shared import asking, layout, login
@@ -281,6 +281,8 @@ def main() -> None:
         examples()
     writer(own=own)
     confirmed(entry.name)
+    if own:
+        meaning.draw(entry.name)
     tables(database_schema(entry.name, owner=owner()))
 
 

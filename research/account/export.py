@@ -33,6 +33,7 @@ from research.trouble import concealed
 log = logging.getLogger(__name__)
 
 Loaded = Callable[[str], Sequence[Mapping[str, Any]]]
+Described = Callable[[str], Mapping[str, str]]
 ALL = 1_000_000_000  # runs at most
 REST = 0.002  # seconds between two runs in which others have their turn
 OLD = 24 * 3600  # seconds after which a file that a dead process has left is deleted
@@ -68,10 +69,13 @@ class Export(Record):
 class Exports:
     """The exports of one process, one for each owner. Safe for several threads."""
 
-    def __init__(self, folder: Path, store: Store, library: Library, loaded: Loaded) -> None:
+    def __init__(
+        self, folder: Path, store: Store, library: Library, loaded: Loaded, described: Described
+    ) -> None:
         """`loaded` tells what tables an owner has loaded from files: they are listed, for their files
-        are the owner's already."""
-        self._folder, self._store, self._library, self._loaded = folder, store, library, loaded
+        are the owner's already; `described` what an owner has said that databases mean."""
+        self._folder, self._store, self._library = folder, store, library
+        self._loaded, self._described = loaded, described
         self._lock = threading.Lock()
         self._slots = threading.Semaphore(AT_ONCE)
         self._known: dict[str, Export] = {}
@@ -244,6 +248,7 @@ class Exports:
             ],
             "preferences": without_keys(self._store.preferences(owner)),
             "tables": self._loaded(owner),
+            "descriptions": dict(self._described(owner)),
         }  # fmt: skip
 
 

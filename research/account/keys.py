@@ -6,17 +6,15 @@ process can read. Nothing here is ever shown, and every key that arrives is kept
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
-import os
 import threading
-import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from research.settings import ADDRESSES, KEYS
+from research.storage import written
 from research.trouble import conceal
 
 log = logging.getLogger(__name__)
@@ -131,26 +129,10 @@ class Keys:
         if keys:
             kept[owner] = keys
         if kept:
-            _written(self._path, json.dumps(kept, indent=1))
+            written(self._path, json.dumps(kept, indent=1))
         else:
             self._path.unlink(missing_ok=True)
         self._kept, self._seen = kept, None
-
-
-def _written(path: Path, text: str) -> None:
-    """Puts a file in place that nobody else can read, not even while it is being written."""
-    passing = path.with_name(f".{uuid.uuid4().hex}.tmp")
-    handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        passing.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            passing.unlink()
-        raise
 
 
 def _mapping(value: Any) -> dict[str, Any]:

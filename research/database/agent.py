@@ -18,9 +18,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from research.database.asking import Interpretation, NotUnderstood, Shape, Vocabulary
+from research.database.asking import Interpretation, NotUnderstood, Shape
 from research.database.refusals import Refused
-from research.database.rules import read
 from research.language.hanzi import simplified
 from research.language.text import language
 from research.records import Failure, Hint, Reason, Record, Rows, Say, Step, StepKind
@@ -129,17 +128,17 @@ class Agent:
         self,
         engine: Engine,
         *,
-        words: Callable[[], Awaitable[Vocabulary | None]],
+        read: Callable[[str], Awaitable[Interpretation]],
         link: Link,
         writer: Writer | None = None,
         known: Known = lambda question: "",
         key: str = "gid",
         tables: str = "",
     ) -> None:
-        """`words` are those of the rules, None for a database that they do not know; `known` tells
+        """`read` turns a question into a statement without a model, or raises `NotUnderstood`; `known` tells
         the statement that an analyst has found right for the same question; `key` is the column by
         which rows are the same; `tables` tells which the writer was told of, if not of all."""
-        self._engine, self._words, self._link = engine, words, link
+        self._engine, self._reading, self._link = engine, read, link
         self._writer, self._known, self._key = writer, known, key
         self._tables = tables
 
@@ -165,10 +164,7 @@ class Agent:
     # By rules
 
     async def _by_rules(self, question: str, trail: _Trail) -> Interpretation:
-        words = await self._words()
-        if words is None:
-            raise NotUnderstood("")
-        reading = read(question, words)
+        reading = await self._reading(question)
         trail.add("understand", reading.meant)
         trail.add("write", sql=reading.sql)
         return reading

@@ -136,7 +136,7 @@ TYPES: dict[Dialect, frozenset[str]] = {
     """),
     "duckdb": _words("""
         INT BIGINT SMALLINT TINYINT INT128 DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR BOOLEAN DATE TIME
-        TIMESTAMP INTERVAL
+        TIMESTAMP TIMESTAMPNTZ INTERVAL
     """),
 }
 """Types that a value may be cast to."""

@@ -84,7 +84,7 @@ def _shaped(outcome: Outcome, rows: Rows, meant: str, tongue: Language) -> str:
     shape = outcome.shape
     if shape == "count" and rows.names == ("n",):
         return _counted(outcome.things, int(cells[0]["n"]), tongue)
-    if shape in ("most", "group") and "n" in names | {"average_ticket_cny"}:
+    if shape in ("most", "group") and len(names) > 1:
         return _groups(rows, meant, tongue)
     if shape == "distance" and "km" in names:
         km = cells[0]["km"]
@@ -202,13 +202,15 @@ def _price_of(row: Row, tongue: Language) -> str:
 
 def _groups(rows: Rows, meant: str, tongue: Language) -> str:
     say = speaker(tongue, "outcome.")
-    at = rows.names.index("average_ticket_cny" if "average_ticket_cny" in rows.names else "n")
-    unit = "things" if rows.names[at] == "n" else "yuan"
+    at = next((rows.names.index(n) for n in ("average_ticket_cny", "n") if n in rows.names), -1)
+    units = {"n": "things", "average_ticket_cny": "yuan"}
     told = []
     for row in rows.rows[:NAMES]:
         name = english(str(row[0])) if tongue == "en" else str(row[0])
         name = say("year", year=name) if rows.names[0] == "year_rated" else name
-        told.append(f"{name} {say(unit, n=_figure(row[at]))}")
+        figure = _figure(row[at])
+        unit = units.get(rows.names[at])
+        told.append(f"{name} {say(unit, n=figure) if unit else figure}")
     joined = message("mark.comma", tongue).join(told)
     if len(rows.rows) <= NAMES:
         return say("is", meant=_first(meant), what=joined)
@@ -264,7 +266,8 @@ def _lacking(outcome: Outcome, rows: Rows, tongue: Language) -> str:
 def _known(each: Known, outcome: Outcome, tongue: Language) -> str:
     """For how many of what was looked at the columns are known."""
     say = speaker(tongue, "outcome.")
-    names = [label(column, tongue) for column in each.columns]
+    headings = outcome.rows.headings if outcome.rows else {}
+    names = [headings.get(c, {}).get(tongue) or label(c, tongue) for c in each.columns]
     if any(column.startswith("lng_") for column in each.columns):
         names = [say("coordinates")]
     name = say("and").join(names)

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from research.database import semantics
 from research.database.agent import Agent, Outcome, Status, Writer
-from research.database.asking import NotUnderstood, Vocabulary
+from research.database.asking import Interpretation, NotUnderstood, Vocabulary
 from research.database.build import shipped
 from research.database.choice import Choice, choose, more
 from research.database.columns import comments
 from research.database.examples import Pair, like, same
+from research.database.interpreter import Lexicon, interpreted
+from research.database.lexicon import lexicon
 from research.database.link import Values
 from research.database.refusals import Refused
 from research.database.results import Failed, Limits, Part, Result
 from research.database.rules import read
 from research.database.schema import Reads, Schema
+from research.database.semantics import SemanticModel
 from research.records import Reason, Rows, Say, Step, fingerprint
 from research.trouble import Trouble
 
@@ -29,10 +34,13 @@ if TYPE_CHECKING:
     from research.database.engines import Database, Missed
     from research.database.guard import Query
 
+LEXICONS = 8  # descriptions of one database whose words are kept
 FEW = 2_000  # different values of a column in which names are looked up
 LIMITS = Limits()
 EXPORT = Limits(seconds=300, rows=1_000_000, cell=32_767)  # of a file with all rows
 LINKING = 10  # seconds after which no further values are read for it
+log = logging.getLogger(__name__)
+
 Make = Callable[..., Writer]
 _REASONS: dict[str, Reason] = {
     "timeout": "timeout",
@@ -41,6 +49,16 @@ _REASONS: dict[str, Reason] = {
     "size": "cut off",
     "refused": "blocked",
 }
+
+
+class Described(NamedTuple):
+    """A semantic model and its text: one that the owner has edited, that of the desk, or a draft; `problem`
+    says why a text that there is cannot be used."""
+
+    model: SemanticModel
+    text: str
+    whose: Literal["owner", "desk", "draft"] = "draft"
+    problem: str = ""
 
 
 class DatabaseService:
@@ -57,6 +75,8 @@ class DatabaseService:
         limits: Limits = LIMITS,
         title: str = "",
         reads: Reads | None = None,
+        semantic: Path | None = None,
+        described: Callable[[str, str], str] = lambda owner, base: "",
     ) -> None:
         """`address` is that of a database, "" for the one that ships; `folder` is the data folder.
         An attached one has a `title`, and of its tables those can be asked that `reads` lets pass.
@@ -65,6 +85,9 @@ class DatabaseService:
         examples; where not all tables are described, `more` describes those that a text names. `pairs` tells the questions whose statements an owner has found right in a
         database. Of an attached database that is asked without `samples`, no value of a cell is
         read before a statement is run. A statement may take and give what `limits` say.
+
+        What an attached one means is told by the semantic model that an owner has edited (`described`
+        gives its text), else by the file `semantic`, else by a draft from its schema.
         """
         self._address, self._folder, self._reads = address, folder, reads
         self.title = title
@@ -74,6 +97,8 @@ class DatabaseService:
         self._database: Database | None = None
         self._values: Values | None = None
         self._words: Vocabulary | None = None
+        self._semantic, self._described = semantic, described
+        self._lexicons: dict[str, Lexicon] = {}
         self._opening = asyncio.Lock()
 
     async def ask(self, question: str, say: Say, owner: str = "") -> Outcome:
@@ -86,26 +111,29 @@ class DatabaseService:
         pairs = await asyncio.to_thread(self._pairs, owner, self.base)
         writer, choice = None, None
         if self._writer:
-            choice = await asyncio.to_thread(_chosen, database, question, like(question, pairs))
+            schema, pairs, metrics = await self._meant(database.schema, pairs, owner)
+            choice = await asyncio.to_thread(
+                _chosen, database, schema, question, like(question, pairs)
+            )
             writer = self._writer(
                 database.dialect,
-                choice.text,
+                "\n".join(filter(None, (choice.text, metrics))),
                 lambda asked: like(asked, pairs),
                 **(
-                    {"more": partial(more, database.schema, besides=choice.described)}
+                    {"more": partial(more, schema, besides=choice.described)}
                     if choice.others
                     else {}
                 ),
             )
         agent = Agent(
             self,
-            words=self._vocabulary,
+            read=partial(self._read, owner=owner),
             link=self._link,
             writer=writer,
             known=lambda asked: same(asked, pairs),
             tables=choice.told if choice else "",
         )
-        return await agent.ask(question, say)
+        return await self._headed(await agent.ask(question, say), owner)
 
     async def reads(self, question: str, owner: str = "") -> bool:
         """Whether a question can be answered without a model: by the rules, or by a statement that an
@@ -114,11 +142,9 @@ class DatabaseService:
         Raises:
             Trouble: the database cannot be used.
         """
-        words = await self._vocabulary()
-        if words is not None:
-            with suppress(NotUnderstood):
-                read(question, words)
-                return True
+        with suppress(NotUnderstood):
+            await self._read(question, owner)
+            return True
         return bool(same(question, await asyncio.to_thread(self._pairs, owner, self.base)))
 
     async def query(self, sql: str, say: Say, owner: str = "") -> Outcome:
@@ -144,7 +170,7 @@ class DatabaseService:
             rows=step.rows,
             seconds=step.seconds,
         )
-        return outcome
+        return await self._headed(outcome, owner)
 
     async def run(self, sql: str) -> Rows:
         """The rows of a statement, guarded.
@@ -226,9 +252,92 @@ class DatabaseService:
 
         return open_database(shipped(self._folder), comments=told, limits=self._limits)
 
-    async def _vocabulary(self) -> Vocabulary | None:
+    # Questions without a model
+
+    async def _read(self, question: str, owner: str = "") -> Interpretation:
+        """A question as a statement. Raises NotUnderstood, Trouble."""
         if self._address:
-            return None  # the rules know the areas that ship with the program, and no other tables
+            lexicon = await self._lexicon(await self.model(owner))
+            return await asyncio.to_thread(interpreted, question, lexicon)
+        return read(question, await self._vocabulary())
+
+    async def model(self, owner: str = "") -> SemanticModel:
+        """What an attached database means to an owner. What cannot be used is told by `described`.
+
+        Raises:
+            Trouble: the database cannot be used.
+        """
+        return (await self.described(owner)).model
+
+    async def described(self, owner: str = "") -> Described:
+        """The semantic model with its text, and why another text cannot be used. Raises Trouble."""
+        schema = (await self._opened()).schema
+        return await asyncio.to_thread(self._described_by, schema, owner)
+
+    def _described_by(self, schema: Schema, owner: str) -> Described:
+        if not self._address:
+            model = semantics.drafted(schema)
+            return Described(model, semantics.dumped(model))
+        problem = ""
+        own = self._described(owner, self.base)
+        texts: tuple[tuple[str, Literal["owner", "desk"]], ...]
+        texts = ((own, "owner"), (self._of_desk(), "desk"))
+        for text, whose in texts:
+            if not text:
+                continue
+            try:
+                return Described(semantics.loaded(text, schema), text, whose, problem)
+            except semantics.Unusable as error:
+                problem = problem or str(error)
+        model = semantics.drafted(schema)
+        return Described(model, own or semantics.dumped(model), "draft", problem)
+
+    def _of_desk(self) -> str:
+        """The file that describes the database for everybody, "" if there is none."""
+        if self._semantic is None:
+            return ""
+        try:
+            return self._semantic.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeError) as error:
+            log.warning("the semantic file %s cannot be read: %s", self._semantic.name, type(error).__name__)  # fmt: skip
+            return ""
+
+    async def _lexicon(self, model: SemanticModel) -> Lexicon:
+        """The words of a database that is described so, read once."""
+        key = fingerprint(model.model_dump_json())
+        if key not in self._lexicons:
+            made = await asyncio.to_thread(
+                lexicon, await self._opened(), model, samples=self._samples
+            )
+            self._lexicons[key] = made
+            while len(self._lexicons) > LEXICONS:
+                self._lexicons.pop(next(iter(self._lexicons)), None)
+        return self._lexicons[key]
+
+    async def _meant(
+        self, schema: Schema, pairs: Sequence[Pair], owner: str
+    ) -> tuple[Schema, Sequence[Pair], str]:
+        """The schema as a model of language is told of it, with the examples and metrics of the
+        description."""
+        if not self._address:
+            return schema, pairs, ""
+        model = await self.model(owner)
+        examples = [(each.question, each.sql) for each in model.examples]
+        return (
+            semantics.described(schema, model),
+            [*pairs, *examples],
+            semantics.metrics_told(model),
+        )
+
+    async def _headed(self, outcome: Outcome, owner: str) -> Outcome:
+        """The outcome with what its columns are called."""
+        if not self._address or outcome.rows is None:
+            return outcome
+        names = semantics.headings(await self.model(owner), outcome.rows.names)
+        rows = outcome.rows.model_copy(update={"headings": names})
+        return outcome.model_copy(update={"rows": rows})
+
+    async def _vocabulary(self) -> Vocabulary:
         if self._words is None:
             self._words = await asyncio.to_thread(_vocabulary, await self._opened())
         return self._words
@@ -255,8 +364,11 @@ class SharedDatabase(DatabaseService):
     async def _opened(self) -> Database:
         return await self._desk._opened()
 
-    async def _vocabulary(self) -> Vocabulary | None:
+    async def _vocabulary(self) -> Vocabulary:
         return await self._desk._vocabulary()
+
+    async def _lexicon(self, model: SemanticModel) -> Lexicon:
+        return await self._desk._lexicon(model)
 
     async def _known(self) -> Values:
         return await self._desk._known()
@@ -307,13 +419,13 @@ def _vocabulary(database: Database) -> Vocabulary:
     return Vocabulary.of(_all(database, "SELECT gid, name, name_en, province, city FROM a_sight"))
 
 
-def _chosen(database: Database, question: str, pairs: Sequence[Pair]) -> Choice:
+def _chosen(database: Database, schema: Schema, question: str, pairs: Sequence[Pair]) -> Choice:
     """The tables for a question, in view of statements that were right for others like it."""
     past: set[str] = set()
     for _, sql in pairs:
         with suppress(Refused):  # one of before the tables were changed
             past |= set(database.check(sql).tables)
-    return choose(database.schema, question, past)
+    return choose(schema, question, past)
 
 
 def _values(database: Database) -> Values:

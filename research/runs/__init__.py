@@ -111,6 +111,7 @@ class Desk:
             services.store,
             services.library,
             lambda owner: [each.model_dump(mode="json") for each in services.uploads.all(owner)],
+            services.descriptions.all,
         )
 
     async def _closing(self) -> None:
@@ -847,6 +848,7 @@ def wipe(*, caches: bool = False, library: bool = False, owner: str = "local") -
         here.runs, owner, caches=caches, library=here.library if library else None
     )
     here.personal.preferences.forget_all(owner)
+    here.services.descriptions.clear(owner)
     return wiped.model_copy(update={"files": here.services.uploads.clear(owner)})
 
 

@@ -12,12 +12,13 @@ from pydantic import Field
 
 from research import runs as engine
 from research.attached import SHIPPED
-from research.database import files
+from research.database import files, semantics
 from research.database.agent import Outcome, Status
 from research.database.answer import told
 from research.database.files import Correction, FileTable, Say
 from research.database.refusals import Refused
 from research.database.results import Failed, Part
+from research.database.semantics import SemanticModel
 from research.database.uploads import Upload
 from research.records import Failure, Known, Language, Record, Rows, Step, silent
 from research.trouble import Trouble
@@ -173,6 +174,59 @@ def database_schema(database: str = "", *, owner: str = "local") -> DatabaseSche
         for table in schema.tables
     )
     return DatabaseSchema(title=title, dialect=schema.dialect, tables=tables, privileges=privileges)
+
+
+class DatabaseDescription(Record):
+    """What a database is taken to mean: the semantic model, and its text as a YAML file. `whose` is owner
+    (edited by this owner), desk (a file for everybody) or draft (made from the schema). `problem` says why
+    a text that is there cannot be used; `failure` why nothing can be told."""
+
+    model: SemanticModel = SemanticModel()
+    text: str = ""
+    whose: Literal["owner", "desk", "draft"] = "draft"
+    problem: str = ""
+    failure: Failure | None = None
+
+
+def database_description(database: str = "", *, owner: str = "local") -> DatabaseDescription:
+    """What a database means to an owner. The one that ships needs no description."""
+    here = engine.desk()
+    try:
+        asked = here.services.database(database, owner)
+        found = here.runs.do(asked.described(owner))
+    except Trouble as trouble:
+        return DatabaseDescription(failure=trouble.failure("search", "database"))
+    return DatabaseDescription(
+        model=found.model, text=found.text, whose=found.whose, problem=found.problem
+    )
+
+
+def describe_database(
+    text: str | SemanticModel, database: str = "", *, owner: str = "local"
+) -> str:
+    """Keeps what an owner says a database means: the text of a YAML file, or a model. Returns why it cannot
+    be used, with what was kept before unchanged; "" if it can.
+
+    Raises:
+        Trouble: the database cannot be used.
+        OSError: it cannot be kept.
+    """
+    here = engine.desk()
+    asked = here.services.database(database, owner)
+    schema = here.runs.do(asked.tables())
+    given = text if isinstance(text, str) else semantics.dumped(text)
+    try:
+        semantics.loaded(given, schema)
+    except semantics.Unusable as error:
+        return str(error)
+    here.services.descriptions.put(owner, asked.base, given)
+    return ""
+
+
+def undescribe_database(database: str = "", *, owner: str = "local") -> bool:
+    """Forgets what an owner has said of a database; whether there was something."""
+    here = engine.desk()
+    return here.services.descriptions.remove(owner, here.services.database(database, owner).base)
 
 
 def answered(outcome: Outcome) -> DatabaseAnswer:

@@ -7,9 +7,11 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from research.attached import FILES, SHIPPED
+from research.database.described import Descriptions
 from research.database.results import Limits
 from research.database.service import DatabaseService, Make, SharedDatabase
 from research.library.index import Library
@@ -235,14 +237,24 @@ class Services:
             SHIPPED: self._service("", self._writer()),
             **{
                 one.name: self._service(
-                    one.url.get_secret_value(), self._writer(), title=one.name, reads=one.may_read
+                    one.url.get_secret_value(),
+                    self._writer(),
+                    title=one.name,
+                    reads=one.may_read,
+                    semantic=one.semantic,
                 )
                 for one in self.settings.databases
             },
         }
 
     def _service(
-        self, address: str, writer: Make | None, *, title: str = "", reads: Reads | None = None
+        self,
+        address: str,
+        writer: Make | None,
+        *,
+        title: str = "",
+        reads: Reads | None = None,
+        semantic: Path | None = None,
     ) -> DatabaseService:
         settings = self.settings
         return DatabaseService(
@@ -254,6 +266,8 @@ class Services:
             limits=Limits(seconds=settings.database_timeout, rows=settings.database_rows),
             title=title,
             reads=reads,
+            semantic=semantic,
+            described=self.descriptions.get,
         )
 
     def _writer(self) -> Make | None:
@@ -265,6 +279,11 @@ class Services:
         from research.database.uploads import Uploads  # brings an engine
 
         return Uploads(self.settings.data_dir / "tables")
+
+    @property
+    def descriptions(self) -> Descriptions:
+        """What owners have said of databases."""
+        return Descriptions(self.settings.data_dir / "semantics")
 
     def database(self, name: str = "", owner: str = "") -> DatabaseService:
         """A database by its name, "" for the usual one; an owner's own files by theirs.

@@ -1,0 +1,182 @@
+"""What a database means: its semantic model, looked at and edited table by table or as a file."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+import research
+from pages.shared.login import owner
+from pages.shared.safe import plain
+from pages.shared.words import t
+from research import DatabaseDescription, SemanticModel
+
+SEPARATORS = re.compile(r"[,，、;；|]")
+
+
+def draw(database: str) -> None:
+    """The description of an attached database, with what keeps one from being used."""
+    found = research.database_description(database, owner=owner())
+    if found.failure or not found.model.tables:
+        return
+    if found.problem:
+        st.warning(t("meaning.problem", why=plain(found.problem, 400)), icon=":material/report:")
+    part = st.expander(
+        t("meaning.title"), icon=":material/dictionary:", key="meaning", on_change="rerun"
+    )
+    if not part.open:  # hundreds of tables make a long file
+        return
+    with part:
+        st.caption(f"{t('meaning.help')} {t(f'meaning.{found.whose}')}")
+        by_table, metrics, file = st.tabs(
+            [t("meaning.tables"), t("meaning.metrics"), t("meaning.file")]
+        )
+        with by_table:
+            _table(found, database)
+        with metrics:
+            _metrics(found, database)
+        with file:
+            _file(found, database)
+
+
+def _save(text: str | SemanticModel, database: str) -> None:
+    why = research.describe_database(text, database, owner=owner())
+    if why:
+        st.error(t("meaning.refused", why=plain(why, 400)))
+        return
+    st.session_state.meaning_saved = True
+    st.rerun()
+
+
+def _table(found: DatabaseDescription, database: str) -> None:
+    """One table: what it and its columns are called."""
+    model = found.model
+    name = st.selectbox(t("database.table"), list(model.tables), key="meaning_table")
+    table = model.tables[name]
+    rows = [
+        {
+            "name": "",
+            **_said(table.label, table.synonyms),
+            "unit": "",
+            "description": table.description,
+        }
+    ]
+    rows += [
+        {
+            "name": column,
+            **_said(of.label, of.synonyms),
+            "unit": of.unit,
+            "description": of.description,
+        }
+        for column, of in table.columns.items()
+    ]
+    text = st.column_config.TextColumn
+    edited = st.data_editor(
+        pd.DataFrame(rows), hide_index=True, key=f"meaning_{database}_{name}", disabled=["name"],
+        placeholder="",
+        column_config={
+            "name": text(t("database.column"), help=t("meaning.first"), width=140),
+            "zh": text(t("meaning.zh"), max_chars=60, width=110),
+            "en": text(t("meaning.en"), max_chars=60, width=130),
+            "synonyms": text(t("meaning.synonyms"), max_chars=400, help=t("meaning.synonyms_help")),
+            "unit": text(t("meaning.unit"), max_chars=20, width=70),
+            "description": text(t("database.comment"), max_chars=400),
+        },
+    )  # fmt: skip
+    picks = list(table.columns)
+    row = st.multiselect(t("meaning.row"), picks, list(table.row), key=f"row_{database}_{name}")
+    dates = ["", *picks]
+    date = st.selectbox(
+        t("meaning.date"), dates, index=dates.index(table.date), key=f"date_{database}_{name}"
+    )
+    if _button("table"):
+        first, *others = edited.to_dict("records")
+        columns = {
+            str(told["name"]): table.columns[str(told["name"])].model_copy(
+                update={**_meant(told), "unit": str(told["unit"] or "").strip()}
+            )
+            for told in others
+        }
+        update = {**_meant(first), "row": tuple(row), "date": date, "columns": columns}
+        made = {**model.tables, name: table.model_copy(update=update)}
+        _save(model.model_copy(update={"tables": made}), database)
+
+
+def _said(label: Any, synonyms: tuple[str, ...]) -> dict[str, str]:
+    return {"zh": label.zh, "en": label.en, "synonyms": ", ".join(synonyms)}
+
+
+def _meant(told: dict[Any, Any]) -> dict[str, Any]:
+    """What a row of the editor says. Cells that are empty come as None."""
+    words = SEPARATORS.split(str(told["synonyms"] or ""))
+    return {
+        "label": research.Label(en=str(told["en"] or "").strip(), zh=str(told["zh"] or "").strip()),
+        "synonyms": tuple(word.strip() for word in words if word.strip()),
+        "description": str(told["description"] or "").strip(),
+    }
+
+
+def _metrics(found: DatabaseDescription, database: str) -> None:
+    """The figures that are asked for by name."""
+    model = found.model
+    names = ["name", "zh", "en", "synonyms", "table", "expression", "unit", "description"]
+    rows = [
+        {
+            "name": name, **_said(metric.label, metric.synonyms), "table": metric.table,
+            "expression": metric.expression, "unit": metric.unit, "description": metric.description,
+        }
+        for name, metric in model.metrics.items()
+    ]  # fmt: skip
+    text = st.column_config.TextColumn
+    st.caption(t("meaning.metrics_help"))
+    edited = st.data_editor(
+        pd.DataFrame(rows, columns=names, dtype="object"), hide_index=True, num_rows="dynamic",
+        key=f"metrics_{database}",
+        column_config={
+            "name": text(t("meaning.name"), max_chars=40, validate=r"^\w+$"),
+            "zh": text(t("meaning.zh"), max_chars=60),
+            "en": text(t("meaning.en"), max_chars=60),
+            "synonyms": text(t("meaning.synonyms"), max_chars=400, help=t("meaning.synonyms_help")),
+            "table": st.column_config.SelectboxColumn(t("database.table"), options=list(model.tables)),
+            "expression": text(t("meaning.expression"), max_chars=200),
+            "unit": text(t("meaning.unit"), max_chars=20),
+            "description": text(t("database.comment"), max_chars=400),
+        },
+    )  # fmt: skip
+    if _button("metrics"):
+        told = [row for row in edited.fillna("").to_dict("records") if row["name"]]
+        metrics = {
+            str(row["name"]): research.Metric(
+                **_meant(row), table=str(row["table"]), expression=str(row["expression"]),
+                unit=str(row["unit"]).strip(),
+            )
+            for row in told
+        }  # fmt: skip
+        _save(model.model_copy(update={"metrics": metrics}), database)
+
+
+def _file(found: DatabaseDescription, database: str) -> None:
+    """The YAML file as it is."""
+    text = st.text_area(
+        t("meaning.yaml"), found.text, height=420, key=f"yaml_{database}_{hash(found.text)}",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        if _button("file"):
+            _save(text, database)
+        st.download_button(
+            t("meaning.download"), found.text, "semantic-model.yaml", "application/yaml",
+            icon=":material/download:", key="meaning_download", on_click="ignore",
+        )  # fmt: skip
+        if found.whose == "owner" and st.button(
+            t("meaning.back"), key="meaning_back", icon=":material/undo:", type="tertiary"
+        ):
+            research.undescribe_database(database, owner=owner())
+            st.rerun()
+
+
+def _button(of: str) -> bool:
+    return st.button(t("meaning.save"), key=f"save_{of}", type="primary", icon=":material/save:")
