@@ -298,10 +298,10 @@ def _unit(column: str, value: object, tongue: Language) -> str:
 
 
 def _figure(value: object) -> str:
-    """A number without zeros that say nothing."""
+    """A number without zeros that say nothing, and without what binary fractions leave: 523.06."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    return str(float(f"{value:.12g}") if isinstance(value, float) else value)
 
 
 def _short(value: object, most: int = LONGEST) -> str:

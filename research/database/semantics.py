@@ -321,6 +321,9 @@ def headings(model: SemanticModel, names: Iterable[str]) -> dict[str, dict[Langu
         known.setdefault(name.lower(), set()).add((metric.label.en, metric.label.zh, metric.unit))
     found: dict[str, dict[Language, str]] = {}
     for name in names:
+        if name in _OWN and name not in known:
+            found[name] = {language: _heading(message(_OWN[name], language), "", "", language) for language in _BOTH}  # fmt: skip
+            continue
         told = _COMPUTED.match(name)
         meant = known.get((told["name"] if told else name).lower(), set())
         if len(meant) == 1:
@@ -335,6 +338,11 @@ def headings(model: SemanticModel, names: Iterable[str]) -> dict[str, dict[Langu
     return found
 
 
+_BOTH: tuple[Language, ...] = ("en", "zh")
+_OWN = {  # of the interpreter's own columns
+    "year": "reading.by year", "quarter": "reading.by quarter", "month": "reading.by month",
+    "day": "reading.by day", "count": "reading.number",
+}  # fmt: skip
 _COMPUTED = re.compile(r"(?P<how>sum|avg|max|min)_(?P<name>.+)")
 
 

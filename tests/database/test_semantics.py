@@ -88,6 +88,7 @@ def test_headings_have_names_and_units_in_both_languages(schema: Schema) -> None
     )
     assert found["Milliseconds"] == {"en": "Length (ms)", "zh": "时长（ms）"}
     assert found["avg_Milliseconds"]["en"] == "Average length (ms)"
+    assert headings(loaded(TEXT, schema), ["month"])["month"] == {"en": "Month", "zh": "月"}
     assert found["sales"]["zh"] == "销售额（USD）"
     assert not {"Name", "x"} & found.keys()  # several tables call a column so; nothing is
 

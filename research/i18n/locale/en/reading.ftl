@@ -1,6 +1,7 @@
 # What a question has been read as: the wording of the interpreter, in a few words each.
 
 reading-count = number of { $things }
+reading-number = count
 reading-sum = total { $column }
 reading-avg = average { $column }
 reading-max = highest { $column }

@@ -1,6 +1,7 @@
 # 问题被读成了什么：不用模型时的措辞，每条只有几个字。
 
 reading-count = { $things }数量
+reading-number = 数量
 reading-sum = { $column }合计
 reading-avg = 平均{ $column }
 reading-max = 最高{ $column }
