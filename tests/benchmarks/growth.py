@@ -60,7 +60,7 @@ def figures() -> Iterator[Figure]:
         "Runs share nothing but the loop and the store; writes of one moment are one transaction.",
     )  # fmt: skip
     yield from _row(
-        "one turn of a conversation", "turns", _turns(),
+        "one more turn of a conversation", "turns", _turns(),
         "A turn is a run of its own that is told what the one before has answered.",
     )  # fmt: skip
     yield from _row(
