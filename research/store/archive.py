@@ -231,7 +231,7 @@ class Archive:
                 if key not in sources
                 for (text,) in work.all(_RECORD, registry=row[1], id=key)
             ]
-            sources = found_sources(findings, earlier)
+            sources |= found_sources((), earlier)
             told, found = answer_text(kept), "\n".join(sources.values())[:FOUND]
             words = _SEPARATOR.join(map(folded, (row[3], told, found)))
             work.do(
