@@ -40,7 +40,7 @@ _CALLS = _words("""
     RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
     CurrentDate CurrentTimestamp Rand Chr Format JSONArrayAgg JSONObjectAgg
 """)
-_CALLS_SQLITE = _words("TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time Hex JSONObject JSONType")  # fmt: skip
+_CALLS_SQLITE = _words("TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time Hex JSONObject JSONType RegexpLike")  # fmt: skip
 _CALLS_POSTGRES = _words("""
     Extract TimestampTrunc DateTrunc TimeToStr StrToDate StrToTime UnixToTime ToNumber
     Localtime Localtimestamp Concat ConcatWs Left Right Initcap SplitPart Reverse Translate

@@ -301,7 +301,8 @@ def _once(node: exp.Expr) -> None:
 
 
 def _pattern(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
-    """A regular expression that the server can prepare in little memory; matching it heeds the clock."""
+    """A regular expression that can be prepared in little memory; on a server, matching it heeds the
+    clock."""
     pattern = node.args.get("expression")
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
         raise Refused("operator", "A regular expression has to be a text in quotes.")
@@ -314,6 +315,13 @@ def _pattern(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
         raise Refused("operator", f"A regular expression repeats at most {bounds.repeated} times here.")  # fmt: skip
     if node.args.get("flag"):
         raise Refused("operator", "A regular expression takes no flags here.")
+    if dialect == "sqlite":
+        from research.database.patterns import compiled  # a library, for those who use it
+
+        try:
+            compiled(text)
+        except ValueError as error:
+            raise Refused("operator", f"The regular expression {text!r} cannot be read: {error}.") from None  # fmt: skip
 
 
 def _regexp_replace(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:

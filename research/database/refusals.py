@@ -23,7 +23,7 @@ _INSTEAD: dict[Dialect, dict[str, str]] = {
         "now": "current_timestamp", "to_char": "strftime", "date_trunc": "strftime",
         "timestamp_trunc": "strftime", "extract": "strftime", "year": "strftime",
         "month": "strftime", "left": "substr", "right": "substr", "datediff": "julianday",
-        "concat": "||", "concat_ws": "||", "regexp_like": "LIKE", "lpad": "printf", "rpad": "printf",
+        "concat": "||", "concat_ws": "||", "regexp_like": "REGEXP", "lpad": "printf", "rpad": "printf",
         "array_agg": "json_group_array", "json_agg": "json_group_array",
     },
     "postgres": {

@@ -59,7 +59,7 @@ LIMITS = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-FUNCTIONS = NAMES["sqlite"]
+FUNCTIONS = NAMES["sqlite"] | {"regexp"}  # what REGEXP calls
 
 
 class SQLite:
@@ -191,6 +191,7 @@ class SQLite:
             (NAME, 4, distance_km),
             ("instr", 2, _instr),
             ("replace", 3, _replace),
+            ("regexp", 2, _regexp),
             ("printf", -1, printer),
             ("format", -1, printer),
             *((f"{side}trim", number, _trimmer(side)) for side in ("", "l", "r") for number in (1, 2)),
@@ -269,7 +270,7 @@ def _beneath(connection: sqlite3.Connection, view: str) -> frozenset[tuple[str, 
     return frozenset(found)
 
 
-# SQLite's functions that are quadratic, as Python has them. Numbers are texts to them, as in SQLite.
+# SQLite's functions that are quadratic, as Python has them, and one that it leaves to others. Numbers are texts to them, as in SQLite.
 
 Argument = None | int | float | str | bytes
 
@@ -306,6 +307,14 @@ def _replace(text: Argument, old: Argument, new: Argument) -> Argument:
     if len(whole) + whole.count(before) * (len(after) - len(before)) > LENGTH:
         raise ValueError("too big")
     return whole.replace(before, after)
+
+
+def _regexp(pattern: Argument, text: Argument) -> bool | None:
+    from research.database.patterns import compiled  # a library, for those who use it
+
+    if pattern is None or text is None:
+        return None
+    return compiled(_text(pattern)).search(_text(text)) is not None
 
 
 def _printer(apart: sqlite3.Connection) -> Callable[..., Argument]:

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from research import Export, runs
+from research import Export, load_files, recognise_file, runs
 from research.account.export import without_keys
 from research.database.build import shipped
 from tests.fakes import until
@@ -49,6 +49,10 @@ def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) ->
     put(ANN, SECRET)
     put(BOB, OTHER)
     runs.tag(runs.recent(owner=ANN)[0].conversation, ["figures"], owner=ANN)
+    file = desk.parent / "own.csv"
+    for owner, value in ((ANN, "1"), (BOB, OTHER)):
+        file.write_text(f"price,{owner}\n2,{value}\n", encoding="utf-8")
+        load_files([(file, recognise_file(file))], owner=owner)
     export = made(ANN)
     files = read(export)
     assert set(files) == {
@@ -62,7 +66,10 @@ def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) ->
     assert [tag["name"] for tag in personal["tags"]] == ["figures"]
     assert [pair["question"] for pair in personal["statements"]] == [SECRET]
     assert [watch["topic"] for watch in personal["watches"]] == [SECRET]
-    assert OTHER not in "".join(files.values())
+    (loaded,) = personal["tables"]
+    assert loaded["names"] == ["own.csv"] and loaded["tables"][0]["rows"] == 1
+    assert [column["name"] for column in loaded["tables"][0]["columns"]] == ["price", ANN]
+    assert OTHER not in "".join(files.values()) and BOB not in files["personal.json"]
     assert (export.done, export.total, export.lost) == (1, 1, 0)
 
 
