@@ -68,7 +68,7 @@ def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) ->
     assert [watch["topic"] for watch in personal["watches"]] == [SECRET]
     (loaded,) = personal["tables"]
     assert loaded["names"] == ["own.csv"] and loaded["tables"][0]["rows"] == 1
-    assert [column["name"] for column in loaded["tables"][0]["columns"]] == ["price", ANN]
+    assert [column["heading"] for column in loaded["tables"][0]["columns"]] == ["price", ANN]
     assert OTHER not in "".join(files.values()) and BOB not in files["personal.json"]
     assert (export.done, export.total, export.lost) == (1, 1, 0)
 
