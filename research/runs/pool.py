@@ -155,8 +155,8 @@ class Pool:
             thread = threading.Thread(
                 target=self._listen, args=(one,), name="sightline-worker", daemon=True
             )
+            thread.start()
             self._threads = [known for known in self._threads if known.is_alive()] + [thread]
-        thread.start()
 
     def _listen(self, one: Worker) -> None:
         """Hears what a worker says until it ends."""

@@ -123,13 +123,13 @@ class Asker(Session):
 
 
 @contextmanager
-def gemini(latency: float) -> Iterator[str]:
-    """A fake Gemini in a process of its own; its address."""
+def gemini(latency: float) -> Iterator[tuple[str, int]]:
+    """A fake Gemini in a process of its own; its address, and the process."""
     command = [sys.executable, "-m", "tests.servers", "gemini", "--latency", str(latency)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
-            yield server.stdout.readline().strip()
+            yield server.stdout.readline().strip(), server.pid
         finally:
             server.terminate()
 
@@ -146,7 +146,7 @@ def figures() -> Iterator[Figure]:
 def _burst(count: int) -> Iterator[Figure]:
     """Many runs begun in the same moment, whose models answer at once: what the processor can do."""
     name = f"{count or 'no'} workers"
-    with tempfile.TemporaryDirectory() as folder, gemini(QUICK) as address:
+    with tempfile.TemporaryDirectory() as folder, gemini(QUICK) as (address, _):
         env = {"GEMINI_API_KEY": "sentinel", "GOOGLE_GEMINI_BASE_URL": address}
         env |= {**LIMITS, "SIGHTLINE_WORKERS": str(count)}
         desk = Desk(load(env, data_dir=Path(folder)))
@@ -189,7 +189,7 @@ def _memory(pid: int) -> float:
 
 def _served(count: int) -> Iterator[Figure]:
     """What those who follow their runs on a server see."""
-    with tempfile.TemporaryDirectory() as folder, gemini(WAIT) as address:
+    with tempfile.TemporaryDirectory() as folder, gemini(WAIT) as (address, _):
         server = Server(
             Path(folder) / "data", SIGHTLINE_WORKERS=str(count), GEMINI_API_KEY="sentinel",
             GOOGLE_GEMINI_BASE_URL=address, **LIMITS,
