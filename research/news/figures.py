@@ -12,7 +12,7 @@ from research.news.article import Article
 from research.news.stories import Story, outlet_of
 from research.records import Conflict, Figure
 from research.verification.mentions import alike_in_story, mentions
-from research.verification.rivals import NEAREST, Given, Origin, differing, given, subject
+from research.verification.rivals import Given, Origin, differing, given, subject
 
 READ = 1_500  # characters of an item's text
 
@@ -64,8 +64,7 @@ def _alike(one: Given, other: Given) -> float:
     """How much of what stands around two figures of one thing is the same."""
     if not alike_in_story(one.mention, other.mention, (one.folded, other.folded)):
         return 0.0
-    mine, its = ({*m.nearest(NEAREST), *m.qualifiers} for m in (one.mention, other.mention))
-    return (1 + len(mine & its)) / (1 + len(mine | its))
+    return (1 + len(one.around & other.around)) / (1 + len(one.around | other.around))
 
 
 def _by_value(one: Given) -> tuple[tuple[float, ...], tuple[str | int, ...]]:

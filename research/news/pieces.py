@@ -244,6 +244,9 @@ class Pieces:
         ]
         self._words = Counter(word for own in pieces for word in own.words)
         self._shared = Counter(token for own in self.shared for token in own)
+        # A weight is wanted for each pair of pieces again.
+        self._rare = cache(lambda word: self.rare(word) ** 2)
+        self._rarity = cache(lambda token: self.rarity(token) ** 2)
 
     def rarity(self, token: Token) -> float:
         return math.log((len(self._pieces) + USUAL + 1) / max(1, self._shared[token])) + 0.1
@@ -258,15 +261,15 @@ class Pieces:
         same = one.chinese == other.chinese
         names = [{t for t in own if t[0] in ("name", "latin")} for own in (mine, theirs)]
         return (
-            _cosine(one.words, other.words, self.rare) if same else 0.0,
-            _cosine(one.title, other.title, self.rare) if same else 0.0,
-            _cosine(mine, theirs, self.rarity),
-            _cosine(names[0], names[1], self.rarity),
+            _cosine(one.words, other.words, self._rare) if same else 0.0,
+            _cosine(one.title, other.title, self._rare) if same else 0.0,
+            _cosine(mine, theirs, self._rarity),
+            _cosine(names[0], names[1], self._rarity),
             min(len(_counted(mine) & _counted(theirs)), 3) / 3,
             float(_clash(one.figures, other.figures)),
             UNDATED if days is None else min(days, DAYS) / DAYS,
             min(1.0, sum(map(self.rarity, mine & theirs)) / 20),
-            _cosine(one.head, other.head, self.rarity),
+            _cosine(one.head, other.head, self._rarity),
             *(
                 _as_sentences(one.said, other.said)
                 if kind(one, other) == "titles"
@@ -298,11 +301,12 @@ def _named(own: Piece, latin: Iterable[str]) -> frozenset[str]:
     return own.latin | heard
 
 
-def _cosine(one: Iterable[T], other: Iterable[T], weigh: Callable[[T], float]) -> float:
+def _cosine(one: Iterable[T], other: Iterable[T], squared: Callable[[T], float]) -> float:
+    """`squared` is the square of a weight."""
     mine, theirs = set(one), set(other)
     if not mine & theirs:
         return 0.0
-    common, left, right = (sum(weigh(t) ** 2 for t in s) for s in (mine & theirs, mine, theirs))
+    common, left, right = (sum(map(squared, own)) for own in (mine & theirs, mine, theirs))
     return common / math.sqrt(left * right)
 
 

@@ -104,6 +104,11 @@ class Mention:
         return tuple(other for other in self.line.measures if other is not self.measure)
 
     @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Their kinds."""
+        return frozenset(other.kind for other in self.others)
+
+    @cached_property
     def labels(self) -> dict[str, set[float]]:
         """The words, or Han characters, of the sentence with the bare numbers that stand right behind."""
         found: dict[str, set[float]] = {}
@@ -256,7 +261,7 @@ def _exclusive(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def _timed(one: Mention, other: Mention) -> bool:
     """Whether other days, editions or lines stand with two figures, or a date in the clause of one alone."""
-    if any(_rivals(kind, one, other) for kind in FRAMES | TIMES):
+    if any(_rivals(kind, one, other) for kind in (FRAMES | TIMES) & one.kinds & other.kinds):
         return True
     dated = [
         any(m.dated and start <= m.start < end for m in mention.others)
@@ -300,8 +305,8 @@ def _framed(one: Mention, other: Mention) -> bool:
     """Whether other figures of the two sentences say that they are of two things: another time or
     number of an event, another number behind a name, a date or such a number on one side only, and
     for a date any other figure."""
-    kinds = {m.kind for m in one.others} if one.measure.dated else FRAMES
-    if any(_rivals(kind, one, other) for kind in kinds):
+    kinds = one.kinds if one.measure.dated else FRAMES & one.kinds
+    if any(_rivals(kind, one, other) for kind in kinds & other.kinds):
         return True
     if _numbered(one, other) or _numbered(other, one):
         return True

@@ -63,6 +63,11 @@ class Given:
         return self.measure.low, *(part or 0 for part in self.measure.parts)
 
     @cached_property
+    def around(self) -> frozenset[str]:
+        """What stands next to it, and what narrows it."""
+        return frozenset((*self.mention.nearest(NEAREST), *self.mention.qualifiers))
+
+    @cached_property
     def folded(self) -> str:
         return plain(self.text)
 
@@ -145,7 +150,7 @@ def _pairs(found: Sequence[Given]) -> list[tuple[int, int]]:
     """The places of figures of different sources that have one of their nearest words in common."""
     with_word: dict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(found):
-        for word in dict.fromkeys((*one.mention.nearest(NEAREST), *one.mention.qualifiers)):
+        for word in one.around:
             if len(with_word[word]) < COMMON:
                 with_word[word].append(at)
     return sorted(
