@@ -329,3 +329,44 @@ def test_hostile_cells_and_names_are_nothing_but_text(watch: Watch, own: Server,
     sheet = load_workbook(BytesIO(data))["rows"]
     assert (sheet["B4"].value, sheet["B4"].data_type) == (HOSTILE[2], "s")
     assert len(sheet["B9"].value) < 3_000, "a long cell was cut"
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[Server]:
+    """A server with a database of more rows than are shown."""
+    folder = tmp_path_factory.mktemp("many")
+    connection = sqlite3.connect(folder / "many.db")
+    with connection:
+        connection.execute("CREATE TABLE sale (id INTEGER PRIMARY KEY, kind TEXT)")
+        connection.executemany(
+            "INSERT INTO sale VALUES (?, ?)", ((n, f"k{n}") for n in range(2_500))
+        )
+    connection.close()
+    found = started(folder / "data", indexed, DATABASE_URL=f"sqlite:///{folder / 'many.db'}")
+    yield found
+    found.kill()
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_further_pages_are_looked_at_and_all_rows_are_fetched(
+    watch: Watch, many: Server, language: str
+) -> None:
+    which = {"zh": 0, "en": 1}[language]
+    page = watch(many, locale={"zh": "zh-CN", "en": "en-US"}[language]).open("/database")
+    typed(page, "SELECT id, kind FROM sale ORDER BY id")
+    box = page.locator('[class*="st-key-page_"] input')
+    box.fill("3")
+    box.press("Enter")
+    page.get_by_text(re.compile(r"(Rows 2,001 to 2,500|第 2,001 至 2,500 行)")).wait_for()
+    page.get_by_role("button", name=WORDS["rows.all"][which]).click()
+    page.locator('[class*="st-key-all_csv_"] button').click()
+    link = page.get_by_role("link", name=re.compile("2,500"))
+    link.wait_for()
+    with page.context.expect_page() as tab:  # it closes at once: what it opens is no page
+        link.click()
+    if not tab.value.is_closed():
+        tab.value.wait_for_event("close")
+    fetched = page.context.request.get(many.url + str(link.get_attribute("href")))
+    assert "-all.csv" in fetched.headers["content-disposition"]
+    lines = fetched.text().removeprefix("\ufeff").splitlines()
+    assert len(lines) == 2_501 and lines[-1] == "2499,k2499"
