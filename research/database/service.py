@@ -19,8 +19,6 @@ from research.database.build import shipped
 from research.database.choice import Choice, choose, more
 from research.database.columns import comments
 from research.database.examples import Pair, like, same
-from research.database.interpreter import Lexicon, interpreted
-from research.database.lexicon import lexicon
 from research.database.link import Values
 from research.database.refusals import Refused
 from research.database.results import Failed, Limits, Part, Result
@@ -33,6 +31,7 @@ from research.trouble import Trouble
 if TYPE_CHECKING:
     from research.database.engines import Database, Missed
     from research.database.guard import Query
+    from research.database.interpreter import Lexicon
 
 LEXICONS = 8  # descriptions of one database whose words are kept
 FEW = 2_000  # different values of a column in which names are looked up
@@ -257,8 +256,10 @@ class DatabaseService:
     async def _read(self, question: str, owner: str = "") -> Interpretation:
         """A question as a statement. Raises NotUnderstood, Trouble."""
         if self._address:
-            lexicon = await self._lexicon(await self.model(owner))
-            return await asyncio.to_thread(interpreted, question, lexicon)
+            from research.database.interpreter import interpreted  # brings the parser of SQL
+
+            words = await self._lexicon(await self.model(owner))
+            return await asyncio.to_thread(interpreted, question, words)
         return read(question, await self._vocabulary())
 
     async def model(self, owner: str = "") -> SemanticModel:
@@ -304,6 +305,8 @@ class DatabaseService:
 
     async def _lexicon(self, model: SemanticModel) -> Lexicon:
         """The words of a database that is described so, read once."""
+        from research.database.lexicon import lexicon
+
         key = fingerprint(model.model_dump_json())
         if key not in self._lexicons:
             made = await asyncio.to_thread(
