@@ -106,7 +106,7 @@ def examples() -> None:
                 )  # fmt: skip
 
 
-def recent() -> bool:
+def recent() -> None:
     """The conversations that were begun last, to go on with."""
     talks = [*runs.conversations(owner=owner(), limit=RECENT)]
     if talks:
@@ -117,20 +117,6 @@ def recent() -> bool:
                     script("ask"), label=plain(talk.title, 90), icon=":material/history:",
                     query_params={"run": talk.latest},
                 )  # fmt: skip
-    return bool(talks)
-
-
-def lesson() -> None:
-    """What happens to a question, for those who have asked none yet."""
-    steps = (
-        (":material/checklist:", t("ask.lesson_plan"), t("ask.lesson_plan_text")),
-        (":material/travel_explore:", t("ask.lesson_search"), t("ask.lesson_search_text")),
-        (":material/fact_check:", t("ask.lesson_proof"), t("ask.lesson_proof_text")),
-    )
-    with st.container(key="lesson"):
-        for column, (icon, title, text) in zip(st.columns(3), steps, strict=True):
-            column.markdown(f"{icon} **{title}**")
-            column.caption(text)
 
 
 def open_sources() -> None:
@@ -159,11 +145,11 @@ def empty() -> None:
         with st.container(horizontal=True, vertical_alignment="center", key="writer"):
             st.caption(told, width="content")
             if not models:
+                st.page_link(script("settings"), label=t("ask.add_key"), icon=":material/key:")
                 guide.link("digest", t("help.digest"))
                 open_sources()
         examples()
-        if not recent():
-            lesson()
+        recent()
 
 
 asking.home("last_run")

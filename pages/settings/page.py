@@ -19,7 +19,6 @@ from pages.shared.words import seconds, source_name, t
 from research import Check, Choice, KeyState, has_message, runs
 
 EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN", "SIGHTLINE_CLARIFY",
-          "SIGHTLINE_MAX_SEARCHES", "SIGHTLINE_MAX_TOKENS", "SIGHTLINE_MAX_COST", "SIGHTLINE_MAX_SECONDS",
           "SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS", "SIGHTLINE_REPORT_SOURCES")  # fmt: skip
 NUMBERS = {  # the words, the least, the most, and what a step is
     "NUMBER_OF_INITIAL_QUERIES": ("settings.queries", 1, 10, 1),
@@ -69,6 +68,23 @@ def keep(values: dict[str, str]) -> None:
     st.session_state.settings_wrong = {name: _why(name) for name in wrong}
     if not wrong:
         told("settings.saved")
+
+
+def keep_all(names: Sequence[str]) -> None:
+    """Keeps all that the form has: the keys of some names, and every choice. What is right is kept, and
+    what is not is told beside its field."""
+    wrong = keep_keys(names)
+    values = effort_chosen() | models_chosen() | search_chosen()
+    if chosen("mode") == "own" and not chosen("order"):
+        wrong["WEB_SEARCH"] = "settings.search_empty"
+    else:
+        wrong |= {name: _why(name) for name in runs.choose(values, owner=owner())}
+    if not wrong:
+        told("settings.saved")
+        return
+    if set(wrong) & {*names, "remember"}:  # the fields of keys are new ones
+        st.session_state.settings_round = st.session_state.get("settings_round", 0) + 1
+    st.session_state.settings_wrong = wrong
 
 
 def told(word: str) -> None:
@@ -145,16 +161,12 @@ def in_columns(draw: Callable[[str], None], names: Sequence[str]) -> None:
                 draw(name)
 
 
-def save(act: Callable[[], None], name: str) -> None:
-    st.form_submit_button(t("settings.save"), type="primary", key=f"save_{name}", on_click=act)
-
-
 # The sections
 
 
-def keep_effort() -> None:
+def effort_chosen() -> dict[str, str]:
     values = {}
-    for name in EFFORT:
+    for name in (*EFFORT, *LIMITS):
         value = chosen(name)
         if name in NUMBERS:
             values[name] = f"{value:.12g}"
@@ -162,31 +174,31 @@ def keep_effort() -> None:
             values[name] = ",".join(value or ())
         else:
             values[name] = "on" if value else "off"
-    keep(values)
+    return values
 
 
 def effort() -> None:
     layout.section(t("settings.effort"))
     st.caption(t("settings.effort_lead"))
-    with st.form("settings_effort", enter_to_submit=False):
-        st.markdown(f"**{t('settings.of_question')}**")
-        in_columns(field, ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS"))
-        sources("SIGHTLINE_SOURCES")
-        for name, words in SWITCHES.items():
-            choice = CHOICES[name]
-            st.toggle(t(words), choice.value == "on", key=key(name))
-            note(name, choice)
-        st.markdown(f"**{t('settings.of_report')}**")
-        in_columns(field, ("SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS"))
-        sources("SIGHTLINE_REPORT_SOURCES")
-        st.markdown(f"**{t('settings.limits')}**")
-        in_columns(field, LIMITS)
-        save(keep_effort, "effort")
+    st.markdown(f"**{t('settings.of_question')}**")
+    in_columns(field, ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS"))
+    sources("SIGHTLINE_SOURCES")
+    for name, words in SWITCHES.items():
+        choice = CHOICES[name]
+        st.toggle(t(words), choice.value == "on", key=key(name))
+        note(name, choice)
+    st.markdown(f"**{t('settings.of_report')}**")
+    in_columns(field, ("SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS"))
+    sources("SIGHTLINE_REPORT_SOURCES")
 
 
-def keep_models() -> None:
-    values = {name: str(chosen(name) or "") for name in MODELS}
-    keep(values | {name: str(chosen(name) or "") for name in PICKS})
+def limits() -> None:
+    st.markdown(f"**{t('settings.limits')}**")
+    in_columns(field, LIMITS)
+
+
+def models_chosen() -> dict[str, str]:
+    return {name: str(chosen(name) or "") for name in (*MODELS, *PICKS)}
 
 
 def model(name: str) -> None:
@@ -210,15 +222,12 @@ def pick(name: str) -> None:
 
 
 def models() -> None:
-    layout.section(t("settings.models"))
+    st.markdown(f"**{t('settings.models')}**")
     st.caption(t("settings.models_lead", names=", ".join(PROVIDERS_OF_MODELS)))
-    providers_of_models()
-    with st.form("settings_models", enter_to_submit=False):
-        in_columns(model, tuple(MODELS))
-        in_columns(pick, tuple(PICKS))
-        if lacks := dict.fromkeys(needed for _, needed in USED.values() if needed):
-            st.caption(t("settings.needs", setting=", ".join(lacks)))
-        save(keep_models, "models")
+    in_columns(model, tuple(MODELS))
+    in_columns(pick, tuple(PICKS))
+    if lacks := dict.fromkeys(needed for _, needed in USED.values() if needed):
+        st.caption(t("settings.needs", setting=", ".join(lacks)))
 
 
 def providers_of_models() -> None:
@@ -238,79 +247,78 @@ def providers_of_models() -> None:
         )  # fmt: skip
 
 
-def keep_search() -> None:
+def search_chosen() -> dict[str, str]:
     mode, order = chosen("mode"), chosen("order") or []
-    if mode == "own" and not order:
-        st.session_state.settings_wrong = {"WEB_SEARCH": "settings.search_empty"}
-        return
-    opened = "on" if chosen("open") else "off"
-    search_ = ",".join(order) if mode == "own" else str(mode)
-    domains = str(chosen("domains") or "")
-    outlets = ",".join(chosen("outlets") or [])
-    keep({
-        "WEB_SEARCH": search_, "SIGHTLINE_OPEN_SOURCES": opened, "SIGHTLINE_DOMAINS": domains,
-        "SIGHTLINE_OUTLETS": outlets,
-    })  # fmt: skip
+    return {
+        "WEB_SEARCH": ",".join(order) if mode == "own" and order else str(mode),
+        "SIGHTLINE_OPEN_SOURCES": "on" if chosen("open") else "off",
+        "SIGHTLINE_DOMAINS": str(chosen("domains") or ""),
+        "SIGHTLINE_OUTLETS": ",".join(chosen("outlets") or []),
+    }
+
+
+def open_world() -> None:
+    """What is searched without a key."""
+    layout.section(t("settings.open"))
+    st.toggle(
+        t("settings.open_sources"), CHOICES["SIGHTLINE_OPEN_SOURCES"].value == "on",
+        key=key("open"), help=t("settings.open_sources_help"),
+    )  # fmt: skip
+    st.multiselect(
+        t("settings.outlets"), list(SETTINGS.known_outlets),
+        [name for name in CHOICES["SIGHTLINE_OUTLETS"].value.split(",") if name],
+        format_func=lambda name: SETTINGS.known_outlets[name].title, key=key("outlets"),
+        help=t("settings.outlets_help"), placeholder=t("settings.nothing"),
+    )  # fmt: skip
+    note("SIGHTLINE_OUTLETS", CHOICES["SIGHTLINE_OUTLETS"])
 
 
 def search() -> None:
     choice = CHOICES["WEB_SEARCH"]
-    layout.section(t("settings.search"))
+    st.markdown(f"**{t('settings.search')}**")
     st.caption(t("settings.search_lead"))
     own = choice.value not in MODES
-    with st.form("settings_search", enter_to_submit=False):
-        st.segmented_control(
-            t("settings.search_mode"), list(MODES), default="own" if own else choice.value,
-            format_func=lambda one: t(MODES[one]), key=key("mode"), required=True,
-        )  # fmt: skip
-        st.multiselect(
-            t("settings.search_order"), PROVIDERS, choice.value.split(",") if own else [],
-            format_func=lambda one: plain(source_name(one)), key=key("order"),
-            placeholder=t("settings.nothing"),
-        )  # fmt: skip
-        note("WEB_SEARCH", choice)
-        st.toggle(
-            t("settings.open_sources"), CHOICES["SIGHTLINE_OPEN_SOURCES"].value == "on",
-            key=key("open"), help=t("settings.open_sources_help"),
-        )  # fmt: skip
-        st.multiselect(
-            t("settings.outlets"), list(SETTINGS.known_outlets),
-            [name for name in CHOICES["SIGHTLINE_OUTLETS"].value.split(",") if name],
-            format_func=lambda name: SETTINGS.known_outlets[name].title, key=key("outlets"),
-            help=t("settings.outlets_help"), placeholder=t("settings.nothing"),
-        )  # fmt: skip
-        note("SIGHTLINE_OUTLETS", CHOICES["SIGHTLINE_OUTLETS"])
-        st.text_area(
-            t("settings.domains"), CHOICES["SIGHTLINE_DOMAINS"].value, key=key("domains"),
-            max_chars=4_000, height=115, help=t("settings.domains_help"),
-            placeholder=t("settings.domains_example"),
-        )  # fmt: skip
-        note("SIGHTLINE_DOMAINS", CHOICES["SIGHTLINE_DOMAINS"])
-        ready = runs.readiness(owner=owner())["web"]
-        if ready.state == "live":
-            names = ", ".join(plain(source_name(one)) for one in ready.detail.split(", "))
-            st.caption(t("settings.search_now", names=names))
-        elif choice.value != "off":
-            st.caption(t("settings.search_lacks", names=plain(ready.detail)))
-        save(keep_search, "search")
+    st.segmented_control(
+        t("settings.search_mode"), list(MODES), default="own" if own else choice.value,
+        format_func=lambda one: t(MODES[one]), key=key("mode"), required=True,
+    )  # fmt: skip
+    st.multiselect(
+        t("settings.search_order"), PROVIDERS, choice.value.split(",") if own else [],
+        format_func=lambda one: plain(source_name(one)), key=key("order"),
+        placeholder=t("settings.nothing"),
+    )  # fmt: skip
+    note("WEB_SEARCH", choice)
+    st.text_area(
+        t("settings.domains"), CHOICES["SIGHTLINE_DOMAINS"].value, key=key("domains"),
+        max_chars=4_000, height=115, help=t("settings.domains_help"),
+        placeholder=t("settings.domains_example"),
+    )  # fmt: skip
+    note("SIGHTLINE_DOMAINS", CHOICES["SIGHTLINE_DOMAINS"])
+    ready = runs.readiness(owner=owner())["web"]
+    if ready.state == "live":
+        names = ", ".join(plain(source_name(one)) for one in ready.detail.split(", "))
+        st.caption(t("settings.search_now", names=names))
+    elif choice.value != "off":
+        st.caption(t("settings.search_lacks", names=plain(ready.detail)))
 
 
 # Keys
 
 
-def keep_keys(names: Sequence[str]) -> None:
-    """Takes the keys in; the fields that held them are gone afterwards, whatever comes of it."""
+def keep_keys(names: Sequence[str]) -> dict[str, str]:
+    """Takes the keys in, and tells what is wrong with which; the fields that held them are gone
+    afterwards, whatever comes of it."""
     values = {name: str(chosen(name) or "") for name in names}
     remember = bool(chosen("remember"))
     for name in names:
         st.session_state.pop(key(name), None)
     if not any(value.strip() for value in values.values()):
-        return
+        return {}
     try:
         wrong = runs.bring(values, remember=remember, owner=owner())
     except OSError:
         wrong = {"remember": ""}
-    told_wrong = {
+    return {
         name: "settings.keys_unsaved"
         if name == "remember"
         else "settings.wrong_address"
@@ -318,11 +326,6 @@ def keep_keys(names: Sequence[str]) -> None:
         else "settings.wrong_key"
         for name in wrong
     }
-    if wrong:
-        st.session_state.settings_round = st.session_state.get("settings_round", 0) + 1
-        st.session_state.settings_wrong = told_wrong
-    else:
-        told("settings.saved")
 
 
 def forget(name: str) -> None:
@@ -403,25 +406,40 @@ def one_key(state: KeyState) -> None:
         note(state.name)
 
 
-def keys() -> None:
-    layout.section(t("settings.keys"))
-    states = runs.key_states(owner=owner())
+def keys(states: Sequence[KeyState]) -> None:
     if not states:
         st.info(t("settings.keys_elsewhere"))
         return
     st.caption(t("settings.keys_lead"))
-    states = shown_keys(states)
-    with st.form("settings_keys", enter_to_submit=False):
-        for state in states:
-            one_key(state)
-        if login.setup().on:
-            st.caption(t("settings.keys_addresses"))
-        st.checkbox(t("settings.remember"), key=key("remember"), help=t("settings.remember_help"))
-        note("remember")
-        save(lambda: keep_keys([state.name for state in states]), "keys")
+    for state in states:
+        one_key(state)
+    if login.setup().on:
+        st.caption(t("settings.keys_addresses"))
+    st.checkbox(t("settings.remember"), key=key("remember"), help=t("settings.remember_help"))
+    note("remember")
+
+
+def draw() -> None:
+    """Keys, the usual effort, and what few ever change, with one button for all of it."""
+    layout.section(t("settings.keys"))
+    known = runs.key_states(owner=owner())
+    states = shown_keys(known) if known else []
+    with st.form("settings", border=False, enter_to_submit=False):
+        keys(states)
+        open_world()
+        effort()
+        with st.expander(t("settings.advanced"), icon=":material/tune:", key="advanced"):
+            limits()
+            search()
+            models()
+        st.form_submit_button(
+            t("settings.save"), type="primary", key="save", icon=":material/save:",
+            on_click=lambda: keep_all([state.name for state in states]),
+        )  # fmt: skip
     # What it costs is paid by whose keys it asks with: those of the server are the operator's.
-    if not login.setup().on or any(state.place in ("session", "machine") for state in states):
+    if known and (not login.setup().on or any(s.place in ("session", "machine") for s in states)):
         connections()
+    providers_of_models()
 
 
 def connections() -> None:
@@ -508,9 +526,6 @@ USED = {
 
 with layout.column("settings"):
     layout.header(t("settings.title"), t("settings.lead"))
-    effort()
-    models()
-    search()
-    keys()
+    draw()
     appearance()
     start_over()

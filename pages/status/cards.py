@@ -10,6 +10,7 @@ from typing import Literal
 import streamlit as st
 
 from pages.shared.files import script
+from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, number, source_name, t
 from research import DatabaseSchema, ModelRole, Readiness, runs
@@ -169,12 +170,23 @@ def _draw(card: Card, *, alone: bool) -> None:
         st.page_link(script("library"), label=t("nav.library"), icon=":material/arrow_forward:")
     if not alone:
         return
-    key, free = _lines(card.add)
-    if key:
-        if free:
-            st.caption(t("status.with_key"))
-        st.code(key, language="bash", wrap_lines=True)
-    if free:
-        if key:
-            st.caption(t("status.without_key"))
-        st.code(free, language="bash", wrap_lines=True)
+    lines = [line for line in _lines(card.add) if line]
+    settable = _settable()
+    if any(_variable(line) in settable for line in lines):
+        st.page_link(
+            script("settings"), label=t("status.in_settings"), icon=":material/arrow_forward:"
+        )
+        return
+    for line in lines:
+        st.code(line, language="bash", wrap_lines=True)
+
+
+def _variable(line: str) -> str:
+    """The variable that a line of a shell sets."""
+    return line.removeprefix("export ").partition("=")[0]
+
+
+def _settable() -> set[str]:
+    """What a person can set on the settings page."""
+    keys = {state.name for state in runs.key_states(owner=owner())}
+    return keys | {choice.name for choice in runs.choices(owner=owner())}

@@ -8,12 +8,6 @@ ask-start = Research
 ask-plan_first = Plan first
 ask-examples = Try one of these
 ask-recent = Pick up where you left off
-ask-lesson_plan = A plan first
-ask-lesson_plan_text = The question is split into parts and queries. Choose “Plan first” to review and edit them.
-ask-lesson_search = Watch it search
-ask-lesson_search_text = Queries run in parallel; after each round it works out what is missing and searches again. Stop at any time: what was found is kept.
-ask-lesson_proof = Every sentence checked
-ask-lesson_proof_text = Each number opens the passage behind it; sentences with weak support or figures that do not match are marked.
 ask-effort =
     { $queries } { $queries ->
         [one] query
@@ -83,3 +77,4 @@ examples-web =
     How far are solid-state batteries from mass production, and who ships them already?
     How have rules for labelling AI-generated content changed over the past year?
     How do Chinese and Western drone-delivery businesses differ, and how large are they?
+ask-add_key = Add a key

@@ -113,3 +113,5 @@ settings-reset = Reset all
 settings-reset_sure = Everything chosen here goes back to the server's settings. Keys are kept.
 settings-reset_do = Reset
 settings-reset_done = Everything is back to the server's settings
+settings-advanced = Advanced: limits, search order, models
+settings-open = Without a key

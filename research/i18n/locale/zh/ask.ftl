@@ -8,12 +8,6 @@ ask-start = 开始研究
 ask-plan_first = 先看计划
 ask-examples = 试试这些问题
 ask-recent = 接着上次的研究
-ask-lesson_plan = 先定计划
-ask-lesson_plan_text = 问题拆成几个部分和查询。想先看、先改，就点“先看计划”。
-ask-lesson_search = 边搜边看
-ask-lesson_search_text = 查询同时进行，每轮之后判断还缺什么，再查一轮。随时可以停下，已找到的都留着。
-ask-lesson_proof = 逐句有据
-ask-lesson_proof_text = 点开编号就是支持它的原文；依据不足、数字不符的句子会标出来。
 ask-effort = { $queries } 个查询 × { $loops } 轮
 ask-estimate = 预计：{ $facts }
 ask-estimate_cost = 约 { $cost }
@@ -76,3 +70,4 @@ examples-web =
     固态电池离量产还有多远，哪些厂商已经装车？
     过去一年各国对人工智能生成内容的标识要求有哪些变化？
     国内外低空经济的商业模式有什么不同，规模各有多大？
+ask-add_key = 添加密钥

@@ -113,3 +113,5 @@ settings-reset = 全部恢复默认
 settings-reset_sure = 除密钥外，这里的所有选择都恢复为服务器的设置。
 settings-reset_do = 恢复默认
 settings-reset_done = 已恢复默认
+settings-advanced = 高级：上限、搜索顺序、模型
+settings-open = 不用密钥
