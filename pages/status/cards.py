@@ -73,7 +73,8 @@ def _source(
         uses = _providers(ready.detail) if live else t("status.nothing_asked")
         return Card(name, ready.state, uses, "" if live else "news")
     if name == "papers":
-        return Card(name, ready.state, _providers(ready.detail), "" if live else name)
+        uses = _providers(ready.detail) if live else t("status.nothing_asked")
+        return Card(name, ready.state, uses, "" if live else name)
     if name == "places":
         uses = {"live": _providers(ready.detail), "offline": t("source.offline")}
         told = uses.get(ready.state, t("status.places_missing"))
@@ -83,9 +84,9 @@ def _source(
     if name != "library":
         if ready.detail in SERVERS:
             return Card(name, ready.state, t(SERVERS[ready.detail]))
-        told = plain(ready.detail) or (
-            t("status.nothing_asked") if ready.state == "missing" else ""
-        )
+        set_here = ready.detail in {choice.name for choice in runs.choices(owner=owner())}
+        told = "" if set_here else plain(ready.detail)
+        told = told or (t("status.nothing_asked") if ready.state == "missing" else "")
         return Card(name, ready.state, told, "" if live else name)
     own, sample = documents
     uses = t("status.library", own=number(own), sample=number(sample))
