@@ -476,6 +476,14 @@ class _Reader:
             before = self._touching(at, -1)
             if item.of("column") and item.text in ("数量", "总数") and before is not None and before.of("table"):  # fmt: skip
                 item.kind, item.senses = "count", ()
+        for at, item in self._open(
+            "count"
+        ):  # 杭州的数量, where a column is called so and no table is named
+            senses = self.lexicon.forms.get(item.text.removeprefix("的"), ())
+            before, behind = self._touching(at, -1), self._touching(at, 1)
+            near = [i for i in (before, behind) if i is not None and i.of("table")]
+            if not near and any(s.kind == "column" and self._figure(s) for s in senses):
+                item.kind, item.senses = "thing", senses
         for at, item in list(self._open("how many")):  # 多少订单, but not: 金额是多少
             behind = self._touching(at, 1)
             item.used = behind is None or not behind.of("table")
@@ -504,6 +512,10 @@ class _Reader:
                     target.used = True
                 target = sold  # how many tracks were sold: the quantity
             if target is None:
+                if len(self.lexicon.schema.tables) == 1 and not self.measures:
+                    only = Sense("table", self.lexicon.schema.tables[0].called)
+                    self.measures.append(("count", Item("thing", item.text, 0, 0, (only,))))
+                    continue  # how many rows
                 figures = any(i.kind in ("sum", "avg") or self._summed(i) for _, i in self._open())
                 if figures or any(kind == "count" for kind, _ in self.measures):
                     continue  # counted already: more than 10 albums
@@ -852,7 +864,13 @@ class _Reader:
         tables = [i for i in self.items if i.of("table") and not i.used]
         which = any(w.kind == "which" and w.text.lower() not in ("what is", "what's", "whats", "what are", "what", "是什么", "什么") for w in self.items)  # fmt: skip
         figures = any(w.kind == "figure" and not w.used for w in self.items)
-        return bool(tables) and (which or figures or bool(marks & {"top", "list"}))
+        if tables:
+            return which or figures or bool(marks & {"top", "list"})
+        behind = self._next(self.items.index(item))  # 金额最高的产品, where no table is named
+        texts = behind is not None and bool(behind.of("column")) and not any(map(self._figure, behind.of("column")))  # fmt: skip
+        return (texts and self.tongue == "zh") or (
+            which and any(i.of("column") for _, i in self._open())
+        )
 
     def _grouped(self) -> None:
         """By what: per country, 各国家, which country has the most, the distribution over them."""
