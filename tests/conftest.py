@@ -2,12 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator
 
-import pytest
 from hypothesis import settings
-
-from research import trouble
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("unhurried", settings.default, deadline=None)
@@ -17,11 +13,3 @@ settings.load_profile("unhurried")
 # test starts, compiles hundreds anew, and collecting the tests takes three times as long.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-
-@pytest.fixture(autouse=True)
-def _secrets_of_one_test() -> Iterator[None]:
-    """What a test had concealed is not concealed in the messages of those that follow it."""
-    before = set(trouble._secrets)
-    yield
-    trouble._secrets.intersection_update(before)

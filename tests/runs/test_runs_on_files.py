@@ -58,6 +58,25 @@ def test_it_has_a_history_evidence_citations_an_export_and_a_comparison(sales: s
     assert found[finding.rows.sql] == (True, False) and len(found) == 2
 
 
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("total n by city", (("Hangzhou", 8), ("Suzhou", 4))),
+        ("how many rows", ((3,),)),
+        ("Hangzhou 的 n 合计", ((8,),)),
+    ],
+)
+def test_a_question_is_read_by_the_headings_of_a_file(
+    sales: str, question: str, rows: tuple[tuple[object, ...], ...]
+) -> None:
+    run = runs.ask_database(question, database=sales, owner=ANN)
+    for _ in runs.follow(run.id, owner=ANN):
+        pass
+    report = runs.report(run.id, owner=ANN)
+    assert report is not None and report.findings[0].rows is not None
+    assert report.findings[0].rows.rows == rows
+
+
 def test_another_owner_and_deleted_files_are_told_apart_from_no_rows(sales: str) -> None:
     assert asked(FIRST, sales, BOB).findings[0].reason == "not found"
     assert asked(FIRST, sales).findings[0].rows is not None
