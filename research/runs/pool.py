@@ -190,10 +190,12 @@ class Pool:
         if not asked:
             when = "with runs under way" if one.runs else "idle" if one.engine else "at its start"
             log.warning("a worker has ended, %s, with code %s", when, code)
-        if one.engine and not closed:
-            self._gone(one.engine)
-        with self._lock:
-            self._workers.remove(one)
+        try:
+            if one.engine and not closed:
+                self._gone(one.engine)
+        finally:
+            with self._lock:
+                self._workers.remove(one)
         if not asked and (self.ahead or one.runs):
             self._begin()
 

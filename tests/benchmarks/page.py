@@ -2,7 +2,7 @@
 
 An event's way to the screen is timed from the time that the run's store gives it to the frame after
 its words are on the page, both by this machine's clock. A tick is one poll of a page that follows a
-run. Needs Chromium, and Linux for the server's processor time.
+run; of those with nothing new the server leaves most out. Needs Chromium, and Linux for the server's processor time.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _events(browser: Browser, folder: Path) -> Iterator[Figure]:
             page.context.close()
         finally:
             server.kill()
-    note = f"{len(late)} events of {len(DELAYS) * RUNS} runs, 0.5 s poll"
+    note = f"{len(late)} events of {len(DELAYS) * RUNS} runs, 0.25 s poll"
     yield Figure("event to pixel, p50", percentile(late, 0.5), "ms", note=note)
     yield Figure("event to pixel, p95", percentile(late, 0.95), "ms", EVENT_TARGET, note=note)
 
