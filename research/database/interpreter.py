@@ -214,8 +214,14 @@ class _Reader:
             said, first, last = item.text, start, end
             after = self.items[at + 1 : at + 3]
             if len(after) > 1 and after[0].kind in ("to", "at most", "and") and after[1].kind == "date" and after[1].period:  # fmt: skip
+                ahead = self._touching(at, -1)
+                between = ahead is not None and ahead.kind == "between"
+                if after[0].text.lower() in ("and", "和", "与", "及", "以及", "、", ",", "，") and not between:  # fmt: skip
+                    raise self._lost(
+                        item, after[1]
+                    )  # in 2010 and 2012 is not from one to the other
                 end = last = after[1].period[1]
-                said = self.whole_text(item, after[1])
+                said = f"{item.text}–{after[1].text}"
                 for each in after:
                     each.used = True
                 dates = [place for place in dates if place > at + 2]
@@ -243,9 +249,6 @@ class _Reader:
             if named:
                 named.used = True
             self.tests.append(_Test(senses, said, period=(low, high), item=named))
-
-    def whole_text(self, first: Item, last: Item) -> str:
-        return f"{first.text}–{last.text}"
 
     def _touching(self, at: int, step: int) -> Item | None:
         place = at + step
