@@ -58,46 +58,50 @@ def _which(own: int, sample: int) -> bool | None:
 
 
 def _wanted(library: Library, only: bool | None) -> Wanted:
+    """A box for names in sight; what else narrows or sorts the list is behind a button that says how
+    much of it is set."""
     found = library.counts(only)
-    columns = st.columns([3, 2, 2, 2, 2, 2], vertical_alignment="bottom")
-    text = columns[0].text_input(t("library.filter"), key="list_text", max_chars=200)
     kinds = {name: shown.kind(name) for name in found.kinds}
     languages = {name: shown.language(name) for name in found.languages}
     years = {
         name: t("library.undated") if name == Wanted.UNDATED else name
         for name in sorted(found.years, reverse=True)
     }
-    chosen = [
-        _choice(column, name, labels, counts)
-        for column, name, labels, counts in (
-            (columns[1], "kind", kinds, found.kinds),
-            (columns[2], "language", languages, found.languages),
-            (columns[3], "year", years, found.years),
-        )
-    ]
-    orders = {name: t(f"order.{name}") for name in ORDERS}
-    order = columns[4].selectbox(
-        t("library.order"), list(orders), format_func=orders.__getitem__, key="list_order"
-    )
-    if "list_down" not in st.session_state:
-        st.session_state.list_down = True
-    down = columns[5].toggle(t("library.descending"), key="list_down")
+    narrowed = sum(bool(st.session_state.get(key)) for key in WIDGETS[1:])
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input(t("library.filter"), key="list_text", max_chars=200, width=320)
+        told = " · ".join([t("library.narrow"), *([number(narrowed)] if narrowed else [])])
+        with st.popover(told, icon=":material/tune:", key="narrow"):
+            chosen = [
+                _choice(name, labels, counts)
+                for name, labels, counts in (
+                    ("kind", kinds, found.kinds),
+                    ("language", languages, found.languages),
+                    ("year", years, found.years),
+                )
+            ]
+            orders = {name: t(f"order.{name}") for name in ORDERS}
+            order = st.selectbox(
+                t("library.order"), list(orders), format_func=orders.__getitem__, key="list_order"
+            )
+            if "list_down" not in st.session_state:
+                st.session_state.list_down = True
+            down = st.toggle(t("library.descending"), key="list_down")
     return Wanted(
         text=text.strip(), kind=chosen[0], language=chosen[1], year=chosen[2], sample=only,
         order=order or "added", descending=down,
     )  # fmt: skip
 
 
-def _choice(place: object, name: str, labels: dict[str, str], counts: dict[str, int]) -> str:
+def _choice(name: str, labels: dict[str, str], counts: dict[str, int]) -> str:
     """One of the values that there are, each with its number of documents; "" is any."""
     label = {"kind": "library.kind", "language": "library.language", "year": "library.year"}[name]
-
     told = {"": t("library.any")}
     told |= {value: f"{text} · {number(counts.get(value, 0))}" for value, text in labels.items()}
     key = f"list_{name}"
     if st.session_state.get(key, "") not in ("", *labels):
         st.session_state[key] = ""
-    return place.selectbox(t(label), list(told), format_func=told.__getitem__, key=key) or ""  # type: ignore[attr-defined, no-any-return]
+    return st.selectbox(t(label), list(told), format_func=told.__getitem__, key=key) or ""
 
 
 def _clear() -> None:

@@ -34,7 +34,7 @@ def overview(library: Library, *, shared: bool) -> None:
     layout.header(t("library.title"), t("library.shared") if shared else t("library.lead"))
     if not found.own:
         library_add.teach()
-    library_add.draw(library, shared=shared)
+        library_add.draw(library, shared=shared)
     if found.own + found.sample:
         layout.section(t("library.search"))
         library_search.draw(library, both=bool(found.own and found.sample))
@@ -43,6 +43,9 @@ def overview(library: Library, *, shared: bool) -> None:
     library_list.removed(library)
     if found.own + found.sample:
         library_list.draw(library, own=found.own, sample=found.sample)
+    if found.own:
+        layout.section(t("library.add"))
+        library_add.draw(library, shared=shared)
     library_list.bin_of(library)
     sample(library, found.sample)
 

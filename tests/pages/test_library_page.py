@@ -80,6 +80,18 @@ def test_a_dropped_file_is_added_at_once_searched_and_quoted(visit: Visit) -> No
     assert any("12 yuan" in quote["text"] for quote in visitor.blocks("quote"))
 
 
+def test_documents_and_search_stand_above_the_upload_once_there_are_own_ones(visit: Visit) -> None:
+    def keys(visitor: Visitor) -> list[str]:
+        found = (e.key or "" for e in visitor.at.main if e.type in ("file_uploader", "text_input"))
+        return [key.rpartition("_")[0] if key.startswith("files") else key for key in found]
+
+    visitor = visit("library")
+    order = keys(visitor)
+    assert order.index("files") < order.index("library_query")
+    order = keys(upload(visitor, ("tower.md", TOWER.encode())))
+    assert order.index("library_query") < order.index("list_text") < order.index("files")
+
+
 def test_a_rerun_adds_nothing_twice_and_the_box_is_empty_again(visit: Visit) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()))
     visitor.look().look()
@@ -272,6 +284,9 @@ def test_the_list_comes_in_pages_and_is_filtered_in_the_library(visit: Visit) ->
     assert len(own(visitor)) == 12 and own(visitor)[-1] == "塔.txt"
     visitor.at.selectbox(key="list_language").set_value("zh")
     assert own(visitor.look()) == ["塔.txt"]
+    assert f"{english('library.narrow')} · 1" in {
+        p.proto.popover.label for p in visitor.at.get("popover")
+    }
     visitor.at.selectbox(key="list_language").set_value("")
     visitor.at.selectbox(key="list_year").set_value("2024")
     assert own(visitor.look()) == ["dated.md"]

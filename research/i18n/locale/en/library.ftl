@@ -3,6 +3,7 @@
 library-title = Library
 library-lead = Add your own files here, and answers will quote from them. They stay on this machine.
 library-shared = The library is shared: everyone who signs in here can read, add and remove its files. Runs are not shared: they belong to whoever asked.
+library-add = Add documents
 library-upload = Drop files or folders here
 library-types = Accepts { $types }. { $limit } Unchanged files are not added again.
 library-limit = Each file may have up to { $size } MB and { $characters } characters of text.
@@ -89,6 +90,7 @@ library-shipped = Sample
 library-own = My documents ({ $n })
 library-documents = Documents
 library-filter = Title or file name
+library-narrow = Filter and sort
 library-kind = Kind
 library-language = Language
 library-year = Date

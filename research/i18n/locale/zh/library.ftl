@@ -3,6 +3,7 @@
 library-title = 资料库
 library-lead = 在这里添加您自己的文件，答案会从中摘引原文。文件只保存在本机。
 library-shared = 资料库由这里的所有用户共用：每个登录的人都能读取、添加和删除其中的文件。研究则只属于提问的人。
+library-add = 添加文档
 library-upload = 把文件或文件夹拖到这里
 library-types = 可读取：{ $types }。{ $limit }内容未变的文件不会重复添加。
 library-limit = 每个文件最大 { $size } MB，文字最多 { $characters } 个字符。
@@ -77,6 +78,7 @@ library-shipped = 示例
 library-own = 我的资料（{ $n }）
 library-documents = 资料
 library-filter = 标题或文件名
+library-narrow = 筛选与排序
 library-kind = 类型
 library-language = 语言
 library-year = 日期
