@@ -454,6 +454,10 @@ class _Reader:
 
     def _grains(self) -> None:
         """By year, month or day, and trends, which are by year if nobody says by what."""
+        firsts = any(item.kind in ("first", "last", "newest", "oldest") for item in self.items)
+        for _, item in self._open("day"):
+            if firsts and not item.text.lower().endswith("ly"):
+                item.kind = "when"  # 第一笔订单是哪一天下的
         for at, item in self._open(*_GRAINS):
             if self.grain and self.grain != item.kind:
                 raise self._lost(item)
@@ -504,6 +508,12 @@ class _Reader:
                  if each is not None and each.kind == "thing" and not each.used and each.of("table", "column", "metric")),
                 None,
             )  # fmt: skip
+            if target is None and len(self.items) > at + 1 and self.items[at + 1].of("column"):
+                tables = {s.table for s in self.items[at + 1].of("column")}
+                if self.items[at + 1].used and len(tables) == 1:  # 多少产品的库存低于…
+                    only = Sense("table", tables.pop())
+                    self.measures.append(("count", Item("thing", item.text, 0, 0, (only,))))
+                    continue
             if target is None:
                 alone = [i for _, i in self._open("thing") if i.of("table") and not i.of("column")]
                 target = alone[0] if len(alone) == 1 else None
@@ -756,6 +766,9 @@ class _Reader:
             if self.measures:
                 continue
             target = self._by_most(at)
+            if target is None and (implied := self._implied(item)):
+                self.measures.append(implied)
+                continue
             if target is None:
                 raise self._lost(item)
             target.used = True
@@ -837,6 +850,23 @@ class _Reader:
             if item is not None and not item.used and item.kind == "thing" and (item.of("table") or self._summed(item)):  # fmt: skip
                 return item
         return None
+
+    def _implied(self, item: Item) -> Measure | None:
+        """What there is most of where nobody says it: of what sells best the quantity, of what is used
+        most the rows of the one table that refers to it."""
+        if re.search("sell|sold|卖|销", item.text):
+            metrics = self.lexicon.model.metrics
+            counts = tuple(Sense("metric", m.table, name) for name, m in metrics.items() if not _is_money(m.unit) and "sum(" in m.expression.lower())  # fmt: skip
+            sums = Item("thing", item.text, 0, 0, counts) if counts else self._sums()
+            return ("metric", sums) if sums else None
+        things = [i for _, i in self._open("thing") if i.of("table")]
+        if len(things) != 1:
+            return None
+        tables = {s.table for s in things[0].of("table")}
+        users = {link[0] for link in self.lexicon.model.links() if link[2] in tables}
+        if len(users) != 1:
+            return None
+        return "count", Item("thing", item.text, 0, 0, (Sense("table", users.pop()),))
 
     def _extreme(self, at: int) -> Item | None:
         behind, before = self._next(at), self._before(at)
@@ -1079,6 +1109,7 @@ class _Writer:
             worth[table] = cost
         best = min(worth.values())
         found = [table for table, cost in worth.items() if cost == best]
+        found = [table for table in found if not self._lexicon.table(table).view] or found
         if len(found) > 1 and any(kind == "metric" for kind, _ in read.measures):
             return next(m.table for m in self._lexicon.model.metrics.values() if m.table in found)
         if len(found) > 1:
@@ -1141,13 +1172,15 @@ class _Writer:
         beside = {s.table for other in around if other is not item for s in other.of("table", "column")}  # fmt: skip
         order = sorted(
             senses,
-            key=lambda s: (*self._rank(s, beside), s.name not in shared),
+            key=lambda s: (*self._rank(s, beside), s.kind != "table", s.name not in shared),
         )
         first = order[0]
         named = [s for s in senses if s.kind == "value" and s.name in self._lexicon.row(s.table) and _cost(self._ways.get(s.table)) < float("inf")]  # fmt: skip
         if named and first not in named:  # U2 的曲目: by a band of that name, or composed by it?
             raise NotUnderstood(self._which([item], [f"{s.table}.{s.name}" for s in (first, named[0])]))  # fmt: skip
         rivals = [s for s in order[1:] if self._rank(s, beside) == self._rank(first, beside)]
+        if first.kind == "table":  # its name, and the column that has its names, are one
+            rivals = [s for s in rivals if s.table != first.table]
         if _cost(self._ways.get(first.table)) == float("inf"):
             raise NotUnderstood(item.text)
         if rivals and first.name not in shared:

@@ -238,7 +238,10 @@ def drafted(schema: Schema) -> SemanticModel:
 
 
 def _drafted(table: Table, keys: set[str]) -> TableModel:
-    columns = {c.name: _column(c) for c in table.columns}
+    columns = {
+        c.name: ColumnModel() if f"{table.called}.{c.name}" in keys else _column(c)
+        for c in table.columns
+    }  # what only refers to another table is called as that is
     named = [c.name for c in table.columns if is_text(c.type) and _CALLED.search(c.name)]
     keyed = [c.name for c in table.columns if c.key]
     dates = [
