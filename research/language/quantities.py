@@ -272,10 +272,14 @@ _READERS: tuple[Callable[[Scanner], None], ...] = (
 )
 
 
-@lru_cache(8_192)
 def measures(text: str) -> tuple[Measure, ...]:
     """The figures and dates of a text in the order in which they stand; offsets in characters."""
-    reading = Scanner(plain(text))
+    return _measured(plain(text))
+
+
+@lru_cache(8_192)
+def _measured(folded: str) -> tuple[Measure, ...]:
+    reading = Scanner(folded)
     for read in _READERS:
         read(reading)
     found = _joined(sorted(reading.found, key=lambda m: m.start), reading.text)

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from rapidfuzz.distance import Indel
 
@@ -42,6 +42,7 @@ ASIDE = (
 _RUN = re.compile("[\u4e00-\u9fff]+")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.&'-]*")
 _WORD = re.compile("[\u4e00-\u9fff]+|[a-z0-9.,%$'&-]+")
+_SPELLING = re.compile("[\u4e00-\u9fffa-z0-9&]+")
 _PEOPLE = re.compile(r"\b[A-Z][A-Za-z'-]{2,}")
 # The consonants of transliteration: what sounds alike is one letter.
 _CONSONANTS = str.maketrans(
@@ -59,6 +60,7 @@ _SPELT = tuple(
 
 Token = tuple[str, str]  # kind (name, word, a kind of figure, latin), what
 T = TypeVar("T")
+_TOLD = ("name", "word", "latin")  # kinds of tokens that are no figures
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,20 @@ def _bilingual() -> tuple[dict[str, set[Token]], dict[str, set[Token]]]:
             for spelling in entry.en:
                 en.setdefault(" ".join(_stems(spelling)), set()).add((kind, str(at)))
     return zh, en
+
+
+@cache
+def _reach() -> tuple[dict[str, int], dict[str, int]]:
+    """How many characters or words the longest spelling has that begins with one."""
+    zh, en = _bilingual()
+    return _longest_by_first(zh), _longest_by_first([spelling.split() for spelling in en])
+
+
+def _longest_by_first(spellings: Iterable[Sequence[str]]) -> dict[str, int]:
+    longest: dict[str, int] = {}
+    for spelling in filter(None, spellings):
+        longest[spelling[0]] = max(longest.get(spelling[0], 0), len(spelling))
+    return longest
 
 
 @cache
@@ -168,20 +184,25 @@ def _figures(text: str) -> frozenset[Token]:
 def _known(text: str) -> frozenset[Token]:
     """What the table of both languages has, the longest spellings first."""
     zh, en = _bilingual()
+    characters, words = _reach()
     found: set[Token] = set()
-    for run in re.findall("[\u4e00-\u9fffa-z0-9&]+", text.lower()):
-        found |= _longest(run, zh, 2, 8)
-    return frozenset(found | _longest(_stems(text), en, 1, 4))
+    for run in _SPELLING.findall(text.lower()):
+        found |= _longest(run, zh, characters, 2, 8)
+    return frozenset(found | _longest(_stems(text), en, words, 1, 4))
 
 
 def _longest(
-    parts: Sequence[str], table: Mapping[str, set[Token]], least: int, most: int
+    parts: Sequence[str],
+    table: Mapping[str, set[Token]],
+    reach: Mapping[str, int],
+    least: int,
+    most: int,
 ) -> set[Token]:
     found: set[Token] = set()
     joint = "" if isinstance(parts, str) else " "
     at = 0
     while at < len(parts):
-        sizes = range(min(most, len(parts) - at), least - 1, -1)
+        sizes = range(min(most, reach.get(parts[at], 0), len(parts) - at), least - 1, -1)
         size = next((n for n in sizes if joint.join(parts[at : at + n]) in table), 0)
         if size:
             found |= table[joint.join(parts[at : at + size])]
@@ -233,6 +254,21 @@ def kind(one: Piece, other: Piece) -> str:
     return "one" if one.told and other.told else "titles"
 
 
+class _Weighed(Generic[T]):
+    """Words or tokens, of each of which `squared` is the square of its weight. Sums are exact, so that they do
+    not depend on the order of a set."""
+
+    def __init__(self, own: frozenset[T], squared: Callable[[T], float]) -> None:
+        self._own, self._squared = own, squared
+        self._mass = math.fsum(map(squared, own))
+
+    def cosine(self, other: _Weighed[T]) -> float:
+        common = self._own & other._own
+        if not common:
+            return 0.0
+        return math.fsum(map(self._squared, common)) / math.sqrt(self._mass * other._mass)
+
+
 class Pieces:
     """Some pieces with how rare each word is among them."""
 
@@ -244,9 +280,16 @@ class Pieces:
         ]
         self._words = Counter(word for own in pieces for word in own.words)
         self._shared = Counter(token for own in self.shared for token in own)
-        # A weight is wanted for each pair of pieces again.
-        self._rare = cache(lambda word: self.rare(word) ** 2)
-        self._rarity = cache(lambda token: self.rarity(token) ** 2)
+        # A weight is wanted for each pair of pieces again, and so is what a piece has by itself.
+        self._rarity = cache(self.rarity)
+        rare, rarity = cache(lambda word: self.rare(word) ** 2), cache(lambda t: self.rarity(t) ** 2)
+        self._by_words = [_Weighed(own.words, rare) for own in pieces]
+        self._by_title = [_Weighed(own.title, rare) for own in pieces]
+        self._by_shared = [_Weighed(own, rarity) for own in self.shared]
+        self._by_head = [_Weighed(own.head, rarity) for own in pieces]
+        names = [frozenset(t for t in own if t[0] in ("name", "latin")) for own in self.shared]
+        self._by_names = [_Weighed(own, rarity) for own in names]
+        self._counted = [frozenset(t for t in own if t[0] not in _TOLD) for own in self.shared]
 
     def rarity(self, token: Token) -> float:
         return math.log((len(self._pieces) + USUAL + 1) / max(1, self._shared[token])) + 0.1
@@ -257,19 +300,18 @@ class Pieces:
     def features(self, first: int, second: int, days: float | None) -> tuple[float, ...]:
         """What two pieces have in common, in the order of `FEATURES`; `days` lie between them."""
         one, other = self._pieces[first], self._pieces[second]
-        mine, theirs = self.shared[first], self.shared[second]
         same = one.chinese == other.chinese
-        names = [{t for t in own if t[0] in ("name", "latin")} for own in (mine, theirs)]
+        common = self.shared[first] & self.shared[second]
         return (
-            _cosine(one.words, other.words, self._rare) if same else 0.0,
-            _cosine(one.title, other.title, self._rare) if same else 0.0,
-            _cosine(mine, theirs, self._rarity),
-            _cosine(names[0], names[1], self._rarity),
-            min(len(_counted(mine) & _counted(theirs)), 3) / 3,
+            self._by_words[first].cosine(self._by_words[second]) if same else 0.0,
+            self._by_title[first].cosine(self._by_title[second]) if same else 0.0,
+            self._by_shared[first].cosine(self._by_shared[second]),
+            self._by_names[first].cosine(self._by_names[second]),
+            min(len(self._counted[first] & self._counted[second]), 3) / 3,
             float(_clash(one.figures, other.figures)),
             UNDATED if days is None else min(days, DAYS) / DAYS,
-            min(1.0, sum(map(self.rarity, mine & theirs)) / 20),
-            _cosine(one.head, other.head, self._rarity),
+            min(1.0, math.fsum(map(self._rarity, common)) / 20),
+            self._by_head[first].cosine(self._by_head[second]),
             *(
                 _as_sentences(one.said, other.said)
                 if kind(one, other) == "titles"
@@ -284,10 +326,6 @@ class Pieces:
         return 1 / (1 + math.exp(-bias - sum(w * f for w, f in zip(weights, found, strict=True))))
 
 
-def _counted(tokens: Iterable[Token]) -> set[Token]:
-    return {token for token in tokens if token[0] not in ("name", "word", "latin")}
-
-
 def _named(own: Piece, latin: Iterable[str]) -> frozenset[str]:
     """The Latin names that a piece has, if need be in Chinese characters."""
     if not own.spoken:
@@ -299,15 +337,6 @@ def _named(own: Piece, latin: Iterable[str]) -> frozenset[str]:
         and (name in own.spoken or (len(_spelt(name)) >= 3 and _spelt(name) in own.sounds))
     }
     return own.latin | heard
-
-
-def _cosine(one: Iterable[T], other: Iterable[T], squared: Callable[[T], float]) -> float:
-    """`squared` is the square of a weight."""
-    mine, theirs = set(one), set(other)
-    if not mine & theirs:
-        return 0.0
-    common, left, right = (sum(map(squared, own)) for own in (mine & theirs, mine, theirs))
-    return common / math.sqrt(left * right)
 
 
 @lru_cache(200_000)
@@ -339,8 +368,9 @@ def _as_sentences(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[float, 
     )
 
 
-def _clash(one: Iterable[Token], other: Iterable[Token]) -> bool:
+def _clash(one: frozenset[Token], other: frozenset[Token]) -> bool:
     """Whether both have figures of a kind, none of which is the same."""
-    mine, theirs = set(one), set(other)
-    kinds = {kind for kind, _ in mine} & {kind for kind, _ in theirs}
-    return any(kind not in {k for k, _ in mine & theirs} for kind in kinds)
+    if one == other:
+        return False
+    kinds = {kind for kind, _ in one} & {kind for kind, _ in other}
+    return not kinds <= {kind for kind, _ in one & other}

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import TypeVar
 
 from research.language.copies import near_copies, shingles
@@ -213,8 +213,12 @@ class _Groups:
         return 0.0 if chance < BARE and kind(one.piece, other.piece) == "titles" else chance
 
     def _fit(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-        chances = [self._chance(a, b) for a in one[:CHECKED] for b in other[:CHECKED]]
-        return min(chances) >= LEAST and sum(chances) >= ENOUGH * len(chances)
+        chances = []
+        for a, b in product(one[:CHECKED], other[:CHECKED]):
+            chances.append(self._chance(a, b))
+            if chances[-1] < LEAST:
+                return False
+        return sum(chances) >= ENOUGH * len(chances)
 
 
 def _apart(one: tuple[int, ...], other: tuple[int, ...]) -> int:

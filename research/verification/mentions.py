@@ -37,6 +37,7 @@ LONGEST = 1_000  # characters of a sentence that is read
 FRAMES = frozenset(
     {"date", "ordinal", "edition", "line"}
 )  # figures that tell which of several things is meant
+_TIMING = FRAMES | TIMES
 TAKEN_BACK = frozenset({"denial", "rumour", "condition", "question"})
 
 # Where a stretch of text ends although no sentence does: the joints of search results and of tables.
@@ -65,6 +66,11 @@ class Line:
         """Capitalised words, but for the first, and names that the Chinese dictionary knows."""
         capital = (token for token, at in self.content if at and self.shown[at].isupper())
         return frozenset(capital) | _known(self.text)
+
+    @cached_property
+    def chinese(self) -> bool:
+        """Whether it has a Han character."""
+        return has_han(self.text)
 
     def has(self, name: str) -> bool:
         """Whether a name, or a longer or shorter form of it, stands in the sentence."""
@@ -107,6 +113,22 @@ class Mention:
     def kinds(self) -> frozenset[str]:
         """Their kinds."""
         return frozenset(other.kind for other in self.others)
+
+    @cached_property
+    def timing(self) -> frozenset[str]:
+        """Those of them that tell when, or which of several things is meant."""
+        return self.kinds & _TIMING
+
+    @cached_property
+    def day_beside(self) -> bool:
+        """Whether a date stands in its clause."""
+        start, end = self.clause
+        return any(m.dated and start <= m.start < end for m in self.others)
+
+    @cached_property
+    def lead(self) -> str:
+        """What stands before it in its clause."""
+        return self.line.text[self.clause[0] : self.measure.start]
 
     @cached_property
     def labels(self) -> dict[str, set[float]]:
@@ -244,13 +266,15 @@ def alike_in_story(one: Mention, other: Mention, texts: tuple[str, str]) -> bool
 
 def _across(one: Mention, other: Mention) -> bool:
     """Whether one sentence is in Chinese and one is not, and they do not both tell of the dead or of the hurt."""
-    if has_han(one.line.text) == has_han(other.line.text):
+    if one.line.chinese == other.line.chinese:
         return False
     return not any(_qualifiers()[q][0] == "harm" for q in one.qualifiers & other.qualifiers)
 
 
 def _exclusive(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two sets of qualifiers have two different ones of a group, or one that sets apart alone."""
+    if one == other:
+        return False
     groups: dict[str, tuple[set[str], set[str]]] = {}
     for side, names in enumerate((one, other)):
         for name in names:
@@ -261,19 +285,17 @@ def _exclusive(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def _timed(one: Mention, other: Mention) -> bool:
     """Whether other days, editions or lines stand with two figures, or a date in the clause of one alone."""
-    if any(_rivals(kind, one, other) for kind in (FRAMES | TIMES) & one.kinds & other.kinds):
+    if any(_rivals(kind, one, other) for kind in one.timing & other.timing):
         return True
-    dated = [
-        any(m.dated and start <= m.start < end for m in mention.others)
-        for mention, (start, end) in ((one, one.clause), (other, other.clause))
-    ]
-    return dated[0] != dated[1]
+    return one.day_beside != other.day_beside
 
 
 def _other_subject(one: Mention, other: Mention, texts: tuple[str, str]) -> bool:
     """Whether two clauses in Chinese are the same but for how they begin, and neither beginning has a pair
     of characters in the other's text: two companies in one form of words."""
-    said = [m.line.text[m.clause[0] : m.measure.start] for m in (one, other)]
+    if not (one.line.chinese and other.line.chinese):
+        return False
+    said = one.lead, other.lead
     if not all(map(has_han, said)):
         return False
     blocks = SequenceMatcher(None, said[0], said[1], autojunk=False).get_matching_blocks()
@@ -362,7 +384,7 @@ def _elsewhere(one: Mention, other: Mention) -> bool:
 
 
 def _same_names(one: Line, other: Line) -> bool:
-    few, many = sorted((one, other), key=lambda line: len(line.names))
+    few, many = (one, other) if len(one.names) <= len(other.names) else (other, one)
     return not few.names or sum(map(many.has, few.names)) > NAMED * len(few.names)
 
 
