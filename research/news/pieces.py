@@ -282,7 +282,10 @@ class Pieces:
         self._shared = Counter(token for own in self.shared for token in own)
         # A weight is wanted for each pair of pieces again, and so is what a piece has by itself.
         self._rarity = cache(self.rarity)
-        rare, rarity = cache(lambda word: self.rare(word) ** 2), cache(lambda t: self.rarity(t) ** 2)
+        rare, rarity = (
+            cache(lambda word: self.rare(word) ** 2),
+            cache(lambda t: self.rarity(t) ** 2),
+        )
         self._by_words = [_Weighed(own.words, rare) for own in pieces]
         self._by_title = [_Weighed(own.title, rare) for own in pieces]
         self._by_shared = [_Weighed(own, rarity) for own in self.shared]

@@ -14,15 +14,23 @@ from research import data
 
 
 @cache
-def _table() -> dict[str, re.Pattern[str]]:
-    """The pattern of each sort of cue, of both languages."""
-    sorts: dict[str, list[str]] = {}
+def _table() -> dict[str, list[re.Pattern[str]]]:
+    """The patterns of each sort of cue, one for each language: a joint one is ten times slower."""
+    sorts: dict[str, dict[str, list[str]]] = {}
     for sort, language, cue in data.rows("cues.tsv"):
-        sorts.setdefault(sort, []).append(cue if language == "zh" else rf"\b(?:{cue})\b")
-    return {sort: re.compile("|".join(cues)) for sort, cues in sorts.items()}
+        sorts.setdefault(sort, {}).setdefault(language, []).append(cue)
+    return {
+        sort: [
+            re.compile("|".join(cues) if language == "zh" else rf"\b(?:{'|'.join(cues)})\b")
+            for language, cues in languages.items()
+        ]
+        for sort, languages in sorts.items()
+    }
 
 
 @lru_cache(4_096)
 def cues(text: str) -> frozenset[str]:
     """The sorts of cues in a text as `research.language.quantities.plain` gives it."""
-    return frozenset(sort for sort, cue in _table().items() if cue.search(text))
+    return frozenset(
+        sort for sort, forms in _table().items() if any(form.search(text) for form in forms)
+    )

@@ -166,10 +166,10 @@ class Mention:
 
 
 @cache
-def _qualifiers() -> dict[str, tuple[str, re.Pattern[str]]]:
-    """Qualifiers with their groups."""
+def _qualifiers() -> dict[str, tuple[str, re.Pattern[str], re.Pattern[str]]]:
+    """Qualifiers with their groups, in Chinese and in English."""
     return {
-        name: (group, re.compile(rf"{chinese}|\b(?:{english})\b"))
+        name: (group, re.compile(chinese), re.compile(rf"\b(?:{english})\b"))
         for name, group, chinese, english in data.rows("qualifiers.tsv")
     }
 
@@ -177,7 +177,9 @@ def _qualifiers() -> dict[str, tuple[str, re.Pattern[str]]]:
 @lru_cache(20_000)
 def qualified(text: str) -> frozenset[str]:
     """The qualifiers of a folded text."""
-    return frozenset(name for name, (_, form) in _qualifiers().items() if form.search(text))
+    return frozenset(
+        name for name, (_, zh, en) in _qualifiers().items() if zh.search(text) or en.search(text)
+    )
 
 
 @lru_cache(4_000)
