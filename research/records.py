@@ -802,6 +802,11 @@ class Options(Record):
     clarify: bool = False  # a question that can be meant in different ways is asked back, once
     updates: str = ""  # the id of a run whose report this one brings up to date
     database: str = Field(default="", max_length=200)  # that is asked; "" is the usual one
+    notebook: str = Field(default="", max_length=80)  # whose documents alone the library quotes
+
+    def chosen(self, source: str) -> str:
+        """Which of the things that a source stands for is searched; "" for the usual one, or all."""
+        return {"database": self.database, "library": self.notebook}.get(source, "")
 
 
 class Estimate(Record):

@@ -226,7 +226,7 @@ def test_the_limits_can_be_set(folder: Path) -> None:
     assert report["run"]["options"] == {
         "queries": 1, "sections": 0, "reflections": 2, "loops": 1, "sources": ["places", "database", "library"], "model": "",
         "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "clarify": False,
-        "updates": "", "database": "",
+        "updates": "", "database": "", "notebook": "",
     }  # fmt: skip
 
 
@@ -297,6 +297,29 @@ def test_the_sources_can_be_chosen(folder: Path) -> None:
         ("web", "no key", "key")
     }
     assert "no key, web search needs one of GEMINI_API_KEY" in done.stderr
+
+
+def test_a_question_can_be_limited_to_a_notebook(tmp_path: Path) -> None:
+    for name, price in (("old", 3), ("new", 40)):
+        file = tmp_path / f"{name}.md"
+        file.write_text(f"# The {name} guide\n\nThe tower costs {price} yuan.", encoding="utf-8")
+        done = terminal(tmp_path, "library", "add", "--notebook", name, str(file))
+        assert done.returncode == ANSWERED
+    ask = ("What does the tower cost?", "--json", "--sources", "library", "--notebook")
+    for name, price in (("old", 3), ("new", 40)):
+        report = json.loads(terminal(tmp_path, *ask, name).stdout)
+        assert report["run"]["options"]["notebook"] == name
+        assert [source["locator"] for source in report["evidence"]] == [
+            str(tmp_path / f"{name}.md")
+        ]
+        assert f"{price} yuan" in report["answer"]
+    done = terminal(tmp_path, *ask, "Old")
+    assert (done.returncode, done.stdout) == (UNUSABLE, "")
+    assert done.stderr == "--notebook 'Old': no such notebook; there are: new, old.\n"
+    done = terminal(tmp_path, "Open?", "--sources", "web", "--notebook", "old")
+    assert done.returncode == UNUSABLE and "library is not among the sources" in done.stderr
+    done = terminal(tmp_path, "library", "add", "--notebook", "\u200b", str(tmp_path / "old.md"))
+    assert (done.returncode, done.stderr) == (UNUSABLE, "--notebook '\\u200b': this is no name.\n")
 
 
 @pytest.mark.parametrize("names", ["web,maps", ",", "Library"])

@@ -78,6 +78,8 @@ def _turn(turn: HistoryTurn, *, comparing: bool) -> None:
 def _facts(entry: HistoryEntry, latest: HistoryTurn) -> None:
     """The second line: what there is to know at a glance."""
     told = [t("history.turns", n=entry.turns)] if entry.turns > 1 else []
+    if notebook := latest.run.options.notebook:
+        told.append(t("run.notebook", name=plain(notebook)))
     if sources := max(turn.sources for turn in entry.found):
         told.append(t("history.sources", n=number(sources)))
     if cost := sum(turn.cost or 0 for turn in entry.found):

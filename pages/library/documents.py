@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
-from pages.library import shown
+from pages.library import notebooks, shown
 from pages.shared import login
 from pages.shared.safe import plain, web
 from pages.shared.words import day_form, local_time, number, t
@@ -16,11 +18,19 @@ ORDERS = ("added", "title", "name", "kind", "language", "published", "passages")
 WIDGETS = ("list_text", "list_kind", "list_language", "list_year")
 
 
-def draw(library: Library, *, own: int, sample: int) -> None:
-    """A page of the documents, by what was asked for, and what can be done with them."""
-    only = _which(own, sample)
+def draw(
+    library: Library,
+    *,
+    own: int,
+    sample: int,
+    notebook: str = "",
+    names: tuple[str, ...] | None = None,
+) -> None:
+    """A page of the documents, by what was asked for, and what can be done with them; with a
+    `notebook`, only those that have the `names` in it."""
+    only = _which(own, sample) if names is None else None
     with st.container(key="filters"):
-        wanted = _wanted(library, only)
+        wanted = replace(_wanted(library, only), names=names)
     first = st.session_state.get("list_first", 0)
     if st.session_state.get("list_wanted") != wanted:
         st.session_state.list_wanted, first = wanted, 0
@@ -34,7 +44,7 @@ def draw(library: Library, *, own: int, sample: int) -> None:
         st.button(t("library.clear"), key="clear_filters", on_click=_clear)
     else:
         picked = _table(entries, first)
-        _below(library, picked, first, len(entries), total)
+        _below(library, picked, first, len(entries), total, notebook)
 
 
 def _which(own: int, sample: int) -> bool | None:
@@ -149,7 +159,9 @@ def _table(entries: list[Entry], first: int) -> list[Entry]:
     return [entries[row] for row in chosen.selection.rows if row < len(entries)]
 
 
-def _below(library: Library, picked: list[Entry], first: int, count: int, total: int) -> None:
+def _below(
+    library: Library, picked: list[Entry], first: int, count: int, total: int, notebook: str
+) -> None:
     """What can be done with the ticked ones, and the way to the other pages."""
     with st.container(horizontal=True, vertical_alignment="center", key="list_actions"):
         own = [entry.id for entry in picked if not entry.sample]
@@ -158,6 +170,10 @@ def _below(library: Library, picked: list[Entry], first: int, count: int, total:
                 t("library.open"), key="open_picked", icon=":material/menu_book:",
                 on_click=shown.open_document, args=(picked[0].id,),
             )  # fmt: skip
+        if picked:
+            notebooks.put(picked)
+            if notebook:
+                notebooks.take(notebook, picked)
         if own:
             st.button(
                 t("library.remove", n=number(len(own))), key="remove", icon=":material/delete:",

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.library import add as library_add
 from pages.library import documents as library_list
+from pages.library import notebooks
 from pages.library import reader as library_reader
 from pages.library import search as library_search
 from pages.shared import layout, login
@@ -35,14 +36,15 @@ def overview(library: Library, *, shared: bool) -> None:
     if not found.own:
         library_add.teach()
         library_add.draw(library, shared=shared)
+    book, names = notebooks.pick()
     if found.own + found.sample:
         layout.section(t("library.search"))
-        library_search.draw(library, both=bool(found.own and found.sample))
+        library_search.draw(library, both=bool(found.own and found.sample), names=names)
         own = t("library.own", n=number(found.own))
         layout.section(own if found.own and not found.sample else t("library.documents"))
     library_list.removed(library)
     if found.own + found.sample:
-        library_list.draw(library, own=found.own, sample=found.sample)
+        library_list.draw(library, own=found.own, sample=found.sample, notebook=book, names=names)
     if found.own:
         layout.section(t("library.add"))
         library_add.draw(library, shared=shared)

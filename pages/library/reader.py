@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.library import documents as library_list
-from pages.library import shown
+from pages.library import notebooks, shown
 from pages.shared import login
 from pages.shared.layout import READING
 from pages.shared.safe import link, plain, web
@@ -66,6 +66,7 @@ def _actions(library: Library, entry: Entry) -> None:
             t("library.ask"), key="reader_ask", icon=":material/forum:", help=t("library.ask_help")
         ):
             shown.ask_about(entry.title)
+        notebooks.put([entry])
         if not entry.sample:
             st.button(
                 t("library.remove_one"), key="reader_remove", type="tertiary",

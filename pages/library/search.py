@@ -14,8 +14,9 @@ AROUND = 2  # passages before and after one
 WHERE = {"all": None, "own": False, "sample": True}
 
 
-def draw(library: Library, *, both: bool) -> None:
-    """The box and what was found; `both`: there are own documents and those of the sample."""
+def draw(library: Library, *, both: bool, names: tuple[str, ...] | None) -> None:
+    """The box and what was found; `both`: there are own documents and those of the sample. With `names`,
+    documents that have these alone are searched."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="library_search"):
         query = st.text_input(
             t("library.search_box"),
@@ -25,20 +26,20 @@ def draw(library: Library, *, both: bool) -> None:
             label_visibility="collapsed",
         )
         where = "all"
-        if both:
-            names = {name: t(f"library.where_{name}") for name in WHERE}
+        if both and names is None:
+            labels = {name: t(f"library.where_{name}") for name in WHERE}
             where = st.segmented_control(
                 t("library.where"),
-                list(names),
+                list(labels),
                 default="all",
-                format_func=names.__getitem__,
+                format_func=labels.__getitem__,
                 key="library_where",
                 label_visibility="collapsed",
                 required=True,
             )
     if not query.strip():
         return
-    hits = library.search(query, limit=HITS, sample=WHERE.get(where or "all"))
+    hits = library.search(query, limit=HITS, sample=WHERE.get(where or "all"), names=names)
     if not hits:
         st.caption(t("library.no_hits"))
         return

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.shared.files import script
 from pages.shared.forms import NAMES
+from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, t
 from research import has_message, runs
@@ -73,9 +74,19 @@ def close_document() -> None:
 
 def ask_about(title: str) -> None:
     """To the Ask page, with the library as the only source."""
-    limits = st.session_state.get("limits") or runs.desk().usual()
-    st.session_state.limits = limits.model_copy(update={"sources": ("library",)})
+    _ask(t("library.question", title=" ".join(seen(title).split())))
+
+
+def ask_in(notebook: str) -> None:
+    """To the Ask page, with the documents of a notebook as the only source."""
+    _ask("", notebook)
+
+
+def _ask(question: str, notebook: str = "") -> None:
+    limits = st.session_state.get("limits") or runs.services(owner=owner()).usual()
+    update = {"sources": ("library",), "notebook": notebook}
+    st.session_state.limits = limits.model_copy(update=update)
     for key in ("offered", "queries", "last_run", "draft", "draft_question"):
         st.session_state.pop(key, None)
-    st.session_state.question = t("library.question", title=" ".join(seen(title).split()))
+    st.session_state.question = question
     st.switch_page(script("ask"), query_params={"lang": lang()})

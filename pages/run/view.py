@@ -70,6 +70,9 @@ def head(run: Run, view: progress.View) -> None:
                 state = t("run.asks_back" if asks else f"run.{run.status}")
                 st.badge(state, color=asking.COLORS.get(run.status, "orange"))
             st.caption(local_time(run.created), width="content")
+            if run.options.notebook:
+                told = t("run.notebook", name=plain(run.options.notebook))
+                st.caption(f":material/book_2: {told}", width="content")
             if run.active:
                 stopping(run, view)
             else:

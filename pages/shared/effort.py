@@ -30,7 +30,7 @@ def offer(what: str, usual: Options) -> None:
     st.session_state.offered = what
     st.session_state.queries, st.session_state.loops = usual.queries, usual.loops
     st.session_state.sources, st.session_state.model = list(usual.sources), usual.model
-    st.session_state.approve = usual.approve
+    st.session_state.approve, st.session_state.notebook = usual.approve, usual.notebook
     st.session_state.of_sections = usual.sections  # of a report, which has its own kind of rounds
     st.session_state.of_reflections = usual.reflections
     for name in LIMITS:
@@ -43,6 +43,8 @@ def effort() -> None:
         label = t("news.effort", n=st.session_state.of_reflections)
     else:
         label = t("ask.effort", queries=st.session_state.queries, loops=st.session_state.loops)
+    if notebook := st.session_state.get("notebook"):
+        label = f"{label} · {plain(notebook)}"
     with st.popover(label, icon=":material/tune:", key="effort"):
         st.caption(t("ask.effort_help"))
         st.slider(t("ask.queries"), 1, 10, key="queries")
@@ -57,6 +59,7 @@ def effort() -> None:
             format_func=lambda name: plain(source_name(name)),
             key="sources",
         )
+        _notebook()
         if runs.services(owner=owner()).models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
         st.toggle(t("ask.approve"), key="approve")
@@ -64,6 +67,18 @@ def effort() -> None:
         web = runs.readiness(owner=owner())["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
+
+
+def _notebook() -> None:
+    """Which of the person's notebooks the library quotes from, if there are any."""
+    chosen = st.session_state.get("notebook") or ""
+    names = list(dict.fromkeys(["", *runs.notebooks(owner=owner()), chosen]))
+    if len(names) > 1:
+        st.selectbox(
+            t("ask.notebook"), names, format_func=lambda name: name or t("ask.notebook_none"),
+            key="notebook", help=t("ask.notebook_help"),
+            disabled="library" not in (st.session_state.get("sources") or ()),
+        )  # fmt: skip
 
 
 def limits() -> None:
@@ -96,6 +111,7 @@ def options() -> Options | None:
         loops=st.session_state.loops,
         **own,
         sources=chosen,
+        notebook=(st.session_state.get("notebook") or "") if "library" in chosen else "",
         model=(st.session_state.get("model") or "").strip(),
         approve=bool(st.session_state.get("approve")),
         clarify=not sections and bool(services.models) and services.settings.clarify == "on",

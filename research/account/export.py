@@ -246,6 +246,7 @@ class Exports:
                 {"question": question, "sql": sql, "confirmed": made}
                 for question, sql, made in read(_PAIRS, owner=owner)
             ],
+            "notebooks": self._store.notebooks(owner),
             "preferences": without_keys(self._store.preferences(owner)),
             "tables": self._loaded(owner),
             "descriptions": dict(self._described(owner)),

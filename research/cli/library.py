@@ -28,6 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help=" ".join(research.SUFFIXES)
     )
+    adding.add_argument(
+        "--notebook", metavar="NAME", default="", help="put them into a notebook, a new one or not"
+    )
     kind("list", "Lists the documents.")
     removing = kind("remove", "Removes documents.")
     removing.add_argument(
@@ -45,9 +48,11 @@ def act(args: argparse.Namespace) -> int:
 def _add(args: argparse.Namespace) -> int:
     outcomes = 0
     failed = 0
+    there: list[str] = []
     for outcome in research.runs.desk().library.add_paths(path.expanduser() for path in args.paths):
         outcomes += 1
         failed += not outcome.ok
+        there += [outcome.name] if outcome.ok else []
         detail = outcome.detail or (f"{outcome.passages} passages" if outcome.passages else "")
         put(
             f"{outcome.outcome:<13}  {plain(outcome.name)}{'  ' + plain(detail) if detail else ''}\n"
@@ -56,6 +61,8 @@ def _add(args: argparse.Namespace) -> int:
         raise Quit(
             NOTHING, f"There are no files to add; accepted types: {' '.join(research.SUFFIXES)}."
         )
+    if args.notebook and not research.runs.put_in(args.notebook, there):
+        raise Quit(UNUSABLE, f"--notebook {args.notebook!r}: this is no name.")
     return FAILED if failed else ANSWERED
 
 

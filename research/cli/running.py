@@ -37,6 +37,13 @@ def chosen_options(args: argparse.Namespace, usual: Options | None = None) -> Op
         if not sources or not set(sources) <= set(services.sources):
             there = ", ".join(services.sources)
             raise Quit(UNUSABLE, f"--sources {args.sources!r}: the available sources are {there}.")
+    if args.notebook and args.notebook not in (kept := research.runs.notebooks()):
+        there = f"there are: {', '.join(kept)}" if kept else "there are none"
+        raise Quit(UNUSABLE, f"--notebook {args.notebook!r}: no such notebook; {there}.")
+    if args.notebook and "library" not in (sources or usual.sources):
+        raise Quit(
+            UNUSABLE, "--notebook: the library is not among the sources; add it to --sources."
+        )
     if args.model and services.thinking(usual) is None:
         raise Quit(
             UNUSABLE,
@@ -48,6 +55,7 @@ def chosen_options(args: argparse.Namespace, usual: Options | None = None) -> Op
         "loops": args.loops,
         "sources": sources,
         "model": args.model,
+        "notebook": args.notebook,
         "searches": _whole(args.max_searches),
         "tokens": _whole(args.max_tokens),
         "cost": args.max_cost,

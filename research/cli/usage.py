@@ -25,7 +25,7 @@ commands:
                              the report, and print it only if something has changed
   load FILE                  resume a report from its saved state
   plan QUESTION              show what would be searched, without searching
-  library add PATH ...       add files and whole folders
+  library add PATH ...       add files and whole folders; --notebook NAME puts them into a notebook
   library list               list documents with their ids
   library remove ID ...      remove documents
   library sample on|off      turn the sample documents on or off
@@ -109,6 +109,11 @@ def limits(parser: argparse.ArgumentParser) -> None:
         "--source",
         metavar="NAMES",
         help="where to look, e.g. web,library (default: all available)",
+    )
+    parser.add_argument(
+        "--notebook",
+        metavar="NAME",
+        help="quote the documents of one notebook of the library alone",
     )
     parser.add_argument(
         "--model", metavar="MODEL", help="the model that reflects and writes, as provider:name"

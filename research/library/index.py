@@ -10,10 +10,11 @@ analyst leaves them on.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -333,9 +334,11 @@ class Library:
         subject: Sequence[str] = (),
         limit: int = 8,
         sample: bool | None = None,
+        names: Collection[str] | None = None,
     ) -> list[Hit]:
         """Passages by relevance (best first). With `subject`, each mentions one of those names; with
-        `sample`, only the sample's or only others are looked through.
+        `sample`, only the sample's or only others are looked through, with `names`, only the documents
+        that have these.
 
         A name is mentioned by a passage if the passage, the titles above it or the opening of its
         document has all words of the name.
@@ -343,6 +346,7 @@ class Library:
         match = self._match(query, subject)
         if not match:
             return []
+        named = None if names is None else json.dumps([*names])
         rows: list[Any] = self._db.read(
             "select d.id, d.name, d.title, d.url, d.published, d.language, d.sample, p.heading, "
             "p.page, p.start, p.finish, substr(d.text, p.start + 1, p.finish - p.start), found.rank, "
@@ -351,10 +355,12 @@ class Library:
             "from (select rowid as id, bm25(words, 3.0, 1.0, 1.0) as rank from words "
             "where words match ?1 and (?2 is null or ?2 = (select s.sample from passage o "
             "join document s on s.id = o.document where o.id = words.rowid)) "
+            "and (?4 is null or (select o.document from passage o where o.id = words.rowid) in "
+            "(select s.id from document s where s.name in (select value from json_each(?4)))) "
             "order by rank limit ?3) found "
             "join passage p on p.id = found.id join document d on d.id = p.document "
             "order by found.rank, p.id",
-            (match, None if sample is None else int(sample), limit),
+            (match, None if sample is None else int(sample), limit, named),
         )
         return [
             Hit(

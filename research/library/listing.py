@@ -8,6 +8,7 @@ documents is listed in some milliseconds.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import PurePosixPath
@@ -58,7 +59,7 @@ class Wanted:
     """Which documents a list is to have; what is empty leaves nothing out.
 
     `text` is looked for in titles and names, `year` is that of the document's own date (`UNDATED`:
-    it states none).
+    it states none). With `names`, only documents that have these are wanted.
     """
 
     UNDATED: ClassVar[str] = "-"
@@ -67,6 +68,7 @@ class Wanted:
     kind: str = ""
     year: str = ""
     sample: bool | None = None
+    names: tuple[str, ...] | None = None
     order: Order = "added"
     descending: bool = True
 
@@ -204,6 +206,9 @@ def _where(wanted: Wanted) -> tuple[str, list[object]]:
     if wanted.sample is not None:
         parts.append("sample=?")
         args.append(int(wanted.sample))
+    if wanted.names is not None:
+        parts.append("name in (select value from json_each(?))")
+        args.append(json.dumps(wanted.names))
     return " and ".join(parts), args
 
 

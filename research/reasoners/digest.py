@@ -258,16 +258,21 @@ class Digest:
     ) -> Draft:
         draft = self.stand_in(question, plan, findings)
         if findings and all(span.kind in ("heading", "missing") for span in draft.spans):
-            told = await asyncio.to_thread(self._nothing, question, findings)
+            told = await asyncio.to_thread(
+                self._nothing, question, findings, whole=not options.notebook
+            )
             return draft.model_copy(update={"spans": (*draft.spans, *told)})
         return draft
 
-    def _nothing(self, question: Question, findings: Sequence[Finding]) -> list[Span]:
-        """What is said where nothing at all was found: what was looked for, and what comes closest."""
+    def _nothing(
+        self, question: Question, findings: Sequence[Finding], *, whole: bool
+    ) -> list[Span]:
+        """What is said where nothing at all was found: what was looked for, and, if the `whole` library
+        was, what comes closest there."""
         language = question.language
         tried = dict.fromkeys(f.task.query for f in findings if f.reason in (None, "empty"))
         try:
-            closest = self._corpus.closest(question.text)
+            closest = self._corpus.closest(question.text) if whole else []
         except StoreError:  # the search has said why
             closest = []
         lines = [("looked for", [*tried][:TRIED]), ("closest", closest)]

@@ -5,7 +5,8 @@ field without a value is "", [], 0, false or null.
 
 - `schema`, `language` (zh or en: of the answer, else of the question)
 - `run`: id, status, created, finished, error, options (queries, loops, sources, model; searches, tokens,
-  cost in US dollars and seconds are limits, 0 for none; approve)
+  cost in US dollars and seconds are limits, 0 for none; approve; `notebook`, to whose documents the library
+  was limited, or "")
 - `question`, `title`, `author`, `made`, `sample` (whether a cited source is sample data),
   `unwritten` (whether the answer only stands in for one that could not be written), `suggestions`
   (how many search suggestions the search engine wants shown; their HTML is not exported)

@@ -721,6 +721,7 @@ def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     facts = [
         say("author", author=escape(cited.answer.author)) if cited else "",
         options,
+        say("notebook", name=escape(run.options.notebook)) if run.options.notebook else "",
         _limits(run.options, say),
         say("model", model=escape(run.options.model)) if run.options.model.strip() else "",
         say("used", names=say("comma").join(map(escape, models))) if models else "",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import threading
 import uuid
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -377,6 +377,27 @@ def confirmed(*, database: str = "", owner: str = "local") -> Sequence[tuple[str
 def unconfirm(question: str, *, database: str = "", owner: str = "local") -> None:
     """Takes back that the statement of a question is right."""
     desk().runs.store.unconfirm(owner, _base(database, owner), question)
+
+
+def notebooks(*, owner: str = "local") -> Mapping[str, Sequence[str]]:
+    """The notebooks of an owner: the documents of each, by their names in the library."""
+    return desk().runs.store.notebooks(owner)
+
+
+def put_in(notebook: str, documents: Iterable[str], *, owner: str = "local") -> str:
+    """Puts documents of the library, by their names, into a notebook of an owner, which is made if
+    there is none. Returns its name as it is kept; "" if that has no sign that can be shown."""
+    return desk().runs.store.put_in(owner, notebook, documents)
+
+
+def take_out(notebook: str, documents: Iterable[str], *, owner: str = "local") -> None:
+    """Takes documents out of a notebook, which goes with the last of them."""
+    desk().runs.store.take_out(owner, notebook, documents)
+
+
+def forget_notebook(notebook: str, *, owner: str = "local") -> None:
+    """Deletes a notebook. Its documents stay in the library."""
+    desk().runs.store.forget_notebook(owner, notebook)
 
 
 def prefer(name: str, value: object, *, owner: str = "local") -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from research.models.prices import priced
 from research.reasoners import Checker, Reasoner
-from research.records import Answer, Plan, Reflection, Report, Run, RunStatus, Usage
+from research.records import Answer, Options, Plan, Reflection, Report, Run, RunStatus, Usage
 from research.runs.files import Files, problem
 from research.runs.memory import before
 from research.settings import KEYS, Settings
@@ -85,16 +85,14 @@ class Resources:
         """Those of some keys, by name, that are neither set nor brought along now."""
         return [name for name in keys if name in KEYS and not self.settings.given(name)]
 
-    def sources_of(self, owner: str, database: str = "") -> dict[str, Retriever]:
-        """The sources for the runs of an owner that ask a database, "" for the usual one."""
-        own = {
-            name: source.of(owner) if isinstance(source, Owned) else source
-            for name, source in self.sources.items()
-        }
-        return {
-            name: source.on(database) if database and isinstance(source, Several) else source
-            for name, source in own.items()
-        }
+    def sources_of(self, owner: str, options: Options) -> dict[str, Retriever]:
+        """The sources for a run of an owner: where one stands for several things, the chosen one."""
+        found: dict[str, Retriever] = {}
+        for name, source in self.sources.items():
+            own = source.of(owner) if isinstance(source, Owned) else source
+            chosen = options.chosen(name)
+            found[name] = own.on(chosen) if chosen and isinstance(own, Several) else own
+        return found
 
     def told(self, error: BaseException) -> str:
         """What is said of the failure of a run."""
@@ -234,7 +232,7 @@ class Live:
         earlier, (asked, _) = self._updated(), resources.store.said(run.id)
         return Context(
             reasoner=resources.reasoner,
-            sources=resources.sources_of(run.owner, run.options.database),
+            sources=resources.sources_of(run.owner, run.options),
             options=run.options,
             ledger=ledger,
             notes=ledger,
@@ -254,13 +252,13 @@ class Live:
     def _apart(self) -> tuple[str, ...]:
         """The sources of which the run that this one is based on has asked another."""
         before = self._means.store.run(self.run.based_on) if self.run.based_on else None
-        same = before is None or before.options.database == self.run.options.database
-        return (
-            ()
-            if same
-            else tuple(
-                name for name, source in self._means.sources.items() if isinstance(source, Several)
-            )
+        if before is None:
+            return ()
+        now, then = self.run.options, before.options
+        return tuple(
+            name
+            for name, source in self._means.sources.items()
+            if isinstance(source, Several) and now.chosen(name) != then.chosen(name)
         )
 
     def _updated(self) -> Earlier | None:

@@ -218,6 +218,7 @@ class Services:
             clients=self.clients,
             reader=self._reader,
             library=self.library,
+            notebooks=self.store.notebooks,
             maps=self.maps,
             databases=self.database,
             tools=self.tools,

@@ -7,7 +7,7 @@ package of others with the same: see `research/sources/registry.py` and docs/add
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -107,6 +107,7 @@ class Supplies:
     clients: Any = None  # research.models.clients.Clients
     reader: Any = None  # of pages; None where that is turned off
     library: Any = None  # research.library.index.Library
+    notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {}  # documents, by name
     maps: Any = None  # research.places.maps.Maps
     databases: Any = None  # a DatabaseService of research.database.service, by a name and an owner
     tools: Any = None  # research.toolservers.session.Session, by the name of its source

@@ -18,6 +18,7 @@ from research.store.tables import (
     evidence,
     lookup,
     note,
+    notebook,
     pair,
     preference,
     run,
@@ -211,6 +212,19 @@ PAIRS = (
 )
 FORGET_PAIR = delete(pair).where(
     pair.c.owner == _("owner"), pair.c.base == _("base"), pair.c.question == _("asked")
+)
+
+PUT_IN = Upsert(notebook, {})
+NOTEBOOKS = (
+    select(notebook.c.name, notebook.c.document)
+    .where(notebook.c.owner == _("owner"))
+    .order_by(notebook.c.name, notebook.c.document)
+)
+TAKE_OUT = delete(notebook).where(
+    notebook.c.owner == _("owner"), notebook.c.name == _("book"), notebook.c.document == _("given")
+)
+FORGET_NOTEBOOK = delete(notebook).where(
+    notebook.c.owner == _("owner"), notebook.c.name == _("book")
 )
 
 PREFER = Upsert(preference)

@@ -41,6 +41,7 @@ from research.store import statements as sql
 from research.store import tables
 from research.store.archive import Archive
 from research.store.databases import Database, File, Work
+from research.store.history import tidy
 from research.store.postgres import Server
 from research.store.queue import Waiting, admitted
 from research.store.rows import read_run as _run
@@ -536,6 +537,36 @@ class Store:
         """Takes back what was noted of a question."""
         with self.database.write() as work:
             work.do(sql.FORGET_PAIR, owner=owner, base=base, asked=question)
+
+    # Notebooks: documents of the library under a name
+
+    def notebooks(self, owner: str) -> dict[str, tuple[str, ...]]:
+        """The notebooks of an owner: the documents of each, by their names in the library."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, document in self.database.read(sql.NOTEBOOKS, owner=owner):
+            found[name] = (*found.get(name, ()), document)
+        return found
+
+    def put_in(self, owner: str, name: str, documents: Iterable[str]) -> str:
+        """Puts documents into a notebook, which is made if there is none. Returns its name as it is
+        kept, "" if there is nothing left of it."""
+        kept = next(iter(tidy((self.database.text(name),), self.notebooks(owner))), "")
+        if kept:
+            with self.database.write() as work:
+                for document in documents:
+                    work.do(sql.PUT_IN, owner=owner, name=kept, document=document)
+        return kept
+
+    def take_out(self, owner: str, name: str, documents: Iterable[str]) -> None:
+        """Takes documents out of a notebook. It goes with the last."""
+        with self.database.write() as work:
+            for document in documents:
+                work.do(sql.TAKE_OUT, owner=owner, book=name, given=document)
+
+    def forget_notebook(self, owner: str, name: str) -> None:
+        """Deletes a notebook. Its documents stay in the library."""
+        with self.database.write() as work:
+            work.do(sql.FORGET_NOTEBOOK, owner=owner, book=name)
 
     # What a person has chosen
 

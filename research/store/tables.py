@@ -132,6 +132,13 @@ pair = Table(
     Column("sql", Text, nullable=False),
     Column("made", Text, nullable=False),
 )
+notebook = Table(
+    "notebook",
+    tables,
+    Column("owner", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("document", Text, primary_key=True),  # by its name in the library
+)
 preference = Table(
     "preference",
     tables,
@@ -210,6 +217,11 @@ SQLITE = (
         sources integer not null, cost real, words text not null, answer text not null,
         found text not null);
     """,
+    """
+    create table notebook(
+        owner text not null, name text not null, document text not null,
+        primary key(owner, name, document)) without rowid;
+    """,
 )
 
 # Text is compared byte by byte, as SQLite does: times as text have no other order.
@@ -279,5 +291,10 @@ POSTGRESQL = (
         run {_TEXT} primary key references run on delete cascade, kind {_TEXT} not null,
         sources integer not null, cost double precision, words {_TEXT} not null,
         answer {_TEXT} not null, found {_TEXT} not null);
+    """,
+    f"""
+    create table notebook(
+        owner {_TEXT} not null, name {_TEXT} not null, document {_TEXT} not null,
+        primary key(owner, name, document));
     """,
 )

@@ -1,4 +1,4 @@
-"""A folder that is dropped on the Library page, which only a browser can do."""
+"""What only a browser can do on the Library page: a folder is dropped, a notebook gets a new name."""
 
 from __future__ import annotations
 
@@ -45,3 +45,26 @@ def test_a_dropped_folder_keeps_its_paths_and_adds_all_its_files(
     settled(page)
     both = first + page.locator(".st-key-reader").inner_text()
     assert "notes/a.md" in both and "notes/deep/a.md" in both
+
+
+def test_a_new_name_makes_a_notebook(watch: Watch, serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+    file = tmp_path / "tower.md"
+    file.write_text("# Tower\n\nThe tower costs 12 yuan.", encoding="utf-8")
+    server = serve()
+    page = watch(server).open("/library")
+    page.locator(".st-key-files_0 input[type=file]").set_input_files(str(file))
+    page.get_by_text("1 added").wait_for()
+    page.goto(f"{server.url}/library?document=41")
+    settled(page)
+    page.get_by_role("button", name="Put into a notebook").click()
+    page.get_by_role("combobox").last.fill("Trip")
+    page.keyboard.press("Enter")
+    settled(page)
+    page.get_by_role("button", name="Put in", exact=True).click()
+    page.get_by_text("In “Trip”: 1").wait_for()
+    page.goto(f"{server.url}/library")
+    settled(page)
+    page.locator(".st-key-notebooks").get_by_text("Trip", exact=True).click()
+    settled(page)
+    page.get_by_role("button", name="Ask this notebook").click()
+    page.get_by_role("button", name="· Trip").wait_for()

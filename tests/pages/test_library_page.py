@@ -359,3 +359,73 @@ def test_a_library_without_anything_teaches_what_it_is_for(visit: Visit) -> None
     upload(visitor, ("塔.md", TOWER.encode()))
     assert WORDS["library.empty"][0] not in visitor.words
     assert WORDS["added.added"][0].format(n=1) in visitor.words
+
+
+# Notebooks
+
+
+def test_a_notebook_is_filled_asked_kept_by_a_follow_up_and_deleted(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bridge = "# The bridge\n\nA ticket to the tower bridge costs 7 yuan."
+    visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", bridge.encode()))
+    assert not visitor.at.pills.values
+    runs.put_in("*Trip*", ["gone.md"])  # a new name is typed in test_library_browser
+    visitor.at.selectbox(key="list_order").set_value("name")
+    tick(visitor, monkeypatch, 0)  # the order goes down: the tower comes first
+    assert own(visitor) == ["tower.md", "b.md"]
+    visitor.at.selectbox(key="notebook_into").set_value("*Trip*")
+    visitor.press("notebook_put_now")
+    assert runs.notebooks() == {"*Trip*": ("gone.md", "tower.md")}
+    assert [toast.value for toast in visitor.at.toast] == [
+        english("notebook.done", name=r"\*Trip\*", n=1)
+    ]
+
+    visitor.at.pills(key="notebook_picked").set_value("*Trip*")
+    assert own(visitor.look()) == ["tower.md"]
+    words = search(visitor, "ticket to the tower").words
+    assert "12 yuan" in words and "7 yuan" not in words
+
+    visitor.press("notebook_ask").go("ask").ask("What does a ticket to the tower cost?").wait()
+    assert english("run.notebook", name="*Trip*") in visitor.words
+    quotes = " ".join(quote["text"] for quote in visitor.blocks("quote"))
+    assert "12 yuan" in quotes and "7 yuan" not in quotes
+    first = visitor.run_id
+    visitor.at.chat_input(key=f"follow_up_{first[:8]}").set_value("When is the bridge open?")
+    visitor.look().wait()
+    further = runs.get(visitor.run_id)
+    assert further and (further.follows, further.options.notebook) == (first, "*Trip*")
+    assert english("run.notebook", name="*Trip*") in visitor.go("history").words
+
+    visitor.go("library").at.pills(key="notebook_picked").set_value("*Trip*")
+    visitor.look().press("notebook_delete_now")
+    assert runs.notebooks() == {} and len(own(visitor)) == 2
+
+
+def test_a_document_is_taken_out_of_the_notebook_that_is_looked_at(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", b"# B\n\nBridge."))
+    for name in ("Trip", "Guides"):
+        runs.put_in(name, ["tower.md", "b.md"])
+    visitor.look().at.pills(key="notebook_picked").set_value("Trip")
+    tick(visitor, monkeypatch, 0).press("notebook_take")
+    assert len(own(visitor)) == 1
+    assert {name: len(there) for name, there in runs.notebooks().items()} == {
+        "Guides": 2,
+        "Trip": 1,
+    }
+
+
+def test_a_notebook_is_chosen_where_a_question_is_asked(visit: Visit) -> None:
+    visitor = visit("ask")
+    assert "notebook" not in [box.key for box in visitor.at.selectbox]
+    runs.put_in("Trip", ["tower.md"])
+    visitor.look().at.selectbox(key="notebook").set_value("Trip")
+    visitor.ask("What does a ticket to the tower cost?").wait()
+    assert (run := runs.get(visitor.run_id)) and run.options.notebook == "Trip"
+    visitor.press("new")
+    assert visitor.at.selectbox(key="notebook").value == "Trip"
+    visitor.at.button_group(key="sources").set_value(["places"])
+    visitor.look().ask("What is near the tower?")
+    assert (run := runs.get(visitor.run_id)) and run.options.notebook == ""

@@ -190,6 +190,15 @@ def test_a_run_of_somebody_else_is_told_as_one_that_does_not_exist(visit: Visit)
     assert english("ask.no_run") in nothing.words
 
 
+def test_the_notebooks_of_somebody_else_are_on_no_page(visit: Visit) -> None:
+    runs.put_in("Hers", ["tower.md"], owner=owner("0002"))
+    for page, key in (("library", "notebook_picked"), ("ask", "notebook")):
+        for subject in ("0001", "0002"):
+            visitor = visit(page, secrets=AUTH, user=claims(subject))
+            there = [*visitor.at.pills, *visitor.at.selectbox]
+            assert (key in {widget.key for widget in there}) == (subject == "0002"), page
+
+
 def test_the_history_has_one_s_own_runs_only(visit: Visit) -> None:
     run_of(owner("0001"), "mine")
     run_of(owner("0002"), "theirs")

@@ -41,6 +41,7 @@ TABLES = (
     "pair",
     "tag",
     "said",
+    "notebook",
 )
 
 # Every way to name a run or a conversation, as Bob takes it; what comes back is what he learns.
@@ -103,6 +104,7 @@ LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
     "key_states": lambda owner: [
         one for one in runs.key_states(owner=owner) if one.place in ("session", "machine")
     ],
+    "notebooks": lambda owner: runs.notebooks(owner=owner),
     "usage": lambda owner: runs.usage(since=MADE, owner=owner),
 }
 OWN = {
@@ -115,6 +117,9 @@ OWN = {
     "ask_database",
     "confirm",
     "unconfirm",
+    "put_in",  # with the next two: test_notebooks
+    "take_out",
+    "forget_notebook",
     "prefer",
     "choose",
     "reset",
@@ -174,6 +179,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     runs.desk().runs.store.append("ann-stopped", [(MADE, "usage", used)])
     runs.confirm("Ann's secret?", "SELECT 1", owner=ANN)
     runs.prefer("model", "Ann's", owner=ANN)
+    runs.put_in("Ann's notebook", ["secret.md"], owner=ANN)
     assert runs.choose({"NUMBER_OF_INITIAL_QUERIES": "7"}, owner=ANN) == {}
     assert runs.bring({"TAVILY_API_KEY": "sentinel-of-ann"}, owner=ANN) == {}
     runs.tag("talk-done", ["Ann's tag"], owner=ANN)
@@ -234,6 +240,7 @@ def rows(folder: Path, owner: str = ANN) -> dict[str, list[tuple[Any, ...]]]:
             "tag": (f"conversation in ({more})", talks),
             "watch": (f"run in ({marks})", ids),
             "pair": ("owner=?", [owner]),
+            "notebook": ("owner=?", [owner]),
         }
         return {
             table: db.execute(

@@ -66,6 +66,7 @@ def put(owner: str, secret: str) -> None:
     store.watch(run.id)
     store.prefer(owner, "word", secret)
     runs.confirm(secret, f"SELECT '{secret}'", owner=owner)
+    runs.put_in(f"About {secret}", [f"{secret}.md"], owner=owner)
 
 
 def left(folder: Path, place: Path | str, secret: str) -> list[str]:
@@ -114,8 +115,10 @@ def test_nothing_of_the_owner_is_left_and_others_keep_theirs(desk: Path, place: 
     assert runs.preferences(owner=ANN) == {}
     assert uploads(owner=ANN) == () and len(uploads(owner=BOB)) == 1
     assert runs.confirmed(owner=ANN) == []
+    assert runs.notebooks(owner=ANN) == {}
     assert runs.report(f"run-{BOB}", owner=BOB) == bob
     assert runs.preferences(owner=BOB) == {"word": OTHER}
+    assert runs.notebooks(owner=BOB) == {f"About {OTHER}": (f"{OTHER}.md",)}
     assert len(runs.confirmed(owner=BOB)) == len(runs.watches(owner=BOB)) == 1
     assert [talk.title for talk in runs.conversations(owner=BOB)] == [OTHER]
 

@@ -8,7 +8,9 @@ from research.sources import Retriever, Source, Supplies
 def _build(supplies: Supplies) -> Retriever:
     from research.sources.library.retriever import LibraryRetriever
 
-    return LibraryRetriever(supplies.library, supplies.settings.passages_per_search)
+    return LibraryRetriever(
+        supplies.library, supplies.settings.passages_per_search, notebooks=supplies.notebooks
+    )
 
 
 SOURCE = Source(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from research.evidence.registry import evidence_id
@@ -21,6 +21,7 @@ from research.records import (
     fingerprint,
 )
 from research.storage import StoreError
+from research.trouble import Trouble
 
 KIND: EvidenceKind = "library"
 
@@ -36,10 +37,30 @@ class LibraryRetriever:
         library: Library,
         passages: int = 8,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {},
+        owner: str = "",
+        notebook: str = "",
     ) -> None:
+        """With a `notebook`, one of the `notebooks` of the `owner`, its documents alone are searched."""
         self._library = library
         self._passages = passages
         self._clock = clock
+        self._notebooks, self._owner, self._notebook = notebooks, owner, notebook
+
+    def of(self, owner: str) -> LibraryRetriever:
+        """The same for the runs of an owner."""
+        return self._like(owner, self._notebook)
+
+    def on(self, name: str) -> LibraryRetriever:
+        """The same for one of the owner's notebooks, "" for the whole library."""
+        return self._like(self._owner, name)
+
+    def _like(self, owner: str, notebook: str) -> LibraryRetriever:
+        return LibraryRetriever(
+            self._library, self._passages, self._clock,
+            notebooks=self._notebooks, owner=owner, notebook=notebook,
+        )  # fmt: skip
 
     def ready(self) -> Readiness:
         own, sample = self._library.sums()
@@ -53,9 +74,7 @@ class LibraryRetriever:
         reason: Reason = "empty"
         message = ""
         try:
-            hits = await asyncio.to_thread(
-                self._library.search, task.query, subject=task.subject, limit=self._passages
-            )
+            hits = await asyncio.to_thread(self._hits, task)
         except StoreError as error:
             reason, message = "unreachable", str(error)
         return Finding(
@@ -65,6 +84,16 @@ class LibraryRetriever:
             message=message,
             started=started,
             seconds=round(time.monotonic() - clock, 4),
+        )
+
+    def _hits(self, task: Task) -> list[Hit]:
+        names = None
+        if self._notebook:
+            names = self._notebooks(self._owner).get(self._notebook)
+            if names is None:
+                raise Trouble("not found", f"There is no notebook {self._notebook!r} any more.")
+        return self._library.search(
+            task.query, subject=task.subject, limit=self._passages, names=names
         )
 
 

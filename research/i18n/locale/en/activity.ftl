@@ -1,5 +1,6 @@
 ### The words of a run: its steps, what failed, what it used.
 
+run-notebook = Notebook: { $name }
 run-queued = Queued
 run-running = Running
 run-waiting = Waiting for approval

@@ -203,6 +203,7 @@ report-cost_unknown = cost unknown
 report-author = Author: { $author }
 report-options = Options: queries { $queries }; max. rounds { $loops }; sources { $sources }
 report-report_options = Options: max. sections { $sections }; max. reflections per section { $reflections }; sources { $sources }
+report-notebook = Library: only the notebook “{ $name }”
 report-limits = Limits: { $limits }
 report-limit-searches = { $n } searches
 report-limit-tokens = { $n } tokens

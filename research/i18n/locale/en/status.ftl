@@ -171,8 +171,8 @@ export-lost =
     }
 export-failed = The export failed: { $why }
 wipe-title = Delete everything
-wipe-text = Deletes all runs, conversations, evidence, watched topics, confirmed statements, preferences and caches. This cannot be undone; export first if in doubt.
-wipe-text_own = Deletes all your runs, conversations, evidence, watched topics, confirmed statements and preferences; other people's data is not affected. This cannot be undone; export first if in doubt.
+wipe-text = Deletes all runs, conversations, evidence, watched topics, confirmed statements, notebooks, preferences and caches. This cannot be undone; export first if in doubt.
+wipe-text_own = Deletes all your runs, conversations, evidence, watched topics, confirmed statements, notebooks and preferences; other people's data is not affected. This cannot be undone; export first if in doubt.
 wipe-open = Delete everything…
 wipe-warning = Runs in progress are stopped first. What is deleted cannot be recovered.
 wipe-library = Also delete your own documents in the library

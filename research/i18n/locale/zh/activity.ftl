@@ -1,5 +1,6 @@
 ### The words of a run: its steps, what failed, what it used.
 
+run-notebook = 笔记本：{ $name }
 run-queued = 排队中
 run-running = 进行中
 run-waiting = 等待批准

@@ -203,6 +203,7 @@ report-cost_unknown = 费用未知
 report-author = 作者：{ $author }
 report-options = 设置：查询数 { $queries }；轮数上限 { $loops }；来源 { $sources }
 report-report_options = 设置：节数上限 { $sections }；每节反思轮数上限 { $reflections }；来源 { $sources }
+report-notebook = 资料库：仅限笔记本“{ $name }”
 report-limits = 上限：{ $limits }
 report-limit-searches = { $n } 次搜索
 report-limit-tokens = { $n } token
