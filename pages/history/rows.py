@@ -51,6 +51,9 @@ def draw(entry: HistoryEntry, tags: list[str], *, comparing: bool) -> None:
                     "", key=f"manage_{entry.id}", icon=":material/more_horiz:", type="tertiary",
                     help=t("history.manage"), on_click=_toggle, args=(entry.id,),
                 )  # fmt: skip
+        if latest.finding:
+            said = HistoryHit(field="answer", pieces=((latest.finding, False),))
+            st.caption(marked(said))
         _facts(entry, latest)
         if len(entry.found) > 1:
             for turn in entry.found[-(TURNS if any(one.hits for one in entry.found) else LATEST) :]:

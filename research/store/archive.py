@@ -28,6 +28,7 @@ from research.store.history import (
     HistoryTurn,
     answer_text,
     cited_ids,
+    first_finding,
     folded,
     found_sources,
     hits,
@@ -193,6 +194,9 @@ _UNTOLD = (
 )
 _UNWORDED = select(conversation.c.id).where(conversation.c.words == "", conversation.c.title != "")
 _KEPT = select(answer.c.answer).where(answer.c.run == _("run"))
+_ANSWERS = select(answer.c.run, answer.c.answer).where(
+    answer.c.run.in_([_(f"r{n}") for n in range(PAGE)])
+)
 _FOUND = (
     select(search.c.finding)
     .where(search.c.run == _("run"), search.c.finding.is_not(None))
@@ -300,6 +304,12 @@ class Archive:
             found = self.database.read(_of_page(shape), **values, **page)
             for turn in readable(lambda row: _turn(row, words), found):
                 turns.setdefault(turn.run.conversation, []).append(turn)
+        if turns and not words:
+            latest = {found[-1].run.id: found for found in turns.values()}
+            told = {f"r{n}": key for n, key in enumerate([*latest, *[""] * (PAGE - len(latest))])}
+            for key, record in self.database.read(_ANSWERS, **told):
+                update = {"finding": first_finding(record)}
+                latest[key][-1] = latest[key][-1].model_copy(update=update)
         heads = self._heads(owner, ids)
         entries = [
             heads[key].model_copy(update={"found": tuple(turns[key])})

@@ -6,6 +6,7 @@ Records and plain functions of text. Knows nothing of how runs are stored.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -19,6 +20,8 @@ Field = Literal["question", "answer", "source"]
 MOST_WORDS = 8  # that are looked for
 MOST_TAGS, TAG = 10, 40  # tags of a conversation, and the characters of one
 ANSWER, FOUND = 60_000, 40_000  # characters that are searched of an answer and of its sources
+FINDING = 140  # characters that are shown of a finding
+_MARKS = re.compile(r"\*\*|`|^\s*(?:[#>]+|[-+*|]|\d+[.)])\s", re.M)  # of Markdown
 BEFORE, AROUND = 24, 110  # characters of a snippet: before the first word, and in all
 
 
@@ -31,7 +34,7 @@ class HistoryHit(Record):
 
 
 class HistoryTurn(Record):
-    """A run of a conversation; `sources` counts what it found, `cost` is in US dollars, None if
+    """A run of a conversation, with the beginning of the first `finding` of its answer; `sources` counts what it found, `cost` is in US dollars, None if
     nothing is known of it."""
 
     run: Run
@@ -39,6 +42,7 @@ class HistoryTurn(Record):
     sources: int = 0
     cost: float | None = None
     hits: tuple[HistoryHit, ...] = ()
+    finding: str = ""  # of the latest run of an entry, where no words were looked for
 
 
 class HistoryEntry(Record):
@@ -107,6 +111,22 @@ def answer_text(record: str | None) -> str:
         text if text[:1] in "，。,.;；" else f" {text}" for text in texts if _text(text)
     )
     return " ".join(joined.split())[:ANSWER]
+
+
+def first_finding(record: str | None) -> str:
+    """The beginning of what an answer says first with a source, in a line; "" if it cites nothing."""
+    for span in _list(_loaded(record).get("spans")):
+        if (
+            isinstance(span, Mapping)
+            and span.get("kind") in ("quote", "text")
+            and span.get("cites")
+        ):
+            text = str(span.get("text") or "")
+            if span["kind"] == "text":
+                text = _MARKS.sub("", text)
+            if text := " ".join(text.split()).lstrip("，。,.;； "):
+                return text if len(text) <= FINDING else f"{text[:FINDING].rstrip()}…"
+    return ""
 
 
 def cited_ids(record: str | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from research import Options, Run, runs
-from research.records import RunStatus
+from research.records import Answer, Cite, RunStatus, Span
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 
@@ -208,3 +208,16 @@ def test_a_comparison_is_of_the_visitor_s_own_runs(visit: Visit) -> None:
     assert "West Lake" in visitor.words
     runs.discard("two-run")
     assert WORDS["compare.missing"][1] in visit("history", compare="one-run,two-run").words
+
+
+def test_each_line_has_the_first_finding_as_it_is(visit: Visit) -> None:
+    put("told", "What does it cost?")
+    answer = Answer(
+        title="T", language="en", author="Scripted", made=NOW,
+        spans=(
+            Span(kind="heading", text="Tickets"),
+            Span(kind="quote", text="![x](http://x.example) <b>60</b> yuan", cites=(Cite(evidence="e", passage="p"),)),
+        ),
+    )  # fmt: skip
+    runs.desk().runs.store.keep("told", None, [], answer)
+    assert "![x](http:\u200b//x.example) <b>60</b> yuan" in visit("history").words

@@ -14,6 +14,7 @@ from research import runs
 from research.evidence.registry import evidence_id
 from research.records import (
     Answer,
+    Cite,
     Evidence,
     Finding,
     Options,
@@ -25,7 +26,7 @@ from research.records import (
     Task,
 )
 from research.store.archive import Wanted
-from research.store.history import hits, snippet, tidy
+from research.store.history import first_finding, hits, snippet, tidy
 from research.store.store import Store
 
 NOW = datetime(2026, 5, 6, 7, 8, tzinfo=UTC)
@@ -235,6 +236,51 @@ def test_a_snippet_marks_the_words_and_no_more() -> None:
     assert snippet("nothing here", ["x"]) == ()
     told = hits(["low"], "High?", "It is low.", ["A · b", "Low prices · c"])
     assert [hit.field for hit in told] == ["answer", "source"]
+
+
+def said(*spans: tuple[str, str, bool]) -> str:
+    cite = Cite(evidence="e", passage="p")
+    return Answer(
+        title="T", language="en", author="Scripted", made=NOW,
+        spans=tuple(Span(kind=kind, text=text, cites=(cite,) * cited) for kind, text, cited in spans),
+    ).model_dump_json()  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        (said(("heading", "Tickets", False), ("quote", "It costs\n**60** yuan.", True)), "It costs **60** yuan."),
+        (said(("text", "Nothing behind it.", False), ("text", "## Tickets\n\n- **60** yuan, 2*3", True)), "Tickets 60 yuan, 2*3"),
+        (said(("text", "，每人60元", True)), "每人60元"),
+        (said(("text", "a" * 141, True)), "a" * 140 + "…"),
+        (said(("missing", "Not found.", False)), ""),
+        (None, ""),
+        ("[3", ""),
+        ('{"spans": [1, {"kind": "quote", "cites": [1], "text": null}]}', ""),
+    ],
+)  # fmt: skip
+def test_the_first_finding_is_what_is_said_first_with_a_source(
+    record: str | None, told: str
+) -> None:
+    assert first_finding(record) == told
+
+
+def test_the_latest_run_of_a_conversation_shows_its_finding_unless_words_are_looked_for(
+    store: Store,
+) -> None:
+    for name, hours in (("one", 0), ("two", 1)):
+        put(store, name, conversation="talk", created=NOW + timedelta(hours=hours))
+        store.keep(
+            name, None, [], Answer.model_validate_json(said(("quote", f"Quote {name}.", True)))
+        )
+    put(store, "other")
+
+    def findings(words: str = "") -> list[tuple[str, str]]:
+        page = store.archive.page("ann", Wanted(words), 20, 0)
+        return sorted((turn.run.id, turn.finding) for entry in page.entries for turn in entry.found)
+
+    assert findings() == [("one", ""), ("other", ""), ("two", "Quote two.")]
+    assert {finding for _, finding in findings("门票")} == {""}
 
 
 def test_tags_are_tidied() -> None:
