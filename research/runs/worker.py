@@ -12,38 +12,59 @@ import asyncio
 import logging
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from research.graph import Context, Node, build
-from research.records import RunStatus
+from research.records import Run, RunStatus
 from research.runs.base import WATCH, Lender
+from research.runs.engine import PREFIX
 from research.runs.live import Live, Resources
 from research.runs.loop import Loop
 from research.stages.answer import Unwritten
+from research.stages.question import QuestionError, understand
 from research.storage import StoreError
 from research.store.store import WRITE
 
 log = logging.getLogger(__name__)
 
 IDLE = 60  # seconds until a run is forgotten here that has gone on elsewhere
+GUEST = "local"  # in whose name runs are that no page has stored
 WIND_UP = 10  # seconds that a node which was cancelled has to put its things away
 
 
 @dataclass(frozen=True)
 class Ticket:
-    """What a run brings to the server: its id, and in whose name it is worked on."""
+    """What a run brings to the server: its id, and in whose name it is worked on. A client that knows
+    nothing of ours brings neither: then the thread is the run."""
 
     run: str = ""
     engine: str = ""
+
+    @property
+    def guest(self) -> bool:
+        """Whether the thread is the run."""
+        return self.engine == f"{PREFIX}{self.run}"
+
+
+def _ticket(runtime: Runtime[Ticket]) -> Ticket:
+    """What the run that is being worked on has brought, or what stands for it."""
+    brought = runtime.context
+    if brought and brought.run:
+        return brought
+    thread = uuid.UUID(str(get_config()["configurable"]["thread_id"])).hex
+    return Ticket(thread, f"{PREFIX}{thread}")
 
 
 class Failed(RuntimeError):
@@ -83,7 +104,7 @@ class Worker:
 
     async def act(self, node: Node, state: Any, runtime: Runtime[Ticket]) -> dict[str, Any]:
         """Runs a node on the loop of ours, wherever it is called."""
-        ticket, here, ended = runtime.context, asyncio.get_running_loop(), Future[None]()
+        ticket, here, ended = _ticket(runtime), asyncio.get_running_loop(), Future[None]()
 
         def write(chunk: dict[str, Any]) -> None:
             here.call_soon_threadsafe(runtime.stream_writer, chunk)
@@ -105,6 +126,9 @@ class Worker:
     async def _act(
         self, node: Node, state: Any, ticket: Ticket, write: Callable[[dict[str, Any]], None]
     ) -> dict[str, Any]:
+        if ticket.guest and ticket.engine not in self._jobs:
+            asked = state.get("asked") if isinstance(state, Mapping) else ""
+            self._welcome(ticket, str(asked or ""))
         job = self._job(ticket)
         live = job.live
 
@@ -133,7 +157,7 @@ class Worker:
 
     async def report(self, state: Mapping[str, Any], runtime: Runtime[Ticket]) -> dict[str, Any]:
         """The last node: stores the outcome. Repeated, it changes nothing."""
-        ticket = runtime.context
+        ticket = _ticket(runtime)
         future = asyncio.run_coroutine_threadsafe(self._report(state, ticket), self.loop.raw)
         await asyncio.wrap_future(future)
         return {}
@@ -154,6 +178,33 @@ class Worker:
             live.trace.end("done")
             self._drop(live)
             live.close()
+
+    def _welcome(self, ticket: Ticket, asked: str) -> None:
+        """Stores a run that begins with a question from a client that knows nothing of ours. Nobody is
+        there to approve its plan or to be asked back.
+
+        Raises:
+            Failed: the question cannot be researched, or the thread has had one.
+        """
+        if run := self.resources.store.run(ticket.run):
+            if not run.active:
+                raise Failed("this thread has had its question; begin another one")
+            return
+        try:
+            question = understand(asked).text
+        except QuestionError as error:
+            raise Failed(f'"asked" is no question: {error.problem}') from None
+        usual = self.lender.usual(GUEST) if self.lender else self.resources.settings.options
+        run = Run(
+            id=ticket.run,
+            conversation=ticket.run,
+            owner=GUEST,
+            question=self.resources.store.database.text(question),
+            options=usual.model_copy(update={"approve": False, "clarify": False}),
+            status="running",
+            created=datetime.now(UTC),
+        )
+        self.resources.store.add(run, None, ticket.engine)
 
     def _job(self, ticket: Ticket) -> _Job:
         """A run of which this process may know nothing yet: it may have begun elsewhere.
