@@ -43,6 +43,7 @@ _RUN = re.compile("[\u4e00-\u9fff]+")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.&'-]*")
 _WORD = re.compile("[\u4e00-\u9fff]+|[a-z0-9.,%$'&-]+")
 _SPELLING = re.compile("[\u4e00-\u9fffa-z0-9&]+")
+_POSSESSIVE = re.compile("'s?$")
 _PEOPLE = re.compile(r"\b[A-Z][A-Za-z'-]{2,}")
 # The consonants of transliteration: what sounds alike is one letter.
 _CONSONANTS = str.maketrans(
@@ -159,7 +160,7 @@ def piece(title: str, text: str = "") -> Piece:
 
 def _words(text: str) -> frozenset[str]:
     pairs = (run[i : i + 2] for run in _RUN.findall(text) for i in range(len(run) - 1))
-    spelt = (re.sub("'s?$", "", word.lower()).strip(".'-") for word in _LATIN.findall(text))
+    spelt = (_POSSESSIVE.sub("", word.lower()).strip(".'-") for word in _LATIN.findall(text))
     return frozenset(pairs) | {stem(word) for word in spelt if word and word not in STOP}
 
 
@@ -168,7 +169,7 @@ def _said(text: str) -> tuple[str, ...]:
     for run in _WORD.findall(text.lower()):
         if _RUN.match(run):
             said += (word for word in segment.cut(run, hmm=False) if word not in STOP)
-        elif (word := re.sub("'s?$", "", run).strip(".,'-")) and word not in STOP:
+        elif (word := _POSSESSIVE.sub("", run).strip(".,'-")) and word not in STOP:
             said.append(stem(word))
     return tuple(said)
 
@@ -202,11 +203,12 @@ def _longest(
     joint = "" if isinstance(parts, str) else " "
     at = 0
     while at < len(parts):
-        sizes = range(min(most, reach.get(parts[at], 0), len(parts) - at), least - 1, -1)
-        size = next((n for n in sizes if joint.join(parts[at : at + n]) in table), 0)
-        if size:
-            found |= table[joint.join(parts[at : at + size])]
-        at += size or 1
+        size = min(most, reach.get(parts[at], 0), len(parts) - at)
+        while size >= least and (spelling := joint.join(parts[at : at + size])) not in table:
+            size -= 1
+        if size >= least:
+            found |= table[spelling]
+        at += size if size >= least else 1
     return found
 
 

@@ -387,7 +387,7 @@ def _elsewhere(one: Mention, other: Mention) -> bool:
 
 def _same_names(one: Line, other: Line) -> bool:
     few, many = (one, other) if len(one.names) <= len(other.names) else (other, one)
-    return not few.names or sum(map(many.has, few.names)) > NAMED * len(few.names)
+    return few.names <= many.names or sum(map(many.has, few.names)) > NAMED * len(few.names)
 
 
 def _enough(one: Mention, other: Mention, titles: Sequence[frozenset[str]]) -> bool:
