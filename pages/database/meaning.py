@@ -14,6 +14,7 @@ from pages.shared.safe import plain
 from pages.shared.words import t
 from research import DatabaseDescription, SemanticModel
 
+WHOSE = {"owner": "meaning.owner", "desk": "meaning.desk", "draft": "meaning.draft"}
 SEPARATORS = re.compile(r"[,，、;；|]")
 
 
@@ -30,7 +31,7 @@ def draw(database: str) -> None:
     if not part.open:  # hundreds of tables make a long file
         return
     with part:
-        st.caption(f"{t('meaning.help')} {t(f'meaning.{found.whose}')}")
+        st.caption(f"{t('meaning.help')} {t(WHOSE[found.whose])}")
         by_table, metrics, file = st.tabs(
             [t("meaning.tables"), t("meaning.metrics"), t("meaning.file")]
         )
@@ -168,7 +169,7 @@ def _file(found: DatabaseDescription, database: str) -> None:
         if _button("file"):
             _save(text, database)
         st.download_button(
-            t("meaning.download"), found.text, "semantic-model.yaml", "application/yaml",
+            t("meaning.download"), found.text, file_name="semantic-model.yaml", mime="application/yaml",
             icon=":material/download:", key="meaning_download", on_click="ignore",
         )  # fmt: skip
         if found.whose == "owner" and st.button(

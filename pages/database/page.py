@@ -46,7 +46,7 @@ def choice(found: Sequence[DatabaseEntry]) -> DatabaseEntry:
     if len(known) > 1:
         st.selectbox(
             t("database.choice"), list(known), key=rows.CHOSEN,
-            format_func=lambda name: called(known[name]),
+            format_func=lambda name: among(known[name]),
         )  # fmt: skip
     chosen = st.session_state[rows.KEPT] = st.session_state[rows.CHOSEN]
     if len(known) == 1:
@@ -58,6 +58,13 @@ def choice(found: Sequence[DatabaseEntry]) -> DatabaseEntry:
             why = t("reason.unavailable") if login.setup().on else one.wrong
             st.warning(t("database.wrong", name=plain(one.name), why=plain(why, 400)), icon=":material/database_off:")  # fmt: skip
     return known[chosen]
+
+
+def among(entry: DatabaseEntry) -> str:
+    """What a database is called where others can be chosen."""
+    if not entry.default:
+        return called(entry)
+    return t("mark.aside", text=called(entry), more=t("database.usual"))
 
 
 def called(entry: DatabaseEntry) -> str:
