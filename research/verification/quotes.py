@@ -33,7 +33,7 @@ def _folded(text: str) -> tuple[str, str]:
 def _words(claim: str, passage: str) -> str:
     """A pattern for the words of a claim; "" if the passage does not have them in a row."""
     bare = _folded(claim)[0].strip().strip(_STOPS)
-    if not 2 <= len(bare) <= LONGEST or "".join(bare.split()) not in _folded(passage)[1]:
+    if not 1 <= len(bare) <= LONGEST or "".join(bare.split()) not in _folded(passage)[1]:
         return ""  # most are not there, and a pattern costs much to make
     return r"\s*".join(map(_pattern, bare.split()))
 
