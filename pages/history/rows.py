@@ -53,7 +53,8 @@ def draw(entry: HistoryEntry, tags: list[str], *, comparing: bool) -> None:
                 )  # fmt: skip
         if latest.finding:
             said = HistoryHit(field="answer", pieces=((latest.finding, False),))
-            st.caption(marked(said))
+            with st.container(key=f"outside_{entry.id}"):  # in the language of the answer
+                st.caption(marked(said))
         _facts(entry, latest)
         if len(entry.found) > 1:
             for turn in entry.found[-(TURNS if any(one.hits for one in entry.found) else LATEST) :]:

@@ -170,6 +170,7 @@ def test_the_contents_lead_to_the_parts_of_an_answer(page: Page) -> None:
     answered(page)
     ways = page.locator(".sl-contents .sl-way")
     heads = page.locator(".sl-answer h3")
+    heads.first.wait_for()
     assert ways.all_inner_texts() == heads.all_inner_texts() != []
     beside = page.locator(".sl-contents").bounding_box()
     text = page.locator(".sl-answer").bounding_box()
