@@ -766,9 +766,6 @@ class _Reader:
             if self.measures:
                 continue
             target = self._by_most(at)
-            if target is None and (implied := self._implied(item)):
-                self.measures.append(implied)
-                continue
             if target is None:
                 raise self._lost(item)
             target.used = True
@@ -850,23 +847,6 @@ class _Reader:
             if item is not None and not item.used and item.kind == "thing" and (item.of("table") or self._summed(item)):  # fmt: skip
                 return item
         return None
-
-    def _implied(self, item: Item) -> Measure | None:
-        """What there is most of where nobody says it: of what sells best the quantity, of what is used
-        most the rows of the one table that refers to it."""
-        if re.search("sell|sold|卖|销", item.text):
-            metrics = self.lexicon.model.metrics
-            counts = tuple(Sense("metric", m.table, name) for name, m in metrics.items() if not _is_money(m.unit) and "sum(" in m.expression.lower())  # fmt: skip
-            sums = Item("thing", item.text, 0, 0, counts) if counts else self._sums()
-            return ("metric", sums) if sums else None
-        things = [i for _, i in self._open("thing") if i.of("table")]
-        if len(things) != 1:
-            return None
-        tables = {s.table for s in things[0].of("table")}
-        users = {link[0] for link in self.lexicon.model.links() if link[2] in tables}
-        if len(users) != 1:
-            return None
-        return "count", Item("thing", item.text, 0, 0, (Sense("table", users.pop()),))
 
     def _extreme(self, at: int) -> Item | None:
         behind, before = self._next(at), self._before(at)

@@ -110,7 +110,7 @@ def forms(model: SemanticModel, values: Iterable[Told]) -> Forms:
     for name, table in model.tables.items():
         said = list(_said(table.label, table.synonyms))
         for word in said:
-            for form in (*inflected(word), *_named(word)):
+            for form in inflected(word):
                 made.add(form, Sense("table", name))
         for column, of in table.columns.items():
             sense = Sense("column", name, column)
@@ -167,13 +167,6 @@ def _conjugated(word: str) -> tuple[str, ...]:
         return ()
     base = re.sub(r"([bdgmnprt])\1$", r"\1", word[:-2])
     return (base, word[:-1], f"{base}s", f"{base}ing", f"{word[:-1]}s")
-
-
-def _named(word: str) -> tuple[str, ...]:
-    """A thing told by its name: customer names, 客户名称."""
-    if word.isascii():
-        return (f"{word} name", f"{word} names", f"name of {word}")
-    return tuple(f"{word}{name}" for name in ("名称", "姓名", "名字", "的名称", "的姓名", "的名字"))  # fmt: skip
 
 
 def _full(table: str, column: str) -> tuple[str, ...]:

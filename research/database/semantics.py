@@ -303,7 +303,7 @@ def _told(said: TableModel | ColumnModel, comment: str) -> str:
 
 
 def metrics_told(model: SemanticModel) -> str:
-    """The metrics and examples as a model is told of them, "" if there are none."""
+    """The metrics as who writes SQL is told of them, "" if there are none."""
     lines = [
         f"metric {metric.label.en or metric.label.zh or name}: {metric.expression} over {metric.table}"
         + (f", in {metric.unit}" if metric.unit else "")

@@ -70,11 +70,8 @@ def _parquet(
         empty = table(Rows(sql=sql, names=tuple(names), types=kinds, rows=()))
         told = empty.schema.with_metadata({"sql": encodable(sql).encode()})
         with files.ParquetWriter(path, told) as out:
-            for batch in _read(spool, count, say):
-                rows = Rows.model_construct(
-                    sql=sql, names=tuple(names), types=kinds, rows=tuple(batch)
-                )
-                out.write_table(table(rows).cast(told))
+            for made in _tables(spool, names, kinds, sql, count, say):
+                out.write_table(made.cast(told))
     return count
 
 
@@ -86,12 +83,8 @@ def _excel(
         kinds, count = _spooled(batches, spool, len(names), say)
 
         def typed() -> Iterator[Row]:
-            for batch in _read(spool, count, say):
-                rows = Rows.model_construct(
-                    sql=sql, names=tuple(names), types=kinds, rows=tuple(batch)
-                )
-                columns = [column.to_pylist() for column in table(rows).columns]
-                yield from zip(*columns, strict=True)
+            for made in _tables(spool, names, kinds, sql, count, say):
+                yield from zip(*(column.to_pylist() for column in made.columns), strict=True)
 
         sheets.write(path, names, islice(typed(), SHEET - 1), sql)
     return min(count, SHEET - 1)
@@ -117,11 +110,16 @@ def _spooled(
     return tuple(map(_together, found)), count
 
 
-def _read(spool: BinaryIO, count: int, say: Say) -> Iterator[list[Row]]:
+def _tables(
+    spool: BinaryIO, names: Sequence[str], kinds: tuple[str, ...], sql: str, count: int, say: Say
+) -> Iterator[Any]:
+    """The rows that were kept, as tables with one type for each column."""
     done = 0
     while done < count:
         batch = pickle.load(spool)  # noqa: S301 - our own, of before
-        yield batch
+        yield table(
+            Rows.model_construct(sql=sql, names=tuple(names), types=kinds, rows=tuple(batch))
+        )
         done += len(batch)
         say((count + done) // 2)
 
