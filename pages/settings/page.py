@@ -45,6 +45,7 @@ PICKS = {
         "off": "settings.repair_off", "drop": "settings.repair_drop", "rewrite": "settings.repair_rewrite",
     }),
 }  # fmt: skip
+ADVANCED = {*LIMITS, *MODELS, *PICKS, "WEB_SEARCH", "SIGHTLINE_DOMAINS"}  # open if one is wrong
 MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
 PROVIDERS = runs.web_providers()
 PLACES = {"session": "green", "machine": "green", "environment": "blue", "none": "gray"}
@@ -428,7 +429,8 @@ def draw() -> None:
         keys(states)
         open_world()
         effort()
-        with st.expander(t("settings.advanced"), icon=":material/tune:", key="advanced"):
+        wrong = bool(ADVANCED & set(st.session_state.get("settings_wrong", {})))
+        with st.expander(t("settings.advanced"), wrong, icon=":material/tune:"):
             limits()
             search()
             models()

@@ -34,6 +34,12 @@ def field(visitor: Visitor, kind: str, name: str) -> Any:
     return found[0]
 
 
+def advanced(visitor: Visitor) -> Any:
+    """What is told of the part that few ever open."""
+    label = english("settings.advanced")
+    return next(part.proto for part in visitor.at.expander if label in part.label)
+
+
 def chosen(owner: str = "local") -> dict[str, str]:
     return {one.name: one.value for one in runs.choices(owner=owner) if one.chosen}
 
@@ -66,10 +72,12 @@ def test_what_was_limited_for_the_last_question_gives_way_to_a_new_choice(visit:
 
 def test_a_model_that_is_none_is_refused_beside_its_field_and_nothing_is_kept(visit: Visit) -> None:
     visitor = visit("settings")
+    assert not advanced(visitor).expanded
     field(visitor, "text_input", "ANSWER_MODEL").set_value("openai:")
     field(visitor, "text_input", "REFLECTION_MODEL").set_value("ollama:qwen3")
     visitor.press("save")
     assert visitor.errors == [english("settings.wrong_model")]
+    assert advanced(visitor).expanded  # what is wrong is in sight
     assert chosen() == {}
     field(visitor, "text_input", "ANSWER_MODEL").set_value("openai:deepseek-chat")
     visitor.press("save")
