@@ -317,11 +317,6 @@ def test_every_segment_of_a_recorded_response_is_placed(path: Path) -> None:
     placed = cited(grounded)
     assert {text for at in placed.values() for _, text in at} == set(wanted)
     assert len(wanted) or not any(usable)
-    body = types.GenerateContentResponse.model_validate(
-        {k: v for k, v in response.items() if k == "candidates"}
-    )
-    content = body.candidates[0].content
-    assert read(content.parts, body.candidates[0].grounding_metadata, NOW) == grounded
 
 
 # What is wrong with it
