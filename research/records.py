@@ -433,7 +433,109 @@ class Plan(Record):
     notes: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     outline: bool = False  # its parts are the sections of a report, each worked on by itself
+    grid: Grid | None = None  # a table, each row of which is worked on by itself
     unclear: Clarification | None = None  # what would have to be known to plan better
+
+
+ColumnType = Literal["text", "number", "date", "yes or no", "choice"]
+Lacking = Literal[
+    "",
+    "not found",  # it was looked for, and nothing says it
+    "differs",  # sources say different things; the readings have each
+    "which one",  # several things have the row's name; `choices` tells them apart
+    "limit",  # a limit of the run was reached, or its searching was ended
+    "failed",  # what should have told it failed
+]
+
+
+class Column(Record):
+    """What a table asks of each of its rows. `question` says in a sentence what its name does not;
+    `unit` is that of its numbers, "" for the one that most sources use; `choices` are the values of a
+    choice. `sources` limits where it is looked for, () leaves that to the run."""
+
+    id: str
+    name: str
+    question: str = ""
+    type: ColumnType = "text"
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    hint: str = ""
+    sources: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> str:
+        """What is asked, in words."""
+        return " ".join(filter(None, (self.question or self.name, self.hint)))
+
+
+class Row(Record):
+    """What a table asks about. `about` tells it from others of its name, as a city does."""
+
+    id: str
+    name: str
+    about: str = ""
+    place: Place | None = None
+
+    @property
+    def named(self) -> str:
+        return f"{self.name} {self.about}".strip()
+
+
+class Grid(Record):
+    """A table that is asked for: each column of each row is a cell. What was found before `since` is looked
+    for anew."""
+
+    title: str = ""
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+    since: datetime | None = None
+
+
+class Value(Record):
+    """What a cell says, by type. `text` are the words that say it, as the source has them.
+
+    A number is `number` `unit`s, up to `high` where it is a range; `bound` says that it is about, at least
+    or at most that ("" exactly). A date is `day` as precise as `precision` says.
+    """
+
+    type: ColumnType
+    text: str
+    number: float | None = None
+    high: float | None = None
+    unit: str = ""
+    bound: Literal["", "about", "least", "most"] = ""
+    day: Day | None = None
+    precision: Literal["day", "month", "year"] = "day"
+    yes: bool | None = None
+    choice: str = ""
+
+
+class Reading(Record):
+    """What one source, or several that agree, say in a cell: the value, the sentence as it stands in the
+    first passage cited, and how far the passages bear it out."""
+
+    value: Value
+    quote: str
+    cites: tuple[Cite, ...]
+    status: Status = "quoted"
+
+
+class Cell(Record):
+    """One small question with its own evidence. `readings` has the best first, and more than one only where
+    sources differ; without one, `lack` says why there is none and `message` tells it in words."""
+
+    row: str
+    column: str
+    readings: tuple[Reading, ...] = ()
+    lack: Lacking = ""
+    message: str = ""
+    choices: tuple[str, ...] = ()
+    author: str = ""
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def value(self) -> Value | None:
+        return self.readings[0].value if self.readings else None
 
 
 class Section(Record):
@@ -769,6 +871,7 @@ class Answer(Record):
     unwritten: bool = False
     suggestions: tuple[str, ...] = ()
     coverage: Coverage | None = None  # of a report
+    cells: tuple[Cell, ...] = ()  # of a table
     review: Review | None = None
     made: datetime
 
