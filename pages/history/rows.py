@@ -19,7 +19,6 @@ ICONS = {
     "database": ":material/database:",
     "places": ":material/map:",
 }
-EXPORTS = ("md", "json", "zip")
 # What would be made a link of half an address, with a space of no width in it.
 UNLINKED = (("://", ":\u200b//"), ("www.", "www\u200b."), ("@", "\u200b@"))
 TURNS = 12  # of a conversation that are listed where they are what was searched for
@@ -192,13 +191,10 @@ def _manage(entry: HistoryEntry, latest: HistoryTurn, tags: list[str]) -> None:
 
 
 def _exports(turn: HistoryTurn) -> None:
-    """The files of a run, each made when it is asked for."""
+    """The files of a run."""
     report = runs.report(turn.run.id, owner=owner())
-    if report is None or report.answer is None:
-        return
-    for one in downloads.formats(report, cited(report)):
-        if one.kind in EXPORTS:
-            downloads.offer(report, one)
+    if report is not None and report.answer is not None:
+        downloads.draw(report, cited(report))
 
 
 def _save(entry: HistoryEntry) -> None:

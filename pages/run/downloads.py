@@ -13,12 +13,14 @@ import streamlit as st
 
 import research
 from pages.shared import errors
+from pages.shared.login import owner
 from pages.shared.words import lang, t
 from research import (
     CitedAnswer,
     Place,
     Report,
     Rows,
+    StoreError,
     file_name,
     geojson,
     kml,
@@ -31,13 +33,26 @@ from research import (
     report_origin,
     rows_csv,
     rows_excel,
+    runs,
 )
 
 _log = logging.getLogger(__name__)
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _MARKDOWN, _FAILED = "markdown", "downloads_failed"  # in the session
-GROUPS = ("report", "sources", "places", "tables", "all")  # of what is offered under "more"
+GROUPS = (
+    "report",
+    "sources",
+    "places",
+    "tables",
+    "all",
+)  # of what is offered beside the usual format
+WHOLE = (
+    "report",
+    "all",
+)  # the groups whose formats every run has: one of them can be the usual one
+USUAL = "download"  # the name under which a person's usual format is remembered
+FIRST = "md"  # what it is for those who have downloaded nothing yet
 
 Made = Callable[[], str | bytes]
 
@@ -56,15 +71,16 @@ class Format(NamedTuple):
 
 
 def draw(report: Report, cited: CitedAnswer | None) -> None:
-    """The report in the usual formats, and all others behind a button."""
-    offered = list(formats(report, cited))
+    """One button for the format that this person has used last, and beside it all others."""
+    offered = {one.kind: one for one in formats(report, cited)}
+    chosen = str(runs.preferences(owner=owner()).get(USUAL))
+    usual = offered.get(chosen, offered[FIRST])
     with st.container(horizontal=True):
-        for one in offered:
-            if one.group == "first":
-                offer(report, one, main=True)
+        offer(report, usual, main=True)
         with st.popover(t("download.more"), icon=":material/more_horiz:"):
             for group in GROUPS:
-                if members := [one for one in offered if one.group == group]:
+                members = [one for one in offered.values() if one.group == group and one != usual]
+                if members:
                     st.caption(t(f"download_group.{group}"))
                     with st.container(horizontal=True):
                         for one in members:
@@ -75,19 +91,19 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
 
 def formats(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
     """What can be made of a run, in the order in which it is offered."""
-    yield Format("md", "first", t("download.markdown"), ".md", "text/markdown",
+    yield Format("md", "report", t("download.md"), ".md", "text/markdown",
                  ":material/download:",
                  lambda: report_markdown(report, cited, citations="links"))  # fmt: skip
+    for kind, ending, mime, icon in (
+        ("pdf", "pdf", "application/pdf", ":material/picture_as_pdf:"),
+        ("docx", "docx", _DOCX, ":material/description:"),
+        ("page", "html", "text/html", ":material/html:"),
+    ):
+        yield Format(kind, "report", t(f"download.{kind}"), f".{ending}", mime, icon,
+                     lambda ending=ending: research.report_as(report, cited, ending))  # fmt: skip
     yield Format("notes", "report", t("download.notes"), ".footnotes.md", "text/markdown",
                  ":material/superscript:",
                  lambda: report_markdown(report, cited, citations="footnotes"))  # fmt: skip
-    for kind, group, ending, mime, icon in (
-        ("pdf", "first", "pdf", "application/pdf", ":material/picture_as_pdf:"),
-        ("docx", "first", "docx", _DOCX, ":material/description:"),
-        ("page", "report", "html", "text/html", ":material/html:"),
-    ):
-        yield Format(kind, group, t(f"download.{kind}"), f".{ending}", mime, icon,
-                     lambda ending=ending: research.report_as(report, cited, ending))  # fmt: skip
     yield Format("json", "report", t("download.json"), ".json", "application/json",
                  ":material/data_object:", lambda: report_json(report, cited))  # fmt: skip
     if cited is not None and cited.sources:
@@ -167,25 +183,27 @@ def _of_tables(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
 
 
 def offer(report: Report, one: Format, *, main: bool = False) -> None:
-    """The button of a file, which is made when it is asked for."""
+    """The button of a file, which is made when it is asked for; the `main` one says what it does."""
     words = f"{one.words} {one.n}" if one.n else one.words
-    make = made(report, one, words)
+    make = made(report, one, words, noted=not main)
     st.download_button(
-        words,
-        _kept(report, make) if one.kind == "md" else make,
+        t(f"download_now.{one.kind}") if main else words,
+        _kept(report, make) if main and one.kind == FIRST else make,
         # Names are made, never taken from outside.
         file_name=file_name(report, one.suffix),
         mime=one.mime,
         key=f"download_{one.kind}_{report.run.id[:8]}",
         on_click="ignore",
-        icon=one.icon,
+        icon=":material/download:" if main else one.icon,
         type="secondary" if main else "tertiary",
     )
 
 
-def made(report: Report, one: Format, words: str) -> Callable[[], bytes]:
-    """Makes the file. That it failed is told at once by the button, and by the page from then on."""
+def made(report: Report, one: Format, words: str, *, noted: bool = False) -> Callable[[], bytes]:
+    """Makes the file; if it is `noted`, its format is the usual one from then on. That it failed is told at once by the
+    button, and by the page from then on."""
     failed: dict[str, list[tuple[str, str]]] = st.session_state.setdefault(_FAILED, {})
+    whose = owner()
 
     def make() -> bytes:
         try:
@@ -195,9 +213,20 @@ def made(report: Report, one: Format, words: str) -> Callable[[], bytes]:
             _log.error("error %s: the %s file of run %s", found, one.kind, report.run.id)
             failed.setdefault(report.run.id, []).append((words, found))
             raise RuntimeError("the file could not be made") from None
+        if noted and one.group in WHOLE:
+            remember(one.kind, whose)
         return data.encode("utf-8", "replace") if isinstance(data, str) else data
 
     return make
+
+
+def remember(kind: str, whose: str) -> None:
+    """Notes the format that somebody has used last. A store that cannot take it keeps no file back."""
+    try:
+        if runs.preferences(owner=whose).get(USUAL) != kind:
+            runs.prefer(USUAL, kind, owner=whose)
+    except StoreError as error:
+        _log.warning("the usual format could not be noted: %s", error.trouble)
 
 
 def _kept(report: Report, make: Callable[[], bytes]) -> bytes | Callable[[], bytes]:

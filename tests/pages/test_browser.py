@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
@@ -260,6 +261,12 @@ def test_an_answer_is_taken_away_as_a_file(watch: Watch, server: Server) -> None
     assert download.value.suggested_filename.endswith(".md")
     assert EN in text
     assert "](#s1)" in text
+    page.get_by_role("button", name=WORDS["download.more"][1]).click()
+    with page.expect_download() as download:
+        page.locator('[class*="st-key-download_json_"] button').click()
+    assert json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
+    page.reload()
+    page.get_by_role("button", name=WORDS["download_now.json"][1]).wait_for()
 
 
 def test_a_long_question_is_refused_and_stays_in_the_box(watch: Watch, server: Server) -> None:

@@ -1,8 +1,16 @@
-"""What can be taken away from a run says how it cites."""
+"""What can be taken away from a run says how it cites, and the format that was used last comes first."""
 
 from __future__ import annotations
 
-from pages.run.downloads import formats
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pages.run.downloads import formats, made
+from research import Report, cited, runs
+from research.i18n import has_message
+from tests.pages.visitor import Visitor
 from tests.report.test_markdown import numbered, report
 
 
@@ -10,7 +18,55 @@ def test_markdown_is_offered_with_links_and_with_footnotes() -> None:
     made = report("Some words")
     offered = {one.kind: one for one in formats(made, numbered(made))}
     links, notes = offered["md"], offered["notes"]
-    assert (links.group, notes.group) == ("first", "report")
+    assert links.group == notes.group == "report"
     assert r"[\[1\]](#s1)" in str(links.make()) and '<a id="s1">' in str(links.make())
     assert "[^1]: " in str(notes.make())
     assert links.words != notes.words and links.suffix != notes.suffix
+
+
+EN = "What does a ticket to the Palace Museum cost, and when is it closed?"
+
+
+@pytest.fixture(autouse=True)
+def documents(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but documents is asked."""
+    monkeypatch.setenv("SIGHTLINE_SOURCES", "library")
+
+
+def labels(visitor: Visitor) -> list[str]:
+    return [button.label for button in visitor.at.get("download_button")]
+
+
+def take(report: Report, kind: str) -> None:
+    """Asks for the file of a button that is not the main one."""
+    offered = {one.kind: one for one in formats(report, cited(report))}
+    assert made(report, offered[kind], kind, noted=True)()
+
+
+def test_the_format_that_was_used_last_is_behind_the_one_button(
+    visit: Callable[..., Visitor],
+) -> None:
+    visitor = visit().ask(EN).wait()
+    report = runs.report(visitor.run_id)
+    assert report is not None
+    first = labels(visitor)
+    assert first[0] == "Download Markdown" and "Download" not in " ".join(first[1:])
+    assert {"PDF", "Word"} <= set(first[1:])
+    assert runs.preferences() == {}  # to be shown is not to be used
+    take(report, "pdf")
+    assert (then := labels(visitor.look()))[0] == "Download PDF"
+    assert "Markdown" in then and "PDF" not in then and len(then) == len(first)
+    take(report, "csl")  # not every answer has sources
+    assert labels(visitor.look())[0] == "Download PDF"
+
+
+def test_a_format_that_is_remembered_and_gone_is_none(visit: Callable[..., Visitor]) -> None:
+    runs.prefer("download", "odt")
+    visitor = visit().ask(EN).wait()
+    assert labels(visitor)[0] == "Download Markdown"
+
+
+def test_every_format_that_can_be_the_usual_one_has_words_for_the_button() -> None:
+    one = report("Some words")
+    usual = [each.kind for each in formats(one, numbered(one)) if each.group in ("report", "all")]
+    assert len(usual) == 7 and all(has_message(f"download_now.{kind}") for kind in usual)

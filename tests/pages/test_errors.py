@@ -205,7 +205,7 @@ def test_a_file_that_cannot_be_made_has_a_number_that_the_log_has(
         from pages.run import downloads
 
         broken = downloads.Format(
-            "md", "first", "Markdown", ".md", "text/markdown", ":material/download:", lambda: 1 / 0
+            "md", "report", "Markdown", ".md", "text/markdown", ":material/download:", lambda: 1 / 0
         )
         try:
             downloads.made(report, broken, "Markdown")()

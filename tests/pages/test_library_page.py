@@ -327,7 +327,7 @@ def test_the_sample_is_left_out_as_soon_as_it_is_turned_off(visit: Visit) -> Non
     assert visitor.blocks("quote") == []
     assert visitor.blocks("missing")
     assert english("nothing.library") in visitor.words
-    assert english("download.markdown") not in visitor.words
+    assert not visitor.at.get("download_button")
 
 
 def test_the_sample_comes_back_when_it_is_turned_on(visit: Visit) -> None:

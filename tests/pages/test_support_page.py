@@ -370,7 +370,7 @@ def test_a_writer_that_fails_is_told_in_words(
     monkeypatch.setattr(downloads, "report_markdown", broken)
     visitor = visit(run=run_id)
     (told,) = visitor.errors
-    assert WORDS["download.markdown"][1] in told
+    assert WORDS["download.md"][1] in told
     assert "secret" not in told
 
 

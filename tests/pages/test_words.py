@@ -67,6 +67,7 @@ FAMILIES = {
     "count.": ("unclear", "unsupported", "differs", "none"),
     "lack.": get_args(records.LackKind),
     "other.": ("figure", "date", "words"),  # of which something else may stand in the passage
+    "download_now.": ("md", "notes", "pdf", "docx", "page", "json", "zip"),
     "download.": (
         "pdf",
         "docx",

@@ -1,9 +1,9 @@
 ### The words of what can be taken away from a run.
 
-download-markdown = Download Markdown
-download-pdf = Download PDF
-download-docx = Download Word
-download-more = More formats
+download-md = Markdown
+download-pdf = PDF
+download-docx = Word
+download-more = Other formats
 download-notes = Markdown with footnotes (Obsidian)
 download-page = Web page (HTML)
 download-json = Data (JSON)
@@ -15,6 +15,13 @@ download-answer_csv = Tables of the answer (CSV)
 download-answer_excel = Tables of the answer (Excel)
 download-zip = Everything (ZIP)
 download-failed = “{ $what }” could not be created. Error number in the server log: { $id }
+download_now-md = Download Markdown
+download_now-notes = Download Markdown with footnotes
+download_now-pdf = Download PDF
+download_now-docx = Download Word
+download_now-page = Download HTML
+download_now-json = Download JSON
+download_now-zip = Download everything (ZIP)
 download_group-report = Report
 download_group-sources = Sources
 download_group-places = Places

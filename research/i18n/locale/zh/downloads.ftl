@@ -1,9 +1,9 @@
 ### The words of what can be taken away from a run.
 
-download-markdown = 下载 Markdown
-download-pdf = 下载 PDF
-download-docx = 下载 Word
-download-more = 更多格式
+download-md = Markdown 文件
+download-pdf = PDF 文件
+download-docx = Word 文档
+download-more = 其他格式
 download-notes = Markdown（脚注，适合 Obsidian）
 download-page = 网页（HTML）
 download-json = 数据（JSON）
@@ -15,6 +15,13 @@ download-answer_csv = 答案中的表格（CSV）
 download-answer_excel = 答案中的表格（Excel）
 download-zip = 全部文件（ZIP）
 download-failed = “{ $what }”无法生成。服务器日志中的编号：{ $id }
+download_now-md = 下载 Markdown
+download_now-notes = 下载 Markdown（脚注）
+download_now-pdf = 下载 PDF
+download_now-docx = 下载 Word
+download_now-page = 下载 HTML
+download_now-json = 下载 JSON
+download_now-zip = 下载全部文件（ZIP）
 download_group-report = 报告
 download_group-sources = 来源
 download_group-places = 地点
