@@ -273,16 +273,19 @@ def _across(one: Mention, other: Mention) -> bool:
     return not any(_qualifiers()[q][0] == "harm" for q in one.qualifiers & other.qualifiers)
 
 
-def _exclusive(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two sets of qualifiers have two different ones of a group, or one that sets apart alone."""
-    if one == other:
-        return False
+def clashing(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two sets of qualifiers have two different ones of a group: adults and children."""
     groups: dict[str, tuple[set[str], set[str]]] = {}
     for side, names in enumerate((one, other)):
         for name in names:
             groups.setdefault(_qualifiers()[name][0].rstrip("!"), (set(), set()))[side].add(name)
+    return any(a and b and not a & b for a, b in groups.values())
+
+
+def _exclusive(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two sets of qualifiers clash, or have one that sets apart alone."""
     alone = any(_qualifiers()[name][0].endswith("!") for name in one ^ other)
-    return alone or any(a and b and not a & b for a, b in groups.values())
+    return alone or clashing(one, other)
 
 
 def _timed(one: Mention, other: Mention) -> bool:
