@@ -57,7 +57,8 @@ FOLDERS = {  # what a folder may import of others, beside what everybody may
     "evidence": set(),
     "verification": {"evidence"},
     "audit": {"evidence", "verification"},
-    "report": {"evidence", "verification"},
+    "tables": {"evidence", "verification"},
+    "report": {"evidence", "verification", "tables"},
     "library": set(),
     "models": set(),
     "news": {"verification"},
@@ -138,7 +139,7 @@ def allowed(module: str, wanted: str) -> bool:
     if top in FOLDERS:
         return target == top or target in FOLDERS[top]
     if top == "reasoners":
-        return target in ("reasoners", "models") or wanted in (
+        return target in ("reasoners", "models", "tables") or wanted in (
             "sources",
             "sources.registry",
             "evidence.markup",
@@ -154,7 +155,7 @@ def allowed(module: str, wanted: str) -> bool:
             or (bool(own) and wanted.split(".")[:2] == ["sources", own])
         )
     if top == "stages":
-        return target in ("stages", "evidence", "verification") or wanted in {
+        return target in ("stages", "evidence", "verification", "tables") or wanted in {
             *PROTOCOLS,
             "news.coverage",
         }

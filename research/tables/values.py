@@ -8,22 +8,25 @@ no, free or none by `data/words/cells.txt`. Figures and dates are read by `resea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, cached_property, lru_cache
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from research import data
 from research.language.lexicon import entries
 from research.language.quantities import Measure, bounded, measures, plain
 from research.language.scanner import Scanner
+from research.language.segment import cut
 from research.language.sentences import CLAUSE
 from research.language.text import HAN, STOP, has_han, stem
 from research.language.units import SIGNS, UNITS, Unit
 from research.records import Column, Value
 from research.verification.cues import cues
-from research.verification.mentions import clashing, qualified
+from research.verification.figures import TIMES
+from research.verification.mentions import FRAMES, clashing, qualified
 
 LONGEST = 400  # characters of a text that is a value
 READ = 2_000  # characters of a sentence
@@ -34,11 +37,11 @@ CHARACTER = 0.3  # a Han character beside a pair of them
 OWN = 0.5  # that a figure counts people where people are asked for
 FAR = 8.0  # words between a word and a figure, at which it weighs half
 ACROSS = 0.4  # what is left of a word's weight beyond a comma, or beyond another figure of the kind
-NARROWER = 0.8  # what is left where something narrows a figure and not the column: 其中, students
+NARROWER = 0.6  # what is left where something narrows a figure and not the column: 其中, students
 SURER = 1.05  # by how much the best figure has to be better than another
-_OTHER_KINDS = frozenset(
-    "date clock weekday quarter half decade century until score edition ordinal line discount points".split()
-)
+_OTHER_KINDS = TIMES | FRAMES | {"score", "discount", "points", "times"}
+_USUAL = frozenset(("adult", "total"))  # what is meant where nothing is said
+_TELLING = frozenset(("area", "length", "mass", "temperature", "ratio"))  # need no word beside them
 _COUNTS = frozenset(("", "people", "count"))
 _HAN_RUN = re.compile(f"[{HAN}]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’]s)?")
@@ -135,9 +138,16 @@ def _wanted(column: Column, near: tuple[str, ...]) -> _Wanted:
     name, asked = plain(column.name), plain(f"{column.question} {column.hint}")
     own = unit(column.unit) if column.unit else None
     sort = _sort(name) or _sort(asked)
-    kind = family(own.kind) if own else family(sort.kind) if sort and sort.kind != "clause" else None
+    kind = (
+        family(own.kind) if own else family(sort.kind) if sort and sort.kind != "clause" else None
+    )
     weights: dict[str, float] = {}
-    for words, weight in ((near, NEAR), ([name], 1.0), ([asked], ASKED), (_synonyms(name), ASKED)):
+    for words, weight in (
+        (near, NEAR),
+        ([name], 1.0),
+        ([asked], ASKED),
+        (() if sort else _synonyms(name), ASKED),
+    ):
         for word in words:
             for term, share in _terms(plain(word)):
                 weights[term] = max(weights.get(term, 0.0), weight * share)
@@ -147,10 +157,15 @@ def _wanted(column: Column, near: tuple[str, ...]) -> _Wanted:
 
 
 def _sort(folded: str) -> _Sort | None:
-    """The sort whose word stands last in a name, or before an "of"; of several there the longest."""
+    """The sort whose word stands last in a name, or before an "of"; of several there the longest, and
+    one of any other before one that is of all of its kind."""
     head = folded.split(" of ")[0]
-    found = [(end, end - start, one) for one in _sorts() for start, end in one.places(head)]
-    return max(found, key=lambda f: f[:2])[2] if found else None
+    found = [
+        (one.name != one.kind, end, end - start, one)
+        for one in _sorts()
+        for start, end in one.places(head)
+    ]
+    return max(found, key=lambda f: f[:3])[3] if found else None
 
 
 def _synonyms(folded: str) -> Iterator[str]:
@@ -201,8 +216,26 @@ class _Said:
 
     @cached_property
     def clauses(self) -> list[tuple[int, int]]:
+        """The stretches between commas; one that is a date alone goes with the next."""
         edges = [0, *(m.end() for m in CLAUSE.finditer(self.folded)), len(self.folded)]
-        return [(a, b) for a, b in zip(edges, edges[1:], strict=False) if a < b]
+        alone = {
+            edge
+            for start, edge in pairwise(edges)
+            for m in self.measures
+            if m.dated
+            and start <= m.start
+            and m.end <= edge
+            and (edge - start) - (m.end - m.start) <= 4
+        }
+        return [
+            (a, b)
+            for a, b in pairwise(e for e in edges if e not in alone or e == edges[-1])
+            if a < b
+        ]
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        return measures(self.text)
 
     def clause(self, at: int) -> tuple[int, int]:
         return next(((a, b) for a, b in self.clauses if a <= at < b), (0, len(self.folded)))
@@ -255,37 +288,61 @@ class _Said:
             score = weight * self.closeness((one.start, one.end), (start, end), rivals)
             best[word] = max(best.get(word, 0.0), score)
         sort, kind = self.wanted.sort, one.measure.kind if one.measure else ""
-        return sum(best.values()) + (OWN if sort and sort.kind and sort.kind == kind else 0.0)
+        told = 1.0 if one.implied else OWN if sort and sort.kind and sort.kind == kind else 0.0
+        return sum(best.values()) + told
 
-    def fits(self, one: _Candidate) -> bool:
+    def fits(self, one: _Candidate, rivals: Sequence[tuple[int, int]]) -> bool:
         """Whether a figure's clause does not say that it is of something else: a word of the column
-        stands in another clause alone, or a word of another sort of its kind stands nearer."""
-        clause = self.clause(one.start)
-        words = [f for f in self.found if f[2] not in self.wanted.near]
+        stands in another clause alone, or a word of another sort of its kind is this figure's."""
+        span, clause = (one.start, one.end), self.clause(one.start)
+        words = [
+            f
+            for f in self.found
+            if f[2] not in self.wanted.near
+            and len(f[2]) > 1
+            and not (f[0] < one.end and one.start < f[1])
+        ]
         here = [f for f in words if clause[0] <= f[0] < clause[1]]
         if words and not here and not one.implied:
             return False
         sort = self.wanted.sort
         if sort is None or not sort.kind:
             return bool(here) or one.implied
-        own = [self.gap((one.start, one.end), f[:2]) for f in here]
-        others = [
-            (end - start, self.gap((one.start, one.end), (start, end)))
-            for other in _sorts()
-            if other.kind == sort.kind and other.name != sort.name
-            for start, end in other.places(self.folded[: clause[1]])
-            if start >= clause[0] and not any(start < f[1] and f[0] < end for f in here)
-        ]
-        if others and (not own or min(gap for _, gap in others) < min(own)):
+        own = min((self.reach(f[:2], span) for f in here), default=FAR * 2)
+        if any(self.reach(place, span) < own for place in self.others(clause, span, rivals)):
             return False
-        return bool(here) or one.implied or sort.kind in ("area", "length", "mass", "temperature")
+        return bool(here) or one.implied or sort.kind in _TELLING
+
+    def others(
+        self, clause: tuple[int, int], span: tuple[int, int], rivals: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[int, int]]:
+        """The words in a clause for other sorts of the column's kind, to which no other figure is nearer."""
+        sort = self.wanted.sort
+        mine = sort.places(self.folded) if sort else []
+        for other in _sorts():
+            if sort is None or other.kind != sort.kind or other.name in (sort.name, other.kind):
+                continue
+            for start, end in other.places(self.folded):
+                inside = clause[0] <= start < clause[1]
+                if inside and not any(start < b and a < end for a, b in mine):
+                    reach = self.reach((start, end), span)
+                    if all(reach <= self.reach((start, end), rival) for rival in rivals):
+                        yield start, end
+
+    def reach(self, word: tuple[int, int], figure: tuple[int, int]) -> float:
+        """How far a figure is from a word, which mostly stands before it."""
+        return self.gap(word, figure) + (0.5 if figure[0] < word[0] else 0.0)
 
     def narrowed(self, one: _Candidate, rivals: Sequence[tuple[int, int]]) -> frozenset[str]:
         """What narrows a figure, on its side of others in its clause."""
         start, end = self.clause(one.start)
         for a, b in rivals:
-            start = max(start, b) if b <= one.start else start
-            end = min(end, a) if a >= one.end else end
+            if b <= one.start:
+                start = max(
+                    start, b, *(m.end() for m in _STOPS.finditer(self.folded, b, one.start))
+                )
+            elif a >= one.end:
+                end = min(end, a, *(m.start() for m in _STOPS.finditer(self.folded, one.end, a)))
         return qualified(self.folded[start:end])
 
 
@@ -294,9 +351,11 @@ def _best(said: _Said, found: Sequence[_Candidate]) -> _Candidate | None:
     scored = []
     for one in found:
         rivals = [(o.start, o.end) for o in found if o is not one]
-        narrowed, asked = said.narrowed(one, rivals), said.wanted.narrowed
-        if said.fits(one) and not clashing(narrowed, asked):
-            share = NARROWER if narrowed - asked else 1.0
+        narrowed, asked = said.narrowed(one, rivals) - _USUAL, said.wanted.narrowed - _USUAL
+        if said.fits(one, rivals) and not clashing(
+            said.narrowed(one, rivals), said.wanted.narrowed
+        ):
+            share = NARROWER ** ((not narrowed <= asked) + (not asked <= narrowed))
             scored.append((share * said.named(one, rivals), one))
     scored.sort(key=lambda s: -s[0])
     if len(scored) > 1:
@@ -352,7 +411,7 @@ def number_value(measure: Measure, text: str) -> Value:
 def _figures(said: _Said) -> Iterator[_Candidate]:
     """The figures that are of the column's kind; those in its own unit alone, where there are any."""
     kind, own = said.wanted.kind, said.wanted.unit
-    found = [one for m in measures(said.text) if (one := _of_kind(m, kind))]
+    found = [one for m in said.measures if (one := _of_kind(m, kind))]
     same = [m for m in found if own and (m.kind, m.factor) == (own.kind, own.factor)]
     for m in same or found:
         yield _Candidate(m.start, m.end, m)
@@ -371,10 +430,10 @@ def _free(said: _Said) -> Iterator[_Candidate]:
     """What says that nothing has to be paid, where money is asked for."""
     if said.wanted.kind != "money":
         return
-    entry = said.wanted.sort is not None and said.wanted.sort.name in ("ticket", "price")
+    entry = said.wanted.sort is not None and said.wanted.sort.name in ("ticket", "money")
     implied = [m.span() for m in _pattern("free entry").finditer(said.folded)] if entry else []
     for m in _pattern("free zh", "free en").finditer(said.folded):
-        if not _denied(said.folded[: m.start()], m.end()):
+        if not _denied(said.folded[: m.start()]):
             yield _Candidate(*m.span(), implied=any(a <= m.start() < b for a, b in implied))
 
 
@@ -395,11 +454,12 @@ def _none(said: _Said) -> Iterator[_Candidate]:
 def _date(said: _Said) -> Value | None:
     found = [
         _Candidate(m.start, m.end, m)
-        for m in measures(said.text)
+        for m in said.measures
         if m.dated and m.parts[0] and m.parts[0] > 0
     ]
     known = [one for one in found if any(f[2] not in said.wanted.near for f in said.found)]
-    best = _best(replace(said, wanted=replace(said.wanted, sort=None)), known)
+    sort = said.wanted.sort if said.wanted.kind == "date" else None
+    best = _best(replace(said, wanted=replace(said.wanted, sort=sort)), known)
     return date_value(best.measure, said.text) if best and best.measure else None
 
 
@@ -433,7 +493,7 @@ def _split(words: str) -> list[str]:
     return re.split(r"\|(?![^()]*\))", words)
 
 
-def _denied(before: str, _: int = 0) -> bool:
+def _denied(before: str) -> bool:
     """Whether what stands before a word takes it back, with no comma between."""
     tail = CLAUSE.split(before)[-1]
     zh, en = _pattern("not zh"), _pattern("not en")
@@ -443,9 +503,9 @@ def _denied(before: str, _: int = 0) -> bool:
 
 def _yes_or_no(text: str, column: Column) -> Value | None:
     folded = plain(text).strip(" .。!！")
-    for name, yes in (("yes", True), ("no", False)):
+    for name in ("yes", "no"):
         if folded in _split(data.words("cells")[name]):
-            return Value(type="yes or no", text=text.strip(), yes=yes)
+            return Value(type="yes or no", text=text.strip(), yes=name == "yes")
     modal, topic = _asked(column)
     said = [
         (start, end, yes)
@@ -467,9 +527,7 @@ def _asked(column: Column) -> tuple[str, tuple[str, ...]]:
     name = _pattern("asks").sub(" ", plain(column.name))
     how = next((m for m in _MODALS if _pattern(m).search(name)), "")
     rest = _pattern(how).sub(" ", name) if how else name
-    topic = tuple(_HAN_RUN.findall(rest)) + tuple(
-        stem(w) for w in _WORD.findall(_HAN_RUN.sub(" ", rest))
-    )
+    topic = (*_HAN_RUN.findall(rest), *_WORD.findall(_HAN_RUN.sub(" ", rest)))
     if not how and topic:
         how = next((m for m in _MODALS if _pattern(m).search(plain(column.question))), "")
     return how, topic
@@ -500,11 +558,16 @@ def _without(clause: str, topic: tuple[str, ...]) -> tuple[str, str] | None:
         return "", clause
     spans: list[tuple[int, int]] = []
     for word in topic:
-        own = [word, *(w for w in _synonyms(word))]
-        found = next(filter(None, (_place(clause, w) for w in own)), None)
-        if found is None:
-            return None
-        spans.append(found)
+        found = next(filter(None, (_place(clause, w) for w in (word, *_synonyms(word)))), None)
+        if found is None:  # 带宠物: 宠物
+            parts = [
+                _place(clause, w) for w in cut(word, False) if has_han(w) and 1 < len(w) < len(word)
+            ]
+            spans += [part for part in parts if part]
+            if not parts or None in parts:
+                return None
+        else:
+            spans.append(found)
     return clause[: min(a for a, _ in spans)], clause[max(b for _, b in spans) :]
 
 
@@ -554,5 +617,3 @@ def _text(said: _Said) -> Value | None:
 def _trimmed(text: str) -> str:
     line = " ".join(text.split()).strip(" ，,；;。")
     return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "…"
-
-

@@ -1,0 +1,227 @@
+"""The values of a column beside each other: in one unit, in order, how sure they are; and whether what
+sources say is the same.
+
+Whether two figures agree is decided where the check of answers decides it (`verification.mentions`). Money is
+not converted between currencies: values in another one cannot be compared, and that is told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Literal, NamedTuple
+
+from research.language.measure import Measure
+from research.language.quantities import measures
+from research.language.text import fold, words
+from research.language.units import Unit
+from research.records import Cell, Column, Evidence, Reading, Status, Value
+from research.tables.values import family, number_value, unit
+from research.verification.mentions import agree
+
+SAID = 0.6  # of the words of the shorter of two texts that the other has: then they say the same
+CHECKED: frozenset[Status] = frozenset(("quoted", "supported"))
+_RANK: tuple[Status, ...] = ("quoted", "supported", "unclear", "differs", "unsupported", "none")
+
+
+class Point(NamedTuple):
+    """A cell's number in the unit of its column, up to `high`, which is the same but for ranges. Without a
+    number `why` says why: nothing is known, or it is in a currency or a unit that cannot be compared."""
+
+    low: float | None = None
+    high: float | None = None
+    why: Literal["", "empty", "currency", "unit"] = ""
+
+
+class Sureness(NamedTuple):
+    """How much is known of a column: cells of its rows, those with a value, those whose best reading is
+    borne out by its passages; distinct sources for each filled cell; the oldest day of one that is cited
+    (of its publication, else of its retrieval); cells in which sources differ."""
+
+    cells: int
+    filled: int
+    checked: int
+    sources: float
+    oldest: date | None
+    conflicts: int
+
+
+def own(column: Column, cells: Iterable[Cell]) -> list[Cell]:
+    """The cells of a column."""
+    return [cell for cell in cells if cell.column == column.id]
+
+
+def unit_of(column: Column, cells: Iterable[Cell]) -> str:
+    """The unit of a column's numbers: its own, else the one that most of its cells have, the first of
+    several; "" if they have none."""
+    if column.unit:
+        return column.unit
+    said = Counter(c.value.unit for c in own(column, cells) if c.value and c.value.unit)
+    return said.most_common(1)[0][0] if said else ""
+
+
+def aligned(column: Column, cells: Iterable[Cell]) -> dict[str, Point]:
+    """The numbers of a column by row, in the unit that `unit_of` tells."""
+    mine = own(column, cells)
+    name = unit_of(column, mine)
+    return {cell.row: _point(cell.value, name) for cell in mine}
+
+
+def _point(value: Value | None, name: str) -> Point:
+    if value is None or value.number is None:
+        return Point(why="empty")
+    high = value.number if value.high is None else value.high
+    if value.unit == name or (value.number == 0 and high == 0):  # free is free in any currency
+        return Point(value.number, high)
+    target, given = (
+        unit(name) or Unit(name, name, 1.0),
+        unit(value.unit) or Unit("", value.unit, 1.0),
+    )
+    if target.kind == given.kind or family(target.kind) == family(given.kind) == "":
+        by = given.factor / target.factor
+        return Point(value.number * by, high * by)
+    money = family(target.kind) == family(given.kind) == "money"
+    return Point(why="currency" if money else "unit")
+
+
+def ordered(
+    column: Column, rows: Sequence[str], cells: Iterable[Cell], descending: bool = False
+) -> tuple[str, ...]:
+    """The ids of rows in the order of a column's values; those without one stand last either way."""
+    mine = own(column, cells)
+    at = {cell.row: cell for cell in mine}
+    points = aligned(column, mine)
+    keys = {row: _key(column, at.get(row), points.get(row, Point())) for row in rows}
+    known = [row for row in rows if keys[row] is not None]
+    known.sort(key=lambda row: keys[row] or (0.0, ""), reverse=descending)
+    return (*known, *(row for row in rows if keys[row] is None))
+
+
+def _key(column: Column, cell: Cell | None, point: Point) -> tuple[float, str] | None:
+    value = cell.value if cell else None
+    if value is None:
+        return None
+    match column.type:
+        case "number":
+            return None if point.low is None else (point.low, "")
+        case "date":
+            return (float(value.day.toordinal()), "") if value.day else None
+        case "yes or no":
+            return None if value.yes is None else (float(not value.yes), "")
+        case "choice":
+            known = value.choice in column.choices
+            return (float(column.choices.index(value.choice)), "") if known else None
+    return 0.0, value.text.casefold()
+
+
+def sureness(column: Column, cells: Iterable[Cell], evidence: Iterable[Evidence]) -> Sureness:
+    """How much of a column is known, and how well. `evidence` has what its cells cite."""
+    mine = own(column, cells)
+    filled = [cell for cell in mine if cell.readings]
+    cited = [{cite.evidence for r in cell.readings for cite in r.cites} for cell in filled]
+    known = {item.id: item for item in evidence}
+    days = [
+        item.published or item.retrieved.date()
+        for item in (known.get(one) for one in set[str]().union(*cited))
+        if item
+    ]
+    return Sureness(
+        cells=len(mine),
+        filled=len(filled),
+        checked=sum(cell.readings[0].status in CHECKED for cell in filled),
+        sources=sum(map(len, cited)) / len(filled) if filled else 0.0,
+        oldest=min(days, default=None),
+        conflicts=sum(len(cell.readings) > 1 for cell in filled),
+    )
+
+
+# Whether sources say the same
+
+
+def same(a: Value, b: Value, column: Column) -> bool:
+    """Whether two values may both be true: rounding, conversion, bounds and the precision of dates do not
+    set them apart. A number without a unit is taken to be in the column's."""
+    if a.type != b.type:
+        return False
+    match a.type:
+        case "number" | "date":
+            one, other = measured(a, column), measured(b, column)
+            return one is not None and other is not None and agree(one, other)
+        case "yes or no":
+            return a.yes == b.yes
+        case "choice":
+            return a.choice == b.choice
+    return _alike(a.text, b.text)
+
+
+def measured(value: Value, column: Column) -> Measure | None:
+    """A value as the figure or date that the check of answers compares; None if it has none.
+
+    The words that say it tell how far it is rounded."""
+    if value.type == "date":
+        if value.day is None:
+            return None
+        day, of = value.day, value.precision
+        parts = (day.year, None if of == "year" else day.month, day.day if of == "day" else None)
+        return Measure("date", 0, 0, 0, 0, parts=parts)
+    if value.number is None:
+        return None
+    is_in = unit(value.unit or column.unit) or Unit("", value.unit, 1.0)
+    for found in measures(value.text):
+        for one in found.readings():
+            read = number_value(one, value.text)
+            if (read.number, read.high, read.unit) == (value.number, value.high, value.unit):
+                return one if value.unit else one.read_as(is_in)
+    digits = f"{value.number:.9f}".rstrip("0").partition(".")[2]
+    step = 10.0 ** -len(digits) * is_in.factor
+    low = value.number * is_in.factor
+    high = low if value.high is None else value.high * is_in.factor
+    return Measure(
+        is_in.kind, low, high, 0, 0, step, step, value.bound, is_in.name, factor=is_in.factor
+    )
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two texts say the same in nearly the same words, and no figure is another."""
+    if fold(one).casefold() == fold(other).casefold():
+        return True
+    few, many = sorted((set(words(one)), set(words(other))), key=len)
+    if not few or len(few & many) < SAID * len(few):
+        return False
+    mine, its = measures(one), measures(other)
+    fewer, more = (mine, its) if len(mine) <= len(its) else (its, mine)
+    return all(any(agree(m, other_) for other_ in more) for m in fewer)
+
+
+def settle(readings: Sequence[Reading], column: Column) -> tuple[Reading, ...]:
+    """The readings with those that agree as one, which cites what any of them does; the one first that
+    most sources give, of several the one that is borne out best. So more than one is left only where sources differ. What is said roughly goes with
+    that exact value of several which most sources give."""
+    groups: list[list[Reading]] = []
+    for reading in sorted(readings, key=_vagueness):
+        homes = [g for g in groups if all(same(reading.value, r.value, column) for r in g)]
+        if homes:
+            max(homes, key=_sources).append(reading)
+        else:
+            groups.append([reading])
+    groups.sort(key=lambda g: min(readings.index(r) for r in g))
+    groups.sort(key=lambda g: (-_sources(g), min(_RANK.index(r.status) for r in g)))
+    return tuple(map(_merged, groups))
+
+
+def _sources(group: Iterable[Reading]) -> int:
+    return len({cite.evidence for reading in group for cite in reading.cites})
+
+
+def _merged(group: Sequence[Reading]) -> Reading:
+    """The best borne out and most exact of some readings, with the cites of the others behind its own."""
+    best = min(group, key=lambda r: (_RANK.index(r.status), _vagueness(r)))
+    cites = dict.fromkeys(c for r in (best, *group) for c in r.cites)
+    return best.model_copy(update={"cites": tuple(cites)})
+
+
+def _vagueness(reading: Reading) -> tuple[bool, bool, int]:
+    value = reading.value
+    precise = ("day", "month", "year").index(value.precision)
+    return bool(value.bound), value.high is not None, precise
