@@ -931,6 +931,16 @@ class Instruction(Record):
     heeded: bool = False
 
 
+class Remark(Record):
+    """What somebody has noted of an answer of theirs, or of a `passage` of its `evidence`, both by id.
+    It is theirs: no stage reads it."""
+
+    evidence: str = ""
+    passage: str = ""
+    text: str
+    made: datetime  # when it was written last
+
+
 class Run(Record):
     """One turn: a question on its way to an answer. One that is waiting needs its plan approved."""
 
@@ -994,6 +1004,7 @@ class Report(Record):
     usage: tuple[Usage, ...] = ()
     clarification: Clarification | None = None
     instructions: tuple[Instruction, ...] = ()
+    remarks: tuple[Remark, ...] = ()  # that of the answer first, then the earliest
 
     @property
     def asks_back(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from pages.run import fragments
+from pages.run import fragments, notes
 from pages.run import support as standing
 from pages.shared import guide, layout
 from pages.shared.safe import plain, web
@@ -35,6 +35,7 @@ _ROW = re.compile(r"row (\d+)")
 _COUNT = re.compile(r"rows: (\d+)(\+?)")
 Cells = dict[str, list[list[str]]]  # of the rows of a database, by their passages
 
+NOTE = ("own", "add", "edit", "delete", "save", "cancel")  # the words of a note on a passage
 AUTHORS = 3  # of a work that are named
 SUGGESTIONS = 5  # boxes of the search engine that are shown; more would bury the answer
 _ASSETS = Path(__file__).resolve().parent.parent / "assets" / "answer"
@@ -55,6 +56,7 @@ class Known(NamedTuple):
     rows: Cells
     sentences: dict[int, Sentence]
     marks: dict[int, dict[str, Any]]
+    notes: Mapping[tuple[str, str], str]  # of a person's own, by the ids of a source and a passage
 
 
 def draw(report: Report, cited: CitedAnswer) -> None:
@@ -66,6 +68,8 @@ def draw(report: Report, cited: CitedAnswer) -> None:
         made = f"{t('answer.by')}: {plain(cited.answer.author)} · {local_time(cited.answer.made)}"
         st.caption(made, width="content")
         guide.checked()
+        notes.offer(report)
+    notes.draw(report)
 
 
 def draw_draft(report: Report, cited: CitedAnswer) -> None:
@@ -83,7 +87,7 @@ def key_of(report: Report) -> str:
 
 def _draw(report: Report, cited: CitedAnswer, found: Support | None) -> None:
     key = key_of(report)
-    made = blocks(cited, cells(report), found)
+    made = blocks(cited, cells(report), found, notes.on_passages(report))
     data = {
         "id": key,
         "lang": CODES[cited.answer.language],
@@ -106,9 +110,10 @@ def _draw(report: Report, cited: CitedAnswer, found: Support | None) -> None:
             "contents": t("answer.contents"),
             "drawer": t("answer.drawer"),
             "close": t("answer.close"),
+            **{f"note_{one}": t(f"remark.{one}") for one in NOTE},
         },
     }
-    _render(data=data, key=key)
+    _render(data=data, key=key, on_noted_change=notes.taken(report, key))
 
 
 def _unfilled(key: str) -> str:
@@ -140,12 +145,15 @@ def cells(report: Report) -> Cells:
 
 
 def blocks(
-    cited: CitedAnswer, rows: Cells | None = None, found: Support | None = None
+    cited: CitedAnswer,
+    rows: Cells | None = None,
+    found: Support | None = None,
+    noted: Mapping[tuple[str, str], str] | None = None,
 ) -> list[dict[str, Any]]:
     """The answer as plain data: texts, and for each citation what its passage shows.
 
     `rows` are the cells of passages that are rows of a database; `found` is what stands behind its
-    sentences, of which the doubtful ones are marked.
+    sentences, of which the doubtful ones are marked; `noted` are the person's own notes on passages.
 
     Text that a model wrote comes as one block for each of its paragraphs, lists, tables and so on,
     with the spans that these cite by their places in the answer.
@@ -156,6 +164,7 @@ def blocks(
         rows or {},
         {at: sentence for sentence in found.sentences for at in sentence.spans},
         standing.marks(found, cited),
+        noted or {},
     )
     out: list[dict[str, Any]] = []
     for is_text, group in groupby(
@@ -232,7 +241,13 @@ def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, A
     (passage, start, end), *others = _stretches(item, evidence, known.sentences.get(at))
     kind = evidence.kind
     instead = bool(web(evidence.also)) and not evidence.url
-    shown = _shown(passage, start, end, kind, known.rows)
+
+    def show(passage: Passage, start: int, end: int) -> dict[str, Any]:
+        at = (evidence.id, passage.id)
+        own = {"at": at, "note": known.notes.get(at, "")}
+        return _shown(passage, start, end, kind, known.rows) | own
+
+    shown = show(passage, start, end)
     title = passage.title or evidence.title
     return {
         "n": number,
@@ -240,7 +255,7 @@ def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, A
         "titled": CODES[text_language(title)],
         "where": " · ".join(filter(None, [noticed(evidence), title, shown["heading"]])),
         **shown,
-        "more": [_shown(*other, kind, known.rows) for other in others],
+        "more": [show(*other) for other in others],
         "code": _statement(evidence),
         "facts": f"{_dated(evidence)} · {t('answer.retrieved')} {local_time(evidence.retrieved)}",
         "notice": noticed(evidence),

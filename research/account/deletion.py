@@ -37,6 +37,9 @@ _IDS = select(tables.run.c.id).where(_OWNER)
 _UNDER_WAY = _IDS.where(_ACTIVE)
 _TALKS = select(tables.run.c.conversation).where(_OWNER)
 _COUNT_TALKS = select(func.count(func.distinct(tables.run.c.conversation))).where(_OWNER)
+_COUNT_BOOKS = select(func.count(func.distinct(tables.notebook.c.name))).where(
+    tables.notebook.c.owner == bindparam("owner")
+)
 _LOOKUPS = delete(tables.lookup)
 
 
@@ -72,6 +75,8 @@ class Wiped(Record):
     evidence: int = 0
     watches: int = 0
     statements: int = 0
+    notes: int = 0
+    notebooks: int = 0
     preferences: int = 0
     lookups: int = 0
     documents: int = 0
@@ -128,6 +133,7 @@ def _deleted(runs: Runs, owner: str, *, caches: bool) -> tuple[list[str], Wiped]
                 continue
             ids = [str(row[0]) for row in work.all(_IDS, owner=owner)]
             talks = int(work.all(_COUNT_TALKS, owner=owner)[0][0])
+            books = int(work.all(_COUNT_BOOKS, owner=owner)[0][0])
             places = runs.store.look_ups(owner)
             gone = {
                 name: work.do(statement, **_values(name, owner, places))
@@ -137,7 +143,7 @@ def _deleted(runs: Runs, owner: str, *, caches: bool) -> tuple[list[str], Wiped]
         return ids, Wiped(
             runs=gone["run"], conversations=talks, evidence=gone["evidence"],
             watches=gone["watch"], statements=gone["pair"], preferences=gone["preference"],
-            lookups=lookups,
+            lookups=lookups, notes=gone["remark"], notebooks=books,
         )  # fmt: skip
 
 

@@ -46,6 +46,12 @@ _TALKS = select(tables.conversation).where(
 _TAGS = select(tables.tag.c.conversation, tables.tag.c.name).where(
     tables.tag.c.conversation.in_(select(tables.run.c.conversation).where(_OWNER))
 )
+_NOTED = ("run", "evidence", "passage", "text", "made")
+_REMARKS = (
+    select(*(tables.remark.c[name] for name in _NOTED))
+    .where(tables.remark.c.run.in_(select(tables.run.c.id).where(_OWNER)))
+    .order_by(tables.remark.c.run, tables.remark.c.made)
+)
 _PAIRS = select(tables.pair.c.question, tables.pair.c.sql, tables.pair.c.made).where(
     tables.pair.c.owner == bindparam("owner")
 )
@@ -247,6 +253,7 @@ class Exports:
                 for question, sql, made in read(_PAIRS, owner=owner)
             ],
             "notebooks": self._store.notebooks(owner),
+            "notes": [dict(zip(_NOTED, row, strict=True)) for row in read(_REMARKS, owner=owner)],
             "preferences": without_keys(self._store.preferences(owner)),
             "tables": self._loaded(owner),
             "descriptions": dict(self._described(owner)),

@@ -53,6 +53,8 @@ field without a value is "", [], 0, false or null.
 - `conflicts`: figures of different sources for one thing that do not agree: subject, unit, `figures` (text,
   `clause` that gives it, `evidence` id, `number` of its citation or null, `date` of publication or null, `copies`:
   other sources with the same text). Those within a news story are in `coverage`
+- `notes`: what its reader has noted, no part of the answer: `evidence` and `passage` by id ("" for the answer as a
+  whole), text, `made` (when it was written last)
 - `plan`: parts, tasks, edited, notes, failures, `unclear` (what it asks back, or null); null if there was none
 - `clarification`: what was asked back before anything was searched (question, choices, `answer`: "" if it was skipped,
   null if nobody has answered), or null; `instructions`: what was said to the run while it went on (text, time,
@@ -143,6 +145,7 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
         "coverage": _coverage(answer.coverage) if answer else None,
         "review": answer.review.model_dump(mode="json") if answer and answer.review else None,
         "conflicts": [one.model_dump(mode="json") for one in conflicts(report, cited)],
+        "notes": [one.model_dump(mode="json") for one in report.remarks],
         "plan": report.plan.model_dump(mode="json") if report.plan else None,
         "clarification": report.clarification.model_dump() if report.clarification else None,
         "instructions": [one.model_dump(mode="json") for one in report.instructions],

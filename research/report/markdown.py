@@ -41,7 +41,16 @@ from research.records import (
 )
 from research.report import coverage
 from research.report.conflicts import conflicts
-from research.report.inline import bullets, escape, inactive, joined, link, quoted, quoted_lines
+from research.report.inline import (
+    BREAKS,
+    bullets,
+    escape,
+    inactive,
+    joined,
+    link,
+    quoted,
+    quoted_lines,
+)
 from research.report.prose import markdown
 from research.report.tables import tables
 from research.report.words import Citations, known, speaker
@@ -59,6 +68,7 @@ from research.verification.support import (
 
 TITLE_LENGTH = 80  # characters
 PLACES = 200  # rows of the table of places
+NOTED = 80  # characters of a passage that a note repeats
 AUTHORS = 3  # of a work that are named in the list of sources
 FOUND = 40  # characters of a figure of a source that a mark repeats
 
@@ -92,6 +102,7 @@ def report_markdown(
         *conflicts(disagreements(report, cited), registry, say),
         *coverage.coverage(report, registry, cited, say),
         *(_sources(cited, say, citations) if cited else ()),
+        *_remarks(report, registry, cited, say),
         *_places(report, cited, say),
         *tables(report, say, tongue),
         *_review(cited, say),
@@ -354,6 +365,41 @@ def _of_paper(paper: Paper, say: Say) -> Iterator[str]:
     if paper.cited is not None and paper.counted:
         service = _where_looked(paper.counted, say)
         yield say("cited by", n=f"{paper.cited:,}", service=service)
+
+
+# --- What its reader has noted
+
+
+def _remarks(
+    report: Report, registry: Registry, cited: CitedAnswer | None, say: Say
+) -> Iterator[str]:
+    """The notes of whose report it is, each under what it is on: none of it is or has a citation."""
+    if not report.remarks:
+        return
+    numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}
+    yield f"## {say('remarks')}"
+    yield say("remarks own")
+    for one in report.remarks:
+        day = utc(one.made).date().isoformat()
+        item = registry.get(one.evidence)
+        if item is None:
+            yield say("remark answer", date=day)
+        else:
+            passage = registry.passage(one.evidence, one.passage)
+            facts = [
+                say("remark source", n=numbers[item.id]) if item.id in numbers else "",
+                escape(_name(item, say)),
+                escape(passage.heading) if passage else "",
+                f"“{escape(_short(passage.text))}”" if passage and passage.text.strip() else "",
+            ]
+            yield say("remark passage", what=" · ".join(filter(None, facts)), date=day)
+        lines = [escape(line) for line in BREAKS.split(one.text) if line.strip()]
+        yield "\n>\n".join(f"> {line}" for line in lines)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= NOTED else f"{line[: NOTED - 1].rstrip()}…"
 
 
 # --- Where it is

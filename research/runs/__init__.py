@@ -400,6 +400,20 @@ def forget_notebook(notebook: str, *, owner: str = "local") -> None:
     desk().runs.store.forget_notebook(owner, notebook)
 
 
+def remark(
+    run_id: str, text: str, *, evidence: str = "", passage: str = "", owner: str = "local"
+) -> bool:
+    """Notes something of one's own of the answer of a run, or of a `passage` of its `evidence`, by
+    their ids; "" deletes the note. At most 4,000 characters are kept. Whether there is such a passage."""
+    return desk().runs.remark(run_id, text, evidence, passage, owner=owner)
+
+
+def rename_notebook(notebook: str, name: str, *, owner: str = "local") -> str:
+    """Gives a notebook another name: one that there is already takes in its documents. Returns the name
+    as it is kept; "" if that has no sign that can be shown, or there is no such notebook."""
+    return desk().runs.store.rename_notebook(owner, notebook, name)
+
+
 def prefer(name: str, value: object, *, owner: str = "local") -> None:
     """Remembers what somebody has chosen under a name, as JSON; None forgets it. No keys belong here."""
     desk().runs.store.prefer(owner, name, value)

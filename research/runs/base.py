@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from research.records import Check, Draft, Event, Options, Plan, Report, Run, silent
+from research.report.markdown import gathered
 from research.runs.live import Resources
 from research.runs.loop import Loop
 from research.runs.memory import before
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 MAX_LOOPS = 10
 MAX_REFLECTIONS = 10
 KEPT = timedelta(days=30)  # that a conversation lies in the bin
+REMARK = 4_000  # characters of a note
 SAID = 500  # characters of what a person says to a run
 WATCH = 0.5  # seconds between looks at what other processes have done or ask for
 _T = TypeVar("_T")
@@ -366,6 +368,17 @@ class Runs(ABC):
         """What a run has to show so far."""
         run = self.get(run_id, owner=owner)
         return self.store.report(run) if run else None
+
+    def remark(self, run_id: str, text: str, evidence: str, passage: str, *, owner: str) -> bool:
+        """Keeps an owner's note of the answer of a run or of a passage of it; whether there is such a
+        passage."""
+        report = self.report(run_id, owner=owner)
+        if report is None:
+            return False
+        if (evidence or passage) and gathered(report).passage(evidence, passage) is None:
+            return False
+        self.store.remark(run_id, evidence, passage, text.strip()[:REMARK])
+        return True
 
     def history(
         self, wanted: Wanted, *, limit: int = 20, offset: int = 0, owner: str = "local"

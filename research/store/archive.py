@@ -126,7 +126,15 @@ def _listed(shape: _Shape) -> Select[Any]:
 def _of_page(shape: _Shape) -> Select[Any]:
     """The runs that fit of the conversations of a page."""
     return (
-        select(*_RUN, said.c.kind, said.c.sources, said.c.cost, said.c.answer, said.c.found)
+        select(
+            *_RUN,
+            said.c.kind,
+            said.c.sources,
+            said.c.cost,
+            said.c.answer,
+            said.c.found,
+            said.c.remarks,
+        )
         .select_from(_FROM)
         .where(
             run.c.conversation.in_([_(f"c{n}") for n in range(PAGE)]),
@@ -237,11 +245,13 @@ class Archive:
             ]
             sources |= found_sources((), earlier)
             told, found = answer_text(kept), "\n".join(sources.values())[:FOUND]
-            words = _SEPARATOR.join(map(folded, (row[3], told, found)))
+            noted = "\n".join(" ".join(one[2].split()) for one in work.all(sql.REMARKS, run=run_id))
+            words = _SEPARATOR.join(map(folded, (row[3], told, found, noted)))
             work.do(
                 _TELL,
                 run=run_id, kind=kind, sources=len(sources), cost=self._cost(work, run_id),
                 words=_storable(words), answer=_storable(told), found=_storable(found),
+                remarks=_storable(noted),
             )  # fmt: skip
 
     def _cost(self, work: Work, run_id: str) -> float | None:
@@ -423,13 +433,17 @@ class Archive:
 
 def _turn(row: Sequence[Any], words: Sequence[str]) -> HistoryTurn:
     found: Run = read_run(row[:11])
-    kind, sources, cost, told, lines = row[11:]
+    kind, sources, cost, told, lines, noted = row[11:]
     return HistoryTurn(
         run=found,
         kind=kind or kind_of(found.options),
         sources=sources or 0,
         cost=cost,
-        hits=hits(words, found.question, told or "", (lines or "").split("\n")) if words else (),
+        hits=hits(
+            words, found.question, told or "", (lines or "").split("\n"), (noted or "").split("\n")
+        )
+        if words
+        else (),
     )
 
 

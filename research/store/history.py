@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeGuard
 from research.records import Options, Record, Run
 
 RunKind = Literal["question", "report", "database", "places"]
-Field = Literal["question", "answer", "source"]
+Field = Literal["question", "answer", "source", "note"]
 
 MOST_WORDS = 8  # that are looked for
 MOST_TAGS, TAG = 10, 40  # tags of a conversation, and the characters of one
@@ -170,12 +170,16 @@ def _text(value: Any) -> TypeGuard[str]:
 
 
 def hits(
-    wanted: Sequence[str], question: str, answer: str, sources: Sequence[str]
+    wanted: Sequence[str], question: str, answer: str, sources: Sequence[str], notes: Sequence[str]
 ) -> tuple[HistoryHit, ...]:
-    """Where words stand: in the question, in the answer, in the source that has most of them."""
-    best = max(sources, key=lambda line: sum(map(folded(line).count, wanted)), default="")
+    """Where words stand: in the question, in the answer, in the source and the note that have most of
+    them."""
+    source, note = (
+        max(lines, key=lambda line: sum(map(folded(line).count, wanted)), default="")
+        for lines in (sources, notes)
+    )
     fields: tuple[tuple[Field, str], ...] = (
-        ("question", question), ("answer", answer), ("source", best),
+        ("question", question), ("answer", answer), ("source", source), ("note", note),
     )  # fmt: skip
     out = []
     for field, text in fields:

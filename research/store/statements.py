@@ -21,6 +21,7 @@ from research.store.tables import (
     notebook,
     pair,
     preference,
+    remark,
     run,
     search,
     tag,
@@ -225,6 +226,16 @@ TAKE_OUT = delete(notebook).where(
 )
 FORGET_NOTEBOOK = delete(notebook).where(
     notebook.c.owner == _("owner"), notebook.c.name == _("book")
+)
+
+REMARK = Upsert(remark)
+REMARKS = (
+    select(remark.c.evidence, remark.c.passage, remark.c.text, remark.c.made)
+    .where(remark.c.run == _("run"))
+    .order_by(func.length(remark.c.evidence) > literal_column("0"), remark.c.made, remark.c.passage)
+)
+FORGET_REMARK = delete(remark).where(
+    remark.c.run == _("run"), remark.c.evidence == _("item"), remark.c.passage == _("at")
 )
 
 PREFER = Upsert(preference)

@@ -30,6 +30,7 @@ from research.records import (
     Place,
     Plan,
     Reflection,
+    Remark,
     Report,
     Run,
     RunStatus,
@@ -433,7 +434,21 @@ class Store:
             usage=self._spent(run.id),
             clarification=(said := self.said(run.id))[0],
             instructions=said[1],
+            remarks=tuple(_readable(_remark, self.database.read(sql.REMARKS, run=run.id))),
         )
+
+    def remark(self, run_id: str, evidence: str, passage: str, text: str) -> None:
+        """Notes what the owner of a run says of its answer or of a passage; without a text the note
+        goes."""
+        with self.database.write() as work:
+            if text:
+                work.do(
+                    sql.REMARK, run=run_id, evidence=evidence, passage=passage,
+                    text=self.database.text(text.encode("utf-8", "replace").decode()), made=datetime.now(UTC).isoformat(),
+                )  # fmt: skip
+            else:
+                work.do(sql.FORGET_REMARK, run=run_id, item=evidence, at=passage)
+            self.archive.tell(work, run_id)
 
     def said(self, run_id: str) -> tuple[Clarification | None, tuple[Instruction, ...]]:
         """What a run has asked back, and what was said to it while it went on."""
@@ -563,6 +578,19 @@ class Store:
             for document in documents:
                 work.do(sql.TAKE_OUT, owner=owner, book=name, given=document)
 
+    def rename_notebook(self, owner: str, name: str, wanted: str) -> str:
+        """Gives a notebook another name; one that there is already takes in its documents. Returns the
+        name as it is kept, "" if nothing is left of it or there is no such notebook."""
+        with self.database.write() as work:
+            books = self.notebooks(owner)
+            documents = books.pop(name, ())
+            kept = next(iter(tidy((self.database.text(wanted),), books)), "") if documents else ""
+            if kept and kept != name:
+                for document in documents:
+                    work.do(sql.PUT_IN, owner=owner, name=kept, document=document)
+                work.do(sql.FORGET_NOTEBOOK, owner=owner, book=name)
+        return kept
+
     def forget_notebook(self, owner: str, name: str) -> None:
         """Deletes a notebook. Its documents stay in the library."""
         with self.database.write() as work:
@@ -650,6 +678,11 @@ def _one(make: Callable[[str], _T], text: str | None) -> _T | None:
 
 def _evidence(row: Sequence[Any]) -> Evidence:
     return Evidence.model_validate_json(row[0])
+
+
+def _remark(row: Sequence[Any]) -> Remark:
+    evidence, passage, text, made = row
+    return Remark(evidence=evidence, passage=passage, text=text, made=datetime.fromisoformat(made))
 
 
 def _finding(row: Sequence[Any]) -> Finding:

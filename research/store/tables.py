@@ -53,6 +53,7 @@ said = Table(
     Column("words", Text, nullable=False),
     Column("answer", Text, nullable=False),
     Column("found", Text, nullable=False),
+    Column("remarks", Text, nullable=False),
 )
 event = Table(
     "event",
@@ -139,6 +140,15 @@ notebook = Table(
     Column("name", Text, primary_key=True),
     Column("document", Text, primary_key=True),  # by its name in the library
 )
+remark = Table(
+    "remark",
+    tables,
+    Column("run", Text, primary_key=True),
+    Column("evidence", Text, primary_key=True),  # with the next "" for the answer as a whole
+    Column("passage", Text, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("made", Text, nullable=False),
+)
 preference = Table(
     "preference",
     tables,
@@ -222,6 +232,13 @@ SQLITE = (
         owner text not null, name text not null, document text not null,
         primary key(owner, name, document)) without rowid;
     """,
+    """
+    create table remark(
+        run text not null references run on delete cascade, evidence text not null,
+        passage text not null, text text not null, made text not null,
+        primary key(run, evidence, passage)) without rowid;
+    alter table said add column remarks text not null default '';
+    """,
 )
 
 # Text is compared byte by byte, as SQLite does: times as text have no other order.
@@ -296,5 +313,12 @@ POSTGRESQL = (
     create table notebook(
         owner {_TEXT} not null, name {_TEXT} not null, document {_TEXT} not null,
         primary key(owner, name, document));
+    """,
+    f"""
+    create table remark(
+        run {_TEXT} not null references run on delete cascade, evidence {_TEXT} not null,
+        passage {_TEXT} not null, text {_TEXT} not null, made {_TEXT} not null,
+        primary key(run, evidence, passage));
+    alter table said add column remarks {_TEXT} not null default '';
     """,
 )

@@ -291,6 +291,44 @@ def test_a_selected_source_shows_its_sentences_and_the_way_to_them(
     )
 
 
+# Notes
+
+
+@pytest.mark.parametrize(("language", "size"), [("en", WIDE), ("zh", NARROW)])
+def test_a_note_is_written_beside_its_passage_kept_and_deleted(
+    visit: Open, language: str, size: dict[str, int]
+) -> None:
+    page = visit(language, viewport=size)
+    page.locator(".sl-cite").first.click()
+    box = page.locator(".sl-passage:visible").first
+    box.get_by_role("button", name=word("remark.add", language)).click()
+    area = box.locator("textarea")
+    area.fill("<img src=x onerror=alert(1)>\nask the office")
+    area.press("Escape")  # leaves the note, not the passage
+    assert box.is_visible() and not area.count()
+    box.get_by_role("button", name=word("remark.add", language)).click()
+    assert area.input_value() == ""
+    area.fill("<img src=x onerror=alert(1)>\nask the office")
+    box.get_by_role("button", name=word("remark.save", language)).click()
+    settled(page)
+    assert "<img src=x onerror=alert(1)>\nask the office" in box.locator(".sl-noted").inner_text()
+    assert word("remark.own", language) in (
+        page.locator(".sl-has-note").first.get_attribute("aria-label") or ""
+    )
+    fits(page)
+    page.reload()
+    page.wait_for_selector(".sl-has-note")
+    page.locator(".sl-cite").first.click()
+    box = page.locator(".sl-passage:visible").first
+    assert "ask the office" in box.locator(".sl-noted").inner_text()
+    box.get_by_role("button", name=word("remark.delete", language)).click()
+    settled(page)
+    assert not page.locator(".sl-noted, .sl-has-note").count()
+    page.reload()
+    page.wait_for_selector(".sl-counts")
+    assert not page.locator(".sl-has-note").count()
+
+
 # Files
 
 

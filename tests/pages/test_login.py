@@ -199,6 +199,21 @@ def test_the_notebooks_of_somebody_else_are_on_no_page(visit: Visit) -> None:
             assert (key in {widget.key for widget in there}) == (subject == "0002"), page
 
 
+def test_the_notes_of_somebody_else_are_on_no_page(visit: Visit) -> None:
+    mine, theirs = owner("0001"), owner("0002")
+    run_of(mine, "mine")
+    run_of(theirs, "theirs")
+    assert runs.remark("mine", "note of mine", owner=mine)
+    assert runs.remark("theirs", "note of theirs", owner=theirs)
+    for name in ("mine", "theirs"):
+        for page in ("ask", "history"):
+            words = visit(page, secrets=AUTH, user=claims(), run=name).words
+            assert "note of theirs" not in words
+    assert runs.history("note of", owner=mine).total == 1
+    assert not runs.remark("theirs", "", owner=mine)
+    assert runs.history("note of theirs", owner=theirs).total == 1
+
+
 def test_the_history_has_one_s_own_runs_only(visit: Visit) -> None:
     run_of(owner("0001"), "mine")
     run_of(owner("0002"), "theirs")

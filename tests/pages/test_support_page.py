@@ -102,7 +102,7 @@ def test_a_source_that_does_not_exist_is_told(run_id: str) -> None:
 def test_a_draft_has_no_marks_and_no_counts(run_id: str, monkeypatch: MonkeyPatch) -> None:
     report, numbered = report_of(run_id)
     drawn: list[dict[str, Any]] = []
-    monkeypatch.setattr(answer, "_render", lambda data, key: drawn.append(data))
+    monkeypatch.setattr(answer, "_render", lambda data, **_: drawn.append(data))
     answer.draw_draft(report, numbered)
     answer.draw(report, numbered)
     assert [bool(marked(data["blocks"])) for data in drawn] == [False, True]

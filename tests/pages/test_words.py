@@ -10,6 +10,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from pages.history.filters import PERIODS, STATES
+from pages.run import answer
 from pages.run.downloads import GROUPS
 from pages.shared import guide, tour
 from pages.shared.words import size
@@ -67,6 +68,7 @@ FAMILIES = {
     "count.": ("unclear", "unsupported", "differs", "none"),
     "lack.": get_args(records.LackKind),
     "other.": ("figure", "date", "words"),  # of which something else may stand in the passage
+    "remark.": answer.NOTE,
     "download_now.": ("md", "notes", "pdf", "docx", "page", "json", "zip"),
     "download.": (
         "pdf",

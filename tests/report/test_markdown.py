@@ -765,7 +765,7 @@ def test_an_address_can_only_be_the_link_that_it_is(url: str, linked: bool | Non
 
 FIELDS = [
     "schema", "language", "run", "question", "title", "author", "made", "sample", "unwritten",
-    "suggestions", "answer", "blocks", "support", "sources", "evidence", "coverage", "review", "conflicts", "plan", "clarification", "instructions", "rounds", "failures", "usage",
+    "suggestions", "answer", "blocks", "support", "sources", "evidence", "coverage", "review", "conflicts", "notes", "plan", "clarification", "instructions", "rounds", "failures", "usage",
 ]  # fmt: skip
 EVIDENCE = [
     "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample", "standing",

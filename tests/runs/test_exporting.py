@@ -65,7 +65,11 @@ def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) ->
     assert [talk["title"] for talk in personal["conversations"]] == [SECRET]
     assert [tag["name"] for tag in personal["tags"]] == ["figures"]
     assert [pair["question"] for pair in personal["statements"]] == [SECRET]
-    assert personal["notebooks"] == {f"About {SECRET}": [f"{SECRET}.md"]}
+    assert personal["notebooks"] == {f"About {SECRET}": [f"{SECRET}.md", "tower.md"]}
+    assert [(note["passage"], note["text"]) for note in personal["notes"]] == [
+        ("", SECRET),
+        ("p", SECRET),
+    ]
     assert [watch["topic"] for watch in personal["watches"]] == [SECRET]
     (loaded,) = personal["tables"]
     assert loaded["names"] == ["own.csv"] and loaded["tables"][0]["rows"] == 1

@@ -42,6 +42,7 @@ TABLES = (
     "tag",
     "said",
     "notebook",
+    "remark",
 )
 
 # Every way to name a run or a conversation, as Bob takes it; what comes back is what he learns.
@@ -73,6 +74,7 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("clarify", "run_id"): lambda key: runs.clarify(key, "Leifeng", owner=BOB),
     ("instruct", "run_id"): lambda key: runs.instruct(key, "leave hotels out", owner=BOB),
     ("more", "run_id"): lambda key: runs.more(key, owner=BOB),
+    ("remark", "run_id"): lambda key: runs.remark(key, "Bob's", owner=BOB),
     ("queue", "run_id"): lambda key: runs.queue(key, owner=BOB),
     ("get", "run_id"): lambda key: runs.get(key, owner=BOB),
     ("report", "run_id"): lambda key: runs.report(key, owner=BOB),
@@ -117,8 +119,9 @@ OWN = {
     "ask_database",
     "confirm",
     "unconfirm",
-    "put_in",  # with the next two: test_notebooks
+    "put_in",  # with the next three: test_notebooks
     "take_out",
+    "rename_notebook",
     "forget_notebook",
     "prefer",
     "choose",
@@ -185,6 +188,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     runs.tag("talk-done", ["Ann's tag"], owner=ANN)
     add("stopped", "binned")
     runs.discard("talk-binned", owner=ANN)
+    assert runs.remark("ann-done", "Ann's secret note", owner=ANN)
     yield tmp_path
     runs.close()
 
@@ -241,6 +245,7 @@ def rows(folder: Path, owner: str = ANN) -> dict[str, list[tuple[Any, ...]]]:
             "watch": (f"run in ({marks})", ids),
             "pair": ("owner=?", [owner]),
             "notebook": ("owner=?", [owner]),
+            "remark": (f"run in ({marks})", ids),
         }
         return {
             table: db.execute(

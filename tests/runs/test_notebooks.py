@@ -79,6 +79,23 @@ def test_a_notebook_goes_with_its_last_document_or_when_it_is_deleted() -> None:
     assert runs.desk().library.counts().own == 3
 
 
+def test_a_notebook_has_another_name_and_the_same_documents() -> None:
+    runs.put_in("Today", ["new.md", "flyer.md"], owner=ANN)
+    runs.put_in("Guides", ["old.md"], owner=ANN)
+    runs.put_in("Today", ["old.md"], owner=BOB)
+    assert runs.rename_notebook("Today", " Ticket prices ", owner=ANN) == "Ticket prices"
+    assert quoted(ask("Ticket prices")) == {"new.md", "flyer.md"}
+    assert runs.rename_notebook("Ticket prices", "TICKET prices", owner=ANN) == "TICKET prices"
+    # A name that there is already: one notebook with the documents of both.
+    assert runs.rename_notebook("TICKET prices", "guides", owner=ANN) == "Guides"
+    assert runs.notebooks(owner=ANN) == {"Guides": ("flyer.md", "new.md", "old.md")}
+    for name, wanted in (("Guides", " \u200b"), ("Gone", "New")):
+        assert runs.rename_notebook(name, wanted, owner=ANN) == ""
+    assert runs.rename_notebook("Guides", "Guides", owner=ANN) == "Guides"
+    assert list(runs.notebooks(owner=ANN)) == ["Guides"]
+    assert runs.notebooks(owner=BOB) == {"Today": ("old.md",)}
+
+
 @pytest.mark.parametrize(
     ("typed", "kept"),
     [("today", "Today"), ("  TODAY\n", "Today"), ("Ｔｒｉｐ", "Trip"), ("x" * 99, "x" * 40),

@@ -234,8 +234,8 @@ def test_a_snippet_marks_the_words_and_no_more() -> None:
     assert [text for text, marked in pieces if marked] == ["Straße"]
     assert "".join(text for text, _ in pieces) == "Prices of <b>Straße</b> tickets"
     assert snippet("nothing here", ["x"]) == ()
-    told = hits(["low"], "High?", "It is low.", ["A · b", "Low prices · c"])
-    assert [hit.field for hit in told] == ["answer", "source"]
+    told = hits(["low"], "High?", "It is low.", ["A · b", "Low prices · c"], ["Too low!"])
+    assert [hit.field for hit in told] == ["answer", "source", "note"]
 
 
 def said(*spans: tuple[str, str, bool]) -> str:

@@ -62,11 +62,15 @@ def put(owner: str, secret: str) -> None:
     )  # fmt: skip
     store.keep(run.id, None, (), answer)
     store.note(run.id, "preface", secret)
+    for passage in ("", "p"):
+        assert runs.remark(
+            run.id, secret, evidence=passage and found.id, passage=passage, owner=owner
+        )
     store.label(run.conversation, title=secret, pinned=True)
     store.watch(run.id)
     store.prefer(owner, "word", secret)
     runs.confirm(secret, f"SELECT '{secret}'", owner=owner)
-    runs.put_in(f"About {secret}", [f"{secret}.md"], owner=owner)
+    runs.put_in(f"About {secret}", [f"{secret}.md", "tower.md"], owner=owner)
 
 
 def left(folder: Path, place: Path | str, secret: str) -> list[str]:
@@ -109,6 +113,7 @@ def test_nothing_of_the_owner_is_left_and_others_keep_theirs(desk: Path, place: 
     done = runs.wipe(owner=ANN)
     assert (done.runs, done.conversations, done.evidence) == (1, 1, 2)
     assert (done.watches, done.statements, done.preferences, done.files) == (1, 1, 1, 1)
+    assert (done.notes, done.notebooks) == (2, 1)
     assert done.erased
     assert left(desk, place, SECRET) == []
     assert runs.recent(owner=ANN) == []
@@ -118,7 +123,7 @@ def test_nothing_of_the_owner_is_left_and_others_keep_theirs(desk: Path, place: 
     assert runs.notebooks(owner=ANN) == {}
     assert runs.report(f"run-{BOB}", owner=BOB) == bob
     assert runs.preferences(owner=BOB) == {"word": OTHER}
-    assert runs.notebooks(owner=BOB) == {f"About {OTHER}": (f"{OTHER}.md",)}
+    assert runs.notebooks(owner=BOB) == {f"About {OTHER}": (f"{OTHER}.md", "tower.md")}
     assert len(runs.confirmed(owner=BOB)) == len(runs.watches(owner=BOB)) == 1
     assert [talk.title for talk in runs.conversations(owner=BOB)] == [OTHER]
 

@@ -78,6 +78,65 @@ const stretch = (shown, words) => {
   return parts;
 };
 
+// A note of one's own on a passage: written, changed and deleted below it.
+const MOST_NOTED = 4000; // characters
+
+const noted = (shown, view) => {
+  if (!view.note) return [];
+  const { words } = view;
+  const key = shown.at.join(" ");
+  const root = make("div", "sl-note");
+  root.lang = view.page;
+  const press = (text, act, looks = "sl-way") => {
+    const button = make("button", looks, text);
+    button.type = "button";
+    button.onclick = act;
+    return button;
+  };
+  const draw = (focused) => {
+    root.replaceChildren(...(view.drafts.has(key) ? writing() : kept()));
+    if (focused) root.querySelector("textarea, button")?.focus();
+  };
+  const keep = (text) => {
+    view.drafts.delete(key);
+    shown.note = text.trim();
+    view.note({ at: shown.at, text: shown.note });
+    draw(true);
+  };
+  const open = () => {
+    view.drafts.set(key, shown.note);
+    draw(true);
+  };
+  const leave = () => {
+    view.drafts.delete(key);
+    draw(true);
+  };
+  const kept = () => {
+    if (!shown.note) return [press(words.note_add, open)];
+    const ways = make("div", "sl-ways");
+    ways.append(press(words.note_edit, open), press(words.note_delete, () => keep("")));
+    return [make("div", "sl-facts", words.note_own), make("p", "sl-noted", shown.note), ways];
+  };
+  const writing = () => {
+    const area = make("textarea");
+    area.value = view.drafts.get(key);
+    area.maxLength = MOST_NOTED;
+    area.rows = 3;
+    area.setAttribute("aria-label", words.note_own);
+    area.oninput = () => view.drafts.set(key, area.value);
+    area.onkeydown = (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape" && !event.isComposing) leave();
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) keep(area.value);
+    };
+    const ways = make("div", "sl-ways");
+    ways.append(press(words.note_save, () => keep(area.value), "sl-save"), press(words.note_cancel, leave));
+    return [area, ways];
+  };
+  draw(false);
+  return [root];
+};
+
 // The sentences that use a source, listed once somebody wants to see them.
 const used = (cite, view) => {
   const found = view.uses[cite.n] ?? [];
@@ -112,7 +171,7 @@ const passage = (cite, view, id) => {
   if (cite.sample) head.append(make("span", "sl-tag", words.sample));
   if (cite.notice) head.append(make("strong", "sl-tag sl-notice", cite.notice));
   box.append(head);
-  for (const shown of [cite, ...cite.more]) box.append(...stretch(shown, words));
+  for (const shown of [cite, ...cite.more]) box.append(...stretch(shown, words), ...noted(shown, view));
   if (cite.code) {
     const statement = make("pre", "sl-sql");
     statement.append(make("code", "", cite.code));
@@ -291,7 +350,10 @@ const citation = (cite, at, view, boxes) => {
   const box = passage(cite, view, `${view.prefix}-${at}-${cite.n}`);
   const button = make("button", "sl-cite", `[${cite.n}]`);
   button.id = citeId(view.prefix, at, cite.n);
-  button.setAttribute("aria-label", view.words.open.replace("{n}", cite.n));
+  const own = [cite, ...cite.more].some((shown) => shown.note);
+  button.classList.toggle("sl-has-note", own);
+  const said = [view.words.open.replace("{n}", cite.n), ...(own ? [view.words.note_own] : [])];
+  button.setAttribute("aria-label", said.join(" · "));
   button.title = cite.where;
   boxes.push(box);
   return opener(button, box, view);
@@ -638,14 +700,14 @@ const opened = (parentElement) => {
     beside.gone();
     beside.node.remove();
   };
-  return { opened: new Set(), kept: [], root, desk, nav, drawer: beside, gone };
+  return { opened: new Set(), drafts: new Map(), kept: [], root, desk, nav, drawer: beside, gone };
 };
 
-export default function ({ parentElement, data }) {
+export default function ({ parentElement, data, setTriggerValue }) {
   let state = states.get(parentElement);
   if (state?.root !== parentElement.querySelector(".sl-answer")) {
     state?.gone();
-    state = { ...opened(parentElement), opened: state?.opened ?? new Set() };
+    state = { ...opened(parentElement), opened: state?.opened ?? new Set(), drafts: state?.drafts ?? new Map() };
   }
   states.set(parentElement, state);
   const { root } = state;
@@ -658,6 +720,8 @@ export default function ({ parentElement, data }) {
     lang: data.lang,
     page: data.page,
     drawer: state.drawer,
+    drafts: state.drafts,
+    note: data.draft ? null : (what) => setTriggerValue("noted", what),
   };
   const said = JSON.stringify([words, data.uses]);
   root.lang = data.lang;

@@ -167,3 +167,10 @@ mcp-resource =
         [one] a file that is no text
        *[other] { $n } files that are no text
     }
+remark-add = Add a note
+remark-help = Yours alone: it is saved with the answer, can be found in the history, and is exported under “Notes”, apart from the cited text.
+remark-own = Your note
+remark-edit = Edit
+remark-delete = Delete
+remark-save = Save
+remark-cancel = Cancel

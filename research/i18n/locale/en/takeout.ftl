@@ -6,7 +6,7 @@ takeout-runs =
         [one] run
        *[other] runs, each
     } as a JSON and a Markdown file
-takeout-personal = personal.json: titles, pins, tags, watched topics, confirmed statements, notebooks, preferences, tables loaded from files
+takeout-personal = personal.json: titles, pins, tags, watched topics, confirmed statements, notes, notebooks, preferences, tables loaded from files
 takeout-library = library/: the text of your own documents ({ $n }), listed in library/index.json
 takeout-no_keys = Keys are not included.
 takeout-lost =
