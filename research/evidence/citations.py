@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from research.evidence.registry import Registry
 from research.language.text import fold, place_of
-from research.records import Answer, Evidence, Passage, Record, Report, Span
+from research.records import Answer, Cell, Cite, Evidence, Passage, Record, Report, Span
 from research.urls import url_identity
 
 
@@ -24,18 +24,30 @@ class NumberedSpan(Record):
 
 
 class CitedSource(Record):
-    """A numbered source with its cited passages only; `times` counts the spans that cite it."""
+    """A numbered source with its cited passages only; `times` counts the spans, and the readings of cells,
+    that cite it."""
 
     number: int
     evidence: Evidence
     times: int
 
 
+class NumberedCell(Record):
+    """A cell of a table with the numbers that each of its readings cites; `unsourced` if one points at
+    something that is not there, or at nothing. The cell cites only what is there."""
+
+    cell: Cell
+    numbers: tuple[tuple[int, ...], ...] = ()
+    unsourced: bool = False
+
+
 class CitedAnswer(Record):
-    """An answer with numbers 1 to n, in the order in which the sources are first cited."""
+    """An answer with numbers 1 to n, in the order in which the sources are first cited: by its text, then
+    by its cells."""
 
     answer: Answer
     spans: tuple[NumberedSpan, ...] = ()
+    cells: tuple[NumberedCell, ...] = ()
     sources: tuple[CitedSource, ...] = ()
 
 
@@ -73,18 +85,41 @@ def number(answer: Answer, registry: Registry) -> CitedAnswer:
         pairs, unsourced = _resolved(span, registry)
         numbers = _cited(pairs, uses)
         spans.append(NumberedSpan(span=span, numbers=numbers, unsourced=unsourced))
+    cells = tuple(_numbered_cell(cell, registry, uses) for cell in answer.cells)
     sources = tuple(use.source() for use in uses.values())
-    return CitedAnswer(answer=answer, spans=tuple(spans), sources=sources)
+    return CitedAnswer(answer=answer, spans=tuple(spans), cells=cells, sources=sources)
+
+
+def _numbered_cell(cell: Cell, registry: Registry, uses: dict[str, _Use]) -> NumberedCell:
+    """A cell that cites only what is registered, by the ids that it has there."""
+    readings, numbers, unsourced = [], [], False
+    for reading in cell.readings:
+        pairs = _registered(reading.cites, registry)
+        cites = tuple(
+            cite.model_copy(update={"evidence": evidence.id, "passage": passage.id})
+            for cite, evidence, passage in pairs
+        )
+        unsourced = unsourced or not pairs or len(pairs) < len(reading.cites)
+        readings.append(reading.model_copy(update={"cites": cites}))
+        numbers.append(_cited(((evidence, passage) for _, evidence, passage in pairs), uses))
+    kept = cell.model_copy(update={"readings": tuple(readings)})
+    return NumberedCell(cell=kept, numbers=tuple(numbers), unsourced=unsourced)
+
+
+def _registered(cites: Iterable[Cite], registry: Registry) -> list[tuple[Cite, Evidence, Passage]]:
+    """Those of some cites whose source and passage are there, with both."""
+    pairs = []
+    for cite in cites:
+        evidence = registry.get(cite.evidence)
+        passage = registry.passage(cite.evidence, cite.passage)
+        if evidence and passage:
+            pairs.append((cite, evidence, passage))
+    return pairs
 
 
 def _resolved(span: Span, registry: Registry) -> tuple[list[tuple[Evidence, Passage]], bool]:
     """The sources and passages a span may cite, and whether it lacks a source."""
-    pairs = []
-    for cite in span.cites:
-        evidence = registry.get(cite.evidence)
-        passage = registry.passage(cite.evidence, cite.passage)
-        if evidence and passage:
-            pairs.append((evidence, passage))
+    pairs = [(evidence, passage) for _, evidence, passage in _registered(span.cites, registry)]
     if span.kind == "quote":
         pairs = [(item, passage) for item, passage in pairs if verbatim(span.text, passage.text)]
         pairs = [] if span.unsourced else pairs
@@ -128,6 +163,7 @@ def _number_problems(cited: CitedAnswer) -> Iterator[str]:
         yield "The numbered spans are not the spans of the answer."
     listed = {source.number for source in cited.sources}
     used = [number for item in cited.spans for number in item.numbers]
+    used += [number for item in cited.cells for own in item.numbers for number in own]
     first = list(dict.fromkeys(used))
     if first != sorted(first):
         yield f"The numbers are first cited in the order {first}; expected a rising order."

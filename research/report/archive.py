@@ -19,7 +19,9 @@ from research.i18n import Say
 from research.readable import readable
 from research.records import Place, Report, Rows, Way
 from research.report.about import about
-from research.report.formats import FORMATS, REFERENCES, REPORTS
+from research.report.cells import places as row_places
+from research.report.cells import tabled
+from research.report.formats import FORMATS, REFERENCES, REPORTS, TABLES
 from research.report.geo import csv as places_csv
 from research.report.geo import geojson, kml, lined, located
 from research.report.grids import answer_tables, tables_csv, tables_excel
@@ -61,14 +63,18 @@ def _parts(report: Report, cited: CitedAnswer | None) -> Iterator[Part]:
         for ending in REFERENCES:
             yield f"sources.{ending}", partial(FORMATS[ending], report, cited)
         yield "sources.csv", lambda: sources_csv(cited.sources).encode()
+    if tabled(report):
+        for ending, write in TABLES.items():
+            yield f"table.{ending.removeprefix('table.')}", partial(write, report, cited)
     yield from _places(report, cited)
     yield from _tables(report, cited)
     yield from _rows(report, cited)
 
 
 def places_of(report: Report) -> list[Place]:
-    """The places of a report, each once."""
-    return [item.place for item in gathered(report) if item.place]
+    """The places of a report, each once, with those that the rows of a table are."""
+    found = [*row_places(report), *(item.place for item in gathered(report) if item.place)]
+    return [*{(place.provider, place.id, place.name): place for place in found}.values()]
 
 
 def ways_of(report: Report) -> list[Way]:

@@ -73,6 +73,36 @@ def _ris(report: Report, cited: CitedAnswer | None) -> bytes:
     return ris(_sources(cited)).encode()
 
 
+def _table_excel(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.report.cellbook import excel
+
+    return excel(report, cited)
+
+
+def _table_csv(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.report.cells import csv
+
+    return csv(report, cited)
+
+
+def _table_parquet(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.report.cells import parquet
+
+    return parquet(report, cited)
+
+
+def _table_markdown(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.report.cells import markdown
+
+    return markdown(report, cited).encode()
+
+
+def _table_json(report: Report, cited: CitedAnswer | None) -> bytes:
+    from research.report.celldata import table_json
+
+    return table_json(report, cited).encode()
+
+
 Writer = Callable[["Report", "CitedAnswer | None"], bytes]
 
 # The report itself.
@@ -86,14 +116,27 @@ REPORTS: dict[str, Writer] = {
 # What it cites.
 REFERENCES: dict[str, Writer] = {"csl.json": _csl, "bib": _bibtex, "ris": _ris}
 FORMATS = {**REPORTS, **REFERENCES}
+# The table that it is, if it is one: a report without one has no such file, which is a ValueError.
+TABLES: dict[str, Writer] = {
+    "xlsx": _table_excel,
+    "csv": _table_csv,
+    "parquet": _table_parquet,
+    "table.md": _table_markdown,
+    "table.json": _table_json,
+}
 
 
-def suffix(name: str) -> str:
-    """The format that a file's name asks for, or "" if it names none."""
-    fitting = (ending for ending in FORMATS if name.lower().endswith(f".{ending}"))
+def suffix(name: str, table: bool = False) -> str:
+    """The format that a file's name asks for, or "" if it names none; of a `table` also its own."""
+    known = (*FORMATS, *TABLES) if table else FORMATS
+    fitting = (ending for ending in known if name.lower().endswith(f".{ending}"))
     return max(fitting, key=len, default="")
 
 
 def report_as(report: Report, cited: CitedAnswer | None, ending: str) -> bytes:
-    """A report in one of `FORMATS`."""
-    return FORMATS[ending](report, cited)
+    """A report in one of `FORMATS`, or the table that it is in one of `TABLES`.
+
+    Raises:
+        ValueError: it is no table.
+    """
+    return {**FORMATS, **TABLES}[ending](report, cited)

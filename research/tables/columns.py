@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
+from math import isfinite
 from typing import Literal, NamedTuple
 
 from research.language.measure import Measure
@@ -32,6 +33,23 @@ class Point(NamedTuple):
     low: float | None = None
     high: float | None = None
     why: Literal["", "empty", "currency", "unit"] = ""
+
+
+class Bar(NamedTuple):
+    """A row's number in a chart, from `low` to `high`; `bound` says that it is about, at least or at most that."""
+
+    row: str
+    low: float
+    high: float
+    bound: str
+
+
+class Series(NamedTuple):
+    """The numbers of a column in one unit, the greatest first, and the rows without one, each with why."""
+
+    unit: str
+    bars: tuple[Bar, ...]
+    left_out: tuple[tuple[str, str], ...]
 
 
 class Sureness(NamedTuple):
@@ -65,11 +83,12 @@ def aligned(column: Column, cells: Iterable[Cell]) -> dict[str, Point]:
     """The numbers of a column by row, in the unit that `unit_of` tells."""
     mine = own(column, cells)
     name = unit_of(column, mine)
-    return {cell.row: _point(cell.value, name) for cell in mine}
+    return {cell.row: point(cell.value, name) for cell in mine}
 
 
-def _point(value: Value | None, name: str) -> Point:
-    if value is None or value.number is None:
+def point(value: Value | None, name: str) -> Point:
+    """A value's number in a unit."""
+    if value is None or value.number is None or not isfinite(value.number):
         return Point(why="empty")
     high = value.number if value.high is None else value.high
     if value.unit == name or (value.number == 0 and high == 0):  # free is free in any currency
@@ -83,6 +102,21 @@ def _point(value: Value | None, name: str) -> Point:
         return Point(value.number * by, high * by)
     money = family(target.kind) == family(given.kind) == "money"
     return Point(why="currency" if money else "unit")
+
+
+def charted(column: Column, rows: Sequence[str], cells: Iterable[Cell]) -> Series:
+    """What a chart of a column of numbers shows."""
+    mine = own(column, cells)
+    points = aligned(column, mine)
+    bounds = {cell.row: cell.value.bound for cell in mine if cell.value}
+    at = [(row, points.get(row, Point(why="empty"))) for row in rows]
+    bars = [
+        Bar(row, p.low, p.high, bounds.get(row, ""))
+        for row, p in at
+        if p.low is not None and p.high is not None
+    ]
+    bars.sort(key=lambda bar: -bar.high)
+    return Series(unit_of(column, mine), tuple(bars), tuple((row, p.why) for row, p in at if p.why))
 
 
 def ordered(

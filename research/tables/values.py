@@ -23,7 +23,7 @@ from research.language.segment import cut
 from research.language.sentences import CLAUSE
 from research.language.text import HAN, STOP, has_han, stem
 from research.language.units import SIGNS, UNITS, Unit
-from research.records import Column, Value
+from research.records import Column, Language, Value
 from research.verification.cues import cues
 from research.verification.figures import TIMES
 from research.verification.mentions import FRAMES, clashing, qualified
@@ -617,3 +617,15 @@ def _text(said: _Said) -> Value | None:
 def _trimmed(text: str) -> str:
     line = " ".join(text.split()).strip(" ，,；;。")
     return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "…"
+
+
+def label(name: str, language: Language) -> str:
+    """How the unit of a value is called in a heading: CNY, m², 公顷; a unit that nobody knows as it is."""
+    one = unit(name)
+    if one is None or one.name != name:
+        return name
+    if language == "zh":
+        return next((w for w, units in UNITS.items() if units[0] == one and has_han(w)), name)
+    if one.kind.startswith("money ") and one.factor == 1:
+        return {"yuan": "CNY"}.get(name, name.upper())
+    return name
