@@ -27,10 +27,11 @@ from research.report.geo import cell as plain_cell
 from research.report.inline import escape, link, table
 from research.report.markdown import language_of
 from research.report.rows import named
-from research.report.words import speaker
+from research.report.words import Citations, speaker
 from research.tables.columns import Point, point, unit_of
 from research.tables.values import label
 
+_FOOTNOTES: Citations = "footnotes"
 SIGNS = {"": "", "about": "≈ ", "least": "≥ ", "most": "≤ "}
 
 
@@ -174,7 +175,7 @@ def _values(it: Filled, row: Row, column: Column, citations: bool) -> Iterator[s
 def markdown(report: Report, cited: CitedAnswer | None) -> str:
     """The table with a footnote for each source that a cell cites."""
     it = filled(report, cited)
-    say = speaker(it.language, "footnotes")
+    say = speaker(it.language, _FOOTNOTES)
     lines = [[escape(row.named), *(_marked(it, row, c, say) for c in it.grid.columns)] for row in it.grid.rows]  # fmt: skip
     title = it.grid.title or it.cited.answer.title or report.run.question
     used = {n for one in it.cited.cells for own in one.numbers for n in own}

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.records import Cell, Cite, Column, Evidence, Reading, Status, Value
-from research.tables.columns import Point, aligned, ordered, same, settle, sureness, unit_of
+from research.tables.columns import (
+    Point,
+    aligned,
+    charted,
+    ordered,
+    same,
+    settle,
+    sureness,
+    unit_of,
+)
 from research.tables.values import read
 from tests.tables import each_row
 
@@ -189,3 +198,11 @@ def test_how_sure_a_column_is() -> None:
     told = sureness(HEIGHT, cells, evidence)
     assert told == (3, 2, 1, 1.5, date(2019, 5, 1), 1)
     assert sureness(HEIGHT, [], []) == (0, 0, 0, 0.0, None, 0)
+
+
+def test_a_chart_has_numbers_in_one_unit_and_says_what_it_leaves_out() -> None:
+    cells = prices("门票约60元。", "", "门票80至100元。", "The ticket costs $25.")
+    found = charted(PRICE, ["r0", "r1", "r2", "r3"], cells)
+    assert found.unit == "yuan"
+    assert found.bars == (("r2", 80, 100, ""), ("r0", 60, 60, "about"))
+    assert found.left_out == (("r1", "empty"), ("r3", "currency"))
