@@ -38,6 +38,9 @@ OWN = 0.5  # that a figure counts people where people are asked for
 FAR = 8.0  # words between a word and a figure, at which it weighs half
 ACROSS = 0.4  # what is left of a word's weight beyond a comma, or beyond another figure of the kind
 NARROWER = 0.6  # what is left where something narrows a figure and not the column: 其中, students
+BRIEF = (
+    3.0  # words beside the figures of a text that is an answer by itself; twice as many beside one
+)
 SURER = 1.05  # by how much the best figure has to be better than another
 _OTHER_KINDS = TIMES | FRAMES | {"score", "discount", "points", "times"}
 _USUAL = frozenset(("adult", "total"))  # what is meant where nothing is said
@@ -190,6 +193,12 @@ def _terms(folded: str) -> Iterator[tuple[str, float]]:
             yield stem(word), 1.0
 
 
+def _length(folded: str) -> float:
+    """How many words a text has; two Han characters are one."""
+    han = sum(map(len, _HAN_RUN.findall(folded)))
+    return len(_WORD.findall(_HAN_RUN.sub(" ", folded))) + han / 2
+
+
 # What a sentence says
 
 
@@ -237,6 +246,16 @@ class _Said:
     def measures(self) -> tuple[Measure, ...]:
         return measures(self.text)
 
+    @cached_property
+    def brief(self) -> bool:
+        """Whether a text is hardly more than a figure: an answer, that needs no word of the question."""
+        rest, at = [], 0
+        for m in self.measures:
+            rest.append(self.folded[at : m.start])
+            at = m.end
+        more = 2.0 if len(self.measures) < 2 else 1.0
+        return _length(" ".join([*rest, self.folded[at:]])) <= more * BRIEF
+
     def clause(self, at: int) -> tuple[int, int]:
         return next(((a, b) for a, b in self.clauses if a <= at < b), (0, len(self.folded)))
 
@@ -264,8 +283,7 @@ class _Said:
 
     def gap(self, one: tuple[int, int], other: tuple[int, int]) -> float:
         """How many words stand between two stretches."""
-        between = self.folded[min(one[1], other[1]) : max(one[0], other[0])]
-        return len(_WORD.findall(_HAN_RUN.sub(" ", between))) + sum(map(len, _HAN_RUN.findall(between))) / 2  # fmt: skip
+        return _length(self.folded[min(one[1], other[1]) : max(one[0], other[0])])
 
     def closeness(
         self, span: tuple[int, int], place: tuple[int, int], rivals: Sequence[tuple[int, int]]
@@ -414,7 +432,7 @@ def _figures(said: _Said) -> Iterator[_Candidate]:
     found = [one for m in said.measures if (one := _of_kind(m, kind))]
     same = [m for m in found if own and (m.kind, m.factor) == (own.kind, own.factor)]
     for m in same or found:
-        yield _Candidate(m.start, m.end, m)
+        yield _Candidate(m.start, m.end, m, implied=said.brief)
 
 
 def _of_kind(measure: Measure, kind: str | None) -> Measure | None:
@@ -434,7 +452,8 @@ def _free(said: _Said) -> Iterator[_Candidate]:
     implied = [m.span() for m in _pattern("free entry").finditer(said.folded)] if entry else []
     for m in _pattern("free zh", "free en").finditer(said.folded):
         if not _denied(said.folded[: m.start()]):
-            yield _Candidate(*m.span(), implied=any(a <= m.start() < b for a, b in implied))
+            sure = said.brief or any(a <= m.start() < b for a, b in implied)
+            yield _Candidate(*m.span(), implied=sure)
 
 
 def _none(said: _Said) -> Iterator[_Candidate]:
@@ -453,11 +472,12 @@ def _none(said: _Said) -> Iterator[_Candidate]:
 
 def _date(said: _Said) -> Value | None:
     found = [
-        _Candidate(m.start, m.end, m)
+        _Candidate(m.start, m.end, m, implied=said.brief)
         for m in said.measures
         if m.dated and m.parts[0] and m.parts[0] > 0
     ]
-    known = [one for one in found if any(f[2] not in said.wanted.near for f in said.found)]
+    words = any(f[2] not in said.wanted.near for f in said.found)
+    known = [one for one in found if words or one.implied]
     sort = said.wanted.sort if said.wanted.kind == "date" else None
     best = _best(replace(said, wanted=replace(said.wanted, sort=sort)), known)
     return date_value(best.measure, said.text) if best and best.measure else None
