@@ -38,13 +38,13 @@ OWN = 0.5  # that a figure counts people where people are asked for
 FAR = 8.0  # words between a word and a figure, at which it weighs half
 ACROSS = 0.4  # what is left of a word's weight beyond a comma, or beyond another figure of the kind
 NARROWER = 0.6  # what is left where something narrows a figure and not the column: 其中, students
-BRIEF = (
-    3.0  # words beside the figures of a text that is an answer by itself; twice as many beside one
-)
+ALONE = 1.0  # words beside a date that is an answer by itself
+# Words beside the figures of a text that is an answer by itself; twice as many where there is one figure.
+BRIEF = 3.0
 SURER = 1.05  # by how much the best figure has to be better than another
 _OTHER_KINDS = TIMES | FRAMES | {"score", "discount", "points", "times"}
+_ANYBODY = frozenset(("adult",))  # whose ticket is meant where nothing is said
 _USUAL = frozenset(("adult", "total"))  # what is meant where nothing is said
-_TELLING = frozenset(("area", "length", "mass", "temperature", "ratio"))  # need no word beside them
 _COUNTS = frozenset(("", "people", "count"))
 _HAN_RUN = re.compile(f"[{HAN}]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’]s)?")
@@ -52,13 +52,13 @@ _STOPS = re.compile(r"[、(（)）]|:(?=\s)|：|\sand\s|\bbut\b|而")
 
 
 def read(text: str, column: Column, near: Sequence[str] = ()) -> Value | None:
-    """What a sentence says for a column; None if it says nothing, or not certainly.
+    """What a sentence says for a column; None if it says nothing, or not certainly, or only is a heading.
 
     `near` are words beside those of the column that tell which figure is meant, such as the row's name
     where others stand in the sentence too.
     """
     text = text[:READ]
-    if not text.strip() or "question" in cues(plain(text)):
+    if not text.strip(" #\n") or text.lstrip().startswith("#") or "question" in cues(plain(text)):
         return None
     wanted = _wanted(column, tuple(near))
     match column.type:
@@ -154,8 +154,11 @@ def _wanted(column: Column, near: tuple[str, ...]) -> _Wanted:
         for word in words:
             for term, share in _terms(plain(word)):
                 weights[term] = max(weights.get(term, 0.0), weight * share)
+    narrowed = qualified(f"{name} {asked}")
+    if sort and sort.name == "ticket" and not clashing(narrowed, _ANYBODY):
+        narrowed |= _ANYBODY
     return _Wanted(
-        tuple(weights.items()), tuple(t for w in near for t, _ in _terms(plain(w))), sort, kind, own, qualified(f"{name} {asked}")
+        tuple(weights.items()), tuple(t for w in near for t, _ in _terms(plain(w))), sort, kind, own, narrowed
     )  # fmt: skip
 
 
@@ -246,15 +249,13 @@ class _Said:
     def measures(self) -> tuple[Measure, ...]:
         return measures(self.text)
 
-    @cached_property
-    def brief(self) -> bool:
-        """Whether a text is hardly more than a figure: an answer, that needs no word of the question."""
+    def brief(self, most: float) -> bool:
+        """Whether a text is hardly more than its figures: an answer, that needs no word of the question."""
         rest, at = [], 0
         for m in self.measures:
             rest.append(self.folded[at : m.start])
             at = m.end
-        more = 2.0 if len(self.measures) < 2 else 1.0
-        return _length(" ".join([*rest, self.folded[at:]])) <= more * BRIEF
+        return _length(" ".join([*rest, self.folded[at:]])) <= most
 
     def clause(self, at: int) -> tuple[int, int]:
         return next(((a, b) for a, b in self.clauses if a <= at < b), (0, len(self.folded)))
@@ -329,7 +330,7 @@ class _Said:
         own = min((self.reach(f[:2], span) for f in here), default=FAR * 2)
         if any(self.reach(place, span) < own for place in self.others(clause, span, rivals)):
             return False
-        return bool(here) or one.implied or sort.kind in _TELLING
+        return bool(here) or one.implied
 
     def others(
         self, clause: tuple[int, int], span: tuple[int, int], rivals: Sequence[tuple[int, int]]
@@ -431,8 +432,10 @@ def _figures(said: _Said) -> Iterator[_Candidate]:
     kind, own = said.wanted.kind, said.wanted.unit
     found = [one for m in said.measures if (one := _of_kind(m, kind))]
     same = [m for m in found if own and (m.kind, m.factor) == (own.kind, own.factor)]
-    for m in same or found:
-        yield _Candidate(m.start, m.end, m, implied=said.brief)
+    kept = same or found
+    brief = said.brief(BRIEF * (1 + (len(kept) == 1)))
+    for m in kept:
+        yield _Candidate(m.start, m.end, m, implied=brief)
 
 
 def _of_kind(measure: Measure, kind: str | None) -> Measure | None:
@@ -452,7 +455,9 @@ def _free(said: _Said) -> Iterator[_Candidate]:
     implied = [m.span() for m in _pattern("free entry").finditer(said.folded)] if entry else []
     for m in _pattern("free zh", "free en").finditer(said.folded):
         if not _denied(said.folded[: m.start()]):
-            sure = said.brief or any(a <= m.start() < b for a, b in implied)
+            sure = said.brief(BRIEF * (1 + (not said.measures))) or any(
+                a <= m.start() < b for a, b in implied
+            )
             yield _Candidate(*m.span(), implied=sure)
 
 
@@ -472,7 +477,7 @@ def _none(said: _Said) -> Iterator[_Candidate]:
 
 def _date(said: _Said) -> Value | None:
     found = [
-        _Candidate(m.start, m.end, m, implied=said.brief)
+        _Candidate(m.start, m.end, m, implied=said.brief(ALONE))
         for m in said.measures
         if m.dated and m.parts[0] and m.parts[0] > 0
     ]
