@@ -23,14 +23,14 @@ from research.language.segment import cut
 from research.language.sentences import CLAUSE
 from research.language.text import HAN, STOP, has_han, stem
 from research.language.units import SIGNS, UNITS, Unit
-from research.records import Column, Language, Value
+from research.records import Column, ColumnType, Language, Value
 from research.verification.cues import cues
 from research.verification.figures import TIMES
 from research.verification.mentions import FRAMES, clashing, qualified
 
 LONGEST = 400  # characters of a text that is a value
 READ = 2_000  # characters of a sentence
-NEAR = 2.0  # what a word that is given beside the column weighs
+NEAR = 5.0  # what a word that is given beside the column weighs
 SORT = 0.7  # another word for what the column asks
 ASKED = 0.5  # a word of its question alone
 CHARACTER = 0.3  # a Han character beside a pair of them
@@ -47,7 +47,7 @@ _ANYBODY = frozenset(("adult",))  # whose ticket is meant where nothing is said
 _USUAL = frozenset(("adult", "total"))  # what is meant where nothing is said
 _COUNTS = frozenset(("", "people", "count"))
 _HAN_RUN = re.compile(f"[{HAN}]+")
-_WORD = re.compile(r"[^\W\d_]+(?:['’]s)?")
+_WORD = re.compile(rf"[^\W\d_{HAN}]+(?:['’]s)?")
 _STOPS = re.compile(r"[、(（)）]|:(?=\s)|：|\sand\s|\bbut\b|而")
 
 
@@ -140,7 +140,7 @@ class _Wanted:
 def _wanted(column: Column, near: tuple[str, ...]) -> _Wanted:
     name, asked = plain(column.name), plain(f"{column.question} {column.hint}")
     own = unit(column.unit) if column.unit else None
-    sort = _sort(name) or _sort(asked)
+    sort = _sort(name, column.type) or _sort(asked, column.type)
     kind = (
         family(own.kind) if own else family(sort.kind) if sort and sort.kind != "clause" else None
     )
@@ -162,13 +162,14 @@ def _wanted(column: Column, near: tuple[str, ...]) -> _Wanted:
     )  # fmt: skip
 
 
-def _sort(folded: str) -> _Sort | None:
+def _sort(folded: str, of: ColumnType) -> _Sort | None:
     """The sort whose word stands last in a name, or before an "of"; of several there the longest, and
     one of any other before one that is of all of its kind."""
     head = folded.split(" of ")[0]
     found = [
         (one.name != one.kind, end, end - start, one)
         for one in _sorts()
+        if {"date": "date", "clause": "text"}.get(one.kind, "number") == of
         for start, end in one.places(head)
     ]
     return max(found, key=lambda f: f[:3])[3] if found else None
@@ -302,8 +303,8 @@ class _Said:
         """How near a figure stands to the column's words."""
         best: dict[str, float] = {}
         for start, end, word, weight in self.found:
-            if start < one.end and one.start < end:
-                continue
+            if start < one.end and one.start < end and len(word) == 1:
+                continue  # 日 of a date
             score = weight * self.closeness((one.start, one.end), (start, end), rivals)
             best[word] = max(best.get(word, 0.0), score)
         sort, kind = self.wanted.sort, one.measure.kind if one.measure else ""
@@ -314,13 +315,7 @@ class _Said:
         """Whether a figure's clause does not say that it is of something else: a word of the column
         stands in another clause alone, or a word of another sort of its kind is this figure's."""
         span, clause = (one.start, one.end), self.clause(one.start)
-        words = [
-            f
-            for f in self.found
-            if f[2] not in self.wanted.near
-            and len(f[2]) > 1
-            and not (f[0] < one.end and one.start < f[1])
-        ]
+        words = [f for f in self.found if f[2] not in self.wanted.near and len(f[2]) > 1]
         here = [f for f in words if clause[0] <= f[0] < clause[1]]
         if words and not here and not one.implied:
             return False
@@ -568,7 +563,7 @@ def _says(clause: str, how: str, topic: tuple[str, ...]) -> bool | None:
     denied = _pattern("not zh").search(before[-6:]) or _pattern("not en").search(whole)
     if not how:
         return not denied
-    if _pattern(f"not {how}").search(whole):
+    if _pattern(f"not {how}").search(whole) or _pattern("none en").search(before, len(before) - 4):
         return False
     if match := _pattern(how).search(whole):
         taken = _pattern("not zh").search(whole[max(0, match.start() - 3) : match.start()])
