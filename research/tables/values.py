@@ -165,13 +165,15 @@ def _wanted(column: Column, near: tuple[str, ...]) -> _Wanted:
 def _sort(folded: str, of: ColumnType) -> _Sort | None:
     """The sort whose word stands last in a name, or before an "of"; of several there the longest, and
     one of any other before one that is of all of its kind."""
-    head = folded.split(" of ")[0]
+    head, _, rest = folded.partition(" of ")
     found = [
         (one.name != one.kind, end, end - start, one)
         for one in _sorts()
         if {"date": "date", "clause": "text"}.get(one.kind, "number") == of
         for start, end in one.places(head)
     ]
+    if not found and rest:
+        return _sort(rest, of)
     return max(found, key=lambda f: f[:3])[3] if found else None
 
 
