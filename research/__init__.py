@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from research.report.grids import tables_csv as answer_tables_csv
     from research.report.grids import tables_excel as answer_tables_excel
     from research.report.html import report_html
+    from research.report.lead import lead as answer_lead
     from research.report.markdown import file_name, report_markdown
     from research.report.pdf import report_pdf
     from research.report.references import bibtex, csl_json, ris, sources_csv
@@ -273,6 +274,7 @@ __all__ = [
     "Watch",
     "Way",
     "Wiped",
+    "answer_lead",
     "answer_stretches",
     "answer_tables",
     "answer_tables_csv",
@@ -416,6 +418,7 @@ _HOMES = {
     "Metric": "database.semantics",
     "Label": "database.semantics",
     "DatabaseDescription": "runs.database",
+    "answer_lead": "report.lead",
     "answer_stretches": "verification.support",
     "answer_tables": "report.grids",
     "answer_tables_csv": "report.grids",
@@ -493,6 +496,7 @@ _OWN_NAMES = {
     "SUPPORT_ACCURACY": "ACCURACY",
     "answer_tables_csv": "tables_csv",
     "answer_tables_excel": "tables_excel",
+    "answer_lead": "lead",
     "answer_stretches": "drawn",
     "answer_tree": "tree",
     "column_heading": "heading",

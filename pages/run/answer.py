@@ -25,6 +25,7 @@ from research import (
     Report,
     Sentence,
     Support,
+    answer_lead,
     answer_stretches,
     readable_rows,
     text_language,
@@ -87,12 +88,14 @@ def key_of(report: Report) -> str:
 
 def _draw(report: Report, cited: CitedAnswer, found: Support | None) -> None:
     key = key_of(report)
-    made = blocks(cited, cells(report), found, notes.on_passages(report))
+    opening = answer_lead(report, None if found is None else cited)  # a draft has none yet
+    made = blocks(cited, cells(report), found, notes.on_passages(report), opening.folded)
     data = {
         "id": key,
         "lang": CODES[cited.answer.language],
         "page": CODES[lang()],
         "draft": found is None,
+        "lead": opening.text,
         "summary": standing.summary(found, cited) if found else None,
         "uses": standing.uses(found, cited) if found else {},
         "blocks": [block for block in made if not _repeats(block, report)],
@@ -149,11 +152,13 @@ def blocks(
     rows: Cells | None = None,
     found: Support | None = None,
     noted: Mapping[tuple[str, str], str] | None = None,
+    folded: frozenset[int] = frozenset(),
 ) -> list[dict[str, Any]]:
     """The answer as plain data: texts, and for each citation what its passage shows.
 
     `rows` are the cells of passages that are rows of a database; `found` is what stands behind its
     sentences, of which the doubtful ones are marked; `noted` are the person's own notes on passages.
+    The spans at the places that are `folded` are left out: the line above the answer stands for them.
 
     Text that a model wrote comes as one block for each of its paragraphs, lists, tables and so on,
     with the spans that these cite by their places in the answer.
@@ -175,7 +180,8 @@ def blocks(
                 for node in stretch.nodes:
                     out.append(_written(node, stretch.first, stretch.spans, known))
         else:
-            out += _folded([_block(stretch.first, stretch.spans[0], known) for stretch in group])
+            shown = [one for one in group if one.first not in folded]
+            out += _folded([_block(one.first, one.spans[0], known) for one in shown])
     return out
 
 

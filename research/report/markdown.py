@@ -51,6 +51,7 @@ from research.report.inline import (
     quoted,
     quoted_lines,
 )
+from research.report.lead import lead
 from research.report.prose import markdown
 from research.report.tables import tables
 from research.report.words import Citations, known, speaker
@@ -140,9 +141,12 @@ def _answer(report: Report, cited: CitedAnswer, behind: Support | None, say: Say
     title = quoted(cited.answer.title)
     if title and title != quoted(report.run.question):
         yield f"**{title}**"
+    opening = lead(report, cited)
+    if opening.text:
+        yield escape(opening.text)
     found = support(cited) if behind is None else behind
     yield from _supported(found.counts, cited.answer.language, say)
-    yield from _body(cited, say, found)
+    yield from _body(cited, say, found, opening.folded)
 
 
 def _supported(counts: Counts, language: Language, say: Say) -> Iterator[str]:
@@ -165,15 +169,20 @@ def _supported(counts: Counts, language: Language, say: Say) -> Iterator[str]:
     )
 
 
-def _body(cited: CitedAnswer, say: Say, found: Support) -> Iterator[str]:
+def _body(
+    cited: CitedAnswer, say: Say, found: Support, folded: frozenset[int] = frozenset()
+) -> Iterator[str]:
+    """The spans of an answer, but for those that its first line stands for."""
     sources = {source.number: source for source in cited.sources}
     doubts = {sentence.at: _doubt(sentence, cited.spans, say) for sentence in found.doubtful}
     trees = (stretch for stretch in drawn(cited, found) if stretch.written)
-    for shape, group in groupby(cited.spans, key=lambda item: _SHAPES[item.span.kind]):
+    placed = enumerate(cited.spans)
+    for shape, group in groupby(placed, key=lambda item: _SHAPES[item[1].span.kind]):
+        own = [item for at, item in group if at not in folded]
         if shape is None:
             yield from _texts(next(trees), say, doubts)
-        else:
-            yield from shape(list(group), sources, say)
+        elif own:
+            yield from shape(own, sources, say)
 
 
 def _doubt(sentence: Sentence, spans: Sequence[NumberedSpan], say: Say) -> str:

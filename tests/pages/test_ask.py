@@ -186,8 +186,9 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
     visitor.ask(EN).wait()
     (run,) = runs.recent()
     assert (run.options.loops, run.status) == (0, "done")
-    told = {block["text"] for block in visitor.blocks("missing")}
-    assert told == {"No search was made for this part; that does not mean the sources lack it."}
+    assert visitor.answer is not None
+    assert visitor.answer["lead"].startswith("No search was made for “")
+    assert visitor.answer["lead"].endswith("which does not mean that the sources lack it.")
     assert runs.desk().runs.store.searches(run.id) == []
     assert "0 rounds · 0 searches" in visitor.words
     assert "Round 1" not in visitor.words
@@ -644,6 +645,19 @@ def test_an_answer_can_be_taken_away_as_markdown_and_as_json(visit: Visit) -> No
     labels = [button.label for button in visitor.at.get("download_button")]
     assert labels[0] == english("download_now.md")
     assert english("download.json") in labels
+
+
+@pytest.mark.usefixtures("documents")
+def test_an_answer_leads_with_what_was_found_and_what_was_not(visit: Visit) -> None:
+    asked = "What are the toilets and the parking fees of the Palace Museum?"
+    visitor = visit().ask(asked).wait()
+    assert visitor.answer is not None
+    assert visitor.answer["lead"].startswith("Evidence found on 1 of 2 parts, in 1 source; nothing")
+    assert "toilets" in visitor.answer["lead"]
+    assert visitor.blocks("missing") == []
+    assert [block["text"] for block in visitor.blocks("heading")] == [
+        "the parking fees of the Palace Museum"
+    ]
 
 
 @pytest.mark.usefixtures("documents")

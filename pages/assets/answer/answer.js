@@ -729,7 +729,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
   root.setAttribute("aria-busy", String(data.draft));
   caret(root, false);
   const above = data.summary ? [data.summary] : [];
+  const first = data.lead ? [data.lead] : [];
   state.kept = update(root, state.kept, [
+    ...first.map((text) => ({ json: text, draw: () => make("p", "sl-lead", text) })),
     ...above.map((item) => ({ json: JSON.stringify(item), draw: () => summary(item, view) })),
     ...data.blocks.map((item) => ({ json: JSON.stringify(item) + said, draw: () => block(item, view) })),
     ...data.suggestions.map((html) => ({ json: said + html, draw: () => suggestion(html, words) })),

@@ -24,6 +24,20 @@ report-unclear = (support unclear)
 report-unsupported = (not supported by what is cited)
 report-differs = (figure differs from the source)
 report-differs_from = (figure differs: { $found } in the source)
+report-lead-all =
+    { $sources ->
+        [one] evidence found on each of the { $all } parts, in 1 source
+       *[other] evidence found on each of the { $all } parts, in { $sources } sources
+    }
+report-lead-some =
+    { $sources ->
+        [one] evidence found on { $n } of { $all } parts, in 1 source
+       *[other] evidence found on { $n } of { $all } parts, in { $sources } sources
+    }
+report-lead-missing = nothing found in the sources searched on { $parts }
+report-lead-unsearched = no search was made for { $parts }, which does not mean that the sources lack it
+report-lead-failed = the search failed for { $parts }, which does not mean that the sources lack it
+report-lead-open = still open after the last review: { $gap }
 report-support = { $good } of { $total } sentences supported
 report-support-quoted = Sentences: { $total }, each verbatim from its source.
 report-support-unclear = { $count } unclear
