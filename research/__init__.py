@@ -95,9 +95,13 @@ if TYPE_CHECKING:
     )
     from research.report.about import about as report_origin
     from research.report.archive import report_zip
+    from research.report.cells import csv as table_csv
+    from research.report.cells import filled as filled_table
+    from research.report.cells import tabled as report_tabled
     from research.report.data import report_json
     from research.report.docx import report_docx
     from research.report.formats import FORMATS as REPORT_FORMATS
+    from research.report.formats import TABLES as TABLE_FORMATS
     from research.report.formats import report_as
     from research.report.formats import suffix as report_suffix
     from research.report.geo import csv as places_csv
@@ -160,6 +164,12 @@ if TYPE_CHECKING:
     from research.stages.question import QuestionError
     from research.storage import StoreError
     from research.store.history import HistoryEntry, HistoryHit, HistoryPage, HistoryTurn
+    from research.tables.columns import aligned as column_aligned
+    from research.tables.columns import charted as column_charted
+    from research.tables.columns import ordered as column_ordered
+    from research.tables.columns import sureness as column_sureness
+    from research.tables.columns import unit_of as column_unit
+    from research.tables.values import label as unit_label
     from research.urls import url_identity
     from research.verification.conflicts import conflicts
     from research.verification.support import ACCURACY as SUPPORT_ACCURACY
@@ -174,6 +184,7 @@ __all__ = [
     "ROW_FILES",
     "SUFFIXES",
     "SUPPORT_ACCURACY",
+    "TABLE_FORMATS",
     "TABLE_KINDS",
     "Added",
     "Answer",
@@ -283,7 +294,12 @@ __all__ = [
     "ask_database",
     "bibtex",
     "cited",
+    "column_aligned",
+    "column_charted",
     "column_heading",
+    "column_ordered",
+    "column_sureness",
+    "column_unit",
     "compare",
     "conflicts",
     "csl_json",
@@ -299,6 +315,7 @@ __all__ = [
     "evaluations_sarif",
     "export_rows",
     "file_name",
+    "filled_table",
     "from_gcj02",
     "geojson",
     "has_message",
@@ -326,6 +343,7 @@ __all__ = [
     "report_origin",
     "report_pdf",
     "report_suffix",
+    "report_tabled",
     "report_zip",
     "ris",
     "rows_csv",
@@ -340,15 +358,27 @@ __all__ = [
     "sources_csv",
     "stories_json",
     "support",
+    "table_csv",
     "text_language",
     "to_gcj02",
     "undescribe_database",
+    "unit_label",
     "uploads",
     "url_identity",
 ]
 
 # Where a public name lives, unless it is a record; and what it is called there, if that differs.
 _HOMES = {
+    "TABLE_FORMATS": "report.formats",
+    "column_aligned": "tables.columns",
+    "column_charted": "tables.columns",
+    "column_ordered": "tables.columns",
+    "column_sureness": "tables.columns",
+    "column_unit": "tables.columns",
+    "filled_table": "report.cells",
+    "report_tabled": "report.cells",
+    "table_csv": "report.cells",
+    "unit_label": "tables.values",
     "ComparedRun": "runs.comparison",
     "ComparedSource": "runs.comparison",
     "Comparison": "runs.comparison",
@@ -488,6 +518,16 @@ _HOMES = {
     "url_identity": "urls",
 }
 _OWN_NAMES = {
+    "TABLE_FORMATS": "TABLES",
+    "column_aligned": "aligned",
+    "column_charted": "charted",
+    "column_ordered": "ordered",
+    "column_sureness": "sureness",
+    "column_unit": "unit_of",
+    "filled_table": "filled",
+    "report_tabled": "tabled",
+    "table_csv": "csv",
+    "unit_label": "label",
     "FILE_LIMITS": "LIMITS",
     "COLUMN_TYPES": "TYPES",
     "ROW_FILES": "KINDS",
