@@ -123,6 +123,7 @@ class Passage(Record):
     page: int | None = None
     title: str = ""
     made: bool = False  # by rules, of the source's data: a statement in words
+    ocr: bool = False  # read from the picture of its page: may have mistakes
 
 
 # What has to be said wherever places of a provider are shown, and the page on their licence.

@@ -25,6 +25,8 @@ _BELOW = {
     "passage": "document, heading, page, start, finish, title_tokens, body_tokens, opening_tokens",
     "name": "key, name, document",
     "alias": "key, name, other, document",
+    "scan": "document, data",
+    "scan_page": "document, page, heading, state, reason, picture",
 }
 _THESE = "in (select value from json_each(?))"
 # An id is not given away while the document that had it can be put back.

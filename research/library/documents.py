@@ -27,6 +27,7 @@ from research.library.formats import (
     MAX_CELLS,
     MAX_CHARACTERS,
     MAX_DEPTH,
+    MAX_MEGAPIXELS,
     MAX_PAGES,
     MAX_ROWS,
     MAX_UNPACKED,
@@ -40,6 +41,7 @@ from research.library.formats import (
     read_csv,
     read_docx,
     read_pdf,
+    read_picture,
     read_tsv,
     read_xlsx,
     too_deep,
@@ -54,6 +56,7 @@ __all__ = [
     "MAX_CHARACTERS",
     "MAX_PAGES",
     "MAX_ROWS",
+    "PICTURES",
     "SUFFIXES",
     "Document",
     "Limit",
@@ -76,6 +79,7 @@ LIMITS: dict[Limit, int] = {
     "cells": MAX_CELLS,
     "unpacked": MAX_UNPACKED // MB,
     "depth": MAX_DEPTH,
+    "pixels": MAX_MEGAPIXELS,
 }
 
 # `warnings.catch_warnings` changes the whole process: two at once restore each other's filters.
@@ -95,7 +99,8 @@ class Document(Record):
     """A file as plain text. Paragraphs end with a line break; sections are in order, never empty.
 
     Heading lines are part of the text and lie between sections. `published` is what the file states
-    about itself, never a guess. `sha256` is that of the file's bytes.
+    about itself, never a guess. `sha256` is that of the file's bytes. `pictures` are the pages that hold
+    pictures without text, each with its chapter.
     """
 
     name: str
@@ -106,10 +111,12 @@ class Document(Record):
     published: date | None = None
     language: Language
     sha256: str
+    pictures: tuple[tuple[int, str], ...] = ()
 
 
-def read(name: str, data: bytes) -> Document:
-    """The text of a file. `name` decides the format by its suffix and stands in for a title.
+def read(name: str, data: bytes, *, scans: bool = False) -> Document:
+    """The text of a file. `name` decides the format by its suffix and stands in for a title. With
+    `scans`, pages that are pictures may be all that there is.
 
     Raises:
         Unreadable: the file gives no text; it says why.
@@ -125,7 +132,11 @@ def read(name: str, data: bytes) -> Document:
     draft = _parse(suffix, data) if data.strip() else Draft()
     title = one_line(draft.title) or one_line(path.stem) or "untitled"
     text, sections = _tile(draft.pieces, title)
-    if not text.strip():
+    if not text.strip() and not (scans and draft.pictures):
+        if draft.pictures:
+            raise Unreadable(
+                "no text layer", "The file holds pictures without text.", pages=[*draft.pictures]
+            )
         raise Unreadable("empty", "The file holds no text.")
     if len(text) > MAX_CHARACTERS:
         raise too_long()
@@ -138,24 +149,27 @@ def read(name: str, data: bytes) -> Document:
         published=draft.published,
         language=draft.language or language(text),
         sha256=hashlib.sha256(data).hexdigest(),
+        pictures=tuple(draft.pictures.items()),
     )
 
 
-def walk(folder: Path) -> Iterator[Path]:
-    """The accepted files below a folder, sorted; nothing hidden, no link that leads out of it."""
+def walk(folder: Path, *, pictures: bool = False) -> Iterator[Path]:
+    """The accepted files below a folder, sorted; nothing hidden, no link that leads out of it. Pictures
+    are among them if they can be read: a folder may have thousands."""
     root = folder.resolve()
     found = []
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(here, name) for name in names if not name.startswith((".", "~$"))]
     for path in sorted(found):
-        if path.suffix.lower() in _READERS and _inside(path, root):
+        if accepted(path.name, pictures=pictures) and _inside(path, root):
             yield path
 
 
-def accepted(name: str) -> bool:
-    """Whether a file of that name is of a kind that can be read."""
-    return PurePosixPath(name).suffix.lower() in _READERS
+def accepted(name: str, *, pictures: bool = False) -> bool:
+    """Whether a file of that name is of a kind that is read, with or without pictures."""
+    suffix = PurePosixPath(name).suffix.lower()
+    return suffix in _READERS and (pictures or suffix not in PICTURES)
 
 
 def _inside(path: Path, root: Path) -> bool:
@@ -234,6 +248,7 @@ def _tile(pieces: list[Block], title: str) -> tuple[str, tuple[Section, ...]]:
     return "\n".join(piece.text for piece in kept), tuple(sections)
 
 
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 _READERS: dict[str, Callable[[bytes], Draft]] = {
     ".txt": read_txt,
     ".md": read_md,
@@ -245,5 +260,6 @@ _READERS: dict[str, Callable[[bytes], Draft]] = {
     ".csv": read_csv,
     ".tsv": read_tsv,
     ".xlsx": read_xlsx,
+    **dict.fromkeys(PICTURES, read_picture),
 }
 SUFFIXES = tuple(_READERS)

@@ -1,7 +1,7 @@
 """One reader per file format: bytes -> `Draft`, the pieces of text a file is made of.
 
 Knows the third-party parsers and their limits; each is loaded with the first file of its format. Knows nothing of file names, offsets or records, and
-does not know: text in pictures (no OCR), footnotes and running heads of Word files, number formats
+does not know: text in pictures (it says which pages are some), footnotes and running heads of Word files, number formats
 of spreadsheets (25 % is stored as 0.25), or what a cell's formula would give if it was never saved.
 """
 
@@ -13,6 +13,7 @@ import logging
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -30,13 +31,18 @@ MAX_CHARACTERS = 5_000_000
 MAX_ROWS = 100_000
 MAX_UNPACKED = 200 * 1024 * 1024  # bytes a zip container may claim to hold
 MAX_CELLS = 10_000_000  # cells a spreadsheet may span, blank ones included
+MAX_MEGAPIXELS = 100
 MAX_DEPTH = 256  # elements in each other, of which libxml2 reads no more
 ROWS_PER_SECTION = 50
+PICTURES = ("PNG", "JPEG", "WEBP", "TIFF")  # as Pillow calls them
 
 Problem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "too large"]
 # The limit that a file is over: of its size, its text, the pages of a PDF, the rows of a table, the
-# cells of a sheet, what a container unpacks to, what one page of a PDF draws, how deep it is nested.
-Limit = Literal["", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth"]
+# cells of a sheet, what a container unpacks to, what one page of a PDF draws, how deep it is nested, the
+# megapixels of a picture.
+Limit = Literal[
+    "", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth", "pixels"
+]  # fmt: skip
 
 _UNSEEN = "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
@@ -47,10 +53,13 @@ for _name in ("pypdf", "trafilatura"):
 
 class Unreadable(Exception):
     """A file that gives no text. `detail`, also the message, is one line for its owner; `limit` is
-    the limit that it is over, if that is why."""
+    the limit that it is over, if that is why; `pages` are pictures."""
 
-    def __init__(self, problem: Problem, detail: str, limit: Limit = "") -> None:
+    def __init__(
+        self, problem: Problem, detail: str, limit: Limit = "", pages: Sequence[int] = ()
+    ) -> None:
         self.problem: Problem = problem
+        self.pages = tuple(pages)
         self.limit: Limit = limit
         self.detail = one_line(detail, 300)
         super().__init__(self.detail)
@@ -91,6 +100,7 @@ class Draft:
     url: str = ""
     published: date | None = None
     language: Language | None = None
+    pictures: dict[int, str] = field(default_factory=dict)  # pages that are pictures -> chapter
     trail: list[tuple[int, str]] = field(default_factory=list)
 
     @property
@@ -474,8 +484,42 @@ def read_pdf(data: bytes) -> Draft:
             raise too_long()
         chapter = chapters.get(number - 1)
         draft.pieces.append(Block(text, (chapter,) if chapter else (), page=number))
+        if not text and _pictured(page):
+            draft.pictures[number] = chapter or ""
     whole = next((piece.text for piece in draft.pieces if piece.text), "")
-    if not whole:
-        raise Unreadable("no text layer", "The PDF holds pictures of pages, no text; OCR it first.")
+    if not whole and not draft.pictures:  # letters that are drawn as lines, perhaps
+        draft.pictures = {number: chapters.get(number - 1) or "" for number in range(1, total + 1)}
     draft.title = draft.title or first_line(whole)
     return draft
+
+
+def _pictured(page: pypdf.PageObject) -> bool:
+    """Whether a page without text shows a picture."""
+    try:
+        return bool(page.images.keys())
+    except _broken_hints():  # what is damaged is told when it is read
+        return True
+
+
+# Pictures
+
+
+def read_picture(data: bytes) -> Draft:
+    """A picture, or several in one file, as pages without text. None of them is unpacked."""
+    from PIL import Image
+
+    huge = f"The picture has more than {MAX_MEGAPIXELS} megapixels; make it smaller."
+    count = 0
+    try:
+        with Image.open(io.BytesIO(data), formats=PICTURES) as file, suppress(EOFError):
+            while count <= MAX_PAGES:
+                file.seek(count)
+                if file.width * file.height > MAX_MEGAPIXELS * 1_000_000:
+                    raise Unreadable("too large", huge, "pixels")
+                count += 1
+    except Image.DecompressionBombError as error:
+        raise Unreadable("too large", huge, "pixels") from error
+    if count > MAX_PAGES:
+        detail = f"The file has more than {MAX_PAGES:,} pictures. Split it."
+        raise Unreadable("too large", detail, "pages")
+    return Draft(pictures=dict.fromkeys(range(1, count + 1), ""))

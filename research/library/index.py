@@ -23,13 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from research.language.text import STOP, characters, tokens
-from research.library import bin, listing, renewal, unread
+from research.library import bin, listing, renewal, scans, unread
 from research.library.documents import walk
 from research.library.intake import Files, Intake
 from research.library.listing import Counts, Entry, Excerpt, Wanted
 from research.library.marks import marks
 from research.library.names import grams, name_key
+from research.library.ocr import Recogniser, available
 from research.library.prepare import Added, Prepared, prepare, sample_files, significant, storable
+from research.library.reading import Reading
 from research.library.schema import MIGRATIONS
 from research.library.unread import ANYBODY, Unread
 from research.storage import Database
@@ -44,7 +46,8 @@ BATCH_BYTES = 32 * 1024 * 1024  # the files of a transaction are held in memory
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that a search found; `text` is the document's text from `start` to `end`."""
+    """A passage that a search found; `text` is the document's text from `start` to `end`. With `ocr` it
+    was read from the picture of its page."""
 
     document: int
     name: str
@@ -60,13 +63,15 @@ class Hit:
     text: str
     score: float
     opening: str = ""
+    ocr: bool = False
 
 
 class Library:
     """The documents of one data folder. Safe for several threads and processes."""
 
-    def __init__(self, path: Path) -> None:
-        """Opens or creates the index at `path`; the sample documents come with the first opening.
+    def __init__(self, path: Path, recogniser: Callable[[], Recogniser | None] = available) -> None:
+        """Opens or creates the index at `path`; the sample documents come with the first opening. What
+        `recogniser` gives reads scanned pages, if it gives anything.
 
         Raises:
             StoreError: the file cannot be used.
@@ -78,6 +83,7 @@ class Library:
         self._lock = threading.Lock()
         self._intakes: list[Intake] = []
         self._turn = threading.Lock()  # one intake after the other
+        self.reading = Reading(self._db, self._change, recogniser)
         if bin.due(self._db):
             with self._db.write() as connection:
                 bin.empty(connection, old=True)
@@ -133,7 +139,7 @@ class Library:
     ) -> Iterator[Added]:
         """Adds files and whole folders by path."""
         for path in paths:
-            for file in walk(path) if path.is_dir() else (path,):
+            for file in walk(path, pictures=self.reading.able) if path.is_dir() else (path,):
                 if not reading(str(file)):
                     return
                 item: Added | Prepared
@@ -155,7 +161,8 @@ class Library:
             if not reading(name):
                 break
             name = storable(name)
-            out.append(prepare(name, data, self._digest(name)))
+            able = self.reading.able
+            out.append(prepare(name, data, self._digest(name, able=able), scans=able))
         return out
 
     def _store(self, items: Sequence[Added | Prepared], who: str) -> list[Added]:
@@ -167,6 +174,8 @@ class Library:
                         item = item.store(connection, sample=False)
                     out.append(item)
                 unread.note(connection, who, out)
+            if any(item.pages for item in out):
+                self.reading.begin()
             return out
         out = [item for item in items if isinstance(item, Added)]
         if unread.news(self._db, who, out):
@@ -174,8 +183,14 @@ class Library:
                 unread.note(connection, who, out)
         return out
 
-    def _digest(self, name: str) -> str:
-        rows = self._db.read("select sha256 from document where name=?", (name,))
+    def _digest(self, name: str, *, able: bool) -> str:
+        """The digest of what the index has under a name; none if more of it could be read now."""
+        rows = self._db.read(
+            "select sha256 from document d where name=? and not (? and exists(select 1 from "
+            "scan_page where document=d.id and state='waiting') and not exists(select 1 from scan "
+            "where document=d.id))",
+            (name, able),
+        )
         return str(rows[0][0]) if rows else ""
 
     def take(self, files: Files, who: str = ANYBODY) -> Intake:
@@ -221,7 +236,9 @@ class Library:
     def put_back(self, ids: Iterable[int]) -> int:
         """Undoes a removal; how many documents are back. One whose name is taken stays out."""
         with self._change() as connection:
-            return bin.put_back(connection, ids)
+            back = bin.put_back(connection, ids)
+        self.reading.begin()
+        return back
 
     def removed(self, limit: int = 100) -> tuple[list[bin.Removed], int]:
         """What can be put back, the latest first, and how many documents in all."""
@@ -233,6 +250,26 @@ class Library:
             gone = bin.empty(connection)
         self._db.reclaim()
         return gone
+
+    # Scanned pages
+
+    def scans(self) -> list[scans.Scan]:
+        """The documents with pages that are pictures and have not all been read."""
+        return scans.open_ones(self._db)
+
+    def read_again(self, document: int) -> None:
+        """Has pages of a document that could not be read be tried once more."""
+        with self._db.write() as connection:
+            scans.again(connection, document)
+        self.reading.begin()
+
+    def picture(self, document: int, page: int) -> bytes:
+        """The picture of a scanned page (JPEG); nothing if there is none."""
+        return scans.picture(self._db, document, page)
+
+    def pictured(self, name: str, page: int, text: str) -> int | None:
+        """The document of a name, if it still has a text and the picture of the page it stands on."""
+        return scans.pictured(self._db, name, page, text)
 
     # The sample
 
@@ -351,7 +388,8 @@ class Library:
             "select d.id, d.name, d.title, d.url, d.published, d.language, d.sample, p.heading, "
             "p.page, p.start, p.finish, substr(d.text, p.start + 1, p.finish - p.start), found.rank, "
             "(select substr(d.text, q.start + 1, q.finish - q.start) from passage q "
-            "where q.document = d.id order by q.id limit 1) "
+            "where q.document = d.id order by q.id limit 1), exists(select 1 from scan_page s "
+            "where s.document = d.id and s.page = p.page) "
             "from (select rowid as id, bm25(words, 3.0, 1.0, 1.0) as rank from words "
             "where words match ?1 and (?2 is null or ?2 = (select s.sample from passage o "
             "join document s on s.id = o.document where o.id = words.rowid)) "
@@ -365,7 +403,7 @@ class Library:
         return [
             Hit(
                 row[0], row[1], row[2], row[3], _date(row[4]), row[5], bool(row[6]), row[7],
-                row[8], row[9], row[10], row[11], -row[12], row[13],
+                row[8], row[9], row[10], row[11], -row[12], row[13], bool(row[14]),
             )
             for row in rows
         ]  # fmt: skip
@@ -521,6 +559,7 @@ class Library:
             intakes = [*self._intakes]
         for intake in intakes:
             intake.end()
+        self.reading.end()
         self._db.close()
 
 

@@ -118,8 +118,13 @@ class Intake:
 
     def _added(self) -> Iterator[Added]:
         if self._paths:
-            self.left_out = sum(_others(path) for path in self._paths)
-            files = [f for path in self._paths for f in (walk(path) if path.is_dir() else (path,))]
+            able = self._library.reading.able
+            self.left_out = sum(_others(path, pictures=able) for path in self._paths)
+            files = [
+                file
+                for path in self._paths
+                for file in (walk(path, pictures=able) if path.is_dir() else (path,))
+            ]
             self.total = len(files)
             yield from self._library.add_paths(files, who=self.who, reading=self._reading)
             return
@@ -198,10 +203,13 @@ def _short(part: str) -> str:
     return f"{stem[: LONG - len(suffix) - 2]}….{suffix}"
 
 
-def _others(folder: Path) -> int:
+def _others(folder: Path, *, pictures: bool) -> int:
     """The files below a folder that are of no kind that can be read; hidden ones do not count."""
     count = 0
     for _, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        count += sum(not name.startswith((".", "~$")) and not accepted(name) for name in names)
+        count += sum(
+            not name.startswith((".", "~$")) and not accepted(name, pictures=pictures)
+            for name in names
+        )
     return count

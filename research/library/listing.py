@@ -14,9 +14,10 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal, get_args
 
+from research.library.documents import PICTURES
 from research.storage import Database
 
-Kind = Literal["pdf", "word", "table", "web", "text"]
+Kind = Literal["pdf", "word", "table", "web", "text", "picture"]
 Order = Literal["title", "name", "kind", "language", "published", "passages", "added"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -30,6 +31,7 @@ _KIND_OF: dict[str, Kind] = {
     ".tsv": "table",
     ".html": "web",
     ".htm": "web",
+    **dict.fromkeys(PICTURES, "picture"),
 }
 _COLUMNS = (
     "id, name, title, url, published, language, sample, added, passages, characters, kind "
@@ -86,13 +88,15 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A passage in its place; `text` is the document's from `start` to `end`."""
+    """A passage in its place; `text` is the document's from `start` to `end`. With `ocr` it was read
+    from the picture of its page."""
 
     heading: str
     page: int | None
     start: int
     end: int
     text: str
+    ocr: bool = False
 
 
 def kind_of(name: str) -> Kind:
@@ -169,15 +173,16 @@ def entry(db: Database, document: int) -> Entry | None:
 def excerpts(db: Database, document: int, offset: int, limit: int) -> list[Excerpt]:
     """A stretch of a document's passages, in order."""
     rows: list[Any] = db.read(
-        "select heading, page, start, finish from passage where document=? order by start, id "
-        "limit ? offset ?",
+        "select heading, page, start, finish, exists(select 1 from scan_page s "
+        "where s.document=p.document and s.page=p.page) "
+        "from passage p where document=? order by start, id limit ? offset ?",
         (document, limit, offset),
     )
     texts: list[Any] = db.read("select text from document where id=?", (document,)) if rows else []
     if not texts:
         return []
     text = str(texts[0][0])
-    return [Excerpt(r[0], r[1], r[2], r[3], text[r[2] : r[3]]) for r in rows]
+    return [Excerpt(r[0], r[1], r[2], r[3], text[r[2] : r[3]], bool(r[4])) for r in rows]
 
 
 def place(db: Database, document: int, start: int) -> int:

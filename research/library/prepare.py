@@ -28,7 +28,7 @@ OPENING = 160  # characters of a document that stand for it
 @dataclass(frozen=True, slots=True)
 class Added:
     """What became of one file: `outcome` is a success or the problem, `detail` one clear line, `limit`
-    the limit that it is over."""
+    the limit that it is over, `pages` those that hold pictures without text."""
 
     name: str
     outcome: Literal[
@@ -46,6 +46,7 @@ class Added:
     passages: int = 0
     detail: str = ""
     limit: Limit = ""
+    pages: tuple[int, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -54,12 +55,13 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document ready to be stored."""
+    """A document ready to be stored; `data` is its file, if pages of it can be read as pictures."""
 
     document: Document
     passages: list[tuple[object, ...]]
     names: list[str]
     aliases: list[tuple[str, str]]
+    data: bytes = b""
 
     def store(self, connection: sqlite3.Connection, *, sample: bool) -> Added:
         """Puts the document in the place of one with the same name."""
@@ -84,7 +86,16 @@ class Prepared:
         names, aliases = name_rows(self.names, self.aliases, number)
         connection.executemany("insert into name values(?,?,?)", names)
         connection.executemany("insert into alias values(?,?,?,?)", aliases)
-        return Added(doc.name, "replaced" if replaced else "added", len(self.passages))
+        if doc.pictures and self.data:
+            connection.execute("insert into scan values(?,?)", (number, self.data))
+        connection.executemany(
+            "insert into scan_page(document, page, heading, state) values(?,?,?,'waiting')",
+            [(number, page, chapter) for page, chapter in doc.pictures],
+        )
+        return Added(
+            doc.name, "replaced" if replaced else "added", len(self.passages),
+            pages=tuple(page for page, _ in doc.pictures),
+        )  # fmt: skip
 
 
 def storable(name: str) -> str:
@@ -92,26 +103,29 @@ def storable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def prepare(name: str, data: bytes, known: str) -> Added | Prepared:
-    """Reads a file; `known` is the digest (SHA-256) of what the index has under its name."""
+def prepare(name: str, data: bytes, known: str, *, scans: bool = False) -> Added | Prepared:
+    """Reads a file; `known` is the digest (SHA-256) of what the index has under its name. With `scans`,
+    what is a picture in it can be read later."""
     if hashlib.sha256(data).hexdigest() == known:
         return Added(name, "unchanged")
     try:
-        document = read(name, data)
+        document = read(name, data, scans=scans)
     except Unreadable as error:
-        return Added(name, error.problem, detail=str(error), limit=error.limit)
-    text, first = document.text, document.sections[0]
+        return Added(name, error.problem, 0, str(error), error.limit, error.pages)
+    text = document.text
     stretches = [
         (section.heading, section.page, start, end)
         for section in document.sections
         for start, end in split(text, section.start, section.end)
     ]
-    begins = opening(text, first.start, first.end)
+    first = document.sections[0] if document.sections else None
+    begins = opening(text, first.start, first.end) if first else ""
     return Prepared(
         document,
         passage_rows(document.title, text, begins, stretches),
         title_names(document.title),
         aliases_of(document.title, text),
+        data if scans and document.pictures else b"",
     )
 
 

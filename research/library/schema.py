@@ -85,4 +85,21 @@ MIGRATIONS = (
     """
     insert into meta values('outdated', '1');
     """,
+    # Pages that are pictures: the file, until all were read, and of each page what became of it.
+    """
+    create table scan(
+        document integer primary key references document on delete cascade, data blob not null);
+    create table scan_page(
+        document integer not null references document on delete cascade, page integer not null,
+        heading text not null, state text not null, reason text not null default '', picture blob,
+        primary key(document, page));
+    create table bin_scan(
+        document integer primary key references bin_document on delete cascade,
+        data blob not null);
+    create table bin_scan_page(
+        document integer not null references bin_document on delete cascade,
+        page integer not null, heading text not null, state text not null,
+        reason text not null default '', picture blob, primary key(document, page));
+    alter table unread add column pages text not null default '';
+    """,
 )

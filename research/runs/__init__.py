@@ -205,10 +205,11 @@ class Desk:
 
     def warm(self) -> None:
         """Loads the graph, makes the clients of the models and starts the map's server: the first
-        question need not wait. Then come the workers, who take as long."""
+        question need not wait. Then come the workers, who take as long, and scanned pages that wait."""
         self.runs.do(self.runs.ready())
         self.runs.do(self.services.warm())
         self.runs.hire()
+        self.library.reading.begin()
 
     def check(self, owner: str = "local") -> Sequence[Check]:
         """A round trip to every model and every provider that an owner can use, and to the server

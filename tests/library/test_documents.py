@@ -195,7 +195,10 @@ Heritage Site</a> that many people visit in every season of the year.</p>
 
 
 def test_the_documented_suffixes_are_accepted() -> None:
-    assert " ".join(SUFFIXES) == ".txt .md .markdown .html .htm .pdf .docx .csv .tsv .xlsx"
+    assert (
+        " ".join(SUFFIXES)
+        == ".txt .md .markdown .html .htm .pdf .docx .csv .tsv .xlsx .png .jpg .jpeg .webp .tif .tiff"
+    )
 
 
 def test_the_suffix_decides_in_any_case_and_the_digest_is_that_of_the_bytes() -> None:

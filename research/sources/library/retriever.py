@@ -110,6 +110,7 @@ def _evidence(hits: list[Hit], retrieved: datetime) -> tuple[Evidence, ...]:
             heading=hit.heading,
             page=hit.page,
             title=hit.title,
+            ocr=hit.ocr,
         )
         known = found.get(key)
         if known is None:
