@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from pages.library import pictures  # noqa: E402
 from pages.middleware.document import Document  # noqa: E402
 from pages.middleware.gate import Gate  # noqa: E402
 from pages.middleware.headers import SecurityHeaders  # noqa: E402
@@ -86,6 +87,7 @@ app = st.App(
     routes=[
         Mount("/assets", StaticFiles(directory=ROOT / "pages" / "assets")),
         Route(f"{exports.PATH}{{key}}", exports.send),
+        pictures.ROUTE,
     ],
     on_script_error=errors.caught,
 )

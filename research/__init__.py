@@ -36,11 +36,15 @@ if TYPE_CHECKING:
     from research.i18n import has_message, message
     from research.language.text import language as text_language
     from research.library.documents import LIMITS as FILE_LIMITS
+    from research.library.documents import PICTURES as PICTURE_SUFFIXES
     from research.library.documents import SUFFIXES
     from research.library.index import Hit, Library
     from research.library.intake import Intake
     from research.library.listing import Entry, Excerpt, Wanted
+    from research.library.ocr import INSTALL as OCR_INSTALL
     from research.library.prepare import Added
+    from research.library.scans import Scan
+    from research.library.unread import ranges as page_ranges
     from research.mcp.server import serve_http as serve_mcp_http
     from research.mcp.server import serve_stdio as serve_mcp_stdio
     from research.models.prices import Price
@@ -180,6 +184,8 @@ __all__ = [
     "COLUMN_TYPES",
     "FILE_LIMITS",
     "MAX_QUESTION",
+    "OCR_INSTALL",
+    "PICTURE_SUFFIXES",
     "REPORT_FORMATS",
     "ROW_FILES",
     "SUFFIXES",
@@ -261,6 +267,7 @@ __all__ = [
     "Route",
     "Rows",
     "Run",
+    "Scan",
     "SemanticModel",
     "Sentence",
     "SentenceMove",
@@ -328,6 +335,7 @@ __all__ = [
     "mapped_places",
     "message",
     "news_report",
+    "page_ranges",
     "places_csv",
     "prices_as_of",
     "query_database",
@@ -395,9 +403,13 @@ _HOMES = {
     "ROW_FILES": "report.rowfiles",
     "TABLE_KINDS": "database.files",
     "REPORT_FORMATS": "report.formats",
+    "OCR_INSTALL": "library.ocr",
+    "PICTURE_SUFFIXES": "library.documents",
     "SUFFIXES": "library.documents",
     "SUPPORT_ACCURACY": "verification.support",
     "Added": "library.prepare",
+    "Scan": "library.scans",
+    "page_ranges": "library.unread",
     "Choice": "account.preferences",
     "Citations": "report.words",
     "CitedAnswer": "evidence.citations",
@@ -529,6 +541,9 @@ _OWN_NAMES = {
     "table_csv": "csv",
     "unit_label": "label",
     "FILE_LIMITS": "LIMITS",
+    "OCR_INSTALL": "INSTALL",
+    "PICTURE_SUFFIXES": "PICTURES",
+    "page_ranges": "ranges",
     "COLUMN_TYPES": "TYPES",
     "ROW_FILES": "KINDS",
     "TABLE_KINDS": "KINDS",

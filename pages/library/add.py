@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from pages.library.shown import file_name
+from pages.library.shown import file_name, listed
 from pages.shared import login, trouble
 from pages.shared.safe import plain
 from pages.shared.words import number, t
-from research import FILE_LIMITS, SUFFIXES, Intake, Library, runs
+from research import FILE_LIMITS, OCR_INSTALL, PICTURE_SUFFIXES, SUFFIXES, Intake, Library, runs
 
 POLL = 0.5  # seconds between looks at files that are being read
 AT_ONCE = 0.4  # seconds in which a few small files are read: no progress is shown for them
@@ -26,8 +26,13 @@ OVER = {
     "unpacked": "over.unpacked",
     "page": "over.page",
     "depth": "over.depth",
+    "pixels": "over.pixels",
 }
-REMEDIES = {"page": "remedy.page", "depth": "remedy.depth"}  # where to split the file is none
+REMEDIES = {
+    "page": "remedy.page",
+    "depth": "remedy.depth",
+    "pixels": "remedy.pixels",
+}  # where to split the file is none
 
 
 def draw(library: Library, *, shared: bool) -> None:
@@ -44,7 +49,11 @@ def draw(library: Library, *, shared: bool) -> None:
     with st.expander(t(label), key="more_ways", icon=":material/folder_open:"):
         st.file_uploader(
             t("library.upload_folder"),
-            type=[suffix.lstrip(".") for suffix in SUFFIXES],
+            type=[
+                suffix.lstrip(".")
+                for suffix in SUFFIXES
+                if suffix not in PICTURE_SUFFIXES or library.reading.able
+            ],
             accept_multiple_files="directory",
             key=f"folder_{lot}",
             on_change=_taken(f"folder_{lot}"),
@@ -171,12 +180,14 @@ def _unread(library: Library) -> None:
         return
     groups: dict[tuple[str, str], list[str]] = {}
     for item in found:
-        groups.setdefault((item.outcome, item.limit), []).append(file_name(item.name))
+        name = plain(file_name(item.name), 80)
+        told = f"{name} ({t('unread.pages', pages=listed(item.pages))})" if item.pages else name
+        groups.setdefault((item.outcome, item.limit), []).append(told)
     title = t("unread.title", n=number(total))
     with st.expander(title, key="unread", icon=":material/error_outline:", expanded=True):
         for (outcome, over), names in groups.items():
             st.markdown(f"{_reason(outcome, over, len(names))}  \n{_remedy(outcome, over)}")
-            shown = [plain(name, 80) for name in names[:LISTED]]
+            shown = names[:LISTED]
             if len(names) > LISTED:
                 shown.append(t("unread.more", n=number(len(names) - LISTED)))
             st.caption(" · ".join(shown))
@@ -194,16 +205,18 @@ def _reason(outcome: str, over: str, count: int) -> str:
 
 
 def _remedy(outcome: str, over: str) -> str:
-    return t(REMEDIES.get(over, f"remedy.{outcome}"), limit=limit())
+    words = {"limit": limit(), "line": f"`{OCR_INSTALL}`"}
+    return t(REMEDIES.get(over, f"remedy.{outcome}"), **words)
 
 
 def _dismiss() -> None:
     runs.desk().library.dismiss(login.owner())
 
 
-def teach() -> None:
+def teach(library: Library) -> None:
     """What a library is for, as long as there is nothing in it."""
     with st.container(border=True, key="teach"):
         st.markdown(f"**{t('library.empty')}**")
-        for key in ("library.teach_kinds", "library.teach_not", "library.teach_kept"):
+        scans = "library.teach_scans" if library.reading.able else "library.teach_no_scans"
+        for key in ("library.teach_kinds", scans, "library.teach_not", "library.teach_kept"):
             st.markdown(t(key))

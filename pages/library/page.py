@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.library import add as library_add
 from pages.library import documents as library_list
-from pages.library import notebooks
+from pages.library import notebooks, scanning
 from pages.library import reader as library_reader
 from pages.library import search as library_search
 from pages.shared import layout, login
@@ -33,8 +33,9 @@ def switch(library: Library) -> None:
 def overview(library: Library, *, shared: bool) -> None:
     found = library.counts()
     layout.header(t("library.title"), t("library.shared") if shared else t("library.lead"))
+    scanning.draw(library)
     if not found.own:
-        library_add.teach()
+        library_add.teach(library)
         library_add.draw(library, shared=shared)
     book, names = notebooks.pick()
     if found.own + found.sample:

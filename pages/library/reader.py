@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import streamlit as st
 
 from pages.library import documents as library_list
-from pages.library import notebooks, shown
+from pages.library import notebooks, pictures, scanning, shown
 from pages.shared import login
 from pages.shared.layout import READING
 from pages.shared.safe import link, plain, web
@@ -38,6 +40,7 @@ def draw(library: Library, document: int, at: int) -> None:
         st.subheader(plain(shown.seen(entry.title), 300), anchor=False)
         _facts(entry)
         _actions(library, entry)
+        scanning.draw(library, entry.id)
         _passages(library, entry, at)
 
 
@@ -95,11 +98,26 @@ def _passages(library: Library, entry: Entry, at: int) -> None:
             names = [plain(shown.seen(part.heading), 200), plain(page)]
             if any(names):
                 st.markdown("**" + " · ".join(name for name in names if name) + "**")
+            if part.ocr and part.page and part.page != heading[1]:
+                st.caption(t("answer.ocr"))
+                st.html(_picture(entry.id, part.page))
             heading = place
         found = part.start == at
         with st.container(border=found, key=f"passage_{part.start}"):
             st.markdown(shown.passage(part.text))
     _pager(entry, first, len(parts))
+
+
+def _picture(document: int, page: int) -> str:
+    """A page as it was scanned, which opens in full."""
+    source, words = (
+        escape(pictures.address(document, page)),
+        escape(t("answer.page_picture", n=page)),
+    )
+    return (
+        f'<a href="{source}" target="_blank"><img src="{source}" alt="{words}" loading="lazy" '
+        'style="max-width: 100%; max-height: 22rem; border: 1px solid rgba(128, 128, 128, 0.4)"></a>'
+    )
 
 
 def _pager(entry: Entry, first: int, count: int) -> None:

@@ -55,6 +55,8 @@ def _card(library: Library, query: str, hit: Hit, n: int) -> None:
         facts = [shown.seen(hit.heading), page, shown.file_name(hit.name)]
         if hit.sample:
             facts = [*facts[:2], t("library.shipped")]
+        if hit.ocr:
+            facts.append(t("answer.ocr"))
         st.caption(" · ".join(plain(fact, 160) for fact in facts if fact))
         st.markdown(shown.passage(hit.text, library.marks(query, hit.text)))
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -29,6 +29,11 @@ def file_name(name: str) -> str:
     return seen(name.replace("\\", "/").rsplit("/", 1)[-1])
 
 
+def listed(pages: str) -> str:
+    """Numbers of pages as the language lists things."""
+    return pages.replace(", ", t("mark.list"))
+
+
 def language(code: str) -> str:
     return NAMES.get(code, code)
 

@@ -23,7 +23,8 @@ from starlette.requests import cookie_parser
 from pages.shared import login
 
 MEDIA = "/media/"
-CLOSED = (MEDIA, "/_stcore/upload_file/", "/_stcore/metrics")
+SCANS = "/page-pictures/"  # of the library, which everybody who has signed in may see
+CLOSED = (MEDIA, SCANS, "/_stcore/upload_file/", "/_stcore/metrics")
 REMEMBERED = (
     50_000  # files offered, of all users; the oldest are forgotten, and a redraw offers anew
 )

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from pages.library import pictures
 from pages.run import fragments, notes
 from pages.run import support as standing
 from pages.shared import guide, layout
@@ -106,6 +107,7 @@ def _draw(report: Report, cited: CitedAnswer, found: Support | None) -> None:
             "unsourced": t("answer.unsourced"),
             "passage": t("answer.passage"),
             "grounding": t("answer.grounding"),
+            "ocr": t("answer.ocr"),
             "table": t("answer.table"),
             "suggestions": t("answer.suggestions"),
             "nearest": _unfilled("support.nearest"),
@@ -251,7 +253,8 @@ def _cite(at: int, item: NumberedSpan, number: int, known: Known) -> dict[str, A
     def show(passage: Passage, start: int, end: int) -> dict[str, Any]:
         at = (evidence.id, passage.id)
         own = {"at": at, "note": known.notes.get(at, "")}
-        return _shown(passage, start, end, kind, known.rows) | own
+        shown = _shown(passage, start, end, kind, known.rows)
+        return shown | own | _scanned(evidence, passage)
 
     shown = show(passage, start, end)
     title = passage.title or evidence.title
@@ -329,6 +332,14 @@ def _shown(
         "after": passage.text[end:],
         "grounding": passage.origin == "grounding",
     }
+
+
+def _scanned(evidence: Evidence, passage: Passage) -> dict[str, Any]:
+    """That a passage was read from a picture, and where that of its page is."""
+    if not passage.ocr:
+        return {}
+    alt = t("answer.page_picture", n=passage.page or 1)
+    return {"ocr": True, "picture": pictures.of_passage(evidence.locator, passage), "alt": alt}
 
 
 def _from_database(passage: Passage, rows: Cells) -> dict[str, Any]:

@@ -75,6 +75,19 @@ const stretch = (shown, words) => {
   text.append(shown.after);
   if (text.textContent) parts.push(text);
   if (shown.grounding) parts.push(make("div", "sl-facts sl-origin", words.grounding));
+  if (shown.ocr) parts.push(make("div", "sl-facts sl-origin", words.ocr));
+  if (shown.picture) {
+    const full = make("a", "sl-scan");
+    full.href = shown.picture;
+    full.target = "_blank";
+    full.rel = "noopener noreferrer";
+    const picture = make("img");
+    picture.loading = "lazy"; // a passage that is closed fetches nothing
+    picture.alt = shown.alt;
+    picture.src = shown.picture;
+    full.append(picture);
+    parts.push(full);
+  }
   return parts;
 };
 

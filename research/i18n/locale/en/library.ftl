@@ -43,7 +43,8 @@ unread-unsupported = Unsupported file type
 unread-unreadable = Unreadable
 unread-encrypted = Password-protected
 unread-empty = No text
-unread-no_text_layer = Scan without a text layer
+unread-no_text_layer = Pictures without text
+unread-pages = pages { $pages }
 unread-too_large = Too large
 over-size = the file is larger than { $n } MB
 over-characters = more than { $n } characters of text
@@ -51,6 +52,7 @@ over-pages = more than { $n } pages
 over-rows = a table of more than { $n } rows
 over-cells = a sheet of more than { $n } cells
 over-unpacked = it unpacks to more than { $n } MB
+over-pixels = a picture of more than { $n } megapixels
 over-page = one page has more content than can be read
 over-depth = nested more than { $n } levels deep
 unread-too_many = Too many files at once
@@ -60,12 +62,15 @@ remedy-depth = Save it as PDF or plain text, then add it.
 remedy-page = Remove that page, then add the file.
 remedy-encrypted = Remove the password, then add it again.
 remedy-empty = Check that it is the right file.
-remedy-no_text_layer = Run text recognition (OCR) first, then add the result.
+remedy-no_text_layer = The pages hold pictures without text. To have them read here (OCR), install this where Sightline runs, then add the file again: { $line }
+remedy-pixels = Make the picture smaller, then add it.
 remedy-too_large = { $limit } Split it, then add the parts.
 remedy-too_many = Add the rest in several batches.
 library-empty = No documents of your own yet.
 library-teach_kinds = { "*" }*What you can add**: PDF, Word (.docx), Excel and CSV tables, web pages, Markdown and plain text, in Chinese or English.
-library-teach_not = { "*" }*What is not read**: text in pictures, scans without a text layer, password-protected files, old .doc and .xls files.
+library-teach_scans = { "*" }*Scans and pictures**: pages without text and pictures (PNG, JPEG, WebP, TIFF) are read by OCR, in the background; what was read may contain mistakes.
+library-teach_no_scans = { "*" }*Scans and pictures**: not read, as text recognition (OCR) is not installed.
+library-teach_not = { "*" }*What is not read**: password-protected files, old .doc and .xls files.
 library-teach_kept = { "*" }*Where it is kept**: the text is stored in library.db in the data folder; your files are not changed or sent elsewhere. If a model writes the answer, the passages found are sent to it.
 library-search = Search
 library-search_box = Search the library
@@ -132,6 +137,7 @@ filekind-word = Word
 filekind-table = Table
 filekind-web = Web page
 filekind-text = Text
+filekind-picture = Picture
 order-added = Added
 order-title = Title
 order-name = File
@@ -167,3 +173,33 @@ notebook-name_hint = Pick one or type a new name
 notebook-put_now = Put in
 notebook-take = Take out of “{ $name }”
 notebook-done = In “{ $name }”: { $n }
+scan-reading = Reading page { $n } of { $total } of { $name } by OCR
+scan-others =
+    { $n } more { $n ->
+        [one] document waits
+       *[other] documents wait
+    }
+scan-starting = Starting text recognition…
+scan-stopping = Stopping.
+scan-elsewhere = Scanned pages are being read by another Sightline process with this data folder.
+scan-rest = { $n } of { $total } pages read.
+scan-go_on = Go on
+scan-again = Try again
+scan-pictures =
+    { $n ->
+        [one] page { $pages } holds a picture
+       *[other] pages { $pages } hold pictures
+    } without text and cannot be searched.
+scan-install = To have them read here (OCR), install this where Sightline runs, then add the file again: { $line }
+scan-add_again = Text recognition (OCR) is installed by now: add the file again to have them read.
+scan-failed =
+    { $n ->
+        [one] page { $pages }
+       *[other] pages { $pages }
+    } could not be read: { $why }
+scan-pixels = the picture is too large
+scan-memory = not enough memory
+scan-damaged = damaged
+scan-slow = it took longer than 5 minutes
+scan-ended = text recognition ended unexpectedly
+scan-characters = the document has more text than a document may have
