@@ -32,7 +32,9 @@ def draw(library: Library, document: int | None = None) -> None:
     with st.container(key="scans"):
         if library.reading.active:
             _live()
-        resting = [scan for scan in found if not (library.reading.active and _can(library, scan))]
+        elif stopped := [scan for scan in found if _can(library, scan)]:
+            _stopped(stopped)
+        resting = [scan for scan in found if scan.failed or not _can(library, scan)]
         for scan in resting[:LISTED]:
             _one(library, scan)
         if len(resting) > LISTED:
@@ -69,23 +71,30 @@ def _live() -> None:
         right.button(t("intake.stop"), key="stop_scans", on_click=_stop, width="stretch")
 
 
+def _stopped(found: list[Scan]) -> None:
+    """Pages that wait and could be read, and the button for it."""
+    read, total = found[0].read, found[0].total
+    name = plain(file_name(found[0].name), 80)
+    told = t("scan.rest", n=number(read), total=number(total), name=name)
+    if len(found) > 1:
+        told += " · " + t("scan.others", n=number(len(found) - 1))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/pause_circle: {told}", width="content")
+        st.button(
+            t("scan.go_on"), key="go_on", type="tertiary", icon=":material/play_arrow:",
+            on_click=_go_on,
+        )  # fmt: skip
+
+
 def _one(library: Library, scan: Scan) -> None:
     """A document with pages that wait or failed, and what can be done."""
     name = f"**{plain(file_name(scan.name), 80)}**"
     able = library.reading.able
     with st.container(key=f"scan_{scan.document}"):
-        if scan.waiting and not (able and scan.kept):
+        if scan.waiting and not _can(library, scan):
             told = t("scan.pictures", pages=listed(page_ranges(scan.waiting)), n=len(scan.waiting))
             remedy = t("scan.add_again") if able else t("scan.install", line=f"`{OCR_INSTALL}`")
             st.markdown(f":material/image: {name}: {told}  \n{remedy}")
-        elif scan.waiting:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                told = t("scan.rest", n=number(scan.read), total=number(scan.total))
-                st.markdown(f":material/pause_circle: {name}: {told}", width="content")
-                st.button(
-                    t("scan.go_on"), key=f"go_on_{scan.document}", type="tertiary",
-                    icon=":material/play_arrow:", on_click=_go_on,
-                )  # fmt: skip
         if scan.failed:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f":material/error_outline: {name}: {_failures(scan)}", width="content")

@@ -47,13 +47,19 @@ def act(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace) -> int:
     outcomes = 0
-    failed = 0
+    failed = pictures = 0
     there: list[str] = []
     for outcome in research.runs.desk().library.add_paths(path.expanduser() for path in args.paths):
         outcomes += 1
         failed += not outcome.ok
         there += [outcome.name] if outcome.ok else []
-        detail = outcome.detail or (f"{outcome.passages} passages" if outcome.passages else "")
+        told = [f"{outcome.passages} passages"] if outcome.passages else []
+        if outcome.pages:
+            pictures += 1
+            told.append(f"pages {research.page_ranges(outcome.pages)} hold pictures without text")
+        elif outcome.detail:
+            told.append(outcome.detail)
+        detail = "; ".join(told)
         put(
             f"{outcome.outcome:<13}  {plain(outcome.name)}{'  ' + plain(detail) if detail else ''}\n"
         )
@@ -61,9 +67,33 @@ def _add(args: argparse.Namespace) -> int:
         raise Quit(
             NOTHING, f"There are no files to add; accepted types: {' '.join(research.SUFFIXES)}."
         )
+    if pictures:
+        _scans()
     if args.notebook and not research.runs.put_in(args.notebook, there):
         raise Quit(UNUSABLE, f"--notebook {args.notebook!r}: this is no name.")
     return FAILED if failed else ANSWERED
+
+
+def _scans() -> None:
+    """Reads the scanned pages that wait, and tells how far it is; what is left is read later."""
+    library = research.runs.desk().library
+    last = ""
+    while not library.reading.wait(0.2):
+        at, page = library.reading.document, library.reading.page
+        here = next((scan for scan in library.scans() if scan.document == at), None)
+        if here and page and (now := f"{here.name} {page}") != last:
+            last = now
+            put(f"page {page:>4} of {here.total:>4}  {plain(here.name)}\n")
+    if library.reading.trouble:
+        raise library.reading.trouble
+    for scan in library.scans():
+        if scan.failed:
+            pages = research.page_ranges(page for page, _ in scan.failed)
+            put(f"not read       {plain(scan.name)}  pages {pages}\n")
+    if not library.reading.able:
+        put(
+            f"To have them read (OCR), install this and add the files again:\n  {research.OCR_INSTALL}\n"
+        )
 
 
 def _documents(_: argparse.Namespace) -> int:

@@ -147,7 +147,7 @@ def read(name: str, data: bytes, *, scans: bool = False) -> Document:
         sections=sections,
         url=web_address(draft.url),
         published=draft.published,
-        language=draft.language or language(text),
+        language=draft.language or language(text or title),
         sha256=hashlib.sha256(data).hexdigest(),
         pictures=tuple(draft.pictures.items()),
     )

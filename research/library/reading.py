@@ -32,7 +32,7 @@ class Reading:
         self.state: State = "idle"
         self.document = self.page = 0
         self.trouble: StoreError | None = None
-        self._db, self._change, self._recogniser = db, change, recogniser
+        self._db, self._change, self.recogniser = db, change, recogniser
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -40,7 +40,7 @@ class Reading:
     @property
     def able(self) -> bool:
         """Whether there is something that reads."""
-        return self._recogniser() is not None
+        return self.recogniser() is not None
 
     @property
     def active(self) -> bool:
@@ -103,7 +103,7 @@ class Reading:
         """Whether it came any further with a document."""
         further = False
         self.state, self.document, self.page = "reading", job.document, job.pages[0]
-        if (recognise := self._recogniser()) is None:
+        if (recognise := self.recogniser()) is None:
             return False
         found = recognise(job.name, job.data, job.pages, lambda: not stop.is_set())
         with closing(found):
