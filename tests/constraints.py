@@ -35,10 +35,11 @@ def required(file: Path) -> list[Requirement]:
     return [one for one in found if one.marker is None or one.marker.evaluate()]
 
 
-def drivers() -> list[Requirement]:
-    """What runs in PostgreSQL need beside."""
+def extras() -> list[Requirement]:
+    """What runs in PostgreSQL and reading scans need beside."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [Requirement(text) for text in project["optional-dependencies"]["postgres"]]
+    known = project["optional-dependencies"]
+    return [Requirement(text) for text in [*known["postgres"], *known["ocr"]]]
 
 
 def closure(wanted: list[Requirement]) -> dict[str, str]:
@@ -65,7 +66,7 @@ def _needed(lines: list[str], extra: str) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    wanted = [one for name in FILES for one in required(ROOT / name)] + drivers()
+    wanted = [one for name in FILES for one in required(ROOT / name)] + extras()
     print(HEAD.format(python=".".join(map(str, sys.version_info[:2]))), end="")
     for name, version in sorted(closure(wanted).items()):
         print(f"{name}=={version.partition('+')[0]}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from tests.constraints import FILES, ROOT, closure, drivers, plain, required
+from tests.constraints import FILES, ROOT, closure, extras, plain, required
 
 TEXT = (ROOT / "constraints.txt").read_text(encoding="utf-8")
 PINNED = dict(re.findall(r"^([a-z0-9-]+)==(\S+)$", TEXT, re.M))
 
 
 def test_every_requirement_has_one_version_that_it_allows() -> None:
-    wanted = [one for name in FILES for one in required(ROOT / name)] + drivers()
+    wanted = [one for name in FILES for one in required(ROOT / name)] + extras()
     assert [str(one) for one in wanted if plain(one.name) not in PINNED] == []
     wrong = [one for one in wanted if not one.specifier.contains(PINNED[plain(one.name)])]
     assert [str(one) for one in wrong] == []

@@ -19,6 +19,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import research
+from research import OCR_INSTALL
 from tests.fakes import until
 from tests.test_terminal_evaluate import SOUND, WRONG
 
@@ -134,8 +135,13 @@ def test_the_extras_are_what_the_documents_install(wheel: Path) -> None:
     own = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     (anthropic,) = extras.pop("anthropic")
     assert f"pip install {anthropic.partition('>')[0]}" in own
+    told = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    line = told.split("<!-- ocr -->")[1].split("```")[1]
+    assert OCR_INSTALL in line
+    reading = {Requirement(text) for text in re.findall(r"'([^']+)'", line)}
+    assert {Requirement(text) for text in extras.pop("ocr")} == reading
     assert extras == {"postgres": set(drivers), "agents": {servers}}
-    assert set(metadata(wheel).get_all("Provides-Extra", [])) == {*extras, "anthropic"}
+    assert set(metadata(wheel).get_all("Provides-Extra", [])) == {*extras, "anthropic", "ocr"}
 
 
 def test_the_version_is_that_of_the_changelog(installed: Path, wheel: Path, tmp_path: Path) -> None:

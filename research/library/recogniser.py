@@ -13,7 +13,9 @@ import io
 import json
 import math
 import os
+import queue
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -139,15 +141,22 @@ def _bounded() -> None:
         os.nice(10)
 
 
-def _alone(event: str, _arguments: Any) -> None:
+def alone(event: str, _arguments: Any) -> None:
     if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
         raise PermissionError("this process connects nowhere")
+
+
+def _hear(asked: queue.SimpleQueue[bytes]) -> None:
+    """Takes what is asked for, and ends the process, whatever it is at, once nobody can ask any more."""
+    for line in sys.stdin.buffer:
+        asked.put(line)
+    os._exit(0)
 
 
 def main() -> None:
     said = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
-    sys.addaudithook(_alone)
+    sys.addaudithook(alone)
     _bounded()
     told = json.loads(sys.stdin.buffer.readline())
     data = sys.stdin.buffer.read(told["size"])
@@ -159,8 +168,10 @@ def main() -> None:
         def draw(_number: int) -> Image:
             raise ValueError("the file cannot be opened")
 
-    for line in sys.stdin.buffer:
-        print(json.dumps(answer(draw, read, int(line))), file=said, flush=True)
+    asked: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_hear, args=(asked,), daemon=True).start()
+    while True:
+        print(json.dumps(answer(draw, read, int(asked.get()))), file=said, flush=True)
 
 
 if __name__ == "__main__":

@@ -303,7 +303,7 @@ class Sightline(Server[Any, Any]):
         found = [
             shapes.Found(
                 document=hit.document, title=hit.title, name=hit.name, heading=hit.heading,
-                page=hit.page, url=hit.url, sample=hit.sample, text=hit.text,
+                page=hit.page, url=hit.url, sample=hit.sample, ocr=hit.ocr, text=hit.text,
             )
             for hit in hits
         ]  # fmt: skip

@@ -131,6 +131,7 @@ class Found(_Result):
     page: int | None
     url: str
     sample: bool
+    ocr: bool  # read from a picture of the page: may have mistakes
     text: str
 
 

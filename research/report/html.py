@@ -248,6 +248,7 @@ class _Page:
             _text(passage.heading),
             "" if passage.page is None else self._say("page", page=passage.page),
             self._say("grounding") if passage.origin == "grounding" else "",
+            self._say("ocr") if passage.ocr else "",
             self._there(evidence, passage, spots),
         ]
         told = " · ".join(fact for fact in facts if fact)

@@ -249,6 +249,7 @@ def _where(item: NumberedSpan, evidence: Evidence, say: Say) -> str:
     notice = say(f"notice.{evidence.notice}") if evidence.notice else ""
     words = [notice, escape(_name(evidence, say)), escape(heading)]
     words.append("" if page is None else say("page", page=page))
+    words.append(say("ocr") if passage and passage.ocr else "")
     return " · ".join(word for word in words if word)
 
 

@@ -127,6 +127,7 @@ def main() -> None:
         paths = {
             "metrics": "/_stcore/metrics", "health": "/_stcore/health", "logo": "/assets/logo.svg",
             "file": "/media/" + "0" * 32 + ".md", "front": "/",
+            "scan": "/page-pictures/1/1",
         }  # fmt: skip
         told["paths"] = {
             who: {

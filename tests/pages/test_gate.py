@@ -85,7 +85,8 @@ def test_without_a_good_cookie_there_are_no_files_no_uploads_and_no_figures(
     guarded: dict[str, Any], who: str
 ) -> None:
     assert guarded["ann"]["seen"][who] == 403
-    assert guarded["paths"][who]["metrics"] == guarded["paths"][who]["file"] == 403
+    paths = guarded["paths"][who]
+    assert paths["metrics"] == paths["file"] == paths["scan"] == 403
     assert guarded["upload"][who] == "Sign in first"
     assert guarded["paths"][who]["health"] == guarded["paths"][who]["front"] == 200
     assert guarded["paths"][who]["logo"] == 200
@@ -93,6 +94,7 @@ def test_without_a_good_cookie_there_are_no_files_no_uploads_and_no_figures(
 
 def test_who_has_signed_in_reaches_the_server_s_own_checks(guarded: dict[str, Any]) -> None:
     assert guarded["paths"]["ann"]["metrics"] == 200
+    assert guarded["paths"]["ann"]["scan"] == 404  # there is none
     assert "XSRF" in guarded["upload"]["ann"]
 
 

@@ -82,7 +82,7 @@ topic-library = The library: what it can read
 guide-library =
     It reads { $kinds }, one by one or as whole folders. Adding a file that has changed replaces it. The sample documents can be turned off at any time.
     
-    It cannot read damaged, protected or empty files, or scans without a text layer, because it does no text recognition. Each of those is listed on its own line and affects no other file.
+    Scanned pages and pictures are read by text recognition (OCR) if that is installed; what was read this way is marked, as it may contain mistakes. It cannot read damaged, protected or empty files. Each of those is listed on its own line and affects no other file.
 topic-privacy = What leaves this machine
 guide-privacy = With the current settings:
 leaves-none = - Questions are answered here and sent to no service.

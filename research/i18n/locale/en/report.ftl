@@ -14,6 +14,7 @@ report-lost = No font on this machine can display these characters, so their nam
 report-map = Sketch map of the places
 report-map_of = Sketch map of the places: { $names }
 report-map_more = and others, { $count } in all
+report-ocr = read from a picture (OCR)
 report-page = p. { $page }
 report-cite = { "[" }{ $number }]
 report-cite-links = { "[" }\[{ $number }\]](#s{ $number })

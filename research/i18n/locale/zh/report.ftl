@@ -14,6 +14,7 @@ report-lost = 本机没有字体能显示以下文字，文中以其名称代替
 report-map = 地点示意图
 report-map_of = 地点示意图：{ $names }
 report-map_more = 等 { $count } 处
+report-ocr = 由图片识别（OCR）
 report-page = 第 { $page } 页
 report-cite = { "[" }{ $number }]
 report-cite-links = { "[" }\[{ $number }\]](#s{ $number })
