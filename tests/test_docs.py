@@ -349,7 +349,11 @@ def test_the_exit_codes_in_the_document_are_those_of_the_code() -> None:
 def test_each_marker_that_is_read_stands_once_and_in_the_document_where_it_is_looked_for() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     looked = re.findall(r"\^<!-- (\w+) -->\$/.* (\S+\.md)\)", script)
-    assert dict(looked) == {"test": "README.md", "postgres": "docs/deployment.md"}
+    assert dict(looked) == {
+        "test": "README.md",
+        "postgres": "docs/deployment.md",
+        "ocr": "docs/library.md",
+    }
     places = [*looked, ("run", "README.md"), ("postgres role", "docs/database.md"),
               ("api", "docs/terminal.md"), ("hook", "docs/terminal.md")]  # fmt: skip
     for marker, name in places:
