@@ -42,6 +42,7 @@ class Provider(BaseModel):
     counted: bool = True
     context: int = Field(default=131_072, ge=2_048)
     keys_at: str = ""
+    proof: str = "models"
 
     @property
     def needs(self) -> str:

@@ -48,6 +48,14 @@ PICKS = {
 ADVANCED = {*LIMITS, *MODELS, *PICKS, "WEB_SEARCH", "SIGHTLINE_DOMAINS"}  # open if one is wrong
 MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
 PROVIDERS = runs.web_providers()
+TESTING = "settings_testing"  # in the session: the key that is to be tested
+OUTCOMES = {  # the words, the colour and the sign of what a test of a key has come to
+    "works": ("settings.test_works", "green", ":material/check_circle:"),
+    "refused": ("settings.test_refused", "red", ":material/block:"),
+    "quota": ("settings.test_quota", "orange", ":material/hourglass_empty:"),
+    "unreached": ("settings.test_unreached", "orange", ":material/cloud_off:"),
+    "unlisted": ("settings.test_unlisted", "orange", ":material/help:"),
+}
 PLACES = {"session": "green", "machine": "green", "environment": "blue", "none": "gray"}
 
 
@@ -385,8 +393,45 @@ def shown_keys(states: Sequence[KeyState]) -> list[KeyState]:
     return [*usual, *more]
 
 
-def one_key(state: KeyState) -> None:
-    """Where a key is, where to get one, and a field for a new one."""
+def test_key(name: str, names: Sequence[str]) -> None:
+    """Keeps what the form has, and has the key be tested as the page is drawn."""
+    keep_all(names)
+    if name not in st.session_state.get("settings_wrong", {}):
+        st.session_state[TESTING] = name
+
+
+def tested(state: KeyState) -> None:
+    """What a test of a key has come to: it works, is refused, has no quota left, or nobody answers."""
+    if st.session_state.get(TESTING) != state.name:
+        return
+    del st.session_state[TESTING]
+    # A key of the server is its operator's: only they may spend it on a test.
+    if state.place == "none" or (state.place == "environment" and login.setup().on):
+        st.caption(t("settings.test_none"))
+        return
+    with st.spinner(t("settings.testing")):
+        check = runs.check_key(state.name, owner=owner())
+    outcome, colour, icon = OUTCOMES[test_outcome(check)]
+    said = t(outcome, seconds=seconds(check.seconds))
+    st.markdown(f":{colour}[{icon}] {said}")
+    if failure := check.failure:
+        told_ = failure.reason in ("refused", "no key", "quota", "unreachable")  # by the line above
+        reason = "" if told_ else t(f"reason.{failure.reason}")
+        hint = t(f"hint.{failure.hint}") if failure.hint else ""
+        st.caption(" · ".join(filter(None, [reason, hint, plain(failure.message)])))
+
+
+def test_outcome(check: Check) -> str:
+    """Which of `OUTCOMES` a test has had."""
+    if check.failure is None:
+        return "works"
+    if check.failure.reason in ("refused", "no key"):
+        return "unlisted" if check.failure.hint in ("endpoint", "model") else "refused"
+    return "quota" if check.failure.reason == "quota" else "unreached"
+
+
+def one_key(state: KeyState, names: Sequence[str]) -> None:
+    """Where a key is, where to get one, a field for a new one, and a test of the one that is kept."""
     here = state.place in ("session", "machine")
     with st.container(key=f"a_key_{state.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -399,12 +444,23 @@ def one_key(state: KeyState) -> None:
                 key=key(state.name), max_chars=400, label_visibility="collapsed",
                 placeholder=t("settings.key_replace") if here else None,
             )  # fmt: skip
+            st.form_submit_button(
+                t("settings.test"), key=f"test_{state.name}", icon=":material/network_check:",
+                help=t("settings.test_help" if free(state.name) else "settings.test_help_paid"),
+                on_click=test_key, args=(state.name, names),
+            )  # fmt: skip
             if here:
                 st.form_submit_button(
                     t("settings.key_forget"), key=f"forget_{state.name}", icon=":material/delete:",
                     on_click=forget, args=(state.name,),
                 )  # fmt: skip
         note(state.name)
+        tested(state)
+
+
+def free(name: str) -> bool:
+    """Whether a test costs nothing: the list of its models is asked for."""
+    return any(name in (one.key, one.address) for one in PROVIDERS_OF_MODELS.values())
 
 
 def keys(states: Sequence[KeyState]) -> None:
@@ -413,7 +469,7 @@ def keys(states: Sequence[KeyState]) -> None:
         return
     st.caption(t("settings.keys_lead"))
     for state in states:
-        one_key(state)
+        one_key(state, [one.name for one in states])
     if login.setup().on:
         st.caption(t("settings.keys_addresses"))
     st.checkbox(t("settings.remember"), key=key("remember"), help=t("settings.remember_help"))

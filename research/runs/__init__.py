@@ -218,6 +218,11 @@ class Desk:
             checks = self.runs.do(services.check())
         return [*checks, *self.runs.do(self.runs.check())]
 
+    def check_key(self, name: str, owner: str) -> Check:
+        with self.personal.open(owner) as (services, _):
+            found: Check = self.runs.do(services.check_key(name))
+        return found
+
     def close(self) -> None:
         self.exports.close()
         self.runs.close()
@@ -831,6 +836,18 @@ def check(*, owner: str = "local") -> Sequence[Check]:
     """Asks every model and every search provider that an owner can use for something small. Some of
     it may cost money."""
     return desk().check(owner)
+
+
+def check_key(name: str, *, owner: str = "local") -> Check:
+    """Whether a key or an address that an owner can use works, by the name of its setting: for models
+    without a cost, for searches and the map by asking one thing.
+
+    Raises:
+        ValueError: nobody may bring such a key along.
+    """
+    if name not in _settings.KEYS:
+        raise ValueError(f"{name} is no key that can be tested.")
+    return desk().check_key(name, owner)
 
 
 def model_roles(*, owner: str = "local") -> Sequence[ModelRole]:

@@ -1,25 +1,35 @@
-"""The test connection: does each model answer in the form that is asked of it, and each search find."""
+"""The test connection: does each model answer in the form that is asked of it, does each search find, and
+does a key work."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
 from research.models.calls import Chat, Prompt
-from research.models.roles import gone
+from research.models.roles import Spec, gone
+from research.models.troubles import trouble
+from research.providers import Provider as Server
+from research.providers import shipped
 from research.reasoners.llm import LLM
 from research.records import Check, Failure, Task, silent
-from research.settings import ROLES, model_setting
+from research.settings import ROLES, Settings, model_setting
 from research.sources import Retriever, registry
 from research.sources.web.provider import Provider
 from research.stages.search import searched
 from research.trouble import Trouble
+from research.wire.replies import body_of, parsed, reaching, trusted
+
+if TYPE_CHECKING:
+    import httpx
 
 QUERY = "Palace Museum Beijing"
+PLACE = "天安门"  # which Amap knows
 _SCHEMA = {
     "type": "object",
     "properties": {"colour": {"type": "string", "enum": ["red", "green", "blue"]}},
@@ -96,6 +106,105 @@ async def _source(name: str, retriever: Retriever, deadline: float) -> Check:
     return Check(
         name=name, setting="", model=retriever.ready().detail, seconds=seconds, failure=failure
     )
+
+
+# Keys
+
+GOOGLE = "https://generativelanguage.googleapis.com"
+_MOST = 5_000_000  # bytes of a list of models
+
+
+async def key_check(
+    name: str,
+    settings: Settings,
+    search: Callable[[str], Provider],
+) -> Check:
+    """Whether a key or an address of a service works, by the name of its setting. A server of models is
+    asked for their list, which costs nothing; a search service, made by `search` from its name, and the map are asked one
+    thing, since none of them tells of a key otherwise."""
+    one = next((each for each in settings.services if name in (each.key, each.address)), None)
+    if one and one.name in settings.providers:
+        provider = settings.providers[one.name]
+
+        async def ask() -> None:
+            await _proved(provider, settings)
+
+        seconds, failure = await timed(ask)
+        return Check(name=one.name, setting=name, seconds=seconds, failure=failure)
+    if name == "AMAP_MAPS_API_KEY":
+        return await _amap(settings)
+    asked = search(one.name if one else "tavily")
+    try:
+        found = await _provider(asked)
+    finally:
+        await asked.close()
+    nothing = found.failure is not None and found.failure.reason == "empty"  # it has answered
+    return found.model_copy(update={"setting": name, **({"failure": None} if nothing else {})})
+
+
+async def _amap(settings: Settings) -> Check:
+    """Asks Amap itself: what the map knows already says nothing of the key."""
+    from research.places.amap import BASE_URL, Amap
+
+    key = settings.amap_key.get_secret_value()
+    amap = Amap(key, base_url=settings.amap_url or BASE_URL, timeout=settings.amap_timeout)
+
+    async def ask() -> None:
+        if not key:
+            raise Trouble("no key", "AMAP_MAPS_API_KEY is not set", hint="key")
+        await amap.geocode(PLACE)
+
+    try:
+        seconds, failure = await timed(ask)
+    finally:
+        await amap.close()
+    return Check(name="places", setting="AMAP_MAPS_API_KEY", seconds=seconds, failure=failure)
+
+
+class _Answer(Exception):
+    """What a server of models has answered that gives no list."""
+
+    def __init__(self, response: httpx.Response, body: Any) -> None:
+        super().__init__(f"HTTP {response.status_code}")
+        self.status_code, self.response, self.body = response.status_code, response, body
+
+
+async def _proved(provider: Server, settings: Settings) -> None:
+    """Reads what can be read with the right key alone.
+
+    Raises:
+        Trouble: it cannot be read, for a reason of a known kind.
+    """
+    import httpx
+
+    key, url = settings.key(provider.name), settings.url(provider.name)
+    if not key and not provider.keyless:
+        raise Trouble("no key", f"{provider.key} is not set", hint="key")
+    path, headers = f"/{provider.proof}", {"Authorization": f"Bearer {key}"} if key else {}
+    if provider.wire == "gemini":
+        url, path = settings.gemini_url or GOOGLE, "/v1beta/models?pageSize=1"
+        headers = {"x-goog-api-key": key}
+    elif provider.wire == "anthropic":
+        path = "/v1/models?limit=1"
+        headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
+    elif provider.wire == "ollama":
+        path = "/api/tags"
+    service, seconds = provider.title or provider.name, settings.search_timeout
+    async with (
+        reaching(service, seconds),
+        httpx.AsyncClient(verify=trusted(), timeout=seconds) as client,
+        client.stream("GET", url.rstrip("/") + path, headers=headers) as response,
+    ):
+        body = await body_of(response, service, _MOST)
+        if response.status_code == 200:
+            parsed(body, response, service)
+            return
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        told = ""
+    own = None if provider.name in shipped() else provider
+    raise trouble(_Answer(response, told), Spec(provider.name, provider.proof, own=own))
 
 
 async def timed(ask: Callable[[], Awaitable[None]]) -> tuple[float, Failure | None]:

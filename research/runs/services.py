@@ -28,7 +28,7 @@ from research.reasoners.places import wanted
 from research.reasoners.split import Split
 from research.reasoners.sql import SQLWriter
 from research.records import Check, Options
-from research.runs.check import connections
+from research.runs.check import connections, key_check
 from research.runs.live import Resources
 from research.settings import Role, Settings, forget_old_tracing
 from research.sources import Retriever, Selective, Several, Standing, Supplies, registry
@@ -210,8 +210,8 @@ class Services:
             there = there.on(database)
         return not isinstance(there, Selective) or await there.reads(question)
 
-    def _retrievers(self) -> dict[str, Retriever]:
-        supplies = Supplies(
+    def _supplies(self) -> Supplies:
+        return Supplies(
             self.settings,
             now,
             models=self.models,
@@ -224,6 +224,9 @@ class Services:
             tools=self.tools,
             wanted=wanted,
         )
+
+    def _retrievers(self) -> dict[str, Retriever]:
+        supplies = self._supplies()
         return {
             name: Guest(source, supplies) if source.foreign else source.build(supplies)
             for name, source in registry.known().items()
@@ -324,6 +327,13 @@ class Services:
         """A round trip to every model, every provider and every source that can be tested."""
         seconds = self.settings.search_timeout
         return await connections(self.reporters, self.web.providers, self.sources, seconds)
+
+    async def check_key(self, name: str) -> Check:
+        """Whether a key or an address works, by the name of its setting."""
+        from research.sources.web.providers import provider
+
+        supplies = self._supplies()
+        return await key_check(name, self.settings, lambda one: provider(one, supplies))
 
     async def closing(self) -> None:
         """Closes what lives on the loop of the runs, on it."""

@@ -14,11 +14,13 @@ from research import runs
 from tests.catalogue import WORDS
 from tests.pages.test_login import AUTH, claims, owner
 from tests.pages.visitor import Visitor, shown
+from tests.servers.openai import FakeOpenAI
 
 pytestmark = pytest.mark.slow
 
 Visit = Callable[..., Visitor]
 KEY = "sentinel-key-of-a-person"
+OUTCOMES = ("works", "refused", "quota", "unreached", "unlisted")
 
 
 def english(key: str, **values: object) -> str:
@@ -60,6 +62,46 @@ def test_the_usual_effort_is_that_of_the_next_question(visit: Visit) -> None:
     visitor.go("ask")
     assert visitor.at.slider(key="queries").value == 7
     assert visitor.go("news").at.slider(key="reflections").value == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [
+        ("", "works"),
+        ("400key", "refused"),
+        ("429", "quota"),
+        ("reset", "unreached"),
+        ("404", "unlisted"),
+    ],
+)
+def test_a_key_is_tested_beside_its_field(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch, fault: str, outcome: str
+) -> None:
+    with FakeOpenAI() as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
+        runs.close()
+        if fault:
+            fake.fail("models", fault)
+        visitor = visit("settings")
+        visitor.press("test_OPENAI_API_KEY")
+        assert english("settings.test_none") in visitor.words and fake.calls() == 0
+        field(visitor, "text_input", "OPENAI_API_KEY").set_value(KEY)
+        visitor.press("test_OPENAI_API_KEY")
+        said = {one: english(f"settings.test_{one}", seconds="").split("(")[0] for one in OUTCOMES}
+        assert [one for one, words in said.items() if words in visitor.words] == [outcome]
+        assert {one.name: one.place for one in runs.key_states()}["OPENAI_API_KEY"] == "session"
+        assert KEY not in told(visitor.at) and fake.calls() == fake.calls("models") == 1
+        assert not any(words in visitor.look().words for words in said.values())
+
+
+def test_nobody_tests_the_key_of_the_server(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeOpenAI() as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        runs.close()
+        visitor = visit("settings", secrets=AUTH, user=claims())
+        assert visitor.press("test_OPENAI_API_KEY").at is not None
+        assert english("settings.test_none") in visitor.words and fake.calls() == 0
 
 
 def test_what_was_limited_for_the_last_question_gives_way_to_a_new_choice(visit: Visit) -> None:

@@ -133,6 +133,7 @@ OWN = {
     "day",
     "quota",
     "check",
+    "check_key",
     "model_roles",
     "export",  # with the next two: test_exporting
     "exported",

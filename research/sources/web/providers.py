@@ -17,10 +17,11 @@ from research.sources.web.wikipedia import Wikipedia
 
 def providers(supplies: Supplies) -> Sequence[Provider]:
     """Those that are wanted, the first choice first, whether or not they can be used."""
-    return [_provider(name, supplies) for name in supplies.settings.web_providers]
+    return [provider(name, supplies) for name in supplies.settings.web_providers]
 
 
-def _provider(name: str, supplies: Supplies) -> Provider:
+def provider(name: str, supplies: Supplies) -> Provider:
+    """The one of a name."""
     settings, clock = supplies.settings, supplies.clock
     if name == "gemini":
         return GeminiSearch(supplies.clients, clock)
