@@ -29,6 +29,7 @@ def menu() -> list[st.Page]:  # type: ignore[valid-type]
     return [
         page("ask", t("nav.ask"), ":material/search:", default=True),
         page("news", t("nav.news"), ":material/newspaper:"),
+        page("tables", t("nav.tables"), ":material/table_view:"),
         page("places", t("nav.places"), ":material/map:"),
         page("database", t("nav.database"), ":material/database:"),
         page("library", t("nav.library"), ":material/library_books:"),

@@ -58,10 +58,13 @@ if TYPE_CHECKING:
     from research.records import (
         MAX_QUESTION,
         Answer,
+        Cell,
         Centre,
         Change,
         Check,
         Clarification,
+        Column,
+        ColumnType,
         Conflict,
         Conversation,
         Coverage,
@@ -73,6 +76,7 @@ if TYPE_CHECKING:
         Figure,
         Finding,
         GivenFigure,
+        Grid,
         Options,
         Outlet,
         Paper,
@@ -82,10 +86,12 @@ if TYPE_CHECKING:
         Place,
         Plan,
         Readiness,
+        Reading,
         Reflection,
         Remark,
         Report,
         Route,
+        Row,
         Rows,
         Run,
         Sighting,
@@ -94,6 +100,7 @@ if TYPE_CHECKING:
         Story,
         Task,
         Usage,
+        Value,
         Watch,
         Way,
     )
@@ -127,6 +134,7 @@ if TYPE_CHECKING:
     from research.report.sketch import sketch_svg
     from research.report.words import Citations
     from research.runs.comparison import (
+        CellChange,
         ComparedRun,
         ComparedSource,
         Comparison,
@@ -173,6 +181,13 @@ if TYPE_CHECKING:
     from research.tables.columns import ordered as column_ordered
     from research.tables.columns import sureness as column_sureness
     from research.tables.columns import unit_of as column_unit
+    from research.tables.guess import guessed as guessed_column
+    from research.tables.rows import of_csv as csv_rows
+    from research.tables.rows import of_lines as line_rows
+    from research.tables.rows import of_report as report_rows
+    from research.tables.shown import shown as cell_text
+    from research.tables.spec import SpecError as TableSpecError
+    from research.tables.spec import load as table_spec
     from research.tables.values import label as unit_label
     from research.urls import url_identity
     from research.verification.conflicts import conflicts
@@ -194,6 +209,8 @@ __all__ = [
     "TABLE_KINDS",
     "Added",
     "Answer",
+    "Cell",
+    "CellChange",
     "Centre",
     "Change",
     "Check",
@@ -202,6 +219,8 @@ __all__ = [
     "CitedAnswer",
     "CitedSource",
     "Clarification",
+    "Column",
+    "ColumnType",
     "ComparedRun",
     "ComparedSource",
     "Comparison",
@@ -234,6 +253,7 @@ __all__ = [
     "Finding",
     "Flaw",
     "GivenFigure",
+    "Grid",
     "HistoryEntry",
     "HistoryHit",
     "HistoryPage",
@@ -261,10 +281,12 @@ __all__ = [
     "Price",
     "QuestionError",
     "Readiness",
+    "Reading",
     "Reflection",
     "Remark",
     "Report",
     "Route",
+    "Row",
     "Rows",
     "Run",
     "Scan",
@@ -281,6 +303,7 @@ __all__ = [
     "StoreError",
     "Story",
     "Support",
+    "TableSpecError",
     "Task",
     "Unreadable",
     "UnreadableItems",
@@ -288,6 +311,7 @@ __all__ = [
     "Unwatchable",
     "Upload",
     "Usage",
+    "Value",
     "Wanted",
     "Watch",
     "Way",
@@ -300,6 +324,7 @@ __all__ = [
     "answer_tree",
     "ask_database",
     "bibtex",
+    "cell_text",
     "cited",
     "column_aligned",
     "column_charted",
@@ -310,6 +335,7 @@ __all__ = [
     "compare",
     "conflicts",
     "csl_json",
+    "csv_rows",
     "database_description",
     "database_page",
     "database_schema",
@@ -325,8 +351,10 @@ __all__ = [
     "filled_table",
     "from_gcj02",
     "geojson",
+    "guessed_column",
     "has_message",
     "kml",
+    "line_rows",
     "lined",
     "lint_markdown",
     "load_files",
@@ -350,6 +378,7 @@ __all__ = [
     "report_markdown",
     "report_origin",
     "report_pdf",
+    "report_rows",
     "report_suffix",
     "report_tabled",
     "report_zip",
@@ -367,6 +396,7 @@ __all__ = [
     "stories_json",
     "support",
     "table_csv",
+    "table_spec",
     "text_language",
     "to_gcj02",
     "undescribe_database",
@@ -528,6 +558,14 @@ _HOMES = {
     "from_gcj02": "places.coordinates",
     "to_gcj02": "places.coordinates",
     "url_identity": "urls",
+    "cell_text": "tables.shown",
+    "guessed_column": "tables.guess",
+    "csv_rows": "tables.rows",
+    "line_rows": "tables.rows",
+    "report_rows": "tables.rows",
+    "TableSpecError": "tables.spec",
+    "table_spec": "tables.spec",
+    "CellChange": "runs.comparison",
 }
 _OWN_NAMES = {
     "TABLE_FORMATS": "TABLES",
@@ -540,6 +578,13 @@ _OWN_NAMES = {
     "report_tabled": "tabled",
     "table_csv": "csv",
     "unit_label": "label",
+    "cell_text": "shown",
+    "guessed_column": "guessed",
+    "csv_rows": "of_csv",
+    "line_rows": "of_lines",
+    "report_rows": "of_report",
+    "TableSpecError": "SpecError",
+    "table_spec": "load",
     "FILE_LIMITS": "LIMITS",
     "OCR_INSTALL": "INSTALL",
     "PICTURE_SUFFIXES": "PICTURES",

@@ -9,7 +9,7 @@
 Behind finalize_answer comes check_answer, if somebody is set to check answers.
 
 A plan that is the outline of a report goes to `section` instead, once for each of its sections, side by
-side. There is one node per source, all made by one loop. The state of a run starts empty and belongs to
+side; one that is a table goes to `row`, once for each of its rows. There is one node per source, all made by one loop. The state of a run starts empty and belongs to
 that run alone; its limits and helpers come with the context and are not stored. Nodes and routers
 are all `async`: a plain function would be sent to a thread, and many runs would wait for threads.
 """
@@ -20,6 +20,7 @@ import asyncio
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
@@ -28,6 +29,7 @@ from langgraph.types import Send, interrupt
 
 from research.records import (
     Answer,
+    Cell,
     Coverage,
     Draft,
     Finding,
@@ -35,6 +37,7 @@ from research.records import (
     Question,
     Readiness,
     Reflection,
+    Row,
     Say,
     Section,
     Task,
@@ -50,6 +53,7 @@ from research.stages.question import understand
 from research.stages.reflect import judge
 from research.stages.search import look_up
 from research.stages.section import work
+from research.stages.table import fill_row
 from research.tracing import traced
 from research.trouble import Trouble
 
@@ -69,6 +73,7 @@ class State(TypedDict, total=False):
     unclear: bool
     findings: Annotated[list[Finding], operator.add]
     sections: Annotated[list[Section], operator.add]
+    cells: Annotated[list[Cell], operator.add]
     reflections: Annotated[list[Reflection], operator.add]
     answer: Answer
     unchecked: bool
@@ -88,6 +93,14 @@ class Chapter(TypedDict):
     question: Question
     plan: Plan
     part: str
+
+
+class Line(TypedDict):
+    """What the node of a row is sent."""
+
+    question: Question
+    plan: Plan
+    row: Row
 
 
 Run = Runtime[Context]
@@ -124,7 +137,8 @@ async def _begun(question: Question, runtime: Run) -> dict[str, Any]:
         update["unclear"] = True
     update["question"] = alone(question, plan)
     pending = list(plan.tasks) if context.options.loops else []
-    approved = context.plan is not None or not (context.options.approve and pending)
+    ahead = bool(pending or plan.grid)
+    approved = context.plan is not None or not (context.options.approve and ahead)
     return {**update, "plan": plan, "pending": pending, "approved": approved}
 
 
@@ -213,7 +227,7 @@ async def _answer(state: State, runtime: Run) -> dict[str, Any]:
         state = {**state, "findings": findings}
         undone = any(finding.reason == "left out" for finding in findings)
         plan = state["plan"]
-        searched = state["rounds"] and not plan.recalled and not plan.outline
+        searched = state["rounds"] and not (plan.recalled or plan.outline or plan.grid)
         if len(state.get("reflections", [])) < state["round"] and searched:
             last = state["round"] >= state["rounds"]
             say("reflection", round=state["round"], skipped=True, last=last)
@@ -239,7 +253,8 @@ async def _composed(state: State, context: Context, say: Say) -> Answer:
     """The answer; of a report with its coverage, which is found out while it is written."""
     question, findings = state["question"], state.get("findings", [])
     reflections, sections = state.get("reflections", []), state.get("sections", [])
-    writing = compose(question, state["plan"], findings, context, say, reflections, sections)
+    cells = state.get("cells", [])
+    writing = compose(question, state["plan"], findings, context, say, reflections, sections, cells)
     if not state["plan"].outline:
         return await writing
     told = asyncio.create_task(context.early.coverage(findings, _covering(question, context, say)))
@@ -269,16 +284,10 @@ async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
     context = runtime.context
 
     async def search(task: Task) -> Finding:
-        """One search; sections that want the same at the same time share it."""
-        known = context.under_way.get(task.key)
-        if known is None:
-            known = asyncio.create_task(_found(_spoken(task, chapter["question"]), runtime))
-            context.under_way[task.key] = known
-            finding = await known
+        finding, first = await _shared(_spoken(task, chapter["question"]), runtime)
+        if first:
             beside.append(asyncio.create_task(read_ahead(finding)))
-            return finding
-        finding = await asyncio.shield(known)
-        return finding.model_copy(update={"task": task, "reused": True})
+        return finding
 
     def searched(findings: Sequence[Finding]) -> None:
         covering = _covering(chapter["question"], context, _voice(runtime))
@@ -302,6 +311,38 @@ async def _section(chapter: Chapter, runtime: Run) -> dict[str, Any]:
         for reading in beside:
             reading.cancel()
     return {"sections": [section], "findings": findings}
+
+
+async def _row(line: Line, runtime: Run) -> dict[str, Any]:
+    grid = line["plan"].grid
+    since = grid.since if grid else None
+
+    async def search(task: Task) -> Finding:
+        spoken = _spoken(task, line["question"])
+        finding, _ = await _shared(spoken, runtime, since)
+        return finding
+
+    cells, findings = await fill_row(
+        line["row"],
+        _instructed(line["question"], runtime),
+        line["plan"],
+        search,
+        runtime.context,
+        _voice(runtime),
+    )
+    return {"cells": cells, "findings": findings}
+
+
+async def _shared(task: Task, runtime: Run, since: datetime | None = None) -> tuple[Finding, bool]:
+    """One search, and whether this is the first to want it: those who want the same at the same time
+    share it. What was found before `since` is looked for anew."""
+    under_way = runtime.context.under_way
+    if known := under_way.get(task.key):
+        finding = await asyncio.shield(known)
+        return finding.model_copy(update={"task": task, "reused": True}), False
+    searching = asyncio.create_task(_found(task, runtime, since))
+    under_way[task.key] = searching
+    return await searching, True
 
 
 def _search_node() -> Callable[..., Any]:
@@ -341,7 +382,7 @@ def _spoken(task: Task, question: Question) -> Task:
     return task.model_copy(update={"language": question.language})
 
 
-async def _found(task: Task, runtime: Run) -> Finding:
+async def _found(task: Task, runtime: Run, since: datetime | None = None) -> Finding:
     context, say = runtime.context, _voice(runtime, task.id)
     say("search", task=task.model_dump(mode="json"))
     token = NOTES.set(context.notes)
@@ -354,6 +395,7 @@ async def _found(task: Task, runtime: Run) -> Finding:
             deadline=context.deadline,
             delay=context.delay,
             meter=context.meter,
+            since=since,
         )
     finally:
         NOTES.reset(token)
@@ -387,6 +429,10 @@ def build(
     """
 
     async def fan_out(state: State) -> list[Send] | str:
+        if (grid := state["plan"].grid) and not state.get("cells"):
+            plan, question = state["plan"], state["question"]
+            lines = [Line(question=question, plan=plan, row=row) for row in grid.rows]
+            return [Send("row", line) for line in lines] or "finalize_answer"
         if state["pending"] and state["plan"].outline:
             plan, question = state["plan"], state["question"]
             chapters = [Chapter(question=question, plan=plan, part=p.id) for p in plan.parts]
@@ -409,7 +455,9 @@ def build(
     graph.add_node("check_answer", around(traced("check", _check)))
     graph.add_node("section", around(traced("section", _section)), input_schema=Chapter)
     graph.add_edge("section", "finalize_answer")
-    targets = [*nodes.values(), "section", "finalize_answer"]
+    graph.add_node("row", around(traced("row", _row)), input_schema=Line)
+    graph.add_edge("row", "finalize_answer")
+    targets = [*nodes.values(), "section", "row", "finalize_answer"]
     for name, node in nodes.items():
         graph.add_node(node, around(traced(f"search {name}", _search_node())), input_schema=Task)
         graph.add_conditional_edges(node, _after_search, ["reflection", "finalize_answer"])

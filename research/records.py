@@ -533,6 +533,7 @@ class Cell(Record):
     choices: tuple[str, ...] = ()
     author: str = ""
     failures: tuple[Failure, ...] = ()
+    made: datetime | None = None
 
     @property
     def value(self) -> Value | None:
@@ -895,6 +896,7 @@ class Options(Record):
     queries: int = Field(default=3, ge=1, le=10)
     sections: int = Field(default=0, ge=0, le=12)  # of a report, at most; 0 is an answer, no report
     reflections: int = Field(default=2, ge=0, le=10)  # of each section
+    table: bool = False  # things by what is asked of each, every cell cited
     loops: int = Field(default=2, ge=0, le=10)
     sources: tuple[str, ...] = ("library",)
     model: str = ""  # reflects and writes instead of the models that are set; "" leaves them

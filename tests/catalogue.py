@@ -36,6 +36,7 @@ ENGINE = {
     "related": "research/runs/related.py",
     "outcome": "research/database/answer.py",
     "planning": "research/stages/plan.py",
+    "tabled": "research/stages/table.py research/reasoners/clerk.py research/tables/shown.py",
     "takeout": "research/account/export.py",
     "unwritten": "research/stages/section.py",
 }

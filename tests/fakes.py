@@ -18,25 +18,31 @@ from typing import Any
 from research.evidence.registry import evidence_id
 from research.reasoners import Reasoner
 from research.records import (
+    Cell,
     Cite,
     Clarification,
+    Column,
     Draft,
     Evidence,
     EvidenceKind,
     Finding,
+    Grid,
     Options,
     Part,
     Passage,
     Plan,
     Question,
     Readiness,
+    Reading,
     Reason,
     Reflection,
+    Row,
     Say,
     Section,
     Span,
     Task,
     Tones,
+    Value,
     fingerprint,
 )
 from research.runs.live import Resources
@@ -212,6 +218,7 @@ class ScriptedReasoner:
         self.planned: list[Question] = []
         self.reflected: list[tuple[int, tuple[Finding, ...]]] = []
         self.written: list[tuple[Plan, tuple[Finding, ...]]] = []
+        self.read: list[tuple[str, tuple[str, ...]]] = []  # row and columns, as they are read
         self.rated: list[tuple[str, ...]] = []
         self.added: list[
             tuple[str, tuple[str, ...]]
@@ -338,6 +345,41 @@ class ScriptedReasoner:
     ) -> Tones:
         self.rated.append(tuple(headlines))
         return Tones(tones=tuple("neutral" for _ in headlines), author=AUTHOR)
+
+    # Of a table: a row for each query, and a cell says what its first passage does
+
+    async def tabulate(self, question: Question, options: Options, say: Say) -> Plan:
+        self.planned.append(question)
+        rows = (Row(id=f"r{n}", name=query) for n, query in enumerate(self._queries, 1))
+        columns = (Column(id="c1", name="height"), Column(id="c2", name="age"))
+        return Plan(grid=Grid(rows=tuple(rows), columns=columns))
+
+    def searches(
+        self, question: Question, row: Row, column: Column, sources: Sequence[str]
+    ) -> tuple[Task, ...]:
+        return tuple(Task(id="", source=s, query=f"{row.named} {column.asked}") for s in sources)
+
+    async def cells(
+        self,
+        question: Question,
+        row: Row,
+        columns: Sequence[Column],
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> tuple[Cell, ...]:
+        self.read.append((row.name, tuple(column.name for column in columns)))
+        return tuple(self._cell(row, column, findings) for column in columns)
+
+    def _cell(self, row: Row, column: Column, findings: Sequence[Finding]) -> Cell:
+        cell = Cell(row=row.id, column=column.id, author=AUTHOR)
+        own = (f for f in findings if f.task.part == f"{row.id}.{column.id}")
+        for item, passage in ((e, p) for f in own for e in f.evidence for p in e.passages):
+            cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
+            value = Value(type="text", text=passage.text)
+            reading = Reading(value=value, quote=passage.text, cites=(cite,))
+            return cell.model_copy(update={"readings": (reading,)})
+        return cell.model_copy(update={"lack": "not found"})
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans = tuple(

@@ -39,8 +39,11 @@ def draw(ids: Sequence[str]) -> None:
         for place, report in zip(st.columns(2, gap="large"), (before, after), strict=True):
             with place:
                 _head(report)
-        _figures(found)
-        _sentences(found)
+        if all(report.plan and report.plan.grid for report in reports):
+            _cells(found)
+        else:
+            _figures(found)
+            _sentences(found)
         _sources(found)
         _limits(found)
 
@@ -54,6 +57,37 @@ def _head(report: Report) -> None:
             script("ask"), label=t("compare.open"), icon=":material/open_in_new:",
             query_params={"run": run.id},
         )  # fmt: skip
+
+
+def _cells(found: Comparison) -> None:
+    """The cells of two tables that say something else."""
+    layout.section(t("compare.cells"))
+    if not found.cells:
+        st.caption(t("compare.cells_none"))
+        return
+    st.dataframe(
+        pd.DataFrame(
+            [
+                {
+                    "row": plain(one.row),
+                    "column": plain(one.column),
+                    "before": t("compare.no_cell") if one.before is None else plain(one.before),
+                    "after": t("compare.no_cell") if one.after is None else plain(one.after),
+                }
+                for one in found.cells
+            ]
+        ),
+        hide_index=True,
+        key="compare_cells",
+        alt=t("compare.cells"),
+        placeholder="",
+        column_config={
+            "row": t("tables.row"),
+            "column": t("tables.column"),
+            "before": t("compare.cell_before"),
+            "after": t("compare.cell_after"),
+        },
+    )
 
 
 def _figures(found: Comparison) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.shared.words import t
 
-KINDS = ("all", "question", "report", "database", "places")
+KINDS = ("all", "question", "report", "table", "database", "places")
 STATES = {
     "all": (),
     "done": ("done",),

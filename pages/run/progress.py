@@ -15,7 +15,7 @@ import streamlit as st
 from pages.run import steps
 from pages.shared.safe import plain
 from pages.shared.words import local_time, money, number, seconds, source_name, t, tool_name
-from research import Event, Run, Step, has_message
+from research import Cell, Event, Grid, Run, Step, has_message
 
 
 @dataclass
@@ -83,6 +83,10 @@ class View:
     seq: int = 0
     parts: list[tuple[str, str]] = field(default_factory=list)
     sections: dict[str, Chapter] = field(default_factory=dict)  # of a report, by their ids
+    grid: Grid | None = None
+    cells: dict[tuple[str, str], Cell] = field(
+        default_factory=dict
+    )  # of a table, by row and column
     notes: list[str] = field(default_factory=list)
     edited: bool = False
     planned: bool = False
@@ -170,6 +174,7 @@ class View:
         self.planned, self.edited = True, plan["edited"]
         self.parts = [(part["subject"], part["text"]) for part in plan["parts"]]
         self.notes = plan["notes"]
+        self.grid = Grid.model_validate(plan["grid"]) if plan.get("grid") else None
         if plan.get("outline"):
             self.sections = {part["id"]: Chapter(part["subject"]) for part in plan["parts"]}
         if first := self.rounds.get(1):  # the plan as it was before it was approved
@@ -220,6 +225,10 @@ class View:
         chapter = self.sections[data["part"]]
         chapter.step, chapter.round = data["step"], data["round"]
         chapter.cites = data.get("cites", chapter.cites)
+
+    def _on_cell(self, data: dict[str, Any], _: datetime) -> None:
+        cell = Cell.model_validate(data["cell"])
+        self.cells[cell.row, cell.column] = cell
 
     def _on_unclear(self, data: dict[str, Any], _: datetime) -> None:
         self.asked_back = data["question"]
@@ -295,6 +304,9 @@ def _at(view: View) -> str:
         return t("step.checking", n=number(view.checking))
     if view.writing:
         return t("step.writing")
+    if view.grid:
+        cells = number(len(view.grid.rows) * len(view.grid.columns))
+        return t("tables.at", done=number(len(view.cells)), cells=cells)
     if view.sections:
         done = sum(chapter.step == "done" for chapter in view.sections.values())
         return t("step.sections", done=done, all=len(view.sections))
@@ -373,7 +385,8 @@ def draw(view: View, run: Run) -> None:
         st.caption(t(word, text=plain(text)))
     for id_, chapter in view.sections.items():
         _draw_section(id_, chapter, run)
-    for number_ in sorted(view.rounds) if run.options.loops and not view.sections else ():
+    plain_rounds = run.options.loops and not (view.sections or view.grid)
+    for number_ in sorted(view.rounds) if plain_rounds else ():
         _draw_round(view.rounds[number_], run, last=number_ == max(view.rounds))
     if view.cites is not None:
         _step(run, "answer", t("step.answered", n=view.cites), ":material/task_alt:")
@@ -409,6 +422,10 @@ def _draw_plan(view: View, run: Run) -> None:
             _step(run, "plan", t("step.planning"), "spinner")
         return
     tasks = sum(len(r.searches) for n, r in view.rounds.items() if n == 1)
+    if view.grid:
+        size = {"rows": len(view.grid.rows), "columns": len(view.grid.columns)}
+        _step(run, "plan", t("tables.planned", **size), ":material/table_view:")
+        return
     label = t("step.planned", parts=len(view.parts), tasks=tasks)
     if view.edited:
         label += f" ({t('step.edited')})"

@@ -11,6 +11,7 @@ from pages.run import (
     conflicts,
     coverage,
     downloads,
+    grid,
     plan,
     progress,
     review,
@@ -29,6 +30,7 @@ from research import (
     MAX_QUESTION,
     CitedAnswer,
     Clarification,
+    Grid,
     Plan,
     Report,
     Run,
@@ -80,7 +82,13 @@ def head(run: Run, view: progress.View) -> None:
                 if run.resumable:
                     going_on(run)
                 st.button(
-                    t("news.new" if run.options.sections else "ask.new"),
+                    t(
+                        "tables.new"
+                        if run.options.table
+                        else "news.new"
+                        if run.options.sections
+                        else "ask.new"
+                    ),
                     key="new",
                     on_click=asking.leave,
                     icon=":material/add:",
@@ -107,7 +115,7 @@ def activity(run: Run, view: progress.View, report: Report | None = None) -> Non
         progress.draw(view, run)
         if report is not None:
             usage.draw(report.usage, run.id[:8])
-            if report.plan is not None and not view.typed:
+            if report.plan is not None and not (view.typed or report.plan.grid):
                 again(run, report.plan)
 
 
@@ -232,6 +240,9 @@ def approval(run: Run, report: Report) -> None:
     st.info(t("run.waiting_help"))
     if report.plan.failures:
         failures(report.plan.failures)
+    if report.plan.grid:
+        tabled(run, report.plan, report.plan.grid)
+        return
     effort.offer(run.id, run.options)
     edited = plan.editor(report.plan, tuple(runs.desk().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -251,6 +262,24 @@ def approval(run: Run, report: Report) -> None:
         st.error(t("plan.none"))
     elif go:
         runs.approve(run.id, plan=edited, options=chosen, owner=owner())
+        st.rerun()
+
+
+def tabled(run: Run, proposed: Plan, table: Grid) -> None:
+    """A proposed table, to be edited and approved."""
+    edited = grid.approve(table, run.id[:8])
+    ready = proposed.model_copy(update={"grid": edited, "edited": edited != table})
+    with st.container(horizontal=True, vertical_alignment="center"):
+        go = st.button(
+            t("tables.fill"), type="primary", key=f"fill_{run.id[:8]}",
+            disabled=not (edited.rows and edited.columns),
+        )  # fmt: skip
+        if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
+            runs.stop(run.id, owner=owner())
+            st.rerun()
+        effort.estimate(run.options, ready)
+    if go:
+        runs.approve(run.id, plan=ready, owner=owner())
         st.rerun()
 
 
@@ -294,6 +323,8 @@ def follow(run_id: str, *, fast: bool) -> None:
         st.info(f"{why} {when}", icon=":material/hourglass_top:")
     else:
         activity(run, view)
+    if view.grid:
+        grid.draw(run, view.grid, view.cells)
     if run.active and view.text:
         draft_answer(run, view)
     if not run.active or fast != bool(view.text):
@@ -345,7 +376,7 @@ def follow_up(run: Run, suggested: Sequence[str]) -> None:
                 )  # fmt: skip
     if asked := str(st.session_state.pop(f"{key}_asked", "")).strip():
         # A question, not a further report.
-        plain_ = {"sections": 0, "updates": "", "approve": False}
+        plain_ = {"sections": 0, "table": False, "updates": "", "approve": False}
         asking.start(asked, run.options.model_copy(update=plain_), follows=run.id)
         st.session_state[key] = asked  # it was refused: it is in the box again
 
@@ -370,6 +401,9 @@ def finished(run: Run) -> None:
     numbered = cited(report)
     coverage.head(report)
     changed(report)
+    if report.plan and report.plan.grid:
+        compared_things(run, report, report.plan.grid, numbered)
+        return
     located = any(finding.places for finding in report.findings)
     if located and compared(numbered):  # a table needs the width of the page
         outcome(report, numbered)
@@ -396,6 +430,20 @@ def finished(run: Run) -> None:
         sources.draw(report, numbered)
     if run.status == "done":
         follow_up(run, further(report, numbered))
+
+
+def compared_things(run: Run, report: Report, table: Grid, numbered: CitedAnswer | None) -> None:
+    """A table that is filled in, what can be taken away of it, and where its places are."""
+    grid.draw(run, table, grid.cells_of(report), report)
+    if numbered is not None and numbered.answer.failures:
+        failures(numbered.answer.failures)
+    toolbar(run, report, numbered)
+    grid.change(run, table)
+    if any(finding.places for finding in report.findings):
+        map.draw_report(report, run.id[:8])
+    if numbered is not None:
+        layout.section(t("sources.title"))
+        sources.draw(report, numbered)
 
 
 def compared(numbered: CitedAnswer | None) -> bool:
@@ -436,7 +484,7 @@ def toolbar(run: Run, report: Report, numbered: CitedAnswer | None) -> None:
             downloads.draw(report, numbered)
         if run.status == "done":
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
-                if run.options.sources != ("database",):  # which has said what it knows
+                if run.options.sources != ("database",) and not run.options.table:
                     more(run)
                 watching(run)
 

@@ -12,6 +12,7 @@ from research import MAX_QUESTION, Options, PaceError, Plan, QuestionError, Run,
 
 COLORS = {"running": "blue", "queued": "blue", "waiting": "blue", "done": "green", "failed": "red"}
 REPORTS = "last_report"  # under which the page of the news remembers a run
+TABLES = "last_table"  # and that of the tables
 
 
 def home(last: str) -> None:
@@ -45,10 +46,10 @@ def current() -> Run | None:
 
 def _elsewhere(run: Run) -> str:
     """The page that a run belongs on, if it is another: reports are drawn where they are asked for."""
-    here, report = _last(), bool(run.options.sections)
-    if here == "last_run" and report:
-        return "news"
-    return "ask" if here == REPORTS and not report else ""
+    pages = {REPORTS: "news", TABLES: "tables", "last_run": "ask"}
+    home = "tables" if run.options.table else "news" if run.options.sections else "ask"
+    here = pages.get(_last(), "")  # other pages draw runs of their own
+    return home if here and here != home else ""
 
 
 def show(run: Run) -> None:

@@ -25,6 +25,7 @@ COMMANDS = (
     "serve",
     "mcp",
     "news",
+    "table",
     "load",
     "plan",
     "library",
@@ -52,7 +53,7 @@ _TAKING = {  # options with a value, which may stand before the command
         "--sections",
         "--reflections",
     ),
-    *("--answer", "--max-searches", "--max-tokens", "--max-cost", "--max-seconds"),
+    *("--answer", "--max-searches", "--max-tokens", "--max-cost", "--max-seconds", "--based-on"),
 }
 
 

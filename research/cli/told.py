@@ -16,6 +16,9 @@ Lines = list[tuple[str, str]]
 
 def _told_plan(event: Event) -> Lines:
     plan = event.data["plan"]
+    if grid := plan["grid"]:
+        size = f"{len(grid['rows'])} rows by {len(grid['columns'])} columns"
+        return [(f"table: {size}", "bold")] + [(note, "dim") for note in plan["notes"]]
     parts = "; ".join(named_part(p["subject"], p["text"]) for p in plan["parts"])
     return [(f"plan: {cut(parts)}", "bold")] + [(note, "dim") for note in plan["notes"]]
 
@@ -69,6 +72,13 @@ def _told_waiting(event: Event) -> Lines:
     return [(f"  {data['what']}: {data['reason']}, retrying in {data['seconds']:g} s", "yellow")]
 
 
+def _told_row(event: Event) -> Lines:
+    data = event.data
+    if data["step"] == "done":
+        return [(f"row {data['row']}: {data['filled']} of {data['cells']} cells", "bold")]
+    return [(f"row {data['row']}: {data['step']}", "dim")]
+
+
 def _told_section(event: Event) -> Lines:
     data = event.data
     if data["step"] == "done":
@@ -120,6 +130,7 @@ TELL: dict[str, Callable[[Event], Lines]] = {
     "checking": lambda event: [(f"checking {event.data['sentences']} sentences", "dim")],
     "waiting": _told_waiting,
     "section": _told_section,
+    "row": _told_row,
     "queued": _told_queued,
     "unthinking": _told_unthinking,
     "unclear": lambda event: [(f"asks back: {cut(event.data['question'])}", "bold")],

@@ -52,6 +52,14 @@ def undirected(text: str) -> str:
     return _TURNS.sub("", text)
 
 
+_ACTIVE = re.compile(r"[^\w\s，。；：！？、“”‘’（）《》.,;:'\"()%+=/-]|_")
+
+
+def inert(text: str) -> str:
+    """Text as it stands in a cell of a Markdown table: one line, of which nothing acts."""
+    return _ACTIVE.sub(lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
+
+
 def _clean(text: str) -> str:
     """Text that can be stored and sent, that forges no placeholder and turns no other text round."""
     return undirected(_PRIVATE.sub("", encodable(_BREAKS.sub("\n", text))))

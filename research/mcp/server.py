@@ -28,7 +28,18 @@ import research
 from research import settings
 from research.mcp import listening, shapes
 from research.mcp.sifting import sifted
-from research.records import Event, Evidence, Finding, Known, Options, Run
+from research.records import (
+    Column,
+    Event,
+    Evidence,
+    Finding,
+    Grid,
+    Known,
+    Options,
+    Report,
+    Row,
+    Run,
+)
 from research.trouble import Trouble, conceal, concealed
 
 log = logging.getLogger(__name__)
@@ -118,6 +129,13 @@ class Sightline(Server[Any, Any]):
                 "that it cites. May cost money with the models that are set up.",
                 shapes.Research, shapes.Told, self._research, reads=False, outside=True,
             ),
+            "research_table": Tool(
+                "Fill in a table",
+                "Answers the same questions (columns) on several things (rows): each cell has its own value, "
+                "by type, and the sentence of a source that says so, or why it is empty. May cost money with "
+                "the models that are set up: a search for each cell, and a call for each row.",
+                shapes.TableAsked, shapes.Tabled, self._table, reads=False, outside=True,
+            ),
             "report": Tool(
                 "Read a report",
                 "The report of a run, or what there is of it so far, as `research` returns it.",
@@ -196,6 +214,16 @@ class Sightline(Server[Any, Any]):
 
     async def _research(self, asked: shapes.Research) -> types.CallToolResult:
         run, after = await self._aside(self._begin, asked)
+        await self._through(run, after)
+        return await self._aside(_told, run.id)
+
+    async def _table(self, asked: shapes.TableAsked) -> types.CallToolResult:
+        run, after = await self._aside(self._begin, asked)
+        await self._through(run, after)
+        return await self._aside(_tabled, run.id)
+
+    async def _through(self, run: Run, after: int) -> None:
+        """Tells what a run does until it is over; one that nobody waits for any more is stopped."""
         self._callers[run.id] += 1
         left = False
         try:
@@ -208,18 +236,15 @@ class Sightline(Server[Any, Any]):
             if left and not +self._callers[run.id] and run.id in self._ours:
                 with anyio.move_on_after(ENDING, shield=True):
                     await to_thread.run_sync(_stopped, run.id, abandon_on_cancel=True)
-        return await self._aside(_told, run.id)
 
-    def _begin(self, asked: shapes.Research) -> tuple[Run, int]:
+    def _begin(self, asked: shapes.Research | shapes.TableAsked) -> tuple[Run, int]:
         """The run of a call, and after which of its events it is followed."""
         known = research.runs.get(asked.run_id) if asked.run_id else None
         if known is None:
-            run = research.runs.start(
-                asked.question, options=_options(asked), run_id=asked.run_id or ""
-            )
+            run = _started(asked)
             self._ours.add(run.id)
             return run, 0
-        if known.question != asked.question:
+        if isinstance(asked, shapes.Research) and known.question != asked.question:
             raise Refusal(f"The run {known.id} is of another question; use another run_id.")
         after = max((event.seq for event in research.runs.events(known.id)), default=0)
         if known.resumable:
@@ -352,17 +377,33 @@ class Sightline(Server[Any, Any]):
 # What is made of what was found
 
 
-def _options(asked: shapes.Research) -> Options:
+def _started(asked: shapes.Research | shapes.TableAsked) -> Run:
+    run_id = asked.run_id or ""
+    if isinstance(asked, shapes.Research):
+        return research.runs.start(asked.question, options=_options(asked), run_id=run_id)
+    rows = (Row(id=f"r{n}", name=row.name, about=row.about) for n, row in enumerate(asked.rows, 1))
+    columns = (Column(id=f"c{n}", **c.model_dump()) for n, c in enumerate(asked.columns, 1))
+    grid = Grid(title=asked.title, rows=tuple(rows), columns=tuple(columns))
+    return research.runs.tabulate(
+        grid=grid, options=_options(asked), run_id=run_id, based_on=asked.based_on or ""
+    )
+
+
+def _options(asked: shapes.Research | shapes.TableAsked) -> Options:
     """The limits of a run: as its owner usually has them, but for what the call says. Nobody is there
     to approve a plan or to be asked back."""
     here = research.runs.services()
-    queries, loops = shapes.EFFORTS.get(asked.effort or "", (None, None))
+    queries, loops = None, None
+    if isinstance(asked, shapes.Research):
+        queries, loops = shapes.EFFORTS.get(asked.effort or "", (None, None))
+        queries = asked.queries or queries
+        loops = loops if asked.loops is None else asked.loops
     if unknown := sorted(set(asked.sources or ()) - set(here.sources)):
         there = ", ".join(here.sources)
         raise Refusal(f"There is no source {unknown[0]!r}; there are: {there}.")
     chosen = {
-        "queries": asked.queries or queries,
-        "loops": loops if asked.loops is None else asked.loops,
+        "queries": queries,
+        "loops": loops,
         "sources": tuple(dict.fromkeys(asked.sources)) if asked.sources else None,
         "approve": False,
         "clarify": False,
@@ -402,7 +443,45 @@ def _told(run_id: str) -> types.CallToolResult:
         run=run.id, status=run.status, question=run.question, answer=data["answer"],
         citations=cites, failures=lost,
     )  # fmt: skip
-    text = research.report_markdown(report, answer)
+    return _as_it_went(report, found)
+
+
+def _tabled(run_id: str) -> types.CallToolResult:
+    """A table, as text and as data."""
+    told = _told(run_id).structuredContent or {}
+    report = research.runs.report(run_id)
+    assert report is not None
+    answer = research.cited(report)
+    numbers = {s.evidence.id: s.number for s in answer.sources} if answer else {}
+    grid = report.plan.grid if report.plan else None
+    cells = {(c.row, c.column): c for c in report.answer.cells} if report.answer else {}
+    out = []
+    for row in grid.rows if grid else ():
+        for column in grid.columns if grid else ():
+            cell = cells.get((row.id, column.id))
+            value = cell.value if cell else None
+            first = cell.readings[0] if cell and cell.readings else None
+            cites = (
+                sorted({numbers[c.evidence] for c in first.cites if c.evidence in numbers})
+                if first
+                else []
+            )
+            out.append(
+                shapes.CellTold(
+                    row=row.named, column=column.name, text=value.text if value else "",
+                    number=value.number if value else None, high=value.high if value else None,
+                    unit=value.unit if value else "", day=str(value.day or "") if value else "",
+                    yes=value.yes if value else None, choice=value.choice if value else "",
+                    quote=first.quote if first else "", citations=cites,
+                    empty=(cell.lack if cell else "not found") if not value else "",
+                    differs=bool(cell and len(cell.readings) > 1),
+                )
+            )  # fmt: skip
+    return _as_it_went(report, shapes.Tabled(**told, cells=out))
+
+
+def _as_it_went(report: Report, found: shapes.Told) -> types.CallToolResult:
+    run, text = report.run, research.report_markdown(report, research.cited(report))
     if run.status == "failed":
         why = f"The run {run.id} has failed: {run.error}. Call again with this run_id to go on."
         return _result(f"{why}\n\n{text}", found, failed=True)
@@ -451,6 +530,8 @@ def _line(event: Event) -> str:
     data = event.data
     match event.kind:
         case "plan":
+            if grid := data["plan"]["grid"]:
+                return f"a table: {len(grid['rows'])} rows, {len(grid['columns'])} columns"
             return f"planned: searches to begin with: {len(data['plan']['tasks'])}"
         case "search":
             task = data["task"]
@@ -466,6 +547,8 @@ def _line(event: Event) -> str:
             )
         case "section":
             return f"section {data['part']}: {data['step']}"
+        case "row" if data["step"] == "done":
+            return f"row {data['row']}: {data['filled']} of {data['cells']} cells"
         case "writing":
             return "writing"
         case "checking":

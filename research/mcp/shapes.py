@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from research.records import MAX_QUESTION, Notice, Reason, RunStatus
+from research.records import MAX_QUESTION, ColumnType, Notice, Reason, RunStatus
 
 WORDS = 200  # characters of a search or of the name of a place
 RADIUS = 50_000  # metres
@@ -46,6 +46,45 @@ class Research(_Arguments):
     sources: Annotated[
         list[str] | None,
         Field(min_length=1, max_length=20, description="where to look, such as web, library"),
+    ] = None
+    run_id: Annotated[
+        RunId | None,
+        Field(
+            description="an id of your own: calling again with it resumes the run, or returns it if "
+            "it is done, instead of starting another",
+        ),
+    ] = None
+
+
+class TableRow(_Arguments):
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    about: Annotated[
+        str, Field(max_length=200, description="tells it from others of its name, such as a city")
+    ] = ""
+
+
+class TableColumn(_Arguments):
+    name: Annotated[str, Field(min_length=1, max_length=120, description="a short heading")]
+    question: Annotated[
+        str,
+        Field(max_length=500, description="what is asked of each row, if the name says too little"),
+    ] = ""
+    type: ColumnType = "text"
+    unit: Annotated[str, Field(max_length=40, description="of numbers, such as CNY or km²")] = ""
+    choices: tuple[str, ...] = ()
+
+
+class TableAsked(_Arguments):
+    title: Annotated[str, Field(max_length=300)] = ""
+    rows: Annotated[list[TableRow], Field(min_length=1, max_length=500)]
+    columns: Annotated[list[TableColumn], Field(min_length=1, max_length=50)]
+    sources: Annotated[
+        list[str] | None,
+        Field(min_length=1, max_length=20, description="where to look, such as web, library"),
+    ] = None
+    based_on: Annotated[
+        RunId | None,
+        Field(description="an earlier table, whose cells that are asked again are kept"),
     ] = None
     run_id: Annotated[
         RunId | None,
@@ -119,6 +158,29 @@ class Told(_Result):
     answer: str
     citations: list[Citation]
     failures: list[Lost]
+
+
+class CellTold(_Result):
+    """A cell. `text` are the source's own words for the value, the rest the value by its type; `empty` says
+    why there is none."""
+
+    row: str
+    column: str
+    text: str
+    number: float | None
+    high: float | None
+    unit: str
+    day: str
+    yes: bool | None
+    choice: str
+    quote: str
+    citations: list[int]
+    differs: bool
+    empty: str
+
+
+class Tabled(Told):
+    cells: list[CellTold]
 
 
 class Found(_Result):

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from research.records import (
+    Cell,
+    Column,
     Draft,
     Finding,
     Options,
@@ -17,9 +19,11 @@ from research.records import (
     Question,
     Reflection,
     Rewritten,
+    Row,
     Rulings,
     Say,
     Section,
+    Task,
     Tones,
 )
 
@@ -123,6 +127,26 @@ class Reasoner(Protocol):
     ) -> Tones:
         """How the news of each headline sounds to somebody who asks this; nothing if it cannot be
         told."""
+
+    async def tabulate(self, question: Question, options: Options, say: Say) -> Plan:
+        """The plan of a table that a sentence asks for; without a `grid` if nobody can tell its rows and
+        columns."""
+
+    def searches(
+        self, question: Question, row: Row, column: Column, sources: Sequence[str]
+    ) -> tuple[Task, ...]:
+        """What some sources are asked for a cell. Equal tasks of several cells are searched once."""
+
+    async def cells(
+        self,
+        question: Question,
+        row: Row,
+        columns: Sequence[Column],
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> tuple[Cell, ...]:
+        """What was found says in some cells of a row, in the order of the columns."""
 
 
 class Cited(NamedTuple):

@@ -14,25 +14,31 @@ from itertools import islice, product, zip_longest
 from typing import Literal
 
 from research import data
+from research.evidence.markup import inert
 from research.i18n import LOCALES, message
 from research.language.hanzi import simplified
 from research.language.text import has_han
 from research.reasoners import Corpus
+from research.reasoners.cells import filled
 from research.reasoners.concepts import matches
 from research.reasoners.follow import standalone, unresolved
 from research.reasoners.parts import keywords, read
 from research.reasoners.places import kinds, wanted
 from research.reasoners.quotes import Quote, select
 from research.records import (
+    Cell,
     Cite,
+    Column,
     Draft,
     Finding,
+    Grid,
     Language,
     Options,
     Part,
     Plan,
     Question,
     Reflection,
+    Row,
     Say,
     Section,
     Span,
@@ -42,6 +48,7 @@ from research.records import (
 )
 from research.sources import Asked, Told, registry
 from research.storage import StoreError
+from research.tables.guess import guessed
 
 Reads = Callable[[str, str, str], Awaitable[bool]]
 PLACES = 10  # in the answer; a map shows all
@@ -53,7 +60,6 @@ _ANY_NEWS = re.compile(
 )
 TRIED = 6  # queries that are named where nothing was found
 CELL = 2  # quotes in a cell of a comparison
-_ACTIVE = re.compile(r"[^\w\s，。；：！？、“”‘’（）《》.,;:'\"()%+=/-]|_")  # in Markdown
 ATTEMPTS = 4  # new tasks a part and round
 STEPS = 12  # of a way, that an answer lists
 _TITLE = 60  # characters of the title of a section
@@ -229,6 +235,11 @@ class Digest:
         names = self._names(part.subject, question.text)
         own = " ".join(dict.fromkeys([part.subject, *_asked(part)])).strip()
         yield Task(id="", source="", query=own or part.text, part=part.id, subject=names)
+        yield from self._ways_of(question, part, names)
+
+    def _ways_of(self, question: Question, part: Part, names: Sequence[str]) -> Iterator[Task]:
+        """Other ways than the own words of a part, all on one of some names."""
+        names = tuple(names)
         other: Language = "en" if question.language == "zh" else "zh"
         languages: list[tuple[Language, str]] = [(question.language, "synonyms")]
         if other in self._corpus.languages():
@@ -342,6 +353,47 @@ class Digest:
         """Quotes are not summed up."""
         return Draft(spans=(), author=message("digest.author", question.language))
 
+    async def tabulate(self, question: Question, options: Options, say: Say) -> Plan:
+        """The things that a question names, by what it asks of each."""
+        alike = _alike(self._parts(question))
+        if not alike:
+            return Plan()
+        rows = tuple(Row(id=f"r{n}", name=row[0].subject) for n, row in enumerate(alike, 1))
+        columns = (guessed(n, part.text) for n, part in enumerate(alike[0], 1))
+        return Plan(grid=Grid(rows=rows, columns=tuple(columns)))
+
+    def searches(
+        self, question: Question, row: Row, column: Column, sources: Sequence[str]
+    ) -> tuple[Task, ...]:
+        part = Part(id="", subject=row.name, text=column.asked)
+        names = (row.name, *self._corpus.aliases(row.name))
+        out: list[Task] = []
+        for source in sources:
+            known = registry.of(source)
+            if known.asked != "words":
+                query = row.named if known.asked == "place" else _whole(part)
+                out.append(Task(id="", source=source, query=query, language=question.language))
+                continue
+            words = dict.fromkeys([row.named, *_asked(part)])
+            own = Task(id="", source=source, query=" ".join(words), subject=names)
+            ways = self._ways_of(question, part, names) if known.local else ()
+            tasks = [own, *(task.model_copy(update={"source": source}) for task in ways)]
+            out += {task.key: task for task in tasks}.values()
+        return tuple(out)
+
+    async def cells(
+        self,
+        question: Question,
+        row: Row,
+        columns: Sequence[Column],
+        findings: Sequence[Finding],
+        options: Options,
+        say: Say,
+    ) -> tuple[Cell, ...]:
+        names = (row.name, *self._corpus.aliases(row.name))
+        author = message("digest.author", question.language)
+        return tuple(filled(row, columns, names, findings, author))
+
     async def tones(
         self, question: Question, headlines: Sequence[str], options: Options, say: Say
     ) -> Tones:
@@ -373,15 +425,15 @@ class Digest:
         plain = all(cite.passage in texts for span in told for cite in span.cites)
         if not rows or not plain or not any(span.cites for span in told):
             return []
-        heads = "".join(f" {_cell(part.text)} |" for part in rows[0])
+        heads = "".join(f" {inert(part.text)} |" for part in rows[0])
         out = [Span(kind="text", text=f"| |{heads}\n|---|{'---|' * len(rows[0])}")]
         for row in rows:
-            out.append(Span(kind="text", text=f"\n| **{_cell(row[0].subject)}**"))
+            out.append(Span(kind="text", text=f"\n| **{inert(row[0].subject)}**"))
             for part in row:
                 out.append(Span(kind="text", text=" |"))
                 for span in _shown(cells[part.id]):
                     quote = span.kind == "quote"
-                    text = f" “{_cell(span.text)}”" if quote else f" {_cell(span.text)}"
+                    text = f" “{inert(span.text)}”" if quote else f" {inert(span.text)}"
                     out.append(span.model_copy(update={"kind": "text", "text": text, "part": ""}))
             out.append(Span(kind="text", text=" |"))
         colon = message("mark.colon", question.language)
@@ -453,11 +505,6 @@ def _shown(spans: Sequence[Span]) -> Sequence[Span]:
     """What a cell has of a part: what the tables tell in a sentence, and quotes."""
     told = [span for span in spans if span.made and span.kind == "text"][:1]
     return told + [span for span in spans if not (told and span.made)][: CELL - len(told)]
-
-
-def _cell(text: str) -> str:
-    """Text as it stands in a cell of a Markdown table: nothing in it acts."""
-    return _ACTIVE.sub(lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
 
 
 def _asking(what: Asked, options: Options) -> list[str]:

@@ -22,6 +22,7 @@ from research.models.clients import Clients
 from research.models.roles import Spec, checker, lacking, reporter, roles, usable
 from research.models.roles import parse as parse_model
 from research.reasoners import prompts
+from research.reasoners.clerk import Clerk
 from research.reasoners.drafts import (
     drafted,
     ending,
@@ -98,6 +99,8 @@ class LLM:
         self.outline, self.fill = editor.outline, editor.fill
         self.reconsider, self.preface = editor.reconsider, editor.preface
         self.tones = editor.tones
+        clerk = Clerk(self)
+        self.tabulate, self.searches, self.cells = clerk.tabulate, clerk.searches, clerk.cells
 
     def chat(self, role: Role, options: Options | None = None) -> Chat:
         """The model of a role; a run's own model reflects and writes instead of those set. On reports

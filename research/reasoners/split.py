@@ -17,6 +17,7 @@ class Split:
         self.outline, self.fill = reports.outline, reports.fill
         self.reconsider, self.preface = reports.reconsider, reports.preface
         self.tones = reports.tones
+        self.tabulate, self.searches, self.cells = usual.tabulate, usual.searches, usual.cells
 
     def stand_in(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         who = self._reports if plan.outline else self._usual

@@ -35,11 +35,13 @@ from research.records import (
     Estimate,
     Event,
     Finding,
+    Grid,
     Language,
     Options,
     Part,
     Place,
     Plan,
+    Question,
     Readiness,
     Report,
     Route,
@@ -52,7 +54,7 @@ from research.records import (
 )
 from research.runs import watching
 from research.runs.base import Runs
-from research.runs.estimate import EARLIER, Earlier
+from research.runs.estimate import EARLIER, Earlier, tabled
 from research.runs.estimate import Averages as Calls
 from research.runs.estimate import estimate as estimated
 from research.runs.files import problem
@@ -67,9 +69,11 @@ from research.sources import Source, registry
 from research.sources.registry import Refused
 from research.stages.answer import STATEMENT
 from research.stages.search import failed
+from research.stages.table import searches
 from research.store import rescue
 from research.store.archive import Wanted
 from research.store.history import HistoryEntry, HistoryPage, RunKind
+from research.tables.spec import question as asked_by
 from research.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -133,6 +137,10 @@ class Desk:
         )
         accounts = self.runs.store.accounts(owner, 2 * EARLIER)
         earlier = [Earlier(run, events) for run, events in accounts]
+        if plan and plan.grid:
+            asked = Question(text=asked_by(plan.grid), language=language(asked_by(plan.grid)))
+            _, most = searches(plan.grid, asked, services.reasoner, options)
+            return tabled(options, calls, most, len(plan.grid.rows), now().date())
         tasks = len(plan.tasks) if plan else None
         return estimated(options, calls, earlier, now().date(), tasks=tasks)
 
@@ -326,6 +334,38 @@ def report_on(
     if save:
         here.resources.files.into(run_id, save)
     return here.start(topic, options=chosen, owner=owner, follows=follows, run_id=run_id)
+
+
+def tabulate(
+    question: str = "",
+    *,
+    grid: Grid | None = None,
+    options: Options | None = None,
+    owner: str = "local",
+    based_on: str = "",
+    run_id: str = "",
+) -> Run:
+    """Fills in a table and returns at once. Without a `grid` its rows and columns are proposed from the
+    question, and the run waits until they are approved. Cells that `based_on`, another table of the owner,
+    has already are kept.
+
+    Raises:
+        QuestionError: there is no question, or it is too long.
+        ValueError: the table has no rows or no columns.
+        StoreError: the run could not be stored.
+    """
+    if grid and not (grid.rows and grid.columns):
+        raise ValueError("A table needs rows and columns.")
+    chosen = options or services(owner=owner).usual()
+    update = {"table": True, "sections": 0, "clarify": False, "approve": grid is None}
+    return _at_work(owner).start(
+        question or (asked_by(grid) if grid else ""),
+        options=chosen.model_copy(update=update),
+        owner=owner,
+        plan=Plan(grid=grid) if grid else None,
+        based_on=based_on,
+        run_id=run_id,
+    )
 
 
 def ask_database(

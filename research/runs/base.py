@@ -37,6 +37,11 @@ WATCH = 0.5  # seconds between looks at what other processes have done or ask fo
 _T = TypeVar("_T")
 
 
+def _ready(plan: Plan | None) -> bool:
+    """Whether a plan says what to do."""
+    return plan is not None and bool(plan.tasks or plan.grid)
+
+
 class Lender(Protocol):
     """Who has means for those that have chosen something of their own."""
 
@@ -193,7 +198,7 @@ class Runs(ABC):
             follows=parent.id if parent else "",
         )
         engine = self._engine_of(run.id)
-        if not self.store.add(run, plan if plan and plan.tasks else None, engine):
+        if not self.store.add(run, plan if _ready(plan) else None, engine):
             if known := self.get(run.id, owner=owner):
                 return known
             raise ValueError(
@@ -226,7 +231,7 @@ class Runs(ABC):
             return report.run if report else None
         chosen = options or report.run.options
         self._hold(chosen)
-        given = plan if plan and plan.tasks else report.plan
+        given = plan if _ready(plan) else report.plan
         engine = self._engine_of(run_id)
         if not self.store.approve(run_id, engine, given, chosen):
             return self.get(run_id, owner=owner)

@@ -14,7 +14,8 @@ from typing import Literal
 from research.evidence.citations import CitedAnswer, cited
 from research.evidence.registry import Registry
 from research.language.quantities import Measure, agrees, measures
-from research.records import Evidence, Options, Record, Report, normalised
+from research.records import Cell, Column, Evidence, Options, Record, Report, normalised
+from research.tables.columns import same
 from research.verification.support import said, stretches
 
 Move = Literal["stayed", "gone", "came"]
@@ -65,6 +66,16 @@ class ComparedRun(Record):
     seconds: float | None = None
 
 
+class CellChange(Record):
+    """A cell of two tables that says something else; "" where it is empty, None where one table has no such
+    cell."""
+
+    row: str
+    column: str
+    before: str | None
+    after: str | None
+
+
 class Comparison(Record):
     """Two runs, the one that is taken for the earlier as `before`."""
 
@@ -73,6 +84,7 @@ class Comparison(Record):
     sources: tuple[ComparedSource, ...] = ()
     sentences: tuple[SentenceMove, ...] = ()
     figures: tuple[FigureChange, ...] = ()
+    cells: tuple[CellChange, ...] = ()
 
     def of_sources(self, *, before: bool, after: bool) -> tuple[ComparedSource, ...]:
         """The sources that exactly these runs have."""
@@ -93,6 +105,48 @@ def compare(before: Report, after: Report) -> Comparison:
         sources=tuple(_sources(before, after, one, other)),
         sentences=tuple(moves),
         figures=tuple(figures),
+        cells=tuple(_cells(before, after)),
+    )
+
+
+# Cells
+
+
+def _table(report: Report) -> dict[tuple[str, str], tuple[Column, Cell | None]]:
+    """The cells of a table by what its rows and columns are called."""
+    grid = report.plan.grid if report.plan else None
+    if grid is None or report.answer is None:
+        return {}
+    known = {(cell.row, cell.column): cell for cell in report.answer.cells}
+    return {
+        (row.named, column.name): (column, known.get((row.id, column.id)))
+        for row in grid.rows
+        for column in grid.columns
+    }
+
+
+def _cells(before: Report, after: Report) -> Iterator[CellChange]:
+    left, right = _table(before), _table(after)
+    if not left or not right:
+        return
+    for key in dict.fromkeys((*right, *left)):
+        was, now = left.get(key), right.get(key)
+        if was and now and _alike(now[0], was[1], now[1]):
+            continue
+        texts = [None if one is None else _value(one[1]) for one in (was, now)]
+        yield CellChange(row=key[0], column=key[1], before=texts[0], after=texts[1])
+
+
+def _value(cell: Cell | None) -> str:
+    return cell.value.text if cell and cell.value else ""
+
+
+def _alike(column: Column, was: Cell | None, now: Cell | None) -> bool:
+    one, other = (cell.value if cell else None for cell in (was, now))
+    if one is None or other is None:
+        return one is other
+    return normalised(one.text) == normalised(other.text) or (
+        column.type != "text" and same(one, other, column)
     )
 
 

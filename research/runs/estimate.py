@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
 from research.models.prices import TaskPrice, priced, task
 from research.records import Estimate, Event, Options, Run, Stage, Usage
@@ -173,21 +174,29 @@ def _guess(options: Options, averages: Averages, day: date, tasks: int | None = 
     )
 
 
+def tabled(options: Options, averages: Averages, searches: int, rows: int, day: date) -> Estimate:
+    """At most what a table uses: so many searches, and what they find is read once for each row."""
+    web = searches if "web" in options.sources else 0
+    usage = []
+    if averages.models:
+        if web and not averages.agent:
+            stage, size = ("search", _SEARCH) if averages.grounded else ("summarise", _SUMMARY)
+            usage.append(_used(averages, "search", stage, size, times=web))  # type: ignore[arg-type]
+        each = _WRITE_EACH * searches // max(1, rows)
+        usage.append(_used(averages, "write", "write", _WRITE, each, rows))
+    calls = [priced(item, day) for item in usage]
+    more = (GROUNDED - 1) * web * averages.grounded
+    seconds = _SECONDS["search"] + _SECONDS["write"] if averages.models else _RULES * rows
+    made = Estimate(
+        searches=searches + more, tokens=_tokens(calls), cost=_cost(calls), seconds=seconds
+    )
+    return _capped(made, options)
+
+
 def _calls(options: Options, averages: Averages, first: int, n: int, web: int) -> Iterable[Usage]:
     """The calls of models that a run is likely to make."""
 
-    def call(
-        role: Role, stage: Stage, size: tuple[int, int], more: int = 0, times: int = 1
-    ) -> Usage:
-        return Usage(
-            stage=stage,
-            model=averages.models[role],
-            calls=times,
-            input=(size[0] + more) * times,
-            output=size[1] * times,
-            searches=GROUNDED * times if role == "search" and averages.grounded else 0,
-        )
-
+    call = partial(_used, averages)
     if options.loops:
         yield call("plan", "plan", _PLAN)
     if web and not averages.agent:
@@ -196,6 +205,24 @@ def _calls(options: Options, averages: Averages, first: int, n: int, web: int) -
     for round_ in range(min(options.loops - 1, 2)):
         yield call("reflect", "reflect", _REFLECT, _REFLECT_EACH * (n if round_ else first))
     yield call("write", "write", _WRITE, _WRITE_EACH * n)
+
+
+def _used(
+    averages: Averages,
+    role: Role,
+    stage: Stage,
+    size: tuple[int, int],
+    more: int = 0,
+    times: int = 1,
+) -> Usage:
+    return Usage(
+        stage=stage,
+        model=averages.models[role],
+        calls=times,
+        input=(size[0] + more) * times,
+        output=size[1] * times,
+        searches=GROUNDED * times if role == "search" and averages.grounded else 0,
+    )
 
 
 def _capped(made: Estimate, options: Options) -> Estimate:

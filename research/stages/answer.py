@@ -12,6 +12,7 @@ from research.i18n import message
 from research.language.text import dominant, far
 from research.records import (
     Answer,
+    Cell,
     Draft,
     Failure,
     Finding,
@@ -27,6 +28,7 @@ from research.records import (
 from research.stages.budget import Ended, Why
 from research.stages.context import RunContext
 from research.stages.section import bound, once
+from research.stages.table import tabled
 
 STATEMENT = "sql"  # the way of searching that is a statement of the analyst's own
 # Where a question asks for an answer in a language: 用英文, "in Chinese"; not "in Chinese cities".
@@ -58,18 +60,50 @@ async def compose(
     say: Say,
     reflections: Sequence[Reflection] = (),
     sections: Sequence[Section] = (),
+    cells: Sequence[Cell] = (),
 ) -> Answer:
     """The answer of a run. Where the meter has no room for it, what was found stands in.
 
     Raises:
         Unwritten: nobody could write it now; what was found is kept, and it can be tried again.
     """
-    material = (*question.remembered, *findings)
-    reasoner, options, meter = context.reasoner, context.options, context.meter
-    made, updated = context.clock(), context.earlier
+    material, made = (*question.remembered, *findings), context.clock()
     unwritten: Why = ""
+    if plan.grid:
+        draft = tabled(plan.grid, cells, question.language)
+    else:
+        args = question, plan, findings, context, say, reflections, sections
+        draft, unwritten = await _drafted(*args)
+    notices = (*context.meter.notices(question.language, unwritten), *_widened(question, findings))
+    draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
+    earlier = [*plan.failures]
+    if plan.grid:  # what cannot be asked so is no failure of a cell: other sources are asked
+        findings = [finding for finding in findings if finding.reason != "unclear"]
+    for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
+        earlier += failures([f for f in findings if f.task.round == round_])
+        earlier += [f for r in reflections if r.round == round_ for f in r.failures]
+    answer = answered(question, draft, material, made, earlier)
+    if plan.grid:
+        answer = answer.model_copy(update={"cells": tuple(cells)})
+    if draft.unwritten:
+        raise Unwritten(answer)
+    return answer
+
+
+async def _drafted(
+    question: Question,
+    plan: Plan,
+    findings: Sequence[Finding],
+    context: RunContext,
+    say: Say,
+    reflections: Sequence[Reflection],
+    sections: Sequence[Section],
+) -> tuple[Draft, Why]:
+    """What the reasoner writes, and why it could write nothing, if it could not."""
+    material = (*question.remembered, *findings)
+    reasoner, options, updated = context.reasoner, context.options, context.earlier
     try:
-        async with meter.writing.open():
+        async with context.meter.writing.open():
             if plan.outline:
                 if updated and sections and all(section.kept for section in sections):
                     head = updated.preface
@@ -81,27 +115,16 @@ async def compose(
                         lambda: reasoner.preface(question, plan, sections, material, options, say),
                         context.notes,
                     )
-                draft = bound(plan, head, sections, question.language, findings)
-            elif findings and all(finding.task.tool == STATEMENT for finding in findings):
-                draft = reasoner.stand_in(question, plan, material)  # the rows are the answer
-            else:
-                draft = await reasoner.write(question, plan, material, reflections, options, say)
+                return bound(plan, head, sections, question.language, findings), ""
+            if findings and all(finding.task.tool == STATEMENT for finding in findings):
+                return reasoner.stand_in(question, plan, material), ""  # the rows are the answer
+            return await reasoner.write(question, plan, material, reflections, options, say), ""
     except Ended as ended:
-        unwritten = ended.why
         draft = reasoner.stand_in(question, plan, material)
         if plan.outline and any(section.spans for section in sections):
             nothing = Draft(spans=(), author=draft.author)
             draft = bound(plan, nothing, sections, question.language, findings)
-    notices = (*meter.notices(question.language, unwritten), *_widened(question, findings))
-    draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
-    earlier = [*plan.failures]
-    for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
-        earlier += failures([f for f in findings if f.task.round == round_])
-        earlier += [f for r in reflections if r.round == round_ for f in r.failures]
-    answer = answered(question, draft, material, made, earlier)
-    if draft.unwritten:
-        raise Unwritten(answer)
-    return answer
+        return draft, ended.why
 
 
 def _widened(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:

@@ -22,6 +22,9 @@ async def make_plan(
 
     A plan is never without a task, so that no run ends without an answer.
     """
+    if options.table:
+        table = await reasoner.tabulate(question, options, say)
+        return table if table.grid else _held(table, question, options)
     if options.sections:
         return _outlined(await reasoner.outline(question, options, say), question, options)
     plan = await reasoner.plan(question, options, say)

@@ -27,15 +27,17 @@ async def look_up(
     deadline: float,
     delay: float = 0.0,
     meter: Meter | None = None,
+    since: datetime | None = None,
 ) -> Finding:
-    """What the ledger knows, else a search: after `delay` seconds and for at most `deadline` seconds
+    """What the ledger knows, unless that is from before `since`, else a search: after `delay` seconds and for at most `deadline` seconds
     for each of the turns that the source may take.
 
     What the search waits for its own turn does not count. Whatever goes wrong in the source costs
     this task only: it becomes a finding with a reason. So does a search for which the meter has no
     room, or which it cuts off.
     """
-    if (known := await ledger.recall(task)) is not None:
+    known = await ledger.recall(task)
+    if known is not None and not (since and known.started < since):
         return known
     meter = meter or Meter(Options())
     search = 0

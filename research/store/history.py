@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeGuard
 
 from research.records import Options, Record, Run
 
-RunKind = Literal["question", "report", "database", "places"]
+RunKind = Literal["question", "report", "table", "database", "places"]
 Field = Literal["question", "answer", "source", "note"]
 
 MOST_WORDS = 8  # that are looked for
@@ -72,6 +72,8 @@ def kind_of(options: Options) -> RunKind:
     """What kind of question a run is."""
     if options.sections:
         return "report"
+    if options.table:
+        return "table"
     if options.sources == ("database",):
         return "database"
     return "places" if options.sources == ("places",) else "question"

@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @contextmanager
-def _server() -> Iterator[str]:
+def served() -> Iterator[str]:
     command = [sys.executable, "-m", "tests.servers", "gemini", "--latency", str(WAIT)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -112,7 +112,7 @@ def _memory() -> float:
 
 def figures() -> Iterator[Figure]:
     path = WAIT * CALLS
-    with tempfile.TemporaryDirectory() as folder, _server() as url:
+    with tempfile.TemporaryDirectory() as folder, served() as url:
         env = {
             "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": url,
             "SIGHTLINE_MAX_RUNS_EACH": "0", "SIGHTLINE_MODEL_CONCURRENCY": str(MOST * SEARCHES),

@@ -20,7 +20,7 @@ from pathlib import Path
 from research.runs import Desk
 from research.settings import load
 from tests.benchmarks.figures import Figure, percentile
-from tests.benchmarks.models import CALLS, ROOT, WAIT, _server
+from tests.benchmarks.models import CALLS, ROOT, WAIT, served
 
 TIMES = 5  # of which the median counts
 KEYLESS = "西湖哪年列入世界遗产？"
@@ -70,7 +70,7 @@ def _beyond(folder: Path, env: Mapping[str, str]) -> tuple[float, float]:
 
 
 def figures() -> Iterator[Figure]:
-    with tempfile.TemporaryDirectory() as name, _server() as url:
+    with tempfile.TemporaryDirectory() as name, served() as url:
         folder = Path(name)
         _command(folder, "library", "list", env={})
         yield from _figures("--help", 0.5, folder, "--help")

@@ -70,7 +70,7 @@ def hello(version: str) -> dict[str, Any]:
 async def test_the_tools_say_what_they_take_give_and_do(tmp_path: Path) -> None:
     async with stdio(tmp_path) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-    assert set(tools) == {"research", *READERS}
+    assert set(tools) == {"research", "research_table", *READERS}
     for name, tool in tools.items():
         assert tool.title and tool.description and tool.annotations and tool.outputSchema
         jsonschema.Draft202012Validator.check_schema(tool.inputSchema)
@@ -175,7 +175,7 @@ async def test_a_data_folder_that_cannot_be_used_is_told_and_the_server_stays(
         for _ in range(2):
             result = await session.call_tool("list_runs", {})
             assert result.isError and str(tmp_path / "data") in words(result)
-        assert len((await session.list_tools()).tools) == 6
+        assert len((await session.list_tools()).tools) == 7
     assert (tmp_path / "stderr").read_text() == ""
 
 
@@ -300,7 +300,7 @@ async def test_langchain_gets_the_tools_the_report_and_its_progress(tmp_path: Pa
         )
 
     tools = {tool.name: tool for tool in await client().get_tools()}
-    assert set(tools) == {"research", *READERS}
+    assert set(tools) == {"research", "research_table", *READERS}
     call = {"type": "tool_call", "id": "1", "name": "research"}
     asked = {"question": LAKE, "effort": "low"}
     message = await tools["research"].ainvoke(call | {"args": asked | {"run_id": "chain"}})

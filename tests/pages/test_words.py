@@ -66,6 +66,9 @@ FAMILIES = {
     "standing.": get_args(records.Status),
     "meaning.": get_args(records.Status),
     "count.": ("unclear", "unsupported", "differs", "none"),
+    "tables.type_": get_args(records.ColumnType),
+    "tables.lack_": get_args(records.Lacking)[1:],
+    "tabled.": get_args(records.Lacking)[1:],
     "lack.": get_args(records.LackKind),
     "other.": ("figure", "date", "words"),  # of which something else may stand in the passage
     "remark.": answer.NOTE,

@@ -14,7 +14,21 @@ import pytest
 
 from research import runs
 from research.evidence.registry import evidence_id
-from research.records import Answer, Evidence, Options, Passage, Place, Plan, Run, Span, Task, Usage
+from research.records import (
+    Answer,
+    Column,
+    Evidence,
+    Grid,
+    Options,
+    Passage,
+    Place,
+    Plan,
+    Row,
+    Run,
+    Span,
+    Task,
+    Usage,
+)
 from research.runs.watching import Unwatchable
 
 pytestmark = pytest.mark.slow
@@ -22,6 +36,7 @@ pytestmark = pytest.mark.slow
 ANN, BOB = "user-ann", "user-bob"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LIBRARY = Options(loops=1, sources=("library",))
+GRID = Grid(rows=(Row(id="r1", name="tower"),), columns=(Column(id="c1", name="age"),))
 PLAN = Plan(tasks=(Task(id="1.1", source="library", query="tower"),))
 NAMED = (
     "run_id",
@@ -56,6 +71,9 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("report_on", "follows"): lambda key: kin(
         runs.report_on("News?", options=LIBRARY, follows=key, owner=BOB)
     ),
+    ("tabulate", "based_on"): lambda key: kin(
+        runs.tabulate(grid=GRID, options=LIBRARY, based_on=key, owner=BOB)
+    ),
     ("plan", "follows"): lambda key: runs.plan(
         "And that?", options=LIBRARY, follows=key, owner=BOB
     ),
@@ -89,7 +107,11 @@ WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
     ("restore", "conversation"): lambda key: runs.restore(key, owner=BOB),
     ("forget", "conversation"): lambda key: runs.forget(key, owner=BOB),
 }
-TAKEN = {("start", "run_id"), ("ask_database", "run_id")}  # those that name an id to be made
+TAKEN = {
+    ("start", "run_id"),
+    ("ask_database", "run_id"),
+    ("tabulate", "run_id"),
+}  # those that name an id to be made
 LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
     "recent": lambda owner: runs.recent(owner=owner),
     "conversations": lambda owner: runs.conversations(owner=owner),

@@ -24,7 +24,7 @@ REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 _STAGES = {
     "follow_ups": "reconsider", "is_sufficient": "reflect", "sections": "outline", "route": "plan",
     "tones": "tones", "answerable": "analyse", "sql": "sql",
-    "colour": "check", "rulings": "rule", "rewritten": "rewrite",
+    "columns": "tabulate", "cells": "cells", "colour": "check", "rulings": "rule", "rewritten": "rewrite",
 }  # fmt: skip
 _WRAPPED = frozenset(
     {"fenced", "bom", "courtesy", "thoughts", "lonethink"}
@@ -131,6 +131,7 @@ class Brain:
     replaces fields of a stage's JSON, as in `brain.values["plan"] = {"route": "direct"}`. `caller`
     says which tools are called instead of the usual ones; without any, the reply is a text.
     `statements` are the SQL that it writes for a question, one after the other.
+    `cell` is the value of a cell by the name of its column and the sentence that it rests on.
     `judge` makes a ruling of a sentence and its passages, and `rewriter` other words of them;
     `verifier` says Yes or No of a document and a claim.
     `chapters` are the titles of an outline, `tools` the fields with which its searches are made;
@@ -150,6 +151,7 @@ class Brain:
         self.judge: Callable[[str, list[str]], dict[str, Any]] = _supported
         self.verifier: Callable[[str, str], str] = lambda document, claim: "Yes"
         self.rewriter: Callable[[str, list[str]], str] = lambda sentence, passages: passages[0]
+        self.cell: Callable[[str, str], str] = lambda column, sentence: sentence
         self.caller: Callable[[Ask], Sequence[ToolCall]] | None = None
         self._reflected: dict[str, list[str]] = {}
 
@@ -212,6 +214,7 @@ class Brain:
             "plan": self._plan, "reflect": self._reflect,
             "outline": self._outline, "reconsider": self._reconsider, "tones": _tones,
             "analyse": _analysis, "sql": self._sql, "rule": self._rule, "rewrite": self._rewrite,
+            "tabulate": _tabulated, "cells": self._cells,
         }  # fmt: skip
         values = told.get(stage, _check)(ask, schema)
         return json.dumps(
@@ -307,6 +310,20 @@ class Brain:
         rows = [{"number": n, "text": self.rewriter(s, p)} for n, s, p in _sentences(ask.user)]
         return {"rewritten": rows}
 
+    def _cells(self, ask: Ask, schema: Schema) -> dict[str, Any]:
+        """For each column the first sentence with a handle that was found for it."""
+        told = {name: _fenced_text(name, ask.user) for name in ("material", "columns")}
+        groups = re.split(r"^### ", told["material"], flags=re.M)
+        lines = re.findall(r"^(\d+)\. (.*?)(?:: .*)? \(.*\)$", told["columns"], re.M)
+        cells = []
+        for number, name in lines:
+            own = next((group for group in groups if name in group.partition("\n")[0]), "")
+            if said := re.search(r"([^\[\]\n.。:：]+)\[@([0-9a-f]{4,8})\]", own.partition("\n")[2]):
+                text = said[1].strip()
+                cell = {"column": int(number), "value": self.cell(name, text), "quote": text}
+                cells.append(cell | {"source": said[2]})
+        return {"cells": cells, "which": []}
+
     def _round(self, ask: Ask) -> int:
         """Which reflection of its run this is.
 
@@ -347,6 +364,23 @@ def _analysis(ask: Ask, schema: Schema) -> dict[str, Any]:
     """What a question wants of a database: whatever it says, and its names in Chinese."""
     names = re.findall(r"浙江|江苏|北京|杭州|颐和园", ask.question)
     return {"answerable": True, "meant": ask.question, "names": names, "clarify": ""}
+
+
+def _fenced_text(name: str, text: str) -> str:
+    """The text between the marks of a name, with its lines."""
+    found = re.search(_FENCE % (name, name), text, re.S)
+    return found[2] if found else ""
+
+
+def _tabulated(ask: Ask, schema: Schema) -> dict[str, Any]:
+    """Two things, and two things that are asked of both."""
+    zh, topic = _han(ask.question), _topic(ask.question)
+    rows = [{"name": f"{topic[:20]} {n}", "about": ""} for n in (1, 2)]
+    columns = [
+        {"name": name, "question": "", "type": "text", "unit": "", "choices": []}
+        for name in _ASPECTS[zh][:2]
+    ]
+    return {"title": topic, "rows": rows, "columns": columns}
 
 
 def _tones(ask: Ask, schema: Schema) -> dict[str, Any]:

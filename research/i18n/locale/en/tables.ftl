@@ -1,0 +1,89 @@
+# What a table says of itself, wherever it is shown
+
+tabled-filled = { $filled } of { $cells } { $cells ->
+        [one] cell is
+       *[other] cells are
+    } filled.
+tabled-not_found = Not found: { $n }.
+tabled-differs = Sources differ: { $n }.
+tabled-which_one = Unclear which one is meant: { $n }.
+tabled-limit = Not searched because of a limit: { $n }.
+tabled-failed = Failed: { $n }.
+tabled-yes = yes
+tabled-no = no
+tabled-unproven = A model gave a value, but no passage says so in the words that it quoted.
+
+nav-tables = Tables
+tables-title = Tables
+tables-lead = Compare many things by the same questions. Every cell cites the sentence that it rests on.
+tables-from_sentence = Describe it
+tables-by_hand = Set it up yourself
+tables-sentence = What do you want to compare?
+tables-placeholder = Compare the Palace Museum and the Shaanxi History Museum: ticket price, closing day, whether booking is needed
+tables-sentence_help = Rows and columns are proposed first. You edit them before anything is searched.
+tables-propose = Propose a table
+tables-fill = Fill in the table
+tables-costs = { $cells } cells, at most { $searches } searches
+tables-earlier = Earlier tables
+tables-new = New table
+tables-name = Title (optional)
+tables-rows = Rows
+tables-rows_example =
+    Palace Museum | Beijing
+    Shaanxi History Museum
+tables-rows_help = One per line. After a bar, add what tells it apart from others of the same name, such as a city.
+tables-from_file = From a CSV file
+tables-file = A CSV file; the column “name” is used, or else the first one
+tables-from_run = From an earlier answer
+tables-run = Answer
+tables-run_help = Uses the places on its map, the rows of its database result or the papers it found.
+tables-take = Add these rows
+tables-no_text = This file is not text in UTF-8 or GB18030.
+tables-no_rows = That answer has no places, database rows or papers.
+tables-row = Row
+tables-about = Which one
+tables-about_help = What tells it apart from others of the same name, such as a city
+tables-columns = Columns
+tables-column = Column
+tables-question = Question
+tables-question_help = What to ask about each row. Leave it empty if the heading says enough.
+tables-type = Type
+tables-type_text = Text
+tables-type_number = Number
+tables-type_date = Date
+tables-type_yes_or_no = Yes or no
+tables-type_choice = Choice
+tables-unit = Unit
+tables-unit_help = For numbers, such as CNY or km²
+tables-choices = Choices
+tables-choices_help = For a choice: the options, separated by semicolons
+tables-at = { $done } of { $cells } cells looked up
+tables-planned = A table of { $rows } { $rows ->
+        [one] row
+       *[other] rows
+    } and { $columns } { $columns ->
+        [one] column
+       *[other] columns
+    }
+tables-filled = { $filled } of { $cells } cells filled
+tables-differing = sources differ in { $n } { $n ->
+        [one] cell
+       *[other] cells
+    }
+tables-unsure = { $n } { $n ->
+        [one] value needs
+       *[other] values need
+    } checking
+tables-pick = Select a cell to see what it is based on.
+tables-not_yet = This cell has not been looked up yet.
+tables-lack_not_found = Not found: none of the sources that were searched says so.
+tables-lack_differs = The sources say different things.
+tables-lack_which_one = Several things have this name. Choose the one you mean:
+tables-lack_limit = Not looked up: a limit of this run was reached.
+tables-lack_failed = The search failed.
+tables-change = Change the table
+tables-change_help = Only new or changed cells are looked up; all others are kept.
+tables-since = Look up again what is older than
+tables-since_help = Leave it empty to keep what has been found.
+tables-again = Update the table
+tables-nothing = A table needs at least one row and one column.

@@ -1,0 +1,28 @@
+"""The column that a phrase asks for, where nobody has said of which type its values are."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import get_args
+
+from research import data
+from research.language.hanzi import simplified
+from research.records import Column, ColumnType
+
+
+@cache
+def _types() -> tuple[tuple[re.Pattern[str], ColumnType], ...]:
+    known = {str(kind): kind for kind in get_args(ColumnType)}
+    return tuple((re.compile(words), known[kind]) for words, kind in data.rows("column_types.tsv"))
+
+
+def type_of(text: str) -> ColumnType:
+    """Of which type the values are that a heading or a question asks for."""
+    folded = simplified(text).lower()
+    return next((kind for words, kind in _types() if words.search(folded)), "text")
+
+
+def guessed(number: int, text: str) -> Column:
+    """A column by the words that ask for it."""
+    return Column(id=f"c{number}", name=text, type=type_of(text))

@@ -1,0 +1,134 @@
+"""A table as a file says it (TOML 1.0):
+
+title = "Museums"
+rows = ["故宫博物院", { name = "Palace Museum", about = "Taipei" }]   # or rows_from = "museums.csv"
+sources = ["library", "web"]                                          # those that are usual without
+since = 2026-01-01                                                    # look anew for what is older
+
+[[columns]]
+name = "Ticket"
+question = "What does a ticket for adults cost?"
+type = "number"        # text, number, date, yes or no, choice
+unit = "CNY"
+
+[limits]               # searches, tokens, cost (US dollars), seconds
+cost = 0.5
+"""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from research.records import Column, ColumnType, Grid, Row
+from research.tables.rows import MOST, of_csv, of_lines
+
+COLUMNS = 50
+LARGEST = 2_000_000  # bytes of a file
+
+
+class SpecError(ValueError):
+    """A file that describes no table; the message says what is wrong with it."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Row(_Strict):
+    name: str = Field(min_length=1, max_length=200)
+    about: str = Field(default="", max_length=200)
+
+
+class _Column(_Strict):
+    name: str = Field(min_length=1, max_length=120)
+    question: str = Field(default="", max_length=500)
+    type: ColumnType = "text"
+    unit: str = Field(default="", max_length=40)
+    choices: tuple[str, ...] = ()
+    hint: str = Field(default="", max_length=500)
+    sources: tuple[str, ...] = ()
+
+
+class _Limits(_Strict):
+    searches: int = Field(default=0, ge=0)
+    tokens: int = Field(default=0, ge=0)
+    cost: float = Field(default=0.0, ge=0)
+    seconds: float = Field(default=0.0, ge=0)
+
+
+class _Spec(_Strict):
+    title: str = Field(default="", max_length=300)
+    rows: list[str | _Row] = []
+    rows_from: str = ""
+    columns: list[_Column] = Field(min_length=1, max_length=COLUMNS)
+    sources: tuple[str, ...] = ()
+    since: datetime | date | None = None
+    limits: _Limits = _Limits()
+
+
+def load(path: Path) -> tuple[Grid, dict[str, Any]]:
+    """The table of a file, and which of the options of a run it sets.
+
+    Raises:
+        OSError: the file, or the one its rows come from, cannot be read.
+        SpecError: it describes no table.
+    """
+    try:
+        told = _Spec.model_validate(tomllib.loads(_text(path)))
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path} is no TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "table"
+        raise SpecError(f"{path}: {where}: {first['msg']}") from error
+    rows = _rows(told, path)
+    if not rows:
+        raise SpecError(f"{path}: there are no rows")
+    columns = tuple(Column(id=f"c{n}", **c.model_dump()) for n, c in enumerate(told.columns, 1))
+    for column in columns:
+        if column.type == "choice" and len(column.choices) < 2:
+            raise SpecError(f"{path}: {column.name}: a choice needs two choices or more")
+    grid = Grid(title=told.title, rows=rows, columns=columns, since=_moment(told.since))
+    options: dict[str, Any] = {k: v for k, v in told.limits.model_dump().items() if v}
+    return grid, options | ({"sources": told.sources} if told.sources else {})
+
+
+def _text(path: Path) -> str:
+    if path.stat().st_size > LARGEST:
+        raise SpecError(f"{path} is too large")
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path} is no text in UTF-8") from error
+
+
+def _rows(told: _Spec, path: Path) -> tuple[Row, ...]:
+    if told.rows and told.rows_from:
+        raise SpecError(f"{path}: rows and rows_from exclude each other")
+    if told.rows_from:
+        try:
+            return of_csv((path.parent / told.rows_from).read_bytes())
+        except ValueError as error:
+            raise SpecError(f"{told.rows_from}: {error}") from error
+    lines = (
+        row if isinstance(row, str) else f"{row.name}\t{row.about}" for row in told.rows[:MOST]
+    )
+    return of_lines("\n".join(" ".join(line.split("\n")) for line in lines))
+
+
+def _moment(since: date | None) -> datetime | None:
+    if since is None or isinstance(since, datetime):
+        return since.astimezone(UTC) if since else None
+    return datetime(since.year, since.month, since.day, tzinfo=UTC)
+
+
+def question(grid: Grid) -> str:
+    """What a table asks, in a line: its title, else its rows and columns."""
+    mark = "、" if any("\u4e00" <= sign <= "\u9fff" for sign in grid.rows[0].name) else ", "
+    names = mark.join(row.name for row in grid.rows[:5]) + ("…" if len(grid.rows) > 5 else "")
+    return grid.title or f"{names}: {mark.join(column.name for column in grid.columns)}"[:300]
