@@ -429,12 +429,12 @@ def build(
     """
 
     async def fan_out(state: State) -> list[Send] | str:
-        if (grid := state["plan"].grid) and not state.get("cells"):
-            plan, question = state["plan"], state["question"]
-            lines = [Line(question=question, plan=plan, row=row) for row in grid.rows]
-            return [Send("row", line) for line in lines] or "finalize_answer"
-        if state["pending"] and state["plan"].outline:
-            plan, question = state["plan"], state["question"]
+        plan = state.get("plan")
+        if plan and plan.grid:
+            lines = [Line(question=state["question"], plan=plan, row=row) for row in plan.grid.rows]
+            return [Send("row", line) for line in lines]
+        if state["pending"] and plan and plan.outline:
+            question = state["question"]
             chapters = [Chapter(question=question, plan=plan, part=p.id) for p in plan.parts]
             return [Send("section", chapter) for chapter in chapters]
         tasks = [task for task in state["pending"] if task.source in nodes]
