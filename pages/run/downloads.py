@@ -74,7 +74,7 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
     """One button for the format that this person has used last, and beside it all others."""
     offered = {one.kind: one for one in formats(report, cited)}
     chosen = str(runs.preferences(owner=owner()).get(USUAL))
-    usual = offered.get(chosen, offered[FIRST])
+    usual = offered.get("grid_xlsx") or offered.get(chosen, offered[FIRST])
     with st.container(horizontal=True):
         offer(report, usual, main=True)
         with st.popover(t("download.more"), icon=":material/more_horiz:"):
@@ -109,7 +109,10 @@ def formats(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
     if cited is not None and cited.sources:
         yield from _of_sources(report, cited)
     yield from _of_places(report, cited)
-    yield from _of_answer(report, cited)
+    if research.report_tabled(report):
+        yield from _of_grid(report, cited)
+    else:
+        yield from _of_answer(report, cited)
     yield from _of_tables(report, cited)
     yield Format("zip", "all", t("download.zip"), ".zip", "application/zip",
                  ":material/folder_zip:", lambda: research.report_zip(report, cited))  # fmt: skip
@@ -126,6 +129,20 @@ def _of_sources(report: Report, cited: CitedAnswer) -> Iterator[Format]:
                      lambda ending=ending: research.report_as(report, cited, ending))  # fmt: skip
     yield Format("sources_csv", "sources", t("download.sources_csv"), ".sources.csv", "text/csv",
                  ":material/format_quote:", lambda: research.sources_csv(cited.sources))  # fmt: skip
+
+
+def _of_grid(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:
+    """A table whose cells have evidence of their own."""
+    for kind, ending, mime in (
+        ("xlsx", "xlsx", _XLSX),
+        ("csv", "csv", "text/csv"),
+        ("parquet", "parquet", "application/vnd.apache.parquet"),
+        ("md", "table.md", "text/markdown"),
+        ("json", "table.json", "application/json"),
+    ):
+        yield Format(f"grid_{kind}", "tables", t(f"download.grid_{kind}"), f".{ending}", mime,
+                     ":material/table:",
+                     lambda ending=ending: research.report_as(report, cited, ending))  # fmt: skip
 
 
 def _of_answer(report: Report, cited: CitedAnswer | None) -> Iterator[Format]:

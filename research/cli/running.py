@@ -185,8 +185,13 @@ def written(report: Report, answer: CitedAnswer | None, args: argparse.Namespace
         _save(args.output, _format(args), report, answer, args.citations or "links")
         return
     cites: Citations = args.citations or "numbers"
+    table = getattr(args, "table", False) and research.report_tabled(report)
     put(
-        as_json(research.report_json(report, answer))
+        as_json(
+            research.report_as(report, answer, "table.json").decode()
+            if table
+            else research.report_json(report, answer)
+        )
         if args.json
         else research.report_markdown(report, answer, citations=cites)
     )
@@ -197,27 +202,30 @@ def planned(task: Task) -> str:
     return plain(f"- {task.query} [{task.source}]{names}")
 
 
-def check_output(path: Path | None) -> None:
+def check_output(path: Path | None, table: bool = False) -> None:
+    """That a report, or a table, can be written to a file of that name."""
     if path is None:
         return
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise Quit(UNUSABLE, f"{path} cannot be written: it is a folder, or its folder is missing.")
-    if not _ending(path):
+    if not _ending(path, table):
         raise Quit(
-            UNUSABLE, f"{path} does not end in a report format; use one of {', '.join(outputs())}."
+            UNUSABLE,
+            f"{path} does not end in a report format; use one of {', '.join(outputs(table))}.",
         )
 
 
-def _ending(path: Path) -> str:
+def _ending(path: Path, table: bool = False) -> str:
     """The format that a file's name asks for: Markdown without a suffix, "" for one that is unknown."""
     name = path.name.lower()
     if path.suffix.lower() in ("", ".txt", ".markdown"):
         return "md"
-    return "zip" if name.endswith(".zip") else research.report_suffix(name)
+    return "zip" if name.endswith(".zip") else research.report_suffix(name, table)
 
 
 def _format(args: argparse.Namespace) -> str:
-    return "json" if args.json else _ending(args.output)
+    table = getattr(args, "table", False)
+    return ("table.json" if table else "json") if args.json else _ending(args.output, table)
 
 
 def _save(

@@ -17,7 +17,8 @@ ABOUT = "Fills in a table from a TOML file, every cell cited."
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", type=Path, metavar="SPEC", help="the table, as a TOML file says it")
-    writing(parser)
+    writing(parser, table=True)
+    parser.set_defaults(table=True)
     json_option(parser)
     parser.add_argument(
         "--sources", metavar="NAMES", help="where to look, e.g. library,web, instead of the file's"
@@ -40,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def act(args: argparse.Namespace) -> int:
-    check_output(args.output)
+    check_output(args.output, table=True)
     try:
         grid, given = research.table_spec(args.spec)
     except (OSError, research.TableSpecError) as error:

@@ -132,7 +132,7 @@ def limits(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def writing(parser: argparse.ArgumentParser) -> None:
+def writing(parser: argparse.ArgumentParser, table: bool = False) -> None:
     """Where the report goes, and how it cites."""
     parser.add_argument(
         "-o",
@@ -140,7 +140,7 @@ def writing(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="FILE",
-        help=f"write to FILE; its suffix sets the format: {' '.join(outputs())}",
+        help=f"write to FILE; its suffix sets the format: {' '.join(outputs(table))}",
     )
     parser.add_argument(
         "--citations",
@@ -150,9 +150,10 @@ def writing(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def outputs() -> tuple[str, ...]:
-    """The suffixes of the formats that a report can be written in."""
-    return (*(f".{ending}" for ending in research.REPORT_FORMATS), ".zip")
+def outputs(table: bool = False) -> tuple[str, ...]:
+    """The suffixes of the formats that a report can be written in, or a table."""
+    own = research.TABLE_FORMATS if table else ()
+    return (*(f".{ending}" for ending in (*own, *research.REPORT_FORMATS)), ".zip")
 
 
 def saving(parser: argparse.ArgumentParser) -> None:

@@ -72,7 +72,7 @@ FAMILIES = {
     "lack.": get_args(records.LackKind),
     "other.": ("figure", "date", "words"),  # of which something else may stand in the passage
     "remark.": answer.NOTE,
-    "download_now.": ("md", "notes", "pdf", "docx", "page", "json", "zip"),
+    "download_now.": ("md", "notes", "pdf", "docx", "page", "json", "zip", "grid_xlsx"),
     "download.": (
         "pdf",
         "docx",
@@ -83,6 +83,7 @@ FAMILIES = {
         "sources_csv",
         "answer_csv",
         "answer_excel",
+        *(f"grid_{kind}" for kind in ("xlsx", "csv", "parquet", "md", "json")),
     ),
     "download_group.": GROUPS,
     "type.": TYPES,

@@ -39,7 +39,7 @@ def test_there_is_one_node_a_source_with_the_names_the_field_knows() -> None:
     graph = build({name: f"{name}_research" for name in ("web", "library")}).compile()
     assert isinstance(graph, CompiledStateGraph)
     assert set(graph.get_graph().nodes) - {"__start__", "__end__"} == {
-        "generate_query", "approval", "clarification", "web_research", "library_research", "section", "reflection",
+        "generate_query", "approval", "clarification", "web_research", "library_research", "section", "row", "reflection",
         "finalize_answer", "check_answer",
     }  # fmt: skip
 
