@@ -181,8 +181,15 @@ def _unread(library: Library) -> None:
     groups: dict[tuple[str, str], list[str]] = {}
     for item in found:
         name = plain(file_name(item.name), 80)
-        told = f"{name} ({t('unread.pages', pages=listed(item.pages))})" if item.pages else name
-        groups.setdefault((item.outcome, item.limit), []).append(told)
+        if item.pages:
+            one = item.pages.isdigit()
+            pages = (
+                t("answer.page", n=item.pages)
+                if one
+                else t("unread.pages", pages=listed(item.pages))
+            )
+            name = t("mark.aside", text=name, more=pages)
+        groups.setdefault((item.outcome, item.limit), []).append(name)
     title = t("unread.title", n=number(total))
     with st.expander(title, key="unread", icon=":material/error_outline:", expanded=True):
         for (outcome, over), names in groups.items():

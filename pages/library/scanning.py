@@ -92,12 +92,13 @@ def _one(library: Library, scan: Scan) -> None:
     able = library.reading.able
     with st.container(key=f"scan_{scan.document}"):
         if scan.waiting and not _can(library, scan):
-            told = t("scan.pictures", pages=listed(page_ranges(scan.waiting)), n=len(scan.waiting))
+            pages = listed(page_ranges(scan.waiting))
+            told = t("scan.pictures", name=name, pages=pages, n=len(scan.waiting))
             remedy = t("scan.add_again") if able else t("scan.install", line=f"`{OCR_INSTALL}`")
-            st.markdown(f":material/image: {name}: {told}  \n{remedy}")
+            st.markdown(f":material/image: {told}  \n{remedy}")
         if scan.failed:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f":material/error_outline: {name}: {_failures(scan)}", width="content")
+                st.markdown(f":material/error_outline: {_failures(scan, name)}", width="content")
                 if able and scan.kept:
                     st.button(
                         t("scan.again"), key=f"again_{scan.document}", type="tertiary",
@@ -105,13 +106,19 @@ def _one(library: Library, scan: Scan) -> None:
                     )  # fmt: skip
 
 
-def _failures(scan: Scan) -> str:
+def _failures(scan: Scan, name: str) -> str:
     """The pages that could not be read, by reason."""
     pages: dict[str, list[int]] = {}
     for page, reason in scan.failed:
         pages.setdefault(reason, []).append(page)
-    return " · ".join(
-        t("scan.failed", pages=listed(page_ranges(found)), n=len(found), why=t(REASONS[reason]))
+    return "  \n".join(
+        t(
+            "scan.failed",
+            name=name,
+            pages=listed(page_ranges(found)),
+            n=len(found),
+            why=t(REASONS[reason]),
+        )
         for reason, found in pages.items()
     )
 

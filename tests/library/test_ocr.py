@@ -17,6 +17,7 @@ from research.library.index import Library
 from research.library.ocr import INSTALL, installed, recognise
 from tests import scans
 from tests.library.test_scans import image
+from tests.terminal import terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 LACKING = "" if installed() else f"not installed: {INSTALL}"
@@ -74,6 +75,14 @@ def test_a_scanned_pdf_is_found_and_cited_by_page(
         assert (hit.page, hit.ocr) == (page, True)
     assert library.picture(entry.id, 1).startswith(b"\xff\xd8")
     library.close()
+
+
+@marked
+def test_the_terminal_reads_what_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "photo.png").write_bytes(image("PNG", (300, 100)))
+    done = terminal(tmp_path / "data", "library", "add", str(tmp_path / "photo.png"))
+    assert done.returncode == 0, done.stderr
+    assert "page    1 of    1" in done.stdout
 
 
 @marked

@@ -26,6 +26,7 @@ from research.sources.library.retriever import _evidence
 from tests.library.test_documents import make_pdf
 from tests.scans import pdf
 from tests.tables import each_row
+from tests.terminal import terminal
 from tests.typist import Typist, paper
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -380,3 +381,12 @@ def test_what_is_to_be_installed_is_what_is_looked_for() -> None:
 def test_a_process_that_ends_costs_the_page_that_it_was_at() -> None:
     found = recognise("a.png", image("PNG", (9, 9)), [1, 2], lambda: True)
     assert [(one.page, one.failed) for one in found] == [(1, "ended"), (2, "ended")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(installed(), reason="what reads scans is installed")
+def test_the_terminal_tells_the_pages_and_the_line_to_install(tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(scanned(3))
+    done = terminal(tmp_path / "data", "library", "add", str(tmp_path / "scan.pdf"))
+    assert done.returncode == 1
+    assert "pages 1–3 hold pictures without text" in done.stdout and INSTALL in done.stdout

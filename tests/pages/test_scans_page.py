@@ -39,7 +39,7 @@ def test_without_what_reads_them_scans_are_told_with_their_pages_and_the_line_to
     )  # fmt: skip
     words = visitor.words.replace("\\", "")
     assert english("unread.no text layer") in words
-    assert "scan.pdf (pages 1–4)" in words and "photo.png (pages 1)" in words
+    assert "scan.pdf (pages 1–4)" in words and "photo.png (page 1)" in words
     assert words.count(OCR_INSTALL) == 2  # of those that were refused, and of the one that was not
     assert "page 2 holds a picture without text" in words
     assert own(visitor) == ["a.pdf"]
@@ -68,7 +68,8 @@ def test_pages_that_failed_are_told_with_the_reason_and_tried_again(visit: Visit
     visitor = upload(visit("library"), SCAN)
     assert found.reading.wait(30)
     words = visitor.look().words.replace("\\", "")
-    assert "pages 2–3 could not be read: damaged · page 4 could not be read" in words
+    assert "scan.pdf : pages 2–3 could not be read: damaged" in words
+    assert "page 4 could not be read: it took longer" in words
     typist.fails = {}
     visitor.press(f"again_{found.scans()[0].document}")
     assert found.reading.wait(30)

@@ -186,14 +186,14 @@ scan-rest = { $n } of { $total } pages of { $name } read by OCR
 scan-go_on = Go on
 scan-again = Try again
 scan-pictures =
-    { $n ->
+    { $name }: { $n ->
         [one] page { $pages } holds a picture
        *[other] pages { $pages } hold pictures
     } without text and cannot be searched.
 scan-install = To have them read here (OCR), install this where Sightline runs, then add the file again: { $line }
 scan-add_again = Text recognition (OCR) is installed by now: add the file again to have them read.
 scan-failed =
-    { $n ->
+    { $name }: { $n ->
         [one] page { $pages }
        *[other] pages { $pages }
     } could not be read: { $why }
