@@ -128,8 +128,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("page", "title"),
     [
+        ("tables", WORDS["ask.no_run"][1]),  # it looks for the run of its address first
         ("places", "Places"),
-        ("database", WORDS["ask.no_run"][1]),  # it looks for the run of its address first
+        ("database", WORDS["ask.no_run"][1]),
         ("library", "Library"),
         ("history", "History"),
         ("settings", "Settings"),
@@ -145,6 +146,7 @@ def test_a_deep_link_as_first_request_runs_the_router_first(
     assert told["menu"] == [
         "",
         "news",
+        "tables",
         "places",
         "database",
         "library",
