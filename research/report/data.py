@@ -40,7 +40,7 @@ field without a value is "", [], 0, false or null.
   provider calls it), address, district, city, `distance` (metres from what was searched around, or
   null), `rating` (of 5, or null), `cost` (yuan a person, or null), hours, phone, photos, sample. A
   passage has id, `origin` (source: the text is the document's own; grounding: it is the wording of a search model
-  that names this source), text, start, end, heading, page, title
+  that names this source), text, start, end, heading, page, title, `ocr` (read from the picture of its page)
 - `coverage`: of a report on the news, else null. `as_of`, `newest` (days), `stale`, `stories` (id, headline,
   `evidence` ids, outlets, `independent` pieces, `day` first told, `latest`, stale, tone, `rough`: no model has judged
   it), `outlets` (name, items, stories, first), `conflicts` (story, subject, unit, figures), `days` (pieces on
