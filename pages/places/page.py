@@ -19,6 +19,7 @@ from pages.shared.words import lang, local_time, number, t
 from research import Centre, Distances, Finding, Place, Route, Sighting, runs
 
 KEY = "all"  # of the map of this page
+NEAR = 1e-5  # degrees, about a metre: a click is read to six places
 RADII = (300, 500, 1000, 2000, 3000, 5000, 10_000)  # metres
 RATINGS = (0.0, 3.0, 3.5, 4.0, 4.5)
 COMPARED = (2, 5)  # places in one table, at least and at most
@@ -161,6 +162,12 @@ def pointed() -> Centre | None:
     lng, lat = maps.coordinates(where) or (0.0, 0.0)
     radius = st.session_state.get("places_radius", 1000)
     return Centre(name=t("places.centre"), lng=lng, lat=lat, radius=radius)
+
+
+def searched(pin: Centre, centre: Centre) -> bool:
+    """Whether a search was made where the visitor has clicked, as it would be made now."""
+    near = abs(pin.lng - centre.lng) < NEAR and abs(pin.lat - centre.lat) < NEAR
+    return near and (centre.asked or centre.radius) == pin.radius
 
 
 def tell(finding: Finding) -> None:
@@ -415,6 +422,8 @@ def found(every: Sequence[Sighting], pin: Centre | None) -> None:
         if centre.radius:
             words = t("places.within", name=centre.name, far=maps.distance(centre.radius))
             st.caption(plain(words, 200))
+    if pin and any(searched(pin, centre) for centre in centres):
+        pin = None  # the ring of what was searched stands there
     if shown or ways:
         maps.draw(
             shown, centres, key=KEY, ways=ways, pin=pin, clicks=True, tick=True, on_card=around

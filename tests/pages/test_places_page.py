@@ -403,6 +403,21 @@ def test_a_click_on_the_map_sets_the_centre_and_says_so(visit: Visit) -> None:
     assert english("places.click") in visitor.words
 
 
+def test_where_was_clicked_has_the_ring_of_what_was_searched_and_no_other(visit: Visit) -> None:
+    visitor = visit("places")
+    at = Point(116.41, 39.9145)
+    state = {"picked": "", "turn": 0, "since": 0, "ticked": set(), "clicked": at}
+    visitor.at.session_state["on_map_all"] = state
+    visitor = visitor.look()
+    assert "1 km" in drawn(visitor)
+    visitor.at.text_input(key="places_what").set_value("博物馆")
+    visitor = visitor.press("places_search")
+    assert "the search was widened to 2.5 km" in visitor.words
+    assert "2.5 km" in drawn(visitor) and "· 1 km" not in drawn(visitor)
+    visitor.at.select_slider(key="places_radius").set_value(3000)
+    assert "· 3 km" in drawn(visitor.press("places_search"))
+
+
 def test_the_files_are_of_what_is_selected_or_else_shown(folder: Path, visit: Visit) -> None:
     known(folder, *(place(n) for n in range(3)))
     visitor = visit("places")
