@@ -14,6 +14,7 @@ from research import Entry, runs
 
 PICKED = "notebook_picked"  # in the session, as the next
 INTO = "notebook_into"
+NAMED = "notebook_named"
 
 
 def pick() -> tuple[str, tuple[str, ...] | None]:
@@ -32,6 +33,15 @@ def pick() -> tuple[str, tuple[str, ...] | None]:
             return "", None
         if st.button(t("notebook.ask"), key="notebook_ask", icon=":material/forum:"):
             shown.ask_in(picked)
+        with st.popover(t("notebook.rename"), key="notebook_rename", type="tertiary"):
+            st.text_input(
+                t("notebook.new_name"), picked, key=f"{NAMED}_{picked}", max_chars=40,
+                help=t("notebook.rename_help"),
+            )  # fmt: skip
+            st.button(
+                t("notebook.rename"), key="notebook_rename_now", type="primary", on_click=_rename,
+                args=(picked,),
+            )  # fmt: skip
         with st.popover(t("notebook.delete"), key="notebook_delete", type="tertiary"):
             st.markdown(t("notebook.delete_sure", name=plain(picked)))
             st.button(
@@ -70,6 +80,12 @@ def _put(documents: list[str]) -> None:
 
 def _take(name: str, documents: list[str]) -> None:
     runs.take_out(name, documents, owner=login.owner())
+
+
+def _rename(name: str) -> None:
+    wanted = str(st.session_state.get(f"{NAMED}_{name}") or "")
+    if kept := runs.rename_notebook(name, wanted, owner=login.owner()):
+        st.session_state[PICKED] = kept
 
 
 def _delete(name: str) -> None:

@@ -322,7 +322,8 @@ class Sightline(Server[Any, Any]):
 
     async def _search_library(self, asked: shapes.Search) -> types.CallToolResult:
         def search() -> Sequence[research.Hit]:
-            return research.runs.desk().library.search(asked.query, limit=asked.limit)
+            names = _documents(asked.notebook) if asked.notebook else None
+            return research.runs.desk().library.search(asked.query, limit=asked.limit, names=names)
 
         hits = await self._aside(search)
         found = [
@@ -393,15 +394,21 @@ def _options(asked: shapes.Research | shapes.TableAsked) -> Options:
     """The limits of a run: as its owner usually has them, but for what the call says. Nobody is there
     to approve a plan or to be asked back."""
     here = research.runs.services()
-    queries, loops = None, None
+    queries, loops, notebook = None, None, None
     if isinstance(asked, shapes.Research):
+        notebook = asked.notebook
         queries, loops = shapes.EFFORTS.get(asked.effort or "", (None, None))
         queries = asked.queries or queries
         loops = loops if asked.loops is None else asked.loops
     if unknown := sorted(set(asked.sources or ()) - set(here.sources)):
         there = ", ".join(here.sources)
         raise Refusal(f"There is no source {unknown[0]!r}; there are: {there}.")
+    if notebook:
+        _documents(notebook)
+        if "library" not in (asked.sources or here.usual().sources):
+            raise Refusal("The library is not among the sources, so no notebook can be quoted.")
     chosen = {
+        "notebook": notebook,
         "queries": queries,
         "loops": loops,
         "sources": tuple(dict.fromkeys(asked.sources)) if asked.sources else None,
@@ -410,6 +417,15 @@ def _options(asked: shapes.Research | shapes.TableAsked) -> Options:
     }
     update = {name: value for name, value in chosen.items() if value is not None}
     return here.usual().model_copy(update=update)
+
+
+def _documents(notebook: str) -> Sequence[str]:
+    """The documents of a notebook, by their names."""
+    known = research.runs.notebooks()
+    if notebook not in known:
+        there = ", ".join(known) or "there are none"
+        raise Refusal(f"There is no notebook {notebook!r}; there are: {there}.")
+    return known[notebook]
 
 
 def _stopped(run_id: str) -> None:

@@ -26,6 +26,7 @@ class _Result(BaseModel):
 
 Question = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION)]
 Words = Annotated[str, Field(min_length=1, max_length=WORDS)]
+Notebook = Annotated[str, Field(min_length=1, max_length=80)]
 RunId = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="letters, digits, - and _; at most 64")
 ]
@@ -46,6 +47,10 @@ class Research(_Arguments):
     sources: Annotated[
         list[str] | None,
         Field(min_length=1, max_length=20, description="where to look, such as web, library"),
+    ] = None
+    notebook: Annotated[
+        Notebook | None,
+        Field(description="quote the documents of one notebook of the library alone"),
     ] = None
     run_id: Annotated[
         RunId | None,
@@ -104,6 +109,9 @@ class OfRun(_Arguments):
 class Search(_Arguments):
     query: Annotated[Words, Field(description="words that the passages are to have")]
     limit: Annotated[int, Field(ge=1, le=20, description="passages, at most")] = 8
+    notebook: Annotated[
+        Notebook | None, Field(description="search the documents of one notebook alone")
+    ] = None
 
 
 class Places(_Arguments):

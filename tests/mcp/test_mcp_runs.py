@@ -55,6 +55,46 @@ async def calling(
     return number, call
 
 
+async def test_the_library_is_limited_to_a_notebook(tmp_path: Path) -> None:
+    async with talking(tmp_path) as (_, session):
+        library = await asyncio.to_thread(lambda: research.runs.desk().library)
+        files = {
+            "old.md": "# Old\n\nThe tower costs 3 yuan.",
+            "new.md": "# New\n\nThe tower costs 40 yuan.",
+        }
+        for one in await asyncio.to_thread(
+            lambda: [*library.add((n, t.encode()) for n, t in files.items())]
+        ):
+            assert one.ok
+        await asyncio.to_thread(research.runs.put_in, "Today", ["new.md"])
+        asked = {"query": "tower yuan", "notebook": "Today"}
+        found = data(await session.call_tool("search_library", asked))["passages"]
+        assert [one["name"] for one in found] == ["new.md"]
+        asked = {
+            "question": "What does the tower cost?",
+            "notebook": "Today",
+            "sources": ["library"],
+            "effort": "low",
+        }
+        made = words(await session.call_tool("research", asked))
+        assert "40 yuan" in made and "3 yuan" not in made
+        for tool, arguments, said in (
+            (
+                "search_library",
+                {"query": "tower", "notebook": "Gone"},
+                "no notebook 'Gone'; there are: Today",
+            ),
+            ("research", {"question": "The tower?", "notebook": "Gone"}, "no notebook 'Gone'"),
+            (
+                "research",
+                {"question": "The tower?", "notebook": "Today", "sources": ["web"]},
+                "not among the sources",
+            ),
+        ):
+            refused = await session.call_tool(tool, arguments)
+            assert refused.isError and said in words(refused)
+
+
 async def cancelled(session: ClientSession, number: int, call: asyncio.Task[Any]) -> None:
     note = CancelledNotification(params=CancelledNotificationParams(requestId=number))
     await session.send_notification(ClientNotification(note))

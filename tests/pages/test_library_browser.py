@@ -14,6 +14,7 @@ from tests.pages.test_browser import (  # noqa: F401  (fixtures)
     settled,
     watch,
 )
+from tests.pages.test_evidence_browser import CONTRAST, SMALL
 
 pytestmark = [pytest.mark.browser] + [pytest.mark.skip(reason=SKIPPED)] * bool(SKIPPED)
 
@@ -66,5 +67,13 @@ def test_a_new_name_makes_a_notebook(watch: Watch, serve: Serve, tmp_path: Path)
     settled(page)
     page.locator(".st-key-notebooks").get_by_text("Trip", exact=True).click()
     settled(page)
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        settled(page)
+        button = page.locator(".st-key-notebook_rename button:visible").first
+        button.click()
+        page.locator('[class*="st-key-notebook_named"]').wait_for()
+        assert button.evaluate(CONTRAST) >= SMALL
+        page.keyboard.press("Escape")
     page.get_by_role("button", name="Ask this notebook").click()
     page.get_by_role("button", name="· Trip").wait_for()

@@ -398,7 +398,13 @@ def test_a_notebook_is_filled_asked_kept_by_a_follow_up_and_deleted(
     assert english("run.notebook", name="*Trip*") in visitor.go("history").words
 
     visitor.go("library").at.pills(key="notebook_picked").set_value("*Trip*")
-    visitor.look().press("notebook_delete_now")
+    visitor.look().at.text_input(key="notebook_named_*Trip*").set_value(" <b>Tour</b> ")
+    visitor.press("notebook_rename_now")
+    assert list(runs.notebooks()) == ["<b>Tour</b>"] and own(visitor) == ["tower.md"]
+    visitor.at.text_input(key="notebook_named_<b>Tour</b>").set_value(" ")
+    visitor.press("notebook_rename_now")  # a name without a sign changes nothing
+    assert list(runs.notebooks()) == ["<b>Tour</b>"]
+    visitor.press("notebook_delete_now")
     assert runs.notebooks() == {} and len(own(visitor)) == 2
 
 
