@@ -29,7 +29,18 @@ CLIENT = {
 }
 SHARED = {"redirect_uri": "http://127.0.0.1:8501/oauth2callback", "cookie_secret": SECRET}
 AUTH = {"auth": {**SHARED, **CLIENT}}
-PAGES = ("", "news", "tables", "places", "database", "library", "history", "settings", "status", "help")
+PAGES = (
+    "",
+    "news",
+    "tables",
+    "places",
+    "database",
+    "library",
+    "history",
+    "settings",
+    "status",
+    "help",
+)
 QUESTION = "The tower?"
 
 
