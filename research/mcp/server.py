@@ -313,7 +313,7 @@ class Sightline(Server[Any, Any]):
 
     def _read(self, uri: str) -> str:
         run_id = uri.removeprefix(URI)
-        report = research.runs.report(run_id) if uri.startswith(URI) else None
+        report = _stored(run_id) if uri.startswith(URI) else None
         if report is None:
             raise McpError(types.ErrorData(code=NOT_FOUND, message="There is no such run."))
         return _plain(research.report_markdown(report, research.cited(report)))
@@ -435,9 +435,15 @@ def _stopped(run_id: str) -> None:
         pass
 
 
+def _stored(run_id: str) -> Report | None:
+    """A report without what its reader has noted: that is for people, and who asks here is a model."""
+    report = research.runs.report(run_id)
+    return report and report.model_copy(update={"remarks": ()})
+
+
 def _told(run_id: str) -> types.CallToolResult:
     """The report of a run, as text and as data."""
-    report = research.runs.report(run_id)
+    report = _stored(run_id)
     if report is None:
         raise Refusal(f"There is no run {run_id!r}; list_runs names those that there are.")
     run, answer = report.run, research.cited(report)
@@ -465,7 +471,7 @@ def _told(run_id: str) -> types.CallToolResult:
 def _tabled(run_id: str) -> types.CallToolResult:
     """A table, as text and as data."""
     told = _told(run_id).structuredContent or {}
-    report = research.runs.report(run_id)
+    report = _stored(run_id)
     assert report is not None
     answer = research.cited(report)
     numbers = {s.evidence.id: s.number for s in answer.sources} if answer else {}

@@ -13,6 +13,7 @@ import pytest
 from mcp import ClientSession
 from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CancelledNotification, CancelledNotificationParams, ClientNotification
+from pydantic import AnyUrl
 
 import research
 from research.mcp import server
@@ -72,12 +73,18 @@ async def test_the_library_is_limited_to_a_notebook(tmp_path: Path) -> None:
         assert [one["name"] for one in found] == ["new.md"]
         asked = {
             "question": "What does the tower cost?",
+            "run_id": "tower-1",
             "notebook": "Today",
             "sources": ["library"],
             "effort": "low",
         }
         made = words(await session.call_tool("research", asked))
         assert "40 yuan" in made and "3 yuan" not in made
+        assert await asyncio.to_thread(research.runs.remark, "tower-1", "for my eyes alone")
+        again = await session.call_tool("report", {"run_id": "tower-1"})
+        (content,) = (await session.read_resource(AnyUrl("sightline://runs/tower-1"))).contents
+        for told in (again.model_dump_json(), content.model_dump_json()):
+            assert "40 yuan" in told and "my eyes" not in told
         for tool, arguments, said in (
             (
                 "search_library",
