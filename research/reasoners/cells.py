@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from research.language.text import fold
-from research.reasoners.quotes import Quote, select
-from research.records import Cell, Cite, Column, Evidence, Finding, Reading, Row
+from research.readable import heading
+from research.reasoners.quotes import Quote, select, terms, units
+from research.records import Cell, Cite, Column, Evidence, Finding, Reading, Row, Rows, Value
 from research.sources import registry
 from research.tables.columns import settle
 from research.tables.values import read
@@ -16,6 +18,8 @@ from research.tables.values import read
 BESIDE = 0.8  # of the best sentence's chance: what a further one must have to contradict it
 CHOICES = 6
 _QUALIFIED = re.compile(r"(.+?)\s*[(（]([^()（）]{1,60})[)）]\s*")
+
+_ITEM = re.compile(r"Q[1-9][0-9]*")  # of Wikidata, as a title names it
 
 
 class _Said(NamedTuple):
@@ -35,6 +39,7 @@ def filled(
 ) -> Iterator[Cell]:
     """The cells of a row, of which any of the `names` may stand in a sentence."""
     which = namesakes(row, findings)
+    findings = meant(row, findings)
     for column in columns:
         cell = Cell(row=row.id, column=column.id, author=author)
         if which:
@@ -48,16 +53,61 @@ def filled(
 def _readings(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> list[Reading]:
     """What sentences say in a cell, the best first: of a text the best alone, of a value that can be
     compared also what others say that are about as good."""
-    out: list[Reading] = []
-    best = 0.0
+    out: list[Reading] = list(_fields(column, findings))
+    best = 1.0 if out else 0.0
     for said in _said(column, names, findings):
         if best and (column.type == "text" or said.chance < best * BESIDE):
             break
         value = read(said.text, column, near=names)
-        if value is not None:
+        if value is not None and (
+            column.type not in ("number", "text") or _speaks(column, said.text)
+        ):
             best = best or said.chance
             out.append(Reading(value=value, quote=said.text, cites=(said.cite,)))
     return out
+
+
+def _fields(column: Column, findings: Sequence[Finding]) -> Iterator[Reading]:
+    """What the only row that a database has on the thing holds under the heading of a column."""
+    for finding in findings:
+        rows = finding.rows
+        if rows is None or len(rows.rows) != 1 or rows.truncated:
+            continue
+        found = [
+            (item, passage)
+            for item in finding.evidence
+            for passage in item.passages
+            if passage.heading.startswith("row ") or item.place
+        ]
+        for name, held in zip(rows.names, rows.rows[0], strict=True):
+            if held in (None, "") or not found or not _heads(column, name, rows):
+                continue
+            text = str(held)
+            value = Value(type="text", text=text) if column.type == "text" else read(text, column)
+            if value is not None:
+                item, passage = found[0]
+                cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
+                yield Reading(value=value, quote=passage.text, cites=(cite,))
+
+
+def _heads(column: Column, name: str, rows: Rows) -> bool:
+    """Whether a column of a database is called as one of the table is."""
+    own = (name, *rows.headings.get(name, {}).values(), heading(name, "zh"), heading(name, "en"))
+    return fold(column.name) in {fold(one) for one in own}
+
+
+def _speaks(column: Column, text: str) -> bool:
+    """Whether a sentence has a word of a column's heading, or one that means the same: a figure that merely
+    looks right is not what is asked for."""
+    words = [
+        term
+        for term in terms(
+            column.name if column.type == "number" else f"{column.name} {column.asked}"
+        )
+        if term.kind == "word"
+    ]
+    found = units(text)
+    return not words or any(form <= found for term in words for form in term.forms)
 
 
 def _said(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> Iterator[_Said]:
@@ -67,7 +117,7 @@ def _said(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> 
         told[registry.of(finding.task.source).told].append(finding)
     for finding in told["rows"]:
         for span in finding.summary:
-            for cite in span.cites[:1]:
+            for cite in span.cites[:1] if _speaks(column, span.text) else ():
                 yield _Said(span.text, cite, 1.0)
     wanted = {fold(name) for name in names}
     for finding in told["places"]:
@@ -85,19 +135,57 @@ def _cite(quote: Quote) -> Cite:
 
 
 def namesakes(row: Row, findings: Sequence[Finding]) -> tuple[str, ...]:
-    """What tells apart the things of a row's name that were found, where there are several and the row
-    does not say which is meant."""
+    """What tells apart the things of a row's name that were found, where there are several, none of them has the
+    bare name, and the row does not say which is meant."""
     if row.about:
         return ()
-    found: Mapping[str, Evidence] = {e.id: e for f in findings for e in f.evidence}
     told: dict[str, None] = {}
-    for item in found.values():
-        if item.place:
-            name, about = item.place.name, item.place.city or item.place.district
-        elif match := _QUALIFIED.fullmatch(item.title):
-            name, about = match.groups()
-        else:
-            name, about = item.title, ""
-        if fold(name) == fold(row.name) and about:
+    for item in {e.id: e for f in findings for e in f.evidence}.values():
+        name, about = _named(item)
+        if fold(name) != fold(row.name):
+            continue
+        if (
+            not about and item.kind != "place"
+        ):  # the one that an encyclopedia has under the name alone
+            return ()
+        if about:
             told[about] = None
     return tuple(told)[:CHOICES] if len(told) > 1 else ()
+
+
+def _named(item: Evidence) -> tuple[str, str]:
+    """What a thing is called, and what tells it from others of that name."""
+    if item.place:
+        return item.place.name, item.place.city or item.place.district
+    match = _QUALIFIED.fullmatch(item.title)
+    return (match[1], "" if _ITEM.fullmatch(match[2]) else match[2]) if match else (item.title, "")
+
+
+def meant(row: Row, findings: Sequence[Finding]) -> list[Finding]:
+    """What was found without the things that share a row's name and are others: those of another qualifier,
+    and of several items of Wikidata all but the one that most searches found first."""
+    wanted = fold(row.about)
+    first = Counter(
+        next((e.id for e in finding.evidence if _is_item(e, row)), "") for finding in findings
+    )
+    del first[""]
+    item = first.most_common(1)[0][0] if first else ""
+
+    def other(one: Evidence) -> bool:
+        name, about = _named(one)
+        if fold(name) != fold(row.name) or one.place:
+            return False
+        if not about:
+            return _is_item(one, row) and one.id != item
+        return not (wanted and (fold(about) in wanted or wanted in fold(about)))
+
+    return [
+        f.model_copy(update={"evidence": tuple(e for e in f.evidence if not other(e))})
+        for f in findings
+    ]
+
+
+def _is_item(item: Evidence, row: Row) -> bool:
+    """Whether a source is an item of Wikidata that has the name of a row."""
+    match = _QUALIFIED.fullmatch(item.title)
+    return bool(match and _ITEM.fullmatch(match[2]) and fold(match[1]) == fold(row.name))

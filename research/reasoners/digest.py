@@ -370,9 +370,13 @@ class Digest:
         out: list[Task] = []
         for source in sources:
             known = registry.of(source)
-            if known.asked != "words":
-                query = row.named if known.asked == "place" else _whole(part)
-                out.append(Task(id="", source=source, query=query, language=question.language))
+            if known.asked != "words":  # of a database also all that it has on the thing
+                heading = Part(id="", subject=row.name, text=column.name)
+                asked = [row.named] if known.asked == "place" else [_whole(heading), row.name]
+                out += (
+                    Task(id="", source=source, query=query, language=question.language)
+                    for query in asked
+                )
                 continue
             words = dict.fromkeys([row.named, *_asked(part)])
             own = Task(id="", source=source, query=" ".join(words), subject=names)

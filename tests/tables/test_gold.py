@@ -1,0 +1,24 @@
+"""Tables without a key, held to what a reader found beforehand in the same sources: see `tests/gold_tables.py`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.gold_tables import counted, filled
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", ["china", "world"])
+def test_most_cells_are_filled_nearly_all_of_them_rightly_and_each_is_cited(
+    name: str, tmp_path: Path
+) -> None:
+    report = filled(name, tmp_path)
+    found = Counter(counted(name, report, "seen")) + Counter(counted(name, report, "unseen"))
+    assert found["filled"] >= 0.6 * found["cells"]
+    assert found["right"] >= 0.9 * found["filled"]
+    assert found["right"] > found["baseline right"]
+    assert not found["uncited"]
