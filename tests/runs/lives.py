@@ -20,9 +20,13 @@ from types import ModuleType
 
 from research.evidence.citations import cited
 from research.records import (
+    Column,
     Evidence,
+    Grid,
     Options,
+    Plan,
     Report,
+    Row,
     RunStatus,
     Say,
 )
@@ -87,6 +91,29 @@ def live_with_models(env: Mapping[str, str], folder: Path, log: Path, run_id: st
     """A life over models."""
     desk = Desk(load(env, data_dir=folder))
     note(log, f"over {ended(desk.runs, run_id, None)}")
+    while True:
+        time.sleep(60)
+
+
+def tabled(desk: Desk, run_id: str) -> RunStatus:
+    """Begins a table of 20 by 8, or goes on with it as often as it takes."""
+    rows = tuple(Row(id=f"r{n}", name=f"Tower {n}") for n in range(20))
+    columns = tuple(Column(id=f"c{n}", name=f"aspect {n}") for n in range(8))
+    options = Options(table=True, sources=("web",))
+    run = desk.runs.start(
+        QUESTION, options=options, plan=Plan(grid=Grid(rows=rows, columns=columns)), run_id=run_id
+    )
+    while run.status not in ("done", "failed"):
+        for _ in desk.runs.follow(run_id):
+            pass
+        run = desk.runs.resume(run_id) or run
+    return run.status
+
+
+def live_with_a_table(env: Mapping[str, str], folder: Path, log: Path, run_id: str) -> None:
+    """A life that fills in a table, over models."""
+    desk = Desk(load(env, data_dir=folder))
+    note(log, f"over {tabled(desk, run_id)}")
     while True:
         time.sleep(60)
 
