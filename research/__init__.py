@@ -185,6 +185,8 @@ if TYPE_CHECKING:
     from research.tables.rows import of_csv as csv_rows
     from research.tables.rows import of_lines as line_rows
     from research.tables.rows import of_report as report_rows
+    from research.tables.shown import heading as cell_heading
+    from research.tables.shown import in_column as cell_in_column
     from research.tables.shown import shown as cell_text
     from research.tables.spec import SpecError as TableSpecError
     from research.tables.spec import load as table_spec
@@ -324,6 +326,8 @@ __all__ = [
     "answer_tree",
     "ask_database",
     "bibtex",
+    "cell_heading",
+    "cell_in_column",
     "cell_text",
     "cited",
     "column_aligned",
@@ -558,7 +562,9 @@ _HOMES = {
     "from_gcj02": "places.coordinates",
     "to_gcj02": "places.coordinates",
     "url_identity": "urls",
+    "cell_in_column": "tables.shown",
     "cell_text": "tables.shown",
+    "cell_heading": "tables.shown",
     "guessed_column": "tables.guess",
     "csv_rows": "tables.rows",
     "line_rows": "tables.rows",
@@ -578,7 +584,9 @@ _OWN_NAMES = {
     "report_tabled": "tabled",
     "table_csv": "csv",
     "unit_label": "label",
+    "cell_in_column": "in_column",
     "cell_text": "shown",
+    "cell_heading": "heading",
     "guessed_column": "guessed",
     "csv_rows": "of_csv",
     "line_rows": "of_lines",

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.shared import layout
 from pages.shared.files import script
 from pages.shared.login import owner
-from pages.shared.safe import link, plain
+from pages.shared.safe import line, link, plain
 from pages.shared.words import local_time, money, number, seconds, t
 from research import ComparedRun, ComparedSource, Comparison, Report, compare, runs
 
@@ -69,10 +69,10 @@ def _cells(found: Comparison) -> None:
         pd.DataFrame(
             [
                 {
-                    "row": plain(one.row),
-                    "column": plain(one.column),
-                    "before": t("compare.no_cell") if one.before is None else plain(one.before),
-                    "after": t("compare.no_cell") if one.after is None else plain(one.after),
+                    "row": line(one.row),
+                    "column": line(one.column),
+                    "before": t("compare.no_cell") if one.before is None else line(one.before),
+                    "after": t("compare.no_cell") if one.after is None else line(one.after),
                 }
                 for one in found.cells
             ]

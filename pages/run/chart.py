@@ -168,11 +168,14 @@ def made(rows: Rows, choice: Choice, measure: int) -> alt.Chart:
         for row in rows.rows
         if row[measure] is not None and row[choice.label] is not None
     ]
-    draw_ = {"bar": _bars, "line": _lines, "points": _points}[choice.kind]
+    if choice.kind == "bar":
+        return bars(lines, names)
+    draw_ = {"line": _lines, "points": _points}[choice.kind]
     return draw_(lines, names, timed=rows.types[choice.label] == "date")
 
 
-def _bars(lines: list[dict[str, Any]], names: dict[str, str], *, timed: bool) -> alt.Chart:
+def bars(lines: list[dict[str, Any]], names: dict[str, str]) -> alt.Chart:
+    """The first lines as bars: each has a `label`, which need not be its own, and a `value`."""
     lines = lines[:TOP]
     seen: Counter[str] = Counter()
     for line in lines:

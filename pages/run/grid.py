@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ import streamlit as st
 from pages.run import fragments
 from pages.shared import asking
 from pages.shared.login import owner
-from pages.shared.safe import link, plain, web
+from pages.shared.safe import line, link, plain, web
 from pages.shared.words import day, lang, number, t
 from pages.tables import form
 from research import (
@@ -25,6 +25,8 @@ from research import (
     Reading,
     Report,
     Run,
+    cell_heading,
+    cell_in_column,
     cell_text,
     column_aligned,
     column_unit,
@@ -34,9 +36,11 @@ from research import Row as Line
 
 Cells = Mapping[tuple[str, str], Cell]
 HEIGHT, ROWS = 520, 14  # pixels of a table with more rows than so many
-EMPTY = "color: gray"
+NONE = "–"  # in a cell in which nothing was found
 DOUBT = "background-color: rgba(234, 179, 8, .22)"
+CHECKED = ("quoted", "supported")
 FOUND = 90  # characters of a cell
+NARROW, WIDE, LETTER = 90, 190, 8  # pixels of the names of the rows, and of one of their letters
 
 
 def cells_of(report: Report) -> Cells:
@@ -49,47 +53,84 @@ def draw(run: Run, grid: Grid, cells: Cells, report: Report | None = None) -> No
     st.caption(told(grid, cells))
     names = [f"{n}" for n in range(len(grid.columns))]
     filled = tuple(cells.values())
-    numbers = {c.id: column_aligned(c, filled) for c in grid.columns if c.type == "number"}
-    table = pd.DataFrame(
-        [
-            [
-                plain(row.named),
-                *(_shown(cells.get((row.id, c.id)), c, numbers) for c in grid.columns),
-            ]
-            for row in grid.rows
-        ],
-        columns=["row", *names],
-    )
-    for at, column in zip(names, grid.columns, strict=True):
-        if column.type == "number":
-            table[at] = pd.to_numeric(table[at], errors="coerce")
-    marks = [["", *(_mark(cells.get((row.id, c.id))) for c in grid.columns)] for row in grid.rows]
-    style = pd.DataFrame(marks, index=table.index, columns=table.columns)
+    units = {c.id: column_unit(c, filled) for c in grid.columns if c.type == "number"}
     chosen = st.dataframe(
-        table.style.apply(lambda _: style, axis=None),
+        _styled(grid, cells, names, units),
         hide_index=True,
         key=f"grid_{run.id[:8]}",
         alt=plain(grid.title or t("tables.title")),
-        placeholder="",
+        placeholder="" if run.active else NONE,
         height=HEIGHT if len(grid.rows) > ROWS else "content",
         on_select="rerun",
         selection_mode="single-cell",
         column_config={
-            "row": st.column_config.TextColumn(t("tables.row"), pinned=True, width="medium")
+            "row": st.column_config.TextColumn(t("tables.row"), pinned=True, width=_width(grid))
         }
         | {
-            at: _column(column, column_unit(column, filled))
+            at: _column(column, units.get(column.id, ""))
             for at, column in zip(names, grid.columns, strict=True)
         },
     )
+    if mixed := [c.name for c in grid.columns if c.id in units and _mixed(c, filled)]:
+        st.caption(t("tables.mixed", columns=plain(", ".join(mixed), 200)))
     picked = chosen.selection.cells
-    if not picked:
-        st.caption(t("tables.pick"))
-        return
-    at, name = picked[0]
+    at, name = picked[0] if picked else (-1, "")
     if name in names and at < len(grid.rows):
         row, column = grid.rows[at], grid.columns[int(name)]
-        evidence(run, row, column, cells.get((row.id, column.id)), report)
+        found = report or runs.report(run.id, owner=owner())
+        evidence(run, row, column, cells.get((row.id, column.id)), found)
+    else:
+        st.caption(t("tables.pick"))
+
+
+def _styled(grid: Grid, cells: Cells, names: list[str], units: Mapping[str, str]) -> Any:
+    """What is sorted, numbers in the unit of their column, and over it what is read: `≥ 30`, `30–50`."""
+    rows: dict[str, Any] = {"row": [line(row.named) for row in grid.rows]}
+    texts, marks = {}, {"row": [""] * len(grid.rows)}
+    for at, column in zip(names, grid.columns, strict=True):
+        own = [cells.get((row.id, column.id)) for row in grid.rows]
+        texts[at] = [_text(cell, column, units.get(column.id, "")) for cell in own]
+        marks[at] = [_mark(cell) for cell in own]
+        rows[at] = [text or None for text in texts[at]]
+        if column.id in units:
+            lows = {row: p.low for row, p in column_aligned(column, tuple(cells.values())).items()}
+            rows[at] = pd.array([_figure(cell, lows) for cell in own], dtype="Float64")
+    styled = pd.DataFrame(rows).style
+    for at, column in zip(names, grid.columns, strict=True):
+        if column.id in units:
+            told_ = iter(texts[at])
+            styled.format(lambda _, told_=told_: next(told_), subset=[at])
+    return styled.apply(lambda _: pd.DataFrame(marks), axis=None)
+
+
+def _figure(cell: Cell | None, lows: Mapping[str, float | None]) -> float | None:
+    """What a number is sorted by. One that cannot be brought to the unit of its column stands for itself."""
+    if cell is None or cell.value is None:
+        return None
+    low = lows.get(cell.row)
+    return cell.value.number if low is None else low
+
+
+def _mixed(column: Column, cells: Sequence[Cell]) -> bool:
+    """Whether some of a column's numbers cannot be compared with the others."""
+    return any(
+        point.why in ("currency", "unit") for point in column_aligned(column, cells).values()
+    )
+
+
+def _text(cell: Cell | None, column: Column, unit: str) -> str:
+    """What is read in a cell, "" in one that is empty."""
+    if cell is None or cell.value is None:
+        return ""
+    return line(cell_in_column(cell.value, column, unit, lang()), FOUND)
+
+
+def _width(grid: Grid) -> int:
+    """Pixels for the names of the rows; on a phone there has to be room for a column beside them."""
+    longest = max(
+        sum(2 if letter > "\u2e80" else 1 for letter in row.named[:40]) for row in grid.rows
+    )
+    return min(WIDE, max(NARROW, longest * LETTER + 16))
 
 
 def told(grid: Grid, cells: Cells) -> str:
@@ -98,33 +139,28 @@ def told(grid: Grid, cells: Cells) -> str:
     facts = [
         t("tables.filled", filled=number(filled), cells=number(len(grid.rows) * len(grid.columns)))
     ]
-    differs = sum(len(cell.readings) > 1 for cell in cells.values())
-    facts += [t("tables.differing", n=differs)] if differs else []
-    unsure = sum(any(r.status == "unclear" for r in cell.readings) for cell in cells.values())
+    differing = sum(len(cell.readings) > 1 for cell in cells.values())
+    unsure = sum(len(cell.readings) == 1 and _unsure(cell) for cell in cells.values())
+    unnamed = len({cell.row for cell in cells.values() if cell.lack == "which one"})
+    facts += [t("tables.differing", n=differing)] if differing else []
     facts += [t("tables.unsure", n=unsure)] if unsure else []
+    facts += [t("tables.unnamed", n=unnamed)] if unnamed else []
     return " · ".join(facts)
 
 
-def _shown(cell: Cell | None, column: Column, numbers: Mapping[str, Mapping[str, Any]]) -> Any:
-    if cell is None or cell.value is None:
-        return None
-    if column.type == "number":
-        return numbers[column.id][cell.row].low
-    return plain(cell_text(cell.value, column, lang()), FOUND)
-
-
 def _mark(cell: Cell | None) -> str:
-    if cell is None or not cell.readings:
-        return EMPTY
-    unsure = len(cell.readings) > 1 or cell.readings[0].status == "unclear"
-    return DOUBT if unsure else ""
+    return DOUBT if cell and (cell.lack == "which one" or _unsure(cell)) else ""
+
+
+def _unsure(cell: Cell) -> bool:
+    return len(cell.readings) > 1 or any(one.status not in CHECKED for one in cell.readings)
 
 
 def _column(column: Column, unit: str) -> Any:
-    title = plain(f"{column.name} ({unit})" if column.type == "number" and unit else column.name)
+    title = line(cell_heading(column, unit, lang()))
     about = plain(column.question) or None
     if column.type == "number":
-        return st.column_config.NumberColumn(title, help=about, format="localized")
+        return st.column_config.NumberColumn(title, help=about)
     return st.column_config.TextColumn(title, help=about)
 
 
@@ -141,15 +177,15 @@ def evidence(run: Run, row: Line, column: Column, cell: Cell | None, report: Rep
         if cell.lack:
             lines = [t(f"tables.lack_{cell.lack}"), plain(cell.message)]
             st.caption(" ".join(filter(None, lines)))
-        for choice in cell.choices if report else ():
-            key = f"which_{row.id}_{abs(hash(choice)):x}"
+        for n, choice in enumerate(() if run.active else cell.choices):
+            key = f"which_{n}_{row.id}"
             if st.button(plain(choice), key=key) and report and report.plan and report.plan.grid:
                 meant(run, report.plan.grid, row, choice)
 
 
 def _reading(reading: Reading, column: Column, known: Mapping[str, Evidence]) -> None:
     st.markdown(
-        f"{plain(cell_text(reading.value, column, lang()))} · {t(f'support.{reading.status}')}"
+        f"{plain(cell_text(reading.value, column, lang()))} · {t(f'standing.{reading.status}')}"
     )
     st.markdown(f"> {plain(reading.quote, 600)}")
     for cite in reading.cites:

@@ -325,7 +325,7 @@ def summary(view: View, run: Run) -> str:
     rounds = sum(any(s.made for s in r.searches.values()) for r in view.rounds.values())
     end = datetime.now(UTC) if run.active else (view.last or run.created)
     facts = [
-        t("run.rounds", n=number(rounds)),
+        *([] if view.grid else [t("run.rounds", n=number(rounds))]),
         t("run.searches", n=number(view.searches)),
         seconds(view.elapsed(end)),
     ]

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.run import (
     answer,
+    columns,
     conflicts,
     coverage,
     downloads,
@@ -434,13 +435,14 @@ def finished(run: Run) -> None:
 
 def compared_things(run: Run, report: Report, table: Grid, numbered: CitedAnswer | None) -> None:
     """A table that is filled in, what can be taken away of it, and where its places are."""
-    grid.draw(run, table, grid.cells_of(report), report)
+    cells = grid.cells_of(report) or view_of(run).cells  # before there is an answer, as they came
+    grid.draw(run, table, cells, report)
+    columns.draw(report, table, tuple(cells.values()))
     if numbered is not None and numbered.answer.failures:
         failures(numbered.answer.failures)
     toolbar(run, report, numbered)
     grid.change(run, table)
-    if any(finding.places for finding in report.findings):
-        map.draw_report(report, run.id[:8])
+    map.draw_report(report, run.id[:8])
     if numbered is not None:
         layout.section(t("sources.title"))
         sources.draw(report, numbered)

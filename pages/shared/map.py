@@ -743,6 +743,10 @@ def draw_report(report: Report, key: str, *, narrow: bool = True) -> bool:
                     item.place.id,
                     Sighting(place=item.place, url=item.url, retrieved=item.retrieved),
                 )
+    for row in report.plan.grid.rows if report.plan and report.plan.grid else ():
+        if row.place:
+            there = Sighting(place=row.place, url="", retrieved=report.run.created)
+            found.setdefault(row.place.id, there)
     ways = [item.way for finding in report.findings for item in finding.evidence if item.way]
     if not found:
         return False

@@ -13,10 +13,13 @@ def plain(text: str, limit: int = 0) -> str:
 
     With `limit`, longer text is cut at that many characters.
     """
+    return _ACTIVE.sub(r"\\\1", line(text, limit))
+
+
+def line(text: str, limit: int = 0) -> str:
+    """Text for places that read no Markdown (the cells and headings of a table), in one line."""
     text = " ".join(text.split())
-    if limit and len(text) > limit:
-        text = text[: limit - 1] + "…"
-    return _ACTIVE.sub(r"\\\1", text)
+    return text if not limit or len(text) <= limit else text[: limit - 1] + "…"
 
 
 def web(address: str) -> str:

@@ -81,15 +81,24 @@ def begin(question: str, grid: Grid | None) -> None:
 def earlier() -> None:
     """The tables that there are, the latest first."""
     found = [item for item in runs.recent(owner=owner()) if item.options.table][:SHOWN]
-    if found:
-        layout.section(t("tables.earlier"))
-    for item in found:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.page_link(
-                script("tables"), label=plain(item.question, 100), query_params={"run": item.id}
-            )
-            st.badge(t(f"run.{item.status}"), color=asking.COLORS.get(item.status, "orange"))
-            st.caption(local_time(item.created), width="content")
+    if not found:
+        return
+    layout.section(t("tables.earlier"))
+    with st.container(key="recent", gap="xsmall"):
+        for item in found:
+            with st.container(
+                horizontal=True, vertical_alignment="center", gap="small",
+                horizontal_alignment="distribute",
+            ):  # fmt: skip
+                st.page_link(
+                    script("tables"), label=plain(item.question, 100), query_params={"run": item.id},
+                    icon=":material/table_view:",
+                )  # fmt: skip
+                with st.container(horizontal=True, vertical_alignment="center", width="content"):
+                    if item.status != "done":
+                        color = asking.COLORS.get(item.status, "orange")
+                        st.badge(t(f"run.{item.status}"), color=color)
+                    st.caption(local_time(item.created), width="content")
 
 
 def home() -> None:

@@ -22,10 +22,11 @@ from research.evidence.citations import CitedAnswer, NumberedCell
 from research.evidence.markup import encodable
 from research.records import Column, Evidence, Reading, Report, Row, Value
 from research.report.about import about
-from research.report.cells import SIGNS, Filled, dated, figure, filled, headings
+from research.report.cells import Filled, filled, headings
 from research.report.columns import ems
 from research.report.geo import shortened
 from research.report.rows import put, told
+from research.tables.shown import SIGNS, dated, figure
 from research.urls import canonical_url
 
 _WIDTH = (10, 48)  # characters of a column, at least and at most

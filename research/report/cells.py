@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from csv import writer
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property
 from io import BytesIO, StringIO
 from typing import Any
@@ -29,10 +28,9 @@ from research.report.markdown import language_of
 from research.report.rows import named
 from research.report.words import Citations, speaker
 from research.tables.columns import Point, point, unit_of
-from research.tables.values import label
+from research.tables.shown import heading, in_column
 
 _FOOTNOTES: Citations = "footnotes"
-SIGNS = {"": "", "about": "≈ ", "least": "≥ ", "most": "≤ "}
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,7 @@ class Filled:
 
     def heading(self, column: Column) -> str:
         """A column's name, with its unit."""
-        own = label(self.units.get(column.id, ""), self.language)
-        return f"{column.name} ({own})" if own and own.casefold() not in column.name.casefold() else column.name  # fmt: skip
+        return heading(column, self.units.get(column.id, ""), self.language)
 
     def point(self, value: Value, column: Column) -> Point:
         """A number in the unit of its column."""
@@ -77,21 +74,7 @@ class Filled:
 
     def shown(self, value: Value, column: Column) -> str:
         """A value as it is read, without the unit that stands in the heading."""
-        match value.type:
-            case "number" if value.number is not None:
-                at = self.point(value, column)
-                unit = label(value.unit, self.language) if at.low is None else ""
-                low = value.number if at.low is None else at.low
-                high = (value.high if at.low is None else at.high) or low
-                to = f"–{figure(high)}" if high > low else ""
-                return f"{SIGNS[value.bound]}{figure(low)}{to} {unit}".strip()
-            case "date" if value.day:
-                return dated(value.day, value.precision)
-            case "yes or no":
-                return self.say("cells.yes" if value.yes else "cells.no")
-            case "choice":
-                return value.choice
-        return value.text
+        return in_column(value, column, self.units.get(column.id, ""), self.language)
 
     def lacking(self, cell: Cell | None) -> str:
         """Why a cell has no value, in a few words."""
@@ -124,18 +107,6 @@ def places(report: Report) -> list[Place]:
     """The places of a table's rows, for the files of maps."""
     grid = report.plan.grid if report.plan else None
     return [row.place for row in grid.rows if row.place] if grid else []
-
-
-def figure(value: float) -> str:
-    """A number as people read it: 1,200,000, 0.5."""
-    if value and abs(value) < 1e-3:
-        return f"{value:.4g}"
-    return f"{value:,.4f}".rstrip("0").rstrip(".")
-
-
-def dated(day: date, precision: str) -> str:
-    """A date as far as it is known."""
-    return day.isoformat()[: {"day": 10, "month": 7, "year": 4}[precision]]
 
 
 # CSV

@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from research.i18n import message
 from research.records import Column, Language, Value
+from research.tables.columns import point
+from research.tables.values import label
 
+SIGNS = {"": "", "about": "≈ ", "least": "≥ ", "most": "≤ "}
 _LENGTHS = {"day": 10, "month": 7, "year": 4}  # of ISO 8601
 
 
 def shown(value: Value, column: Column, tongue: Language) -> str:
-    """What a cell shows: yes or no and choices as such, dates as ISO 8601 has them, as precise as they are
-    known; numbers and texts in the words of their source."""
+    """What a cell shows by itself: yes or no and choices as such, dates as ISO 8601 has them, as precise as
+    they are known; numbers and texts in the words of their source."""
     if value.type == "yes or no" and value.yes is not None:
         return message("tabled.yes" if value.yes else "tabled.no", tongue)
     if value.type == "date" and value.day:
-        return value.day.isoformat()[: _LENGTHS[value.precision]]
+        return dated(value.day, value.precision)
     if value.type == "choice":
         return value.choice
     return value.text
+
+
+def in_column(value: Value, column: Column, unit: str, tongue: Language) -> str:
+    """What a cell shows among those of its column: numbers in the column's `unit`, which stands in its
+    heading; one that cannot be brought to it has its own behind it."""
+    if value.type != "number" or value.number is None:
+        return shown(value, column, tongue)
+    at = point(value, unit)
+    own = label(value.unit, tongue) if at.low is None else ""
+    low = value.number if at.low is None else at.low
+    high = (value.high if at.low is None else at.high) or low
+    to = f"–{figure(high)}" if high > low else ""
+    return f"{SIGNS[value.bound]}{figure(low)}{to} {own}".strip()
+
+
+def heading(column: Column, unit: str, tongue: Language) -> str:
+    """A column's name, with the unit of its numbers unless the name tells it."""
+    own = label(unit, tongue)
+    tells = not own or own.casefold() in column.name.casefold()
+    return column.name if tells else f"{column.name} ({own})"
+
+
+def figure(value: float) -> str:
+    """A number as people read it: 1,200,000, 0.5."""
+    if value and abs(value) < 1e-3:
+        return f"{value:.4g}"
+    return f"{value:,.4f}".rstrip("0").rstrip(".")
+
+
+def dated(day: date, precision: str) -> str:
+    """A date as far as it is known."""
+    return day.isoformat()[: _LENGTHS[precision]]

@@ -15,7 +15,7 @@ tabled-unproven = A model gave a value, but no passage says so in the words that
 
 nav-tables = Tables
 tables-title = Tables
-tables-lead = Compare many things by the same questions. Every cell cites the sentence that it rests on.
+tables-lead = Ask the same questions about several things. Every cell quotes the sentence it is based on.
 tables-from_sentence = Describe it
 tables-by_hand = Set it up yourself
 tables-sentence = What do you want to compare?
@@ -74,6 +74,11 @@ tables-unsure = { $n } { $n ->
         [one] value needs
        *[other] values need
     } checking
+tables-unnamed = { $n } { $n ->
+        [one] row name is
+       *[other] row names are
+    } ambiguous
+tables-mixed = { $columns }: some values are in another currency or unit. They are not converted when you sort.
 tables-pick = Select a cell to see what it is based on.
 tables-not_yet = This cell has not been looked up yet.
 tables-lack_not_found = Not found: none of the sources that were searched says so.
@@ -87,3 +92,13 @@ tables-since = Look up again what is older than
 tables-since_help = Leave it empty to keep what has been found.
 tables-again = Update the table
 tables-nothing = A table needs at least one row and one column.
+tables-columns_sure = How well each column is supported
+tables-sure_filled = Filled
+tables-sure_checked = Checked
+tables-sure_checked_help = Cells whose value the quoted sentence bears out
+tables-sure_differ = Sources differ
+tables-sure_sources = Sources per cell
+tables-sure_oldest = Oldest source
+tables-chart = Chart of a column
+tables-chart_of = { $column } by row
+tables-chart_left = Left out, in another currency or unit: { $rows }
