@@ -19,7 +19,7 @@ from research.runs.worker import Failed, Worker, served
 from research.settings import Settings
 from research.store.store import Store
 from tests.fakes import ScriptedReasoner, ScriptedSource
-from tests.servers.agent import ROOT, Dev, lacking
+from tests.servers.agent import ROOT, Aegra, Dev, lacking
 
 
 @pytest.fixture
@@ -63,14 +63,17 @@ def test_what_is_no_question_starts_nothing(worker: Worker, state: dict[str, Any
 
 
 @pytest.mark.agent
-def test_a_client_that_knows_nothing_of_ours_is_answered_without_a_key(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [Dev, Aegra], ids=["dev", "aegra"])
+def test_a_client_that_knows_nothing_of_ours_is_answered_without_a_key(
+    tmp_path: Path, kind: type[Dev] | type[Aegra]
+) -> None:
     """The example of the documents, and what else such a client does."""
-    if reason := lacking("dev"):
+    if reason := lacking(kind.kind):
         pytest.skip(reason)
     from langgraph_sdk import get_sync_client
 
     own = {"SIGHTLINE_DATA_DIR": str(tmp_path)}
-    with Dev(environment=own) as server, ExitStack() as closing:
+    with kind(environment=own) as server, ExitStack() as closing:
         example = _example().replace("http://127.0.0.1:2024", server.url)
         told = subprocess.run(
             [sys.executable, "-c", example],
