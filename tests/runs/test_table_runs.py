@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from research.evidence.citations import cited
-from research.records import Cell, Column, Grid, Options, Plan, Report, Row
+from research.records import Cell, Column, Grid, Options, Plan, Question, Report, Row
+from research.stages.table import searches
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runs.conftest import Bench, over, report
 
@@ -137,3 +138,17 @@ def test_a_limit_leaves_cells_empty_and_says_so(shared: Bench) -> None:
     assert over(runs, run.id) == "done"
     lacks = [cell.lack for cell in cells(report(runs, run.id)).values()]
     assert lacks.count("limit") == 1 and lacks.count("") == 3
+
+
+def test_the_searches_of_a_table_are_told_beforehand(shared: Bench) -> None:
+    source = ScriptedSource()
+    runs = shared.open(ScriptedReasoner(), source)
+    question = Question(text="Towers", language="en")
+    assert searches(GRID, question, ScriptedReasoner(), TABLE) == (4, 4)
+    both = TABLE.model_copy(update={"sources": ("library", "web")})
+    assert searches(GRID, question, ScriptedReasoner(), both) == (4, 8)
+    rows = tuple(Row(id=f"r{n}", name=f"Tower {n}") for n in range(100))
+    many = GRID.model_copy(update={"rows": rows})
+    assert searches(many, question, ScriptedReasoner(), TABLE) == (200, 200)
+    run = runs.start("Towers", options=TABLE, plan=PLAN)
+    assert over(runs, run.id) == "done" and len(source.queries) == 4
