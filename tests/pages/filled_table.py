@@ -253,8 +253,12 @@ def put(store: Store, language: Language) -> str:
 # A large one
 
 
+def number_of(row: int) -> int:
+    return row * 37 % 211
+
+
 def large(rows: int, columns: int) -> tuple[Grid, list[Cell], list[Evidence]]:
-    """Numbers in the first column, in no order, and in every other one; texts between; each tenth cell is
+    """Numbers in every other column, those of each row `number_of`, texts in the others; each tenth cell is
     empty, each eleventh in doubt."""
     kinds = [
         Column(id=f"c{n}", name=f"Column {n}", type="number" if n % 2 else "text")
@@ -266,11 +270,11 @@ def large(rows: int, columns: int) -> tuple[Grid, list[Cell], list[Evidence]]:
     for n, row in enumerate(things, 1):
         for k, column in enumerate(kinds, 1):
             value = (
-                Value(type="number", text=str(n * 37 % 211), number=n * 37 % 211)
+                Value(type="number", text=f"{number_of(n)}", number=number_of(n))
                 if column.type == "number"
                 else Value(type="text", text=f"Known of {n} by {k}")
             )
-            at = n * columns + k
+            at = 3 * n + 5 * k
             given = (
                 ()
                 if at % 10 == 0

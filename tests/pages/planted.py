@@ -18,7 +18,7 @@ from pathlib import Path
 from research import Options, Run, runs
 from research.records import Plan, RunStatus, Task
 from research.store.store import Store
-from tests.pages import checked_run
+from tests.pages import checked_run, filled_table
 from tests.pages.serving import SETTINGS
 
 LANGUAGES = ("zh", "en")
@@ -76,6 +76,7 @@ def plant(folder: Path, library: Path) -> Planted:
     for language in LANGUAGES:
         checked_run.put(store, language)  # type: ignore[arg-type]
         made.add("checked", language, checked_run.IDS[language])
+        made.add("table", language, filled_table.put(store, language))  # type: ignore[arg-type]
         for status in ("failed", "stopped"):
             made.add(status, language, _ended(store, language, status))
     store.close()

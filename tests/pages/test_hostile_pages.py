@@ -16,27 +16,34 @@ from research.evidence.markup import parse
 from research.evidence.registry import addresses, evidence_id
 from research.records import (
     Answer,
+    Cell,
     Cite,
+    Column,
     Coverage,
     Evidence,
     Failure,
     Finding,
+    Grid,
     Options,
     Outlet,
     Part,
     Passage,
     Place,
     Plan,
+    Reading,
     Reflection,
+    Row,
     Rows,
     Run,
     Span,
     Story,
     Task,
+    Value,
 )
 from research.store.store import Store
 from tests.hostile import ADDRESSES, TEXTS, planted, seen
-from tests.pages.serving import Server
+from tests.pages.filled_table import keep as keep_table
+from tests.pages.serving import Server, settled
 from tests.pages.test_browser import SKIPPED, Listener, Watched
 from tests.runs.tampered import NOW
 
@@ -149,12 +156,52 @@ def plant(folder: Path, url: str) -> None:
     keep(
         store, "rows", texts[:5], [asked], [Span(kind="text", text="Rows.")], sources=("database",)
     )
+    table(store, texts)
     store.close()
     library = Library(folder / "library.db")
     names = [f"{text[:80]}.md" for text in texts]
     outcomes = library.add((name, f"# {text}\n\n{text}".encode()) for name, text in zip(names, texts, strict=True))  # fmt: skip
     assert sum(one.ok for one in outcomes) > len(texts) / 2
     library.close()
+
+
+def table(store: Store, texts: list[str]) -> None:
+    """A table whose every name, question, unit, choice, value, quote and reason is one of the texts; in
+    the first cell sources differ, the last row is one of several."""
+    columns = (
+        *(
+            Column(id=f"c{n}", name=text[:100], question=text[:400])
+            for n, text in enumerate(texts[:4])
+        ),
+        Column(id="number", name=texts[5][:100], type="number", unit=texts[6][:40]),
+        Column(id="choice", name=texts[7][:100], type="choice", choices=tuple(texts[:20])),
+    )
+    lines = tuple(
+        Row(id=f"r{n}", name=text[:200], about=texts[n - 1][:200]) for n, text in enumerate(texts)
+    )
+    found = [item(n, text) for n, text in enumerate(texts)]
+    cells = []
+    for n, line in enumerate(lines):
+        for k, column in enumerate(columns):
+            text = texts[(n + k) % len(texts)]
+            value = Value(type=column.type, text=text, choice=text if column.type == "choice" else "",
+                          number=float(n) if column.type == "number" else None, unit=text[:40])  # fmt: skip
+            cite = Cite(evidence=found[n].id, passage="p", end=len(text))
+            said = Reading(
+                value=value, quote=text, cites=(cite,), status="unclear" if k % 2 else "quoted"
+            )
+            cells.append(
+                Cell(row=line.id, column=column.id, readings=(said, said), lack="differs", made=NOW)
+            )
+    cells[-1] = Cell(row=lines[-1].id, column="choice", lack="which one", message=texts[0], choices=tuple(texts[:20]), made=NOW)  # fmt: skip
+    keep_table(
+        store,
+        "table000-run",
+        CALM,
+        Grid(title=texts[0][:200], rows=lines, columns=columns),
+        cells,
+        found,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +224,7 @@ def server(
     found.kill()
 
 
-PAGES = ("?run=answers", "?run=places", "database?run=rows", "places", "history", "library", "news",
+PAGES = ("?run=answers", "?run=places", "database?run=rows", "tables?run=table000-run", "tables", "places", "history", "library", "news",
          "status", "?run=question0")  # fmt: skip
 
 
@@ -205,6 +252,30 @@ def test_no_text_acts_on_any_page_and_all_are_shown(
     assert missing(texts, opened["?run=answers"], 30) == []
     # The history shows the latest at once, and cuts titles.
     assert len(missing(texts, opened["history"], TITLE)) <= len(texts) - SHOWN
+
+
+def test_no_text_of_a_cell_acts_where_its_evidence_is_shown(
+    browser: Browser, server: Server, listener: Listener
+) -> None:
+    watched = Watched(browser, server, viewport={"width": 1280, "height": 900})
+    watched.context.set_default_timeout(SLOW)
+    page = watched.open("/tables?run=table000-run&lang=en")
+    canvas = page.locator(".st-key-grid_table000 canvas").first
+    for n in range(12):  # down the first column of values
+        box = canvas.bounding_box()
+        assert box
+        page.mouse.click(box["x"] + 240, box["y"] + 52 + 35 * n)
+        settled(page)
+        assert page.locator(".st-key-cell").count() == 1
+        assert not [*acting(page, server)]
+    for summary in page.locator("[data-testid=stExpander] summary").all():
+        summary.click()
+        settled(page)
+    wrong = [*acting(page, server)]
+    watched.context.close()
+    assert not wrong, "\n".join(wrong[:40])
+    watched.check()
+    assert listener.asked == []
 
 
 def missing(texts: list[str], shown: str, most: int) -> list[str]:

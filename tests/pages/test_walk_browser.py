@@ -42,7 +42,7 @@ KNOWN = {
 }  # fmt: skip
 LOCALES = {"zh": "zh-CN", "en": "en-GB"}
 # What is in the store, and the page that shows it.
-RUNS = {"checked": "", "places": "", "report": "", "waiting": "", "failed": "", "stopped": "", "counted": "database", "nearest": "database"}  # fmt: skip
+RUNS = {"checked": "", "places": "", "report": "", "waiting": "", "failed": "", "stopped": "", "counted": "database", "nearest": "database", "table": "tables"}  # fmt: skip
 SECRET = "0123456789abcdef0123456789abcdef0123456789a"
 
 
@@ -196,6 +196,20 @@ def test_every_kind_of_run_reads_well(walk: Walk, planted: Planted, kind: str) -
     opened(page)
     found += walk.see(page, f"run-{kind}-open")
     good(found + walk.close(page))
+
+
+def test_the_evidence_of_a_cell_reads_well(walk: Walk, planted: Planted) -> None:
+    """Where sources differ, where one of several things is meant, and where nothing was found."""
+    run_id = planted.runs["table"][walk.language]
+    found = []
+    for name, row in (("differs", 0), ("which", 3), ("nothing", 4)):
+        page = walk.open(f"/tables?run={run_id}")
+        grid = page.locator(f".st-key-grid_{run_id[:8]} canvas").first.bounding_box()
+        assert grid
+        page.mouse.click(grid["x"] + (500 if name == "nothing" else 240), grid["y"] + 52 + 35 * row)
+        page.wait_for_selector(".st-key-cell")
+        found += walk.see(page, f"cell-{name}") + walk.close(page)
+    good(found)
 
 
 def test_a_run_under_way_reads_well(walk: Walk, server: Server) -> None:
