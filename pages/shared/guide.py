@@ -14,7 +14,7 @@ from research import message
 GROUPS = {
     "ask": ("what", "asking", "running", "follow"),
     "trust": ("digest", "citation", "support", "conflicts"),
-    "look": ("news", "places", "database", "library"),
+    "look": ("news", "tables", "places", "database", "library"),
     "yours": ("privacy", "data", "export", "costs", "keyboard", "trouble"),
 }
 TOPICS = tuple(topic for topics in GROUPS.values() for topic in topics)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image, ImageChops
 
 from research.store.store import Store
+from tests.pages import filled_table
 from tests.pages.checked_run import IDS, put
 from tests.pages.serving import ROOT, Server, chromium, settled
 from tests.servers.news import FakeNewsroom
@@ -105,6 +106,14 @@ def news_zh(page: Page) -> None:
     settled(page)
 
 
+def table_en(page: Page) -> None:
+    grid = page.locator('[class*="st-key-grid_"] canvas').first.bounding_box()
+    assert grid is not None
+    page.mouse.click(grid["x"] + 240, grid["y"] + 52)  # the first cell, in which sources differ
+    page.wait_for_selector(".st-key-cell")
+    settled(page)
+
+
 def as_it_is(page: Page) -> None:
     settled(page)
 
@@ -129,6 +138,7 @@ SHOTS: dict[str, tuple[str, str, tuple[int, int], Shot]] = {
     "run-zh": ("slow", "/?lang=zh", WIDE, run_zh),
     "places-zh": ("desk", "/?lang=zh", (1280, 940), places_zh),
     "database-zh": ("desk", "/database?lang=zh", (1280, 940), database_zh),
+    "table-en": ("desk", f"/tables?run={filled_table.IDS['en']}&lang=en", (1280, 800), table_en),
     "news-zh": ("newsroom", "/news?lang=zh", (1280, 940), news_zh),
     "history-en": ("desk", "/history?lang=en", WIDE, as_it_is),
     "library-en": ("desk", "/library?lang=en", WIDE, as_it_is),
@@ -157,6 +167,7 @@ class Studio:
             store = Store(folder / "runs.db")
             for language in ("zh", "en"):
                 put(store, language)
+            filled_table.put(store, "en")
             store.close()
         if name == "slow":
             return Server(folder, SIGHTLINE_SEARCH_DELAY=DELAY).start()

@@ -113,7 +113,9 @@ def test_a_cell_is_selected_by_keyboard_and_opens_its_evidence(page: Page) -> No
     assert evidence(page).splitlines()[0] == "Thing 3 · Column 2"
     assert "Of thing 3 much is known." in evidence(page)
     page.keyboard.press("ArrowDown")
-    page.wait_for_function("() => document.querySelector('.st-key-cell').innerText.startsWith('Thing 4')")
+    page.wait_for_function(
+        "() => document.querySelector('.st-key-cell').innerText.startsWith('Thing 4')"
+    )
 
 
 def test_axe_finds_nothing_serious(page: Page) -> None:

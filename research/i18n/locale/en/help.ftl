@@ -65,6 +65,13 @@ guide-news =
     A topic becomes an outline that you can edit. Its sections are searched, written and deepened in parallel, then summed up. Reports of the same event are grouped into one story, with a timeline, the outlets, the tone and the figures on which they differ.
     
     Check a watched topic again: what is already known is neither read nor paid for again, and the report begins with what has changed. Reports without a date are said to have none; the time a page was crawled is not taken as its publication date.
+topic-tables = Tables: the same questions about several things
+guide-tables =
+    Describe what to compare, or set up rows and columns yourself. A proposal waits until you have edited and approved it.
+    
+    Select a cell to see its sentence and sources, or why it is empty. Check the yellow cells: sources differ, the sentence does not clearly say so, or the name of the row is ambiguous.
+    
+    When you change a table, only new or changed cells are looked up.
 topic-places = Places, coordinates and quota
 guide-places =
     A question about places searches the map as well. Places are numbered like any source and shown on the map beside the answer. The Places page has all of them: filter, compare, plan a day's route.
@@ -160,6 +167,8 @@ tour-cite_alt = Drawing: a number that opens its passage
 tour-more = There is more than questions
 tour-more_text =
     { "*" }*News**: a report on a topic, updated when you wish.
+    
+    { "**" }Tables**: the same questions about several things, each cell with its source.
     
     { "**" }Places**: all that was found, on one map.
     
