@@ -71,8 +71,10 @@ def _cells(found: Comparison) -> None:
                 {
                     "row": line(one.row),
                     "column": line(one.column),
-                    "before": t("compare.no_cell") if one.before is None else line(one.before),
-                    "after": t("compare.no_cell") if one.after is None else line(one.after),
+                    "before": t("compare.no_cell")
+                    if one.before is None
+                    else line(one.before) or "–",
+                    "after": t("compare.no_cell") if one.after is None else line(one.after) or "–",
                 }
                 for one in found.cells
             ]

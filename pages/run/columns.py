@@ -86,7 +86,9 @@ def _chart(column: Column, grid: Grid, cells: Sequence[Cell], key: str) -> None:
     bars = [{"label": names[bar.row], "value": bar.low, "high": bar.high} for bar in series.bars]
     drawn = chart.bars(bars, {"label": t("tables.row"), "value": title})
     if any(bar.high > bar.low for bar in series.bars[: chart.TOP]):
-        drawn += drawn.mark_rule(strokeWidth=2).encode(x=alt.X("value:Q"), x2="high:Q")
+        drawn += drawn.mark_rule(strokeWidth=2, color="gray").encode(
+            x=alt.X("value:Q"), x2="high:Q"
+        )
     st.altair_chart(drawn, key=f"chart_{column.id}_{key}", alt=t("tables.chart_of", column=title))
     left = [names[row] for row, why in series.left_out if why != "empty"]
     notes = [t("rows.chart_top", n=number(chart.TOP))] if len(bars) > chart.TOP else []

@@ -238,7 +238,7 @@ def approval(run: Run, report: Report) -> None:
     head(run, view_of(run))
     if report.plan is None:
         return
-    st.info(t("run.waiting_help"))
+    st.info(t("tables.waiting" if report.plan.grid else "run.waiting_help"))
     if report.plan.failures:
         failures(report.plan.failures)
     if report.plan.grid:

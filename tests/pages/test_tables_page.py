@@ -78,7 +78,7 @@ def test_a_sentence_becomes_a_proposal_that_is_edited_and_approved(visit: Visit)
     visitor.look()
     proposed = grid_of(run_id)
     assert [row.name for row in proposed.rows] == ["Palace Museum", "Shaanxi History Museum"]
-    assert len(proposed.columns) == 2
+    assert len(proposed.columns) == 2 and english("tables.waiting") in visitor.words
     assert list(visitor.table("about")["name"]) == [row.name for row in proposed.rows]
     assert list(visitor.table("question")["name"]) == [c.name for c in proposed.columns]
     key = run_id[:8]

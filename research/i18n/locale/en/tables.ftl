@@ -22,6 +22,7 @@ tables-sentence = What do you want to compare?
 tables-placeholder = Compare the Palace Museum and the Shaanxi History Museum: ticket price, closing day, whether booking is needed
 tables-sentence_help = Rows and columns are proposed first. You edit them before anything is searched.
 tables-propose = Propose a table
+tables-waiting = This table is a proposal. Edit its rows and columns; nothing is searched until you fill it in.
 tables-fill = Fill in the table
 tables-costs = { $cells } cells, at most { $searches } searches
 tables-earlier = Earlier tables

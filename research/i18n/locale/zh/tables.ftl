@@ -19,6 +19,7 @@ tables-sentence = 想比较什么？
 tables-placeholder = 比较故宫博物院和陕西历史博物馆：门票价格、闭馆日、是否需要预约
 tables-sentence_help = 先给出行和列的建议，您修改确认后才开始检索。
 tables-propose = 生成表格建议
+tables-waiting = 这是表格的建议。请修改行和列，点“填写表格”后才开始检索。
 tables-fill = 填写表格
 tables-costs = 共 { $cells } 格，最多检索 { $searches } 次
 tables-earlier = 以往的表格
