@@ -401,7 +401,7 @@ def test_a_report_without_news_has_no_charts_and_says_so(
     chinese = locale == "zh-CN"
     assert WORDS["coverage.unsearched"][not chinese] in visitor.words
     assert WORDS["coverage.title"][not chinese] not in visitor.words
-    assert not visitor.at.get("arrow_vega_lite_chart")
+    assert not visitor.at.get("vega_lite_chart")
 
 
 @pytest.mark.parametrize(("status", "words"), [(200, "unfound"), (432, "unreached")])
