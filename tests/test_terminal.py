@@ -268,7 +268,7 @@ def test_what_a_model_asks_back_is_answered_in_the_terminal(tmp_path: Path) -> N
         assert f'resume {run_id} --answer "…"' in done.stderr
         done = terminal(tmp_path, "resume", run_id, "--answer", "2024", env=env)
         assert done.returncode == ANSWERED
-        assert "Asked back: “Which year?” — 2024" in done.stdout
+        assert "Clarified: “Which year?” — 2024" in done.stdout
 
 
 def test_a_plan_waits_for_approval_and_resuming_approves_it(tmp_path: Path) -> None:

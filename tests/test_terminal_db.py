@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
     file.write_text("a,b\n1,2\n1,2,3\n1,2\n")
     done = terminal(tmp_path, "db", "--file", str(file), "--sql", "SELECT 1")
     assert done.returncode == UNUSABLE and "Traceback" not in done.stderr
-    assert "In bad.csv, the row in line 3 has" in done.stderr
+    assert "Line 3 of bad.csv has" in done.stderr
     assert "There is no file" in terminal(tmp_path, "db", "--file", "gone.csv", "x").stderr
     kind = terminal(tmp_path, "db", "--file", str(file), "--column", "a=money", "x")
     assert kind.returncode == UNUSABLE and "HEADING=TYPE" in kind.stderr

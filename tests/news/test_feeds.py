@@ -347,7 +347,7 @@ async def test_notes_tell_of_pieces_in_another_language_than_the_query(site, rea
     site.feeds["/rss"] = Given(rss(CUT, other))
     chinese = (await look(read("/rss"), "央行 降准")).notes
     assert joined(chinese, "zh") == (
-        "来自自选的 1 个订阅源，其中只有最近的报道；订阅源中还有 1 篇英文报道，中文检索词只按两种语言共有的名称和新闻用语匹配，"
+        "来自自选的 1 个订阅源，其中只有最近的报道；订阅源中还有 1 篇英文报道，中文查询词只按两种语言共有的名称和新闻用语匹配，"
         "可改用英文再查"
     )
     assert "1 report in English, which Chinese search terms match only by names" in joined(
@@ -358,7 +358,7 @@ async def test_notes_tell_of_pieces_in_another_language_than_the_query(site, rea
         "from 1 of your own feeds, which holds only the latest reports; your feeds also have 1 report in Chinese, "
         "which English search terms match only by names and news words that both languages share: try asking in Chinese as well"
     )
-    assert "还有 1 篇中文报道，英文检索词只按" in joined(english, "zh")
+    assert "还有 1 篇中文报道，英文查询词只按" in joined(english, "zh")
 
 
 # Fetching

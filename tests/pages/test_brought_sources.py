@@ -135,7 +135,7 @@ def test_one_that_is_refused_costs_a_line_of_the_status(place: Path, visit: Visi
     with on_the_path(place):
         visitor = visit("status")
         (line,) = (shown(item.value) for item in visitor.at.warning)
-        assert line.startswith("A source of the package bad-one is left out: it cannot be loaded")
+        assert line.startswith("A source of the package bad-one is not used: it cannot be loaded")
         assert ACT in line
         assert offered(visitor.go(""), "sources")[-1] == "Extra"
         runs.close()

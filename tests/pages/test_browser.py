@@ -445,7 +445,7 @@ def test_the_first_request_to_a_fresh_server_may_be_any_page(
     page.get_by_test_id("stSidebar").get_by_text("中文").wait_for()
     assert urlsplit(page.url).path == f"/{path}"
     assert run_of(page) == "abc"
-    assert "There is no run with this id" in main(page)
+    assert "There is no run with this ID" in main(page)
 
 
 def test_a_killed_server_comes_back_and_one_click_resumes_the_run(
@@ -621,7 +621,7 @@ def test_a_hostile_address_stays_text(watch: Watch, server: Server, listener: Li
     page = watch(server).open(
         f"/?run=<img src=x onerror=window.__pwned=1>![x]({listener.url}/run)&lang=<script>"
     )
-    page.get_by_text("There is no run with this id").wait_for()
+    page.get_by_text("There is no run with this ID").wait_for()
     untouched(page, listener)
 
 

@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_used_is_told_with_the_reason_and_harms_no_other(
 @pytest.mark.parametrize(
     ("locale", "limit", "over", "deep"),
     [
-        ("en-US", "Each file may have up to 50 MB and 5,000,000 characters of text.",
+        ("en-US", "Limit per file: 50 MB and 5,000,000 characters of text.",
          "more than 5,000,000 characters of text", "nested more than 256 levels deep"),
         ("zh-CN", "每个文件最大 50 MB，文字最多 5,000,000 个字符。", "文字超过 5,000,000 个字符",
          "嵌套超过 256 层"),

@@ -170,7 +170,7 @@ async def test_it_is_not_widened_beyond_what_the_map_takes(
 
 
 async def test_without_a_place_it_is_asked_where(service: Service, fake: FakeAmap) -> None:
-    assert "在哪里附近找" in await back(service, " ")
+    assert "想找哪里附近的" in await back(service, " ")
     assert "Near where?" in await back(service, "", "en")
     assert fake.log == []
 

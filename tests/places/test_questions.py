@@ -233,7 +233,7 @@ async def test_amap_s_own_server_gives_no_line_and_that_is_said(
         found = await ask(source, "青岛栈桥到八大关步行路线")
         assert fake.paths() == [PATHS[call] for call in ("geo", "geo", "walk")]
         first = found.evidence[0]
-        assert first.passages[0].text.endswith("；地图没有给出路线图形，按直线画出")
+        assert first.passages[0].text.endswith("；地图没有给出路线图形，以直线画出")
         assert first.way is not None
         assert (first.way.direct, len(first.way.line)) == (True, 2)
         assert first.way.steps == ("沿东长安街向西直行", "右转进入南池子大街")

@@ -595,7 +595,7 @@ async def test_a_place_that_the_offline_sample_does_not_have_is_said_to_be_unkno
 
 @pytest.mark.parametrize(
     ("question", "words"),
-    [("鼓楼附近的公园", "有几处：北京市东城区鼓楼"), ("附近有什么好吃的", "在哪里附近找？")],
+    [("鼓楼附近的公园", "有几处：北京市东城区鼓楼"), ("附近有什么好吃的", "想找哪里附近的？")],
 )
 async def test_what_is_unclear_is_asked_back_in_the_answer(
     mapped: Mapped, question: str, words: str
@@ -685,4 +685,4 @@ async def test_a_map_that_could_not_be_asked_is_not_said_to_know_nothing(
     amap.fail("any", "quota")
     cited = await mapped.ask("王府井附近的公园", ["places"])
     (missing,) = told(cited, "missing")
-    assert "地图没有查成" in missing
+    assert "未能查询地图" in missing

@@ -74,8 +74,8 @@ def said(made: Report) -> str:
 @pytest.mark.parametrize(
     ("language", "line"),
     [
-        ("en", "Evidence found on 1 of 4 parts, in 1 source; nothing found in the sources searched on "
-               "“Thing 2”, “Thing 4”; the search failed for “Thing 3”, which does not mean that the sources lack it."),
+        ("en", "Evidence found on 1 of 4 parts, in 1 source; nothing found on "
+               "“Thing 2”, “Thing 4” in the sources searched; the search failed for “Thing 3”, which does not mean that the sources lack it."),
         ("zh", "4 个部分中有 1 个查到了资料，来自 1 个来源；所查资料中未找到“Thing 2”、“Thing 4”；"
                "搜索失败，未能查询“Thing 3”，这不表示资料中没有。"),
     ],

@@ -453,7 +453,7 @@ Opened in 1925.
 
 - “Opened in 1925.” — library (Opened in 1925.); why: Opened in 1925.; 3 passages; \
 Opened in 1925.; 0.4 s; reused
-  - Queries that were run: “Opened in 1925.”; “Opened in 1925.”
+  - Queries run: “Opened in 1925.”; “Opened in 1925.”
   - Also failed: summarising what was found — Opened in 1925.; cut off at the length limit; \
 Opened in 1925.
 - “Opened in 1925.” — web; why: Opened in 1925.; not run
@@ -496,7 +496,7 @@ def test_a_report_in_chinese_has_chinese_headings_and_words() -> None:
     markdown = exported(report("开放于1925年。", language="zh"))
     headings = re.findall(r"^## (.*)$", markdown, flags=re.M)
     assert headings == [
-        "问题", "回答", "来源", "失败的步骤", "计划与各轮检索", "用量", "本报告的形成",
+        "问题", "答案", "来源", "失败的步骤", "计划与各轮搜索", "用量", "生成说明",
     ]  # fmt: skip
     assert "- “开放于1925年。” [1] [2] — 开放于1925年。 · 开放于1925年。 · 第 3 页；" in markdown
     assert "- 开放于1925年。" in markdown
@@ -915,12 +915,12 @@ def test_places_are_a_table_with_the_cited_ones_first() -> None:
         ["—", "湖畔小馆 · 示例数据", "", "", "", "", "", "", "0.500000, 0.000000"],
     ]  # fmt: skip
     headings = re.findall(r"^## (.*)$", markdown, flags=re.M)
-    assert headings[2:5] == ["来源", "地点", "计划与各轮检索"]
+    assert headings[2:5] == ["来源", "地点", "计划与各轮搜索"]
 
 
 CHINESE_PLACES = """
 
-- 检索中心：西湖，30.242500, 120.148000，半径 2.0 公里
+- 搜索中心：西湖，30.242500, 120.148000，半径 2.0 公里
 
 | 来源 | 名称 | 类别 | 地址 | 距离 | 评分（满分 5） | 人均（元） | 营业时间 | 坐标（WGS-84：纬度，经度） |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -961,7 +961,7 @@ def test_where_there_are_several_centres_a_distance_says_from_which() -> None:
     made = surveyed((LAKE, [PALACE]), (STATION, [other, again]), (None, [BARE]))
     markdown = exported(made)
     assert [row[4] for row in table(markdown)[1:]] == ["1.2 公里 · 西湖", "90 米 · 杭州东站", ""]
-    assert "- 检索中心：杭州东站，30.290700, 120.212600\n" in markdown
+    assert "- 搜索中心：杭州东站，30.290700, 120.212600\n" in markdown
 
 
 def test_a_report_without_places_has_no_section_of_them() -> None:
@@ -972,13 +972,13 @@ def test_a_report_without_places_has_no_section_of_them() -> None:
 def test_a_place_among_the_sources_says_whose_it_is_and_when_it_was_looked_up() -> None:
     made = surveyed((LAKE, [PALACE, BARE]), cites=(PALACE.id, BARE.id))
     assert section(exported(made), "来源").split("\n")[2:4] == [
-        "1. [故宫博物院](https://www.amap.com/place/B000A8UIN8) — POI 高德地图，检索于 2025-03-01",
-        "2. 湖畔小馆 — 离线示例地点，检索于 2025-03-01",
+        "1. [故宫博物院](https://www.amap.com/place/B000A8UIN8) — POI 高德地图，查询于 2025-03-01",
+        "2. 湖畔小馆 — 离线示例地点，查询于 2025-03-01",
     ]
     way = poi(BARE).model_copy(update={"place": None, "title": "步行"})
     finding = made.findings[0].model_copy(update={"evidence": (way,)})
     listed = report_markdown(made.model_copy(update={"findings": (finding,), "answer": None}), None)
-    assert "  - 步行 — Sightline 离线示例，检索于 2025-03-01，示例数据\n" in listed
+    assert "  - 步行 — Sightline 离线示例，查询于 2025-03-01，示例数据\n" in listed
 
 
 def test_places_are_listed_without_an_answer_too() -> None:
@@ -1031,7 +1031,7 @@ def test_a_place_that_is_nowhere_has_no_coordinates_and_breaks_no_file(wrong: fl
     centre = LAKE.model_copy(update={"lng": wrong})
     made = surveyed((centre, [lost]))
     assert table(exported(made))[1][8] == "—"
-    assert "- 检索中心：西湖，—，半径 2.0 公里" in exported(made)
+    assert "- 搜索中心：西湖，—，半径 2.0 公里" in exported(made)
 
     def refused(name: str) -> None:
         raise AssertionError(f"JSON has no {name}")

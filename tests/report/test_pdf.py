@@ -61,7 +61,7 @@ CHINESE = Document(
     "zh",
     [
         h(1, 1, "苏州园林有哪些？"),
-        h(2, 2, "回答"),
+        h(2, 2, "答案"),
         p(
             "苏州园林始于",
             {"t": "strong", "c": ["春秋时期，鑫"]},
@@ -176,7 +176,7 @@ def goals(reader: PdfReader) -> set[tuple[int, float]]:
 
 def test_citations_lead_to_their_sources_and_titles_to_their_pages() -> None:
     reader = PdfReader(BytesIO(drawn_pdf(CHINESE, made=MADE, places=PLACES)))
-    assert [entry["/Title"] for entry in reader.outline] == ["回答", "来源", "地点"]
+    assert [entry["/Title"] for entry in reader.outline] == ["答案", "来源", "地点"]
     numbers = [reader.get_destination_page_number(entry) for entry in reader.outline]
     sources = reader.outline[1]["/Top"]
     below = [top for page, top in goals(reader) if page == numbers[1] and top < sources]

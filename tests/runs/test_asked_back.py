@@ -36,7 +36,7 @@ def test_what_is_asked_back_is_answered_once_and_planned_with(shared: Bench) -> 
     assert dict(reasoner.added)["write"] == (CLARIFIED,)
     done = report(runs, run_id)
     assert done.clarification == ASKS.model_copy(update={"answer": "Leifeng"})
-    assert "Asked back: “Which tower?” — Leifeng" in report_markdown(done, None)
+    assert "Clarified: “Which tower?” — Leifeng" in report_markdown(done, None)
     assert json.loads(report_json(done, None))["clarification"]["answer"] == "Leifeng"
     assert runs.clarify(run_id, "Eiffel") == get(runs, run_id)  # never twice
 
@@ -49,7 +49,7 @@ def test_what_is_asked_back_can_be_skipped_and_is_not_planned_again(shared: Benc
     assert over(runs, run_id) == "done"
     assert len(reasoner.planned) == 1
     assert source.queries == ["a", "b", "c"]
-    assert "Asked back: “Which tower?” — skipped" in report_markdown(report(runs, run_id), None)
+    assert "Clarified: “Which tower?” — skipped" in report_markdown(report(runs, run_id), None)
 
 
 def test_a_plan_is_approved_after_what_it_asked_back_was_answered(shared: Bench) -> None:
@@ -117,5 +117,5 @@ def test_what_is_said_to_a_run_goes_into_the_next_reflection_and_the_answer(
     assert reasoner.added == [("reflect", said)] * (rounds - 1) + [("write", said)]
     done = report(runs, run.id)
     assert [(one.text, one.heeded) for one in done.instructions] == [("only after 2024", True)]
-    assert "Said while it ran: “only after 2024”" in report_markdown(done, None)
+    assert "Instruction during the run: “only after 2024”" in report_markdown(done, None)
     assert not runs.instruct(run.id, "too late")

@@ -102,7 +102,7 @@ def test_what_is_looked_up_is_its_owner_s(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "words"), [("鼓楼", "有几处"), ("浙江", "范围太大"), ("", "在哪里附近找？"), ("小猫咖啡馆", "没有找到")]
+    ("where", "words"), [("鼓楼", "有几处"), ("浙江", "范围太大"), ("", "想找哪里附近的？"), ("小猫咖啡馆", "没有找到")]
 )  # fmt: skip
 def test_what_is_unclear_is_a_finding_that_asks(opened: Opened, where: str, words: str) -> None:
     found = runs.nearby(where, "公园", 2_000)

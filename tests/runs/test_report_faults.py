@@ -329,7 +329,7 @@ def test_where_all_searches_fail_the_report_says_so_and_nothing_is_invented(
     assert report.answer and report.evidence == () and report.answer.cites == 0
     assert {span.kind for span in report.answer.spans if "## " not in span.text} == {"missing"}
     assert text(report, "s1") == text(report, "s2")
-    assert "That does not mean that nothing exists." in text(report)
+    assert "That does not mean there is nothing." in text(report)
     assert [call.stage for call in newsroom.model.log] == ["outline"]  # nobody wrote anything
     assert "not written by a model" in report.answer.author
 
@@ -351,8 +351,8 @@ def test_a_chinese_report_says_it_in_chinese(newsroom: Newsroom) -> None:
     newsroom.tavily.odd["tower A"] = FAULTS["plan limit"][0]
     newsroom.tavily.odd["tower B"] = {"results": []}
     report = newsroom.write("雷峰塔重新开放", reflections=0)
-    assert text(report, "s1").startswith("这一节的检索失败")
-    assert text(report, "s2").startswith("这一节没有检索到任何内容")
+    assert text(report, "s1").startswith("这一节的搜索失败")
+    assert text(report, "s2").startswith("这一节没有搜索到任何内容")
     assert "额度已用完" in markdown(report)
 
 

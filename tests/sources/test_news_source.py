@@ -319,7 +319,7 @@ async def test_what_was_put_right_is_said(news):
     finding = await news("tavily").search(task(**way), silent)
     assert finding.failures == ()
     assert "起止日期颠倒" in finding.message
-    assert "2026-12-20 尚未到来，已检索至 2026-11-21；" in finding.message
+    assert "2026-12-20 尚未到来，已搜索至 2026-11-21；" in finding.message
 
 
 # What went wrong in a comparable engine
@@ -393,7 +393,7 @@ async def test_a_long_query_is_shortened_for_the_wire_and_kept_in_the_record(new
     assert finding.reason is None
     assert len(tavily.bodies[0]["query"]) <= 400
     assert (finding.task.query, finding.asked) == (query, (tavily.bodies[0]["query"],))
-    assert "检索词已截短" in finding.message
+    assert "查询词已截短" in finding.message
 
 
 async def test_what_strangers_write_stays_text(news, tavily):

@@ -254,7 +254,7 @@ async def test_nothing_found_is_empty_and_no_failure(sources: Opened) -> None:
 
 @pytest.mark.parametrize(
     ("query", "words"),
-    [("附近有什么好吃的", "在哪里附近找"), ("鼓楼附近的公园", "有几处"), ("浙江附近的公园", "范围太大")],
+    [("附近有什么好吃的", "想找哪里附近的"), ("鼓楼附近的公园", "有几处"), ("浙江附近的公园", "范围太大")],
 )  # fmt: skip
 async def test_what_is_unclear_is_asked_back(sources: Opened, query: str, words: str) -> None:
     found = await searched(sources(), query)

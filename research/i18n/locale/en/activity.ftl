@@ -7,14 +7,14 @@ run-waiting = Waiting for approval
 run-waiting_help = The plan is ready. Nothing is searched until you approve it; you can still change the plan, the sources and the limits.
 run-approve = Approve and start
 run-asks_back = Waiting for your answer
-run-instruct = Tell the run something
+run-instruct = Add an instruction
 run-instruct_example = e.g. only after 2024; leave hotels out
 run-instruct_send = Send
-run-instruct_late = The run is over; it can no longer take this into account.
+run-instruct_late = The run has ended and can no longer take this into account.
 run-clarify_own = In your own words
 run-clarify_send = Answer
 run-clarify_skip = Skip
-run-clarify_help = Go on with the likeliest meaning. You will not be asked again.
+run-clarify_help = Continue with the likeliest meaning. You will not be asked again.
 run-done = Done
 run-stopped = Stopped
 run-interrupted = Interrupted
@@ -25,7 +25,7 @@ run-write = Stop and write
 run-write_help = Stops searching and writes the answer from what was found.
 run-more = One more round
 run-more_help = Works out what is missing, searches only for that, and writes a new answer.
-run-write_now = Write with what was found
+run-write_now = Answer with what was found
 run-turn = The maximum number of runs is already in progress.
 run-turn_own = You already have the maximum number of runs in progress.
 run-turn_next = This one is next and starts automatically.
@@ -34,12 +34,12 @@ run-turn_after =
         [one] run is
        *[other] runs are
     } ahead of this one, which then starts automatically.
-run-discard = Discard
+run-discard = Cancel
 run-discard_help = Nothing is searched. You can still resume later, from this step.
 run-ending = Ending the search…
 run-stopping = Stopping…
 run-interrupted_help = Sightline stopped during this run. Finished searches are saved and will not be repeated.
-run-stopped_help = The run was stopped. What it had found is kept.
+run-stopped_help = The run was stopped. What it found is kept.
 run-failed_help = The run failed: { $error }
 run-no_reason = no reason recorded
 run-rounds =
@@ -89,9 +89,9 @@ step-planned =
        *[other] queries
     }
 step-edited = as you edited it
-step-clarified = Asked back: { $question } — { $answer }
+step-clarified = Clarified: { $question } — { $answer }
 step-skipped = skipped
-step-instructed = You said: { $text } (heard at the next review)
+step-instructed = You said: { $text } (used in the next reflection)
 step-heeded = You said: { $text } ✓
 step-unheeded = You said: { $text } (too late to be taken into account)
 step-round_done =
@@ -109,7 +109,7 @@ step-found =
         [one] passage
        *[other] passages
     } from { $titles }
-step-reused = reused from earlier
+step-reused = reused
 step-cached = from a search at { $time }
 step-reflection = Reflection
 step-followups = Next
@@ -134,7 +134,7 @@ step-checked =
     } judged, { $mended } changed
 step-again = { $what }: { $why }, retrying in { $wait }
 step-queued = { $what }: queued under Sightline's own rate limits ({ $n })
-step-unthinking = { $what } takes no thinking level ({ $level }); asked without it
+step-unthinking = { $what } does not support thinking level { $level }; sent without it
 why-synonyms = synonyms
 why-other_language = other language
 why-whole_subject = everything on the subject

@@ -7,7 +7,7 @@ answer-contents = Contents
 answer-drawer = Evidence
 answer-close = Close
 answer-open = Open the passage behind citation { $n }
-nothing-help = Nothing was found. Rephrase the question or use full names, add documents on the subject, or turn on web sources or set up a model in Settings.
+nothing-help = Nothing was found. Rephrase the question or use full names; add documents on the subject; or turn on web sources or set up a model in Settings.
 nothing-library = Add documents
 nothing-settings = Open Settings
 answer-also = See also
@@ -30,13 +30,13 @@ answer-suggestions = Google Search suggestions
 sources-title = Sources
 sources-number = No.
 sources-name = Title
-sources-kind = Kind
+sources-kind = Type
 sources-domain = Site or file
-sources-domain_help = ★ preferred by your list of sites, ⚠ a site it warns of
+sources-domain_help = ★ preferred on your list of sites, ⚠ one it warns about
 sources-date = Date
 sources-times = Times cited
 sources-link = Link
-sources-none = There is nothing to cite.
+sources-none = No sources to cite.
 sources-alt = Table of the sources
 sources-which = Sources to show
 sources-cited = Cited ({ $n })
@@ -44,7 +44,7 @@ sources-all = All found ({ $n })
 sources-days = Date range
 sources-no_match = No sources match the filters.
 sources-doubtful = To check
-sources-doubtful_help = Sentences using this source that are unclear, not supported by it or different from it.
+sources-doubtful_help = Sentences using this source that are unclear, unsupported or differ from it.
 sources-pick = Select a row to see every sentence that uses the source.
 sources-sentences =
     { $n ->
@@ -166,11 +166,11 @@ mcp-audio =
     }
 mcp-resource =
     { $n ->
-        [one] a file that is no text
-       *[other] { $n } files that are no text
+        [one] a non-text file
+       *[other] { $n } non-text files
     }
 remark-add = Add a note
-remark-help = Yours alone: it is saved with the answer, can be found in the history, and is exported under “Notes”, apart from the cited text.
+remark-help = Yours alone: it is saved with the answer, can be found in History, and is exported under “Notes”, separate from the cited text.
 remark-own = Your note
 remark-edit = Edit
 remark-delete = Delete

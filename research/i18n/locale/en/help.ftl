@@ -2,7 +2,7 @@
 
 nav-help = Help
 help-title = Help
-help-lead = Three minutes to read, or search for what you need.
+help-lead = Read it in three minutes, or search for what you need.
 help-search = Search the help
 help-search_hint = Keys, quota, maps…
 help-found = Topics found: { $n }
@@ -16,7 +16,7 @@ group-look = Where it looks
 group-yours = Your desk
 topic-what = What Sightline is for
 guide-what =
-    Sightline is a desk for people who have to stand behind what they write. You ask, it looks things up, and the claims in the answer carry numbers: click one to read the passage.
+    Sightline is a research desk for people who must stand behind what they write. You ask, it searches, and the claims in the answer carry numbers: click one to read the passage.
     
     Use it to write briefings, check a figure, follow a topic or compare places. It does not decide for you. It puts the evidence in front of you.
 topic-asking = How to ask
@@ -35,7 +35,7 @@ guide-running =
     After a crash the run is listed as interrupted. One click resumes it from its last finished search.
 topic-follow = Follow-up questions, and another round
 guide-follow =
-    Ask a follow-up below the answer. It is completed into a question that stands on its own. It knows the earlier answers, may cite what they cite, and searches only for what is missing.
+    Ask a follow-up below the answer. It is expanded into a question that stands on its own. It knows the earlier answers, may cite what they cite, and searches only for what is missing.
     
     To go another way, ask again from any earlier turn. If it did not dig deep enough, add a round. To change a few queries, edit the plan and run again: unchanged queries are not searched twice.
 topic-digest = What a digest is
@@ -54,12 +54,12 @@ topic-support = What the marks after sentences mean
 guide-support =
     Each sentence is compared with the passages it cites: figures, dates, names, units, affirmed or denied. Doubtful sentences end with a mark; click it to see why.
     
-    A model can also review those in doubt and those with barely enough support (on the Settings page). Its claim of support counts only with a quote from the passage; where it rejects what the rules support, the sentence is marked as unclear.
+    A model can also review those in doubt and those with barely enough support (see the Settings page). Its claim of support counts only with a quote from the passage; where it rejects what the rules support, the sentence is marked as unclear.
 topic-conflicts = Where sources disagree
 guide-conflicts =
     If sources give different figures or dates for the same thing, a table below the answer lists each with its source, date and sentence.
     
-    Rounding and unit conversion do not count as disagreement, and copies of one text count once. Only sentences in similar words are compared, so most differences told in other words are not listed; where it is not sure, it lists nothing. Which one is right is for you to judge.
+    Rounding and unit conversion do not count as disagreement, and copies of one text count once. Only sentences in similar words are compared, so most differences in other words are missed; doubtful cases are left out. Which one is right is for you to judge.
 topic-news = News reports and watched topics
 guide-news =
     A topic becomes an outline that you can edit. Its sections are searched, written and deepened in parallel, then summed up. Reports of the same event are grouped into one story, with a timeline, the outlets, the tone and the figures on which they differ.
@@ -89,7 +89,7 @@ topic-library = The library: what it can read
 guide-library =
     It reads { $kinds }, one by one or as whole folders. Adding a file that has changed replaces it. The sample documents can be turned off at any time.
     
-    Scanned pages and pictures are read by text recognition (OCR) if that is installed; what was read this way is marked, as it may contain mistakes. It cannot read damaged, protected or empty files. Each of those is listed on its own line and affects no other file.
+    Scanned pages and pictures are read by text recognition (OCR) if that is installed; what was read this way is marked, as it may contain mistakes. It cannot read damaged, protected or empty files. Each of those is listed on its own line and does not affect other files.
 topic-privacy = What leaves this machine
 guide-privacy = With the current settings:
 leaves-none = - Questions are answered here and sent to no service.
@@ -97,10 +97,10 @@ leaves-models = - **Models** ({ $names }) receive the question, the plan and the
 leaves-web = - **Web search** ({ $names }) receives the queries.
 leaves-pages = - **Pages** that were found are read from their sites, if robots.txt allows it.
 leaves-news = - **News** ({ $names }): queries are sent, or feeds are read.
-leaves-wikidata = - **Wikidata** (and Wikipedia, which finds what a query is about) receives the queries, and your address of mail if one is set (SIGHTLINE_CONTACT).
-leaves-papers = - **Scholarly services** ({ $names }) receive the queries, and your address of mail if one is set (SIGHTLINE_CONTACT).
-leaves-places = - **Amap** receives place names and the kinds of places to look for.
-leaves-osm = - **OpenStreetMap** receives place names (Nominatim) and, of what is searched around a place, the point, the radius and the kinds (Overpass), { $when ->
+leaves-wikidata = - **Wikidata** (and Wikipedia, which finds what a query is about) receives the queries, and your email address if one is set (SIGHTLINE_CONTACT).
+leaves-papers = - **Scholarly services** ({ $names }) receive the queries, and your email address if one is set (SIGHTLINE_CONTACT).
+leaves-places = - **Amap** receives place names and the categories to look for.
+leaves-osm = - **OpenStreetMap** receives place names (Nominatim) and, for searches around a place, the point, radius and categories (Overpass), { $when ->
     [abroad] where Amap does not cover the place or does not know it; names in Latin letters are looked up there first, to see where they are
    *[always] for every question about places
  }.
@@ -126,7 +126,7 @@ topic-costs = What it costs
 guide-costs =
     Without models and paid searches, nothing. With them there is an estimate beforehand, a running count and a total in the report: tokens, searches, dollars by model. A model without a price is shown as unknown, not free.
     
-    You can set limits for a run. At 80% of a limit it stops searching and writes with what it has found. What was just looked up is not paid for again.
+    You can set limits for a run. At 80% of a limit, searching stops and the answer uses what was found. What was just looked up is not paid for again.
 topic-keyboard = Keyboard
 guide-keyboard = Everything can be done without a mouse.
 guide-key = Key
@@ -147,9 +147,9 @@ guide-trouble =
     - **{ $lacking }**: its key is not set, or was not accepted ({ $refused }). The Status page shows which one; enter it on the Settings page.
     - **{ $outage }, { $timeout }**: the service did not respond. Resume the run later; no search is repeated.
     - **{ $quota }**: wait for the quota to reset, or use another search that is set up.
-    - **{ $empty }**: it was looked up, and there is nothing. Rephrase, or use a more exact name.
+    - **{ $empty }**: the search ran but found nothing. Rephrase, or use a more exact name.
     
-    “{ $internal }” is our own fault. If there is an error number beside it, give it to whoever runs the server: the log has the same number.
+    “{ $internal }” is a fault in Sightline. If there is an error number beside it, give it to whoever runs the server: the log has the same number.
 tour-name = Sightline in a minute
 tour-next = Next
 tour-back = Back

@@ -1,7 +1,7 @@
 ### The words of reports on the news and of topics that are watched.
 
 news-title = News report
-news-lead = An outline comes first; then the sections are searched, written, reviewed and deepened in parallel and combined into one cited report.
+news-lead = First an outline; then its sections are searched, written, reviewed and deepened in parallel and combined into one cited report.
 news-topic = Topic
 news-placeholder = For example: tourism in China over this year's National Day holiday
 news-sections = Max. sections

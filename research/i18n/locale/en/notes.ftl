@@ -29,6 +29,6 @@ note-days_to_come = the start date of { $tool }, { $start }, is in the future: {
 note-undated = without a date: { $count } of { $all }
 note-avoided =
     { $count ->
-        [one] one result of a domain to be avoided was left out
-       *[other] { $count } results of domains to be avoided were left out
+        [one] one result from a site to avoid was left out
+       *[other] { $count } results from sites to avoid were left out
     }

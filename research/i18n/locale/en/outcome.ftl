@@ -69,7 +69,7 @@ outcome-part =
         [one] row
        *[other] rows
     } of a subquery
-outcome-no_rules = The rules do not know this database's tables: set up a model, or write SQL.
+outcome-no_rules = The rules do not know this database's tables: set up a model or write SQL.
 outcome-asks = This cannot be answered: { $problem }
 outcome-refused = No statement could be run: { $problem }
 outcome-failed = The query failed: { $problem }

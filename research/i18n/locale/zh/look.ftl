@@ -1,6 +1,6 @@
 ### 查询地图前需要问清的内容
 
-look-where = 在哪里附近找？请写明地点，例如“北京王府井附近”。
+look-where = 想找哪里附近的？请写明地点，例如“北京王府井附近”。
 look-large = “{ $place }”范围太大（{ $level }）。请写明城市或具体地点。
 look-several = “{ $place }”有几处：{ $candidates }。请写明是哪一处。
 look-vague = 地图没有找到“{ $place }”，只认出了{ $name }。请写得更具体，或写明所在城市。

@@ -22,7 +22,7 @@ login-as = 已登录
 login-unnamed = 未提供姓名
 login-expired = 登录已过期，请重新登录。
 login-nobody = 登录服务没有说明您是谁（缺少 sub 或 iss），因此无法放行。请退出后换一个账号，或联系管理员。
-login-broken = 登录设置有误，现在谁也不能进入。
+login-broken = 登录设置有误，暂时无法登录。
 login-missing = secrets 的 [auth] 里缺少：{ $keys }
 login-name = 登录服务的名称 { $name } 里不能有下划线。
 login-weak = cookie_secret 太短，至少要 { $n } 个字符，并且应随机生成。
@@ -33,7 +33,7 @@ login-unread = 有 { $file }，但没有被读取。请在程序所在的目录�
 login-gone = 启动时有 [auth]，现在没有了。要关闭登录，请重新启动。
 trouble-store = 存放研究的数据库无法使用
 trouble-driver = { $path } 需要尚未安装的驱动。请运行：pip install 'psycopg[binary]>=3.2' 'psycopg-pool>=3.2' 'langgraph-checkpoint-postgres>=3.2'
-trouble-unreachable = 连接不上 { $path }。请启动数据库服务器，或检查 STORE_URL。
+trouble-unreachable = 无法连接 { $path }。请启动数据库服务器，或检查 STORE_URL。
 trouble-refused = { $path } 不接受这个用户、密码或数据库。请检查 STORE_URL。
 trouble-standby = { $path } 只能读取。请把 STORE_URL 设为可写的数据库。
 trouble-server = { $path } 无法使用。请检查数据库服务器和 STORE_URL，日志中有详情。
