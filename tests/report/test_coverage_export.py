@@ -87,7 +87,7 @@ def test_the_news_of_a_report_read_like_this() -> None:
     timeline = section(text, "Timeline")
     assert "as of 2025-03-01; the latest report is dated 2025-02-03; stale" in timeline
     assert "| Day | Headline |".replace("Headline", "Story") in timeline
-    assert "2025-02-03 – 2025-02-05 (old)" in timeline
+    assert "2025-02-03 – 2025-02-05 (stale)" in timeline
     assert "(1 independent of 2) | negative | [1] [3] |" in timeline
     assert "| no date | Bridge falls | — | neutral (rough) | — |" in timeline
     conflicts = section(text, "Where outlets differ")

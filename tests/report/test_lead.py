@@ -125,7 +125,7 @@ def test_what_asks_something_of_the_reader_stays_where_it_is() -> None:
 def test_a_model_s_last_review_says_what_is_open_unless_something_was_searched_since() -> None:
     prose = [Span(kind="text", text="It costs 40 yuan", cites=(CITE,))]
     made = report(prose, 2, gap=(GAP,))
-    assert said(made) == "Still open after the last review: no figure for <b>winter</b>."
+    assert said(made) == "Still open after the last reflection: no figure for <b>winter</b>."
     assert r"no figure for \<b>winter" in report_markdown(made, cited(made))
     assert said(report(prose, 2)) == ""
     assert said(report(prose, 2, gap=(GAP,), rounds=2)) == ""
