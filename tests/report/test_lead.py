@@ -109,7 +109,7 @@ def test_what_is_all_there_is_counted_and_what_the_answer_says_of_its_one_part_i
 def test_nothing_at_all_is_one_line() -> None:
     made = report([*part(1, "missing"), *part(2, "missing"), *part(3, "unsearched")], 3)
     assert said(made) == (
-        "Nothing found in the sources searched on “Thing 1”, “Thing 2”; "
+        "Nothing found on “Thing 1”, “Thing 2” in the sources searched; "
         "no search was made for “Thing 3”, which does not mean that the sources lack it."
     )
     assert "###" not in report_markdown(made, cited(made)).split("## Sources")[0]
