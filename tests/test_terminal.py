@@ -224,7 +224,7 @@ def test_the_limits_can_be_set(folder: Path) -> None:
     limits = ("--max-searches", "9", "--max-tokens", "1e5", "--max-cost", "0.5", "--max-seconds", "60")  # fmt: skip
     _, report = asked(folder, CHINESE, "--queries", "1", "--loops", "1", *limits)
     assert report["run"]["options"] == {
-        "queries": 1, "sections": 0, "reflections": 2, "loops": 1, "sources": ["places", "database", "library"], "model": "",
+        "queries": 1, "sections": 0, "reflections": 2, "table": False, "loops": 1, "sources": ["places", "database", "library"], "model": "",
         "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "clarify": False,
         "updates": "", "database": "", "notebook": "",
     }  # fmt: skip
