@@ -24,7 +24,7 @@ def put(run_id: str, question: str, status: RunStatus = "done", age: int = 0) ->
     runs.desk().runs.store.add(
         Run(
             id=run_id, conversation=run_id, owner="local", question=question, options=Options(),
-            status=status, created=NOW - timedelta(minutes=age),
+            status=status, created=datetime.now(UTC) - timedelta(minutes=age),
         ),
         None,
         "0" * 32,
