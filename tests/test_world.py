@@ -41,7 +41,7 @@ def test_it_is_answered_with_quotes_from_two_kinds_of_sources_or_not_at_all(
 ) -> None:
     env = world.settings | {"SIGHTLINE_OPEN_SOURCES": "on"}
     done = terminal(tmp_path, "ask", asked["question"], env=env)
-    _, answer, sources, *_ = re.split(r"^## (?:Answer|Sources|回答|来源)$", done.stdout, flags=re.M)
+    _, answer, sources, *_ = re.split(r"^## (?:Answer|Sources|答案|来源)$", done.stdout, flags=re.M)
     sources = sources.partition("\n## ")[0]
     quoted = "\n".join(line for line in answer.splitlines() if re.match(r"- .+ \[\d+\]", line))
     if not asked["found"]:

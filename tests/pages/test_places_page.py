@@ -145,7 +145,7 @@ def test_a_search_that_fails_says_why_and_the_next_one_forgets_it(visit: Visit) 
     ("locale", "where", "words"),
     [
         ("zh-CN", "Fuzhou", "离线示例只有王府井、外滩和西湖一带的地点"),
-        ("en-US", "福州西湖", "has places around Wangfujing, the Bund and West Lake only"),
+        ("en-US", "福州西湖", "covers only Wangfujing, the Bund and West Lake"),
         ("zh-CN", "12.5, 13.5", "“12.50000, 13.50000”不在高德地图的覆盖范围"),
     ],
 )
