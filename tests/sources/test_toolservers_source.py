@@ -166,7 +166,7 @@ async def test_structured_content_and_resources_are_read_and_pictures_are_left_o
     assert measured.passages[0].text.count("45") == 1
     assert (record.url, record.locator) == ("", "mcp:towers memo://towers/old")
     assert record.passages[0].text == "The Old Tower was restored in 1978."
-    assert found.message == "Left out: a picture, a file that is no text"
+    assert found.message == "Left out: a picture, a non-text file"
 
 
 async def test_structured_content_alone_is_told_in_lines() -> None:
