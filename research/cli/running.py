@@ -33,10 +33,7 @@ def chosen_options(args: argparse.Namespace, usual: Options | None = None) -> Op
     services = research.runs.services()
     usual, sources = usual or services.usual(), None
     if args.sources is not None:
-        sources = tuple(dict.fromkeys(filter(None, args.sources.replace(" ", "").split(","))))
-        if not sources or not set(sources) <= set(services.sources):
-            there = ", ".join(services.sources)
-            raise Quit(UNUSABLE, f"--sources {args.sources!r}: the available sources are {there}.")
+        sources = named_sources(args.sources)
     if args.notebook and args.notebook not in (kept := research.runs.notebooks()):
         there = f"there are: {', '.join(kept)}" if kept else "there are none"
         raise Quit(UNUSABLE, f"--notebook {args.notebook!r}: no such notebook; {there}.")
@@ -56,14 +53,30 @@ def chosen_options(args: argparse.Namespace, usual: Options | None = None) -> Op
         "sources": sources,
         "model": args.model,
         "notebook": args.notebook,
-        "searches": _whole(args.max_searches),
-        "tokens": _whole(args.max_tokens),
-        "cost": args.max_cost,
-        "seconds": args.max_seconds,
+        **spending(args),
         "approve": args.approve or None,
         "clarify": args.clarify or None,
     }
     return usual.model_copy(update={k: v for k, v in chosen.items() if v is not None})
+
+
+def named_sources(names: str) -> tuple[str, ...]:
+    """The sources of a list like `web,library`."""
+    known = research.runs.services().sources
+    sources = tuple(dict.fromkeys(filter(None, names.replace(" ", "").split(","))))
+    if not sources or not set(sources) <= set(known):
+        raise Quit(UNUSABLE, f"--sources {names!r}: the available sources are {', '.join(known)}.")
+    return sources
+
+
+def spending(args: argparse.Namespace) -> dict[str, float | None]:
+    """What a run may use at most, as the options say it; None where they do not."""
+    return {
+        "searches": _whole(args.max_searches),
+        "tokens": _whole(args.max_tokens),
+        "cost": args.max_cost,
+        "seconds": args.max_seconds,
+    }
 
 
 def _whole(value: float | None) -> int | None:

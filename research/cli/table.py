@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import research
-from research.cli.exits import ANSWERED, FAILED, UNUSABLE, Quit
-from research.cli.running import check_output, named, over, watched
-from research.cli.screen import complain
-from research.cli.usage import bound, json_option, writing
+from research.cli.exits import ANSWERED, UNUSABLE, Quit
+from research.cli.running import check_output, named, named_sources, to_the_end
+from research.cli.running import spending as limits_of
+from research.cli.screen import put
+from research.cli.usage import json_option, spending, writing
 
 ABOUT = "Fills in a table from a TOML file, every cell cited."
 
@@ -31,13 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="store_true", help="say how many searches it takes, and stop"
     )
-    for name, unit, text in (
-        ("searches", "N", "maximum searches"),
-        ("tokens", "N", "maximum tokens"),
-        ("cost", "DOLLARS", "maximum estimated cost in US dollars"),
-        ("seconds", "S", "maximum seconds of work"),
-    ):
-        parser.add_argument(f"--max-{name}", type=bound, metavar=unit, help=f"{text}; 0: no limit")
+    spending(parser)
 
 
 def act(args: argparse.Namespace) -> int:
@@ -51,32 +46,17 @@ def act(args: argparse.Namespace) -> int:
         likely = research.runs.estimate(options, plan=research.Plan(grid=grid))
         cost = "" if not likely.tokens else f", about {likely.tokens:,} tokens"
         cells = len(grid.rows) * len(grid.columns)
-        complain(ANSWERED, f"{cells} cells, at most {likely.searches} searches{cost}.")
+        put(f"{cells} cells, at most {likely.searches} searches{cost}\n")
         return ANSWERED
     based_on = named(args.based_on).id if args.based_on else ""
     run = research.runs.tabulate(grid=grid, options=options, based_on=based_on)
-    watched(run, 0)
-    report = research.runs.report(run.id)
-    if report is None:
-        raise Quit(FAILED, f"Run {run.id} no longer exists.")
-    return over(run.id, args)
+    return to_the_end(run, 0, args)
 
 
 def _options(args: argparse.Namespace, given: dict[str, Any]) -> research.Options:
-    services = research.runs.services()
-    own = given.pop("sources", ())
-    told = args.sources.replace(" ", "").split(",") if args.sources else own
-    sources = tuple(dict.fromkeys(filter(None, told)))
-    if unknown := [name for name in sources if name not in services.sources]:
-        there = ", ".join(services.sources)
-        raise Quit(
-            UNUSABLE, f"There is no source {unknown[0]!r}; the available sources are {there}."
-        )
-    limits = {
-        "searches": args.max_searches, "tokens": args.max_tokens, "cost": args.max_cost,
-        "seconds": args.max_seconds,
-    }  # fmt: skip
-    update = given | {k: v for k, v in limits.items() if v is not None}
-    if sources:
-        update["sources"] = sources
-    return research.Options.model_validate(services.usual().model_dump() | update)
+    own = args.sources if args.sources is not None else ",".join(given.pop("sources", ()))
+    update = given | {k: v for k, v in limits_of(args).items() if v is not None}
+    if own:
+        update["sources"] = named_sources(own)
+    usual = research.runs.services().usual()
+    return research.Options.model_validate(usual.model_dump() | update)

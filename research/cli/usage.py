@@ -118,6 +118,16 @@ def limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="MODEL", help="the model that reflects and writes, as provider:name"
     )
+    spending(parser)
+    parser.add_argument("--approve", action="store_true", help="wait for the plan to be approved")
+    parser.add_argument(
+        "--clarify", action="store_true",
+        help="let the model ask back once if the question can be meant in different ways",
+    )  # fmt: skip
+
+
+def spending(parser: argparse.ArgumentParser) -> None:
+    """What a run may use at most."""
     for name, unit, text in (
         ("searches", "N", "maximum searches"),
         ("tokens", "N", "maximum tokens"),
@@ -125,11 +135,6 @@ def limits(parser: argparse.ArgumentParser) -> None:
         ("seconds", "S", "maximum seconds of work"),
     ):
         parser.add_argument(f"--max-{name}", type=bound, metavar=unit, help=f"{text}; 0: no limit")
-    parser.add_argument("--approve", action="store_true", help="wait for the plan to be approved")
-    parser.add_argument(
-        "--clarify", action="store_true",
-        help="let the model ask back once if the question can be meant in different ways",
-    )  # fmt: skip
 
 
 def writing(parser: argparse.ArgumentParser, table: bool = False) -> None:

@@ -244,7 +244,7 @@ class Sightline(Server[Any, Any]):
             run = _started(asked)
             self._ours.add(run.id)
             return run, 0
-        if isinstance(asked, shapes.Research) and known.question != asked.question:
+        if not _same(known, asked):
             raise Refusal(f"The run {known.id} is of another question; use another run_id.")
         after = max((event.seq for event in research.runs.events(known.id)), default=0)
         if known.resumable:
@@ -382,12 +382,24 @@ def _started(asked: shapes.Research | shapes.TableAsked) -> Run:
     run_id = asked.run_id or ""
     if isinstance(asked, shapes.Research):
         return research.runs.start(asked.question, options=_options(asked), run_id=run_id)
-    rows = (Row(id=f"r{n}", name=row.name, about=row.about) for n, row in enumerate(asked.rows, 1))
-    columns = (Column(id=f"c{n}", **c.model_dump()) for n, c in enumerate(asked.columns, 1))
-    grid = Grid(title=asked.title, rows=tuple(rows), columns=tuple(columns))
     return research.runs.tabulate(
-        grid=grid, options=_options(asked), run_id=run_id, based_on=asked.based_on or ""
+        grid=_grid(asked), options=_options(asked), run_id=run_id, based_on=asked.based_on or ""
     )
+
+
+def _grid(asked: shapes.TableAsked) -> Grid:
+    rows = (Row(id=f"r{n}", name=r.name, about=r.about) for n, r in enumerate(asked.rows, 1))
+    columns = (Column(id=f"c{n}", **c.model_dump()) for n, c in enumerate(asked.columns, 1))
+    return Grid(title=asked.title, rows=tuple(rows), columns=tuple(columns))
+
+
+def _same(known: Run, asked: shapes.Research | shapes.TableAsked) -> bool:
+    """Whether a run is of what a call asks."""
+    if isinstance(asked, shapes.Research):
+        return not known.options.table and known.question == asked.question
+    report = research.runs.report(known.id)
+    plan = report.plan if report else None
+    return known.options.table and (plan is None or plan.grid == _grid(asked))
 
 
 def _options(asked: shapes.Research | shapes.TableAsked) -> Options:
@@ -473,33 +485,10 @@ def _tabled(run_id: str) -> types.CallToolResult:
     told = _told(run_id).structuredContent or {}
     report = _stored(run_id)
     assert report is not None
-    answer = research.cited(report)
-    numbers = {s.evidence.id: s.number for s in answer.sources} if answer else {}
-    grid = report.plan.grid if report.plan else None
-    cells = {(c.row, c.column): c for c in report.answer.cells} if report.answer else {}
-    out = []
-    for row in grid.rows if grid else ():
-        for column in grid.columns if grid else ():
-            cell = cells.get((row.id, column.id))
-            value = cell.value if cell else None
-            first = cell.readings[0] if cell and cell.readings else None
-            cites = (
-                sorted({numbers[c.evidence] for c in first.cites if c.evidence in numbers})
-                if first
-                else []
-            )
-            out.append(
-                shapes.CellTold(
-                    row=row.named, column=column.name, text=value.text if value else "",
-                    number=value.number if value else None, high=value.high if value else None,
-                    unit=value.unit if value else "", day=str(value.day or "") if value else "",
-                    yes=value.yes if value else None, choice=value.choice if value else "",
-                    quote=first.quote if first else "", citations=cites,
-                    empty=(cell.lack if cell else "not found") if not value else "",
-                    differs=bool(cell and len(cell.readings) > 1),
-                )
-            )  # fmt: skip
-    return _as_it_went(report, shapes.Tabled(**told, cells=out))
+    table = None
+    if research.report_tabled(report):
+        table = json.loads(research.report_as(report, research.cited(report), "table.json"))
+    return _as_it_went(report, shapes.Tabled(**told, table=table))
 
 
 def _as_it_went(report: Report, found: shapes.Told) -> types.CallToolResult:

@@ -32,7 +32,21 @@ RunId = Annotated[
 ]
 
 
-class Research(_Arguments):
+class _Run(_Arguments):
+    sources: Annotated[
+        list[str] | None,
+        Field(min_length=1, max_length=20, description="where to look, such as web, library"),
+    ] = None
+    run_id: Annotated[
+        RunId | None,
+        Field(
+            description="an id of your own: calling again with it resumes the run, or returns it if "
+            "it is done, instead of starting another",
+        ),
+    ] = None
+
+
+class Research(_Run):
     question: Annotated[Question, Field(description="what you want to know; Chinese or English")]
     effort: Annotated[
         Literal["low", "medium", "high"] | None,
@@ -44,20 +58,9 @@ class Research(_Arguments):
     loops: Annotated[
         int | None, Field(ge=0, le=10, description="rounds of search, instead of the effort's")
     ] = None
-    sources: Annotated[
-        list[str] | None,
-        Field(min_length=1, max_length=20, description="where to look, such as web, library"),
-    ] = None
     notebook: Annotated[
         Notebook | None,
         Field(description="quote the documents of one notebook of the library alone"),
-    ] = None
-    run_id: Annotated[
-        RunId | None,
-        Field(
-            description="an id of your own: calling again with it resumes the run, or returns it if "
-            "it is done, instead of starting another",
-        ),
     ] = None
 
 
@@ -79,24 +82,13 @@ class TableColumn(_Arguments):
     choices: tuple[str, ...] = ()
 
 
-class TableAsked(_Arguments):
+class TableAsked(_Run):
     title: Annotated[str, Field(max_length=300)] = ""
     rows: Annotated[list[TableRow], Field(min_length=1, max_length=500)]
     columns: Annotated[list[TableColumn], Field(min_length=1, max_length=50)]
-    sources: Annotated[
-        list[str] | None,
-        Field(min_length=1, max_length=20, description="where to look, such as web, library"),
-    ] = None
     based_on: Annotated[
         RunId | None,
         Field(description="an earlier table, whose cells that are asked again are kept"),
-    ] = None
-    run_id: Annotated[
-        RunId | None,
-        Field(
-            description="an id of your own: calling again with it resumes the run, or returns it if "
-            "it is done, instead of starting another",
-        ),
     ] = None
 
 
@@ -168,27 +160,10 @@ class Told(_Result):
     failures: list[Lost]
 
 
-class CellTold(_Result):
-    """A cell. `text` are the source's own words for the value, the rest the value by its type; `empty` says
-    why there is none."""
-
-    row: str
-    column: str
-    text: str
-    number: float | None
-    high: float | None
-    unit: str
-    day: str
-    yes: bool | None
-    choice: str
-    quote: str
-    citations: list[int]
-    differs: bool
-    empty: str
-
-
 class Tabled(Told):
-    cells: list[CellTold]
+    """A table: `table` is JSON of the schema `sightline-table/1`, null while there are no cells."""
+
+    table: dict[str, Any] | None
 
 
 class Found(_Result):

@@ -11,14 +11,13 @@ from research.language.text import fold
 from research.readable import heading
 from research.reasoners.quotes import Quote, select, terms, units
 from research.records import Cell, Cite, Column, Evidence, Finding, Reading, Row, Rows, Value
-from research.sources import registry
+from research.sources import Told, registry
 from research.tables.columns import settle
 from research.tables.values import read
 
 BESIDE = 0.8  # of the best sentence's chance: what a further one must have to contradict it
 CHOICES = 6
 _QUALIFIED = re.compile(r"(.+?)\s*[(（]([^()（）]{1,60})[)）]\s*")
-
 _ITEM = re.compile(r"Q[1-9][0-9]*")  # of Wikidata, as a title names it
 
 
@@ -99,20 +98,14 @@ def _heads(column: Column, name: str, rows: Rows) -> bool:
 def _speaks(column: Column, text: str) -> bool:
     """Whether a sentence has a word of a column's heading, or one that means the same: a figure that merely
     looks right is not what is asked for."""
-    words = [
-        term
-        for term in terms(
-            column.name if column.type == "number" else f"{column.name} {column.asked}"
-        )
-        if term.kind == "word"
-    ]
-    found = units(text)
+    asked = column.name if column.type == "number" else f"{column.name} {column.asked}"
+    words, found = [term for term in terms(asked) if term.kind == "word"], units(text)
     return not words or any(form <= found for term in words for form in term.forms)
 
 
 def _said(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> Iterator[_Said]:
     """What rows of a database and places of a map say, then sentences, the best first."""
-    told = {"rows": [], "places": [], "quotes": []}  # type: dict[str, list[Finding]]
+    told: dict[Told, list[Finding]] = {"rows": [], "places": [], "quotes": []}
     for finding in findings:
         told[registry.of(finding.task.source).told].append(finding)
     for finding in told["rows"]:
@@ -144,9 +137,7 @@ def namesakes(row: Row, findings: Sequence[Finding]) -> tuple[str, ...]:
         name, about = _named(item)
         if fold(name) != fold(row.name):
             continue
-        if (
-            not about and item.kind != "place"
-        ):  # the one that an encyclopedia has under the name alone
+        if not about and not item.place:  # what an encyclopedia has under the name alone
             return ()
         if about:
             told[about] = None

@@ -139,7 +139,7 @@ class Desk:
         earlier = [Earlier(run, events) for run, events in accounts]
         if plan and plan.grid:
             asked = Question(text=asked_by(plan.grid), language=language(asked_by(plan.grid)))
-            _, most = searches(plan.grid, asked, services.reasoner, options)
+            most = searches(plan.grid, asked, services.reasoner, options)
             return tabled(options, calls, most, len(plan.grid.rows), now().date())
         tasks = len(plan.tasks) if plan else None
         return estimated(options, calls, earlier, now().date(), tasks=tasks)

@@ -151,6 +151,7 @@ class Source:
     asked: Asked = "words"  # what rules ask it
     told: Told = "quotes"  # what an answer by rules takes of what it finds
     local: bool = False  # nothing is sent anywhere
+    paid: bool = False  # asking it may cost money
     cached: bool = False  # what it found serves the owner's other runs for SIGHTLINE_CACHE_HOURS
     reports: bool = False  # a report looks here first
     tools: Mapping[str, str] = field(

@@ -36,7 +36,7 @@ from research.records import (
 from research.sources import registry
 from research.stages.budget import Ended
 from research.stages.context import RunContext
-from research.tables.shown import shown
+from research.tables.shown import heading, shown
 
 SAMPLE = 20  # rows whose searches are counted
 Search = Callable[[Task], Awaitable[Finding]]
@@ -50,7 +50,7 @@ def tiers(column: Column, options: Options) -> list[tuple[str, ...]]:
 
     def cost(name: str) -> int:
         source = registry.of(name)
-        return 0 if source.local else 2 if source.adds and "KEY" in source.adds[0] else 1
+        return 0 if source.local else 2 if source.paid else 1
 
     ranked = sorted(own, key=cost)
     return [tuple(some) for _, some in groupby(ranked, key=cost)]
@@ -61,22 +61,17 @@ def part_of(row: Row, column: Column) -> str:
     return f"{row.id}.{column.id}"
 
 
-def searches(
-    grid: Grid, question: Question, reasoner: Reasoner, options: Options
-) -> tuple[int, int]:
-    """How many searches a table takes: if the first sources tell each cell, and at most. Of many rows the
-    first ones tell it for all."""
-    first = last = 0
-    for row in grid.rows[:SAMPLE]:
-        asked: dict[int, set[str]] = {}
-        for column in grid.columns:
-            for tier, sources in enumerate(tiers(column, options)):
-                tasks = reasoner.searches(question, row, column, sources)
-                asked.setdefault(tier, set()).update(task.key for task in tasks)
-        first += len(asked.get(0, ()))
-        last += len(set().union(*asked.values()))
-    share = len(grid.rows) / max(1, len(grid.rows[:SAMPLE]))
-    return round(first * share), round(last * share)
+def searches(grid: Grid, question: Question, reasoner: Reasoner, options: Options) -> int:
+    """How many searches a table takes at most. Of many rows the first ones tell it for all."""
+    sample = grid.rows[:SAMPLE]
+    asked = {
+        (row.id, task.key)
+        for row in sample
+        for column in grid.columns
+        for sources in tiers(column, options)
+        for task in reasoner.searches(question, row, column, sources)
+    }
+    return round(len(asked) * len(grid.rows) / max(1, len(sample)))
 
 
 async def fill_row(
@@ -109,7 +104,7 @@ class _Work:
         self.search, self.context, self.say = search, context, say
         self.cells: dict[str, Cell] = {}
         self.findings: dict[str, Finding] = {}
-        self.over: Lacking = ""
+        self._asked: dict[tuple[str, int], list[Task]] = {}
 
     def _step(self, column: Column, tier: int) -> str:
         """The name of what came of a cell's sources up to a tier: another one where anything else is
@@ -172,15 +167,18 @@ class _Work:
         return {task.key for task in self._tasks(column, tier)}
 
     def _tasks(self, column: Column, tier: int) -> list[Task]:
+        """What the sources of a tier are asked for a cell."""
+        if known := self._asked.get((column.id, tier)):
+            return known
         sources = tiers(column, self.context.options)[tier]
         found = self.context.reasoner.searches(self.question, self.row, column, sources)
         part = part_of(self.row, column)
-        return [
-            task.model_copy(
-                update={"id": f"{tier + 1}.{part}.{n}", "part": part, "round": tier + 1}
-            )
+        own = {"part": part, "round": tier + 1}
+        self._asked[column.id, tier] = [
+            task.model_copy(update={"id": f"{tier + 1}.{part}.{n}", **own})
             for n, task in enumerate(found, 1)
         ]
+        return self._asked[column.id, tier]
 
     async def _gather(self, tier: int, columns: Sequence[Column]) -> list[Finding]:
         """What the searches of some columns find; what several of them want is searched once."""
@@ -246,7 +244,7 @@ def _why(found: Sequence[Finding]) -> tuple[Lacking, str]:
 def tabled(grid: Grid, cells: Sequence[Cell], tongue: Language) -> Draft:
     """The table as an answer: Markdown whose cells cite what they say."""
     known = {(cell.row, cell.column): cell for cell in cells}
-    heads = "".join(f" {inert(_head(column))} |" for column in grid.columns)
+    heads = "".join(f" {inert(heading(c, c.unit, tongue))} |" for c in grid.columns)
     spans = [Span(kind="text", text=f"| |{heads}\n|---|{'---|' * len(grid.columns)}")]
     for row in grid.rows:
         name = row.named if sum(r.name == row.name for r in grid.rows) > 1 else row.name
@@ -263,10 +261,6 @@ def tabled(grid: Grid, cells: Sequence[Cell], tongue: Language) -> Draft:
         ),
         failures=_once(failure for cell in cells for failure in cell.failures),
     )
-
-
-def _head(column: Column) -> str:
-    return f"{column.name} ({column.unit})" if column.unit else column.name
 
 
 def _told(cell: Cell | None, column: Column, tongue: Language) -> Iterator[Span]:

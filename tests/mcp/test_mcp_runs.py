@@ -193,3 +193,23 @@ def test_half_a_character_of_a_page_does_not_end_the_session() -> None:
     assert found.model_dump_json() and found.content[0].text == "half ?"  # type: ignore[union-attr]
     place = server.shapes.Spots(places=[], provider="offline", note="half \ud83d")
     assert (server._result("", place).structuredContent or {})["note"] == "half ?"
+
+
+async def test_a_table_is_filled_in_and_an_id_stays_with_what_was_asked(tmp_path: Path) -> None:
+    asked = {
+        "rows": [{"name": "故宫博物院"}],
+        "columns": [{"name": "门票", "type": "number", "unit": "元"}],
+        "sources": ["library"],
+        "run_id": "own",
+    }
+    async with talking(tmp_path) as (_, session):
+        told = data(await session.call_tool("research_table", asked))
+        (cell,) = told["table"]["cells"]
+        assert (told["status"], cell["row"], cell["column"]) == ("done", "r1", "c1")
+        assert cell["readings"][0]["value"]["number"] == 60 and told["citations"]
+        again = data(await session.call_tool("research_table", asked))
+        assert again["table"] == told["table"]
+        other = await session.call_tool("research_table", asked | {"rows": [{"name": "天坛"}]})
+        question = await session.call_tool("research", {"question": LAKE, "run_id": "own"})
+    assert other.isError and "of another question" in words(other)
+    assert question.isError and "of another question" in words(question)

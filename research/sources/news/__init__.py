@@ -53,5 +53,6 @@ SOURCE = Source(
         "search_images_for_news": "pictures of the event",
         "search_news_by_date": 'a stretch of days: give "start_date" and "end_date" as YYYY-MM-DD',
     },
+    paid=True,
     adds=("export TAVILY_API_KEY=YOUR_KEY", "export NEWS_GDELT=on"),
 )

@@ -29,5 +29,6 @@ SOURCE = Source(
     icon="language",
     usual=lambda standing: standing.state == "live",
     cached=True,
+    paid=True,
     adds=("export GEMINI_API_KEY=YOUR_KEY", "export WEB_SEARCH=wikipedia"),
 )
