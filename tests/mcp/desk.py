@@ -26,6 +26,8 @@ SOON = timedelta(seconds=60)
 SLOW = {"SIGHTLINE_SEARCH_DELAY": "60"}  # a run that searches is still under way
 LAKE = "西湖哪年列入世界遗产？"
 COMMAND = ["-m", "research", "mcp"]
+READERS = {"report", "search_library", "find_places", "ask_database", "list_runs"}
+TOOLS = {"research", "research_table", *READERS}
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

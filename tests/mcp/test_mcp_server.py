@@ -20,8 +20,10 @@ from pydantic import AnyUrl
 from tests.mcp.desk import (
     COMMAND,
     LAKE,
+    READERS,
     ROOT,
     SLOW,
+    TOOLS,
     abandoned,
     data,
     environment,
@@ -32,8 +34,6 @@ from tests.mcp.desk import (
 )
 
 pytestmark = pytest.mark.slow
-
-READERS = {"report", "search_library", "find_places", "ask_database", "list_runs"}
 
 
 def conversation(
@@ -70,7 +70,7 @@ def hello(version: str) -> dict[str, Any]:
 async def test_the_tools_say_what_they_take_give_and_do(tmp_path: Path) -> None:
     async with stdio(tmp_path) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-    assert set(tools) == {"research", "research_table", *READERS}
+    assert set(tools) == TOOLS
     for name, tool in tools.items():
         assert tool.title and tool.description and tool.annotations and tool.outputSchema
         jsonschema.Draft202012Validator.check_schema(tool.inputSchema)
@@ -300,7 +300,7 @@ async def test_langchain_gets_the_tools_the_report_and_its_progress(tmp_path: Pa
         )
 
     tools = {tool.name: tool for tool in await client().get_tools()}
-    assert set(tools) == {"research", "research_table", *READERS}
+    assert set(tools) == TOOLS
     call = {"type": "tool_call", "id": "1", "name": "research"}
     asked = {"question": LAKE, "effort": "low"}
     message = await tools["research"].ainvoke(call | {"args": asked | {"run_id": "chain"}})
