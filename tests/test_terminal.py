@@ -319,7 +319,7 @@ def test_a_question_can_be_limited_to_a_notebook(tmp_path: Path) -> None:
     done = terminal(tmp_path, "Open?", "--sources", "web", "--notebook", "old")
     assert done.returncode == UNUSABLE and "library is not among the sources" in done.stderr
     done = terminal(tmp_path, "library", "add", "--notebook", "\u200b", str(tmp_path / "old.md"))
-    assert (done.returncode, done.stderr) == (UNUSABLE, "--notebook '\\u200b': this is no name.\n")
+    assert (done.returncode, done.stderr) == (UNUSABLE, "--notebook '\\u200b': not a valid name.\n")
 
 
 @pytest.mark.parametrize("names", ["web,maps", ",", "Library"])
@@ -738,7 +738,7 @@ def test_a_run_of_another_process_is_followed_and_ctrl_c_leaves_it_alone(tmp_pat
     watching.send_signal(signal.SIGINT)
     out, err = watching.communicate(timeout=60)
     assert (watching.returncode, out) == (STOPPED, "")
-    assert f"The run goes on. Watch it again with: python -m research follow {found[1]}" in err
+    assert f"The run continues. Follow it again with: python -m research follow {found[1]}" in err
     followed = terminal(tmp_path, "--follow", found[1], "--json")
     assert json.loads(followed.stdout)["run"]["status"] == "done"
     report, _ = running.communicate(timeout=60)

@@ -24,20 +24,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", nargs="*", metavar="QUESTION")
     parser.add_argument("--sql", metavar="SELECT", help="a statement instead of a question")
     parser.add_argument(
-        "--database", default="", metavar="NAME", help="which database, of those that --list lists",
+        "--database", default="", metavar="NAME", help="the database to query, as --list names it",
     )  # fmt: skip
-    parser.add_argument("--list", action="store_true", help="list the databases that can be asked")
+    parser.add_argument("--list", action="store_true", help="list the available databases")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE",
         help="write all rows, up to a million, into a .csv, .xlsx or .parquet file",
     )  # fmt: skip
     parser.add_argument(
         "--file", type=Path, action="append", default=[], metavar="FILE",
-        help="a CSV, TSV, Excel, Parquet or JSON lines file to ask instead; may be repeated",
+        help="a CSV, TSV, Excel, Parquet or JSON Lines file to query instead; may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--header", type=int, metavar="ROW",
-        help="the row of the headings in those files, 0 for none; it is recognised otherwise",
+        help="the header row of those files, 0 for none (default: detected)",
     )  # fmt: skip
     parser.add_argument(
         "--column", action="append", default=[], metavar="HEADING=TYPE",
@@ -52,7 +52,7 @@ def act(args: argparse.Namespace) -> int:
     if args.list:
         return _listed(json=args.json)
     if args.database and args.file:
-        raise Quit(UNUSABLE, "--database and --file do not go together: files are a database.")
+        raise Quit(UNUSABLE, "--database and --file cannot be combined.")
     if (bool(question) == bool(args.sql)) and (question or not args.file):
         raise Quit(UNUSABLE, "db takes a question, or --sql with a statement.")
     database = args.database

@@ -10,14 +10,14 @@ from research.cli.screen import Screen
 from research.cli.usage import json_option, prog, writing
 
 ABOUT = (
-    "Watches a run that is under way, here or on the pages, and writes its report when it is over."
+    "Follows a run in progress, started here or on the pages, and prints its report when it ends."
 )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     writing(parser)
     json_option(parser)
-    parser.add_argument("run", metavar="RUN", help="its id, or the first characters of its id")
+    parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
 
 
 def act(args: argparse.Namespace) -> int:
@@ -29,5 +29,5 @@ def act(args: argparse.Namespace) -> int:
             follow(run, 0, screen)
     except KeyboardInterrupt:
         again = f"{prog()} follow {run.id}"
-        raise Quit(STOPPED, f"The run goes on. Watch it again with: {again}") from None
+        raise Quit(STOPPED, f"The run continues. Follow it again with: {again}") from None
     return over(run.id, args)

@@ -29,7 +29,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "paths", nargs="+", type=Path, metavar="PATH", help=" ".join(research.SUFFIXES)
     )
     adding.add_argument(
-        "--notebook", metavar="NAME", default="", help="put them into a notebook, a new one or not"
+        "--notebook",
+        metavar="NAME",
+        default="",
+        help="put them into a notebook, which is created if it is new",
     )
     kind("list", "Lists the documents.")
     removing = kind("remove", "Removes documents.")
@@ -70,7 +73,7 @@ def _add(args: argparse.Namespace) -> int:
     if pictures:
         _scans()
     if args.notebook and not research.runs.put_in(args.notebook, there):
-        raise Quit(UNUSABLE, f"--notebook {args.notebook!r}: this is no name.")
+        raise Quit(UNUSABLE, f"--notebook {args.notebook!r}: not a valid name.")
     return FAILED if failed else ANSWERED
 
 
@@ -92,7 +95,7 @@ def _scans() -> None:
             put(f"not read       {plain(scan.name)}  pages {pages}\n")
     if not library.reading.able:
         put(
-            f"To have them read (OCR), install this and add the files again:\n  {research.OCR_INSTALL}\n"
+            f"To read them with OCR, install this and add the files again:\n  {research.OCR_INSTALL}\n"
         )
 
 

@@ -10,8 +10,8 @@ from research.cli.screen import complain
 from research.cli.usage import port
 
 ABOUT = (
-    "Serves Sightline's tools by the Model Context Protocol: on standard input and output for the "
-    "program that starts it, or by HTTP."
+    "Serves Sightline's tools over the Model Context Protocol: on standard input and output for the "
+    "program that starts it, or over HTTP."
 )
 HOST, PORT = "127.0.0.1", 8502
 
@@ -19,13 +19,13 @@ HOST, PORT = "127.0.0.1", 8502
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http", action="store_true",
-        help="serve by Streamable HTTP instead; SIGHTLINE_MCP_TOKEN sets the token that clients send",
+        help="serve over Streamable HTTP instead; SIGHTLINE_MCP_TOKEN sets the token that clients send",
     )  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", help=f"with --http: where (default: {HOST})")
     parser.add_argument("--port", type=port, metavar="N", help=f"with --http (default: {PORT})")
     parser.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME",
-        help="with --http: a further name that the server may be asked by; may be given more than once",
+        help="with --http: another host name to accept; may be repeated",
     )  # fmt: skip
 
 
@@ -40,9 +40,9 @@ def act(args: argparse.Namespace) -> int:
     try:
         research.serve_mcp_http(
             host, number, data_dir=args.data_dir, names=args.allow_host,
-            ready=lambda address: complain(ANSWERED, f"MCP clients are served at {address}"),
+            ready=lambda address: complain(ANSWERED, f"Serving MCP clients at {address}"),
         )  # fmt: skip
     except OSError as error:
         why = error.strerror or error
-        raise Quit(FAILED, f"{host}:{number} cannot be listened on: {why}.") from error
+        raise Quit(FAILED, f"Cannot listen on {host}:{number}: {why}.") from error
     return ANSWERED

@@ -54,8 +54,7 @@ def act(args: argparse.Namespace) -> int:
         needed = research.runs.readiness()["news"].detail
         complain(
             ANSWERED,
-            f"News cannot be searched: that needs one of {needed}. "
-            "The report uses the library instead.",
+            f"News search needs one of {needed}. The report uses the library instead.",
         )
     run = research.runs.report_on(topic, options=chosen, save=folder(args))
     code = to_the_end(run, 0, args)

@@ -15,13 +15,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     writing(parser)
     json_option(parser)
     parser.add_argument(
-        "--write", action="store_true", help="stop searching and write with what was found"
+        "--write", action="store_true", help="stop searching and write from what was found"
     )
     parser.add_argument(
         "--more", action="store_true", help="add a round to a finished run, as a new run"
     )
-    parser.add_argument("--answer", metavar="TEXT", help="the answer to what the run asks back")
-    parser.add_argument("run", metavar="RUN", help="its id, or the first characters of its id")
+    parser.add_argument(
+        "--answer", metavar="TEXT", help="the answer to the run's clarifying question"
+    )
+    parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
 
 
 def act(args: argparse.Namespace) -> int:

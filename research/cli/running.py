@@ -165,7 +165,8 @@ def finished(report: Report, args: argparse.Namespace) -> int:
         put("".join(f"{line}\n" for line in (asked.question, *(f"- {c}" for c in asked.choices))))
         how = f'{prog()} resume {run.id} --answer "…"'
         raise Quit(
-            STOPPED, f"Which is meant? Answer with: {how} (without --answer: go on as it is)"
+            STOPPED,
+            f"Which do you mean? Answer with: {how} (without --answer, the run continues as asked)",
         )
     if run.status == "waiting":
         tasks = [planned(task) for task in report.plan.tasks] if report.plan else []
@@ -183,7 +184,9 @@ def finished(report: Report, args: argparse.Namespace) -> int:
     if not answer.sources and answer.answer.failures:
         lost = len(answer.answer.failures)
         return complain(
-            FAILED, f"Nothing is cited, and {lost} look-ups failed; the report says why."
+            FAILED,
+            f"Nothing is cited, and {lost} {'search' if lost == 1 else 'searches'} failed; "
+            "the report says why.",
         )
     if not answer.sources and report.findings:
         return complain(NOTHING, "Nothing was found in the sources.")

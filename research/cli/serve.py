@@ -11,7 +11,7 @@ import research
 from research.cli.exits import FAILED, Quit
 from research.cli.usage import port
 
-ABOUT = "Serves the pages, as `python -m streamlit run app.py` does in the project's folder."
+ABOUT = "Serves the pages, as `python -m streamlit run app.py` does in the project folder."
 NAMES = ("127.0.0.1", "localhost")  # by which this machine always knows itself
 PLACES = (  # of the launcher: in an installed package, in the project's folder
     Path(__file__).parents[1] / "desk" / "app.py",
@@ -29,8 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a name, beside 127.0.0.1 and localhost, that the server may be asked by; "
-        "may be given more than once",
+        help="a host name to accept besides 127.0.0.1 and localhost; may be repeated",
     )
 
 

@@ -16,7 +16,7 @@ ABOUT = "Shows the report of a run, or what there is of it so far."
 def arguments(parser: argparse.ArgumentParser) -> None:
     writing(parser)
     json_option(parser)
-    parser.add_argument("run", metavar="RUN", help="its id, or the first characters of its id")
+    parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
 
 
 def act(args: argparse.Namespace) -> int:
@@ -29,5 +29,5 @@ def act(args: argparse.Namespace) -> int:
         return finished(report, args)
     written(report, research.cited(report), args)
     again = "resume" if report.run.resumable or report.run.status == "waiting" else "follow"
-    told = f"This run is {report.run.status}. To go on: {prog()} {again} {run.id}"
+    told = f"This run is {report.run.status}. To continue: {prog()} {again} {run.id}"
     return complain(ANSWERED, told)

@@ -17,17 +17,19 @@ ABOUT = "Fills in a table from a TOML file, every cell cited."
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("spec", type=Path, metavar="SPEC", help="the table, as a TOML file says it")
+    parser.add_argument(
+        "spec", type=Path, metavar="SPEC", help="a TOML file that describes the table"
+    )
     writing(parser, table=True)
     parser.set_defaults(table=True)
     json_option(parser)
     parser.add_argument(
-        "--sources", metavar="NAMES", help="where to look, e.g. library,web, instead of the file's"
+        "--sources", metavar="NAMES", help="sources to search, e.g. library,web; overrides the file"
     )
     parser.add_argument(
         "--based-on",
         metavar="RUN",
-        help="an earlier table; its cells that are asked again are kept",
+        help="an earlier table, whose cells are reused where nothing has changed",
     )
     parser.add_argument(
         "--plan", action="store_true", help="say how many searches it takes, and stop"

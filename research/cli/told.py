@@ -94,7 +94,10 @@ def _told_queued(event: Event) -> Lines:
 def _told_unthinking(event: Event) -> Lines:
     data = event.data
     return [
-        (f"  {data['what']}: takes no thinking level ({data['level']}), asked without", "yellow")
+        (
+            f"  {data['what']}: does not accept thinking level {data['level']}; asked without",
+            "yellow",
+        )
     ]
 
 
@@ -133,9 +136,9 @@ TELL: dict[str, Callable[[Event], Lines]] = {
     "row": _told_row,
     "queued": _told_queued,
     "unthinking": _told_unthinking,
-    "unclear": lambda event: [(f"asks back: {cut(event.data['question'])}", "bold")],
+    "unclear": lambda event: [(f"asks: {cut(event.data['question'])}", "bold")],
     "clarified": lambda event: [(f"answered: {cut(event.data['answer'] or '(skipped)')}", "bold")],
-    "instruction": lambda event: [(f"told: {cut(event.data['text'])}", "bold")],
+    "instruction": lambda event: [(f"instruction: {cut(event.data['text'])}", "bold")],
     "saved": _told_saved,
     "answer": _told_answer,
 }

@@ -108,12 +108,12 @@ def limits(parser: argparse.ArgumentParser) -> None:
         "--sources",
         "--source",
         metavar="NAMES",
-        help="where to look, e.g. web,library (default: all available)",
+        help="sources to search, e.g. web,library (default: all available)",
     )
     parser.add_argument(
         "--notebook",
         metavar="NAME",
-        help="quote the documents of one notebook of the library alone",
+        help="quote only the documents of one notebook in the library",
     )
     parser.add_argument(
         "--model", metavar="MODEL", help="the model that reflects and writes, as provider:name"
@@ -122,7 +122,7 @@ def limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--approve", action="store_true", help="wait for the plan to be approved")
     parser.add_argument(
         "--clarify", action="store_true",
-        help="let the model ask back once if the question can be meant in different ways",
+        help="let the model ask once when the question is ambiguous",
     )  # fmt: skip
 
 
@@ -150,8 +150,8 @@ def writing(parser: argparse.ArgumentParser, table: bool = False) -> None:
     parser.add_argument(
         "--citations",
         choices=("numbers", "links", "footnotes"),
-        help="how Markdown cites: [1]; links to the list of sources (as a file does); or footnotes, "
-        "which Obsidian follows as well",
+        help="how Markdown cites: [1]; links to the list of sources (the default of a file); or "
+        "footnotes, which Obsidian also follows",
     )
 
 

@@ -66,7 +66,7 @@ def served(folder: Path, *words: str, **more: str) -> Iterator[str]:
     assert process.stderr
     try:
         line = process.stderr.readline()
-        assert line.startswith("MCP clients are served at "), line
+        assert line.startswith("Serving MCP clients at "), line
         yield line.split()[-1]
     finally:
         process.terminate()
