@@ -713,7 +713,7 @@ def test_a_run_that_waits_is_shown_with_its_plan_and_how_to_go_on(tmp_path: Path
     shown = terminal(tmp_path, "show", run_id)
     assert shown.returncode == ANSWERED
     assert "门票" in shown.stdout
-    assert f"waiting. To go on: python -m research resume {run_id}" in shown.stderr
+    assert f"waiting. To continue: python -m research resume {run_id}" in shown.stderr
     assert searches(tmp_path) == []
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -39,6 +39,7 @@ BACKOFF = 0.5  # seconds before the second attempt; doubled for each further one
 TELL = 0.05  # seconds between two stretches of a text that are told: chunks come faster
 _QUIET: RunnableConfig = {"callbacks": []}
 _T = TypeVar("_T")
+_A = TypeVar("_A")
 _M = TypeVar("_M", bound=BaseModel)
 _P = TypeVar("_P", bound="Prompt | Sequence[BaseMessage]")
 
@@ -430,7 +431,7 @@ class Chat:
     # Attempts and the account
 
     async def _repeated(self, call: Callable[[], Awaitable[_T]], stage: Stage, say: Say) -> _T:
-        return await repeated(call, self.spec, self._clients, stage, say)
+        return await repeated(call, _same, self.spec, self._clients, stage, say)
 
     def _count(self, parts: Sequence[Any], sent: str, written: str, stage: Stage, say: Say) -> int:
         """Tells what a call used; the parts of a stream are what each chunk added. Gives the tokens of
@@ -450,13 +451,15 @@ class Chat:
 
 
 async def repeated(
-    call: Callable[[], Awaitable[_T]],
+    call: Callable[[], Awaitable[_A]],
+    read: Callable[[_A], _T],
     spec: Spec,
     clients: Clients,
     stage: Stage,
     say: Say,
 ) -> _T:
-    """Calls until it works: again only where that can help, and after a bounded wait.
+    """Calls until it works, and until what it gives can be read: again only where that can help, and
+    after a bounded wait. It is read once the turn is given back and whoever waited for it has asked.
 
     A pause that the service asks for is kept to; one that is longer than the setting allows, or
     that did not help, is not waited for again before it is over.
@@ -475,12 +478,17 @@ async def repeated(
     def queued(waits: bool) -> None:
         say("queued", stage=stage, what=str(spec), over=not waits)
 
+    limiter = clients.limiter(spec.provider, spec.apart)
     attempts = settings.model_attempts
     for attempt in range(1, attempts + 1):
         try:
-            async with clients.limiter(spec.provider, spec.apart).turn(queued):
+            async with AsyncExitStack() as turn:
+                await turn.enter_async_context(limiter.turn(queued))
                 with tracing.call(spec.provider, spec.name, stage, attempt):
-                    return await call()
+                    answer = await call()
+                    await turn.aclose()
+                    await limiter.give_way()
+                    return read(answer)
         except Trouble as found:
             wait = BACKOFF * 2 ** (attempt - 1) if found.after is None else found.after
             over = found.after is not None and found.after > settings.retry_wait
@@ -495,6 +503,10 @@ async def repeated(
             say("waiting", stage=stage, seconds=wait, reason=found.reason, what=str(spec))
             await asyncio.sleep(wait)
     raise AssertionError("at least one attempt is made")
+
+
+def _same(answer: _T) -> _T:
+    return answer
 
 
 def no_key(spec: Spec, settings: Settings) -> Trouble:

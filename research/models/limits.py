@@ -60,6 +60,14 @@ class Limiter:
                 tell(False)
             yield
 
+    async def give_way(self) -> None:
+        """Lets those who wait send their requests before anything else is done. Whoever is woken takes
+        a few turns of the loop until then."""
+        for _ in range(3):
+            if not self._turns.locked():
+                return
+            await asyncio.sleep(0)
+
     def _busy(self) -> bool:
         return self._turns.locked() or self._next.locked() or self._pause() > 0
 

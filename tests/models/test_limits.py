@@ -41,6 +41,21 @@ async def test_as_many_run_at_once_as_are_allowed() -> None:
     assert (watched.together, len(watched.begun)) == (3, 10)
 
 
+async def test_who_waits_asks_before_what_has_come_is_read() -> None:
+    limiter, told = Limiter(1), list[str]()
+
+    async def one(name: str) -> None:
+        async with limiter.turn():
+            await asyncio.sleep(0)
+            told.append(f"{name} asked")
+            await asyncio.sleep(0.01)
+        await limiter.give_way()
+        told.append(f"{name} read")
+
+    await asyncio.gather(one("first"), one("second"))
+    assert told == ["first asked", "second asked", "first read", "second read"]
+
+
 async def test_no_minute_sees_more_requests_begin_than_are_allowed() -> None:
     watched = Watched(Limiter(100, 3, minute=MINUTE))
     await asyncio.gather(*(watched.one() for _ in range(8)))

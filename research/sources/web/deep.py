@@ -68,7 +68,7 @@ class DeepResearch:
         with uncounted():  # the deadline of a search is none for this; it has one of its own
             if begun is None:
                 begun = await repeated(
-                    lambda: self._begun(query), self.spec, self._clients, "search", say
+                    lambda: self._begun(query), self._id, self.spec, self._clients, "search", say
                 )
                 if notes:
                     await notes.note(step, json.dumps(begun))
@@ -84,15 +84,15 @@ class DeepResearch:
 
     # The task
 
-    async def _begun(self, query: str) -> str:
-        """Begins a task; its id. What was lost on the way may have begun, so that only what was turned
+    async def _begun(self, query: str) -> Any:
+        """Begins a task. What was lost on the way may have begun, so that only what was turned
         away for a while is asked again.
 
         Raises:
             Trouble: it cannot begin.
         """
         try:
-            body = await self._call(
+            return await self._call(
                 lambda api: api.create(
                     agent=self.spec.name,
                     input=f"Today is {self._clock().date().isoformat()}. Research this query:\n{query}",
@@ -106,6 +106,8 @@ class DeepResearch:
             raise Trouble(
                 found.reason, found.message, hint=found.hint, again=again, after=found.after
             ) from found
+
+    def _id(self, body: Any) -> str:
         begun = get(body, "id")
         if not isinstance(begun, str) or not begun:
             raise Trouble("malformed", f"{self.spec} began a task without an id")

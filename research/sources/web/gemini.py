@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from research.models.calls import no_key, repeated
 from research.models.clients import Clients
@@ -38,6 +38,11 @@ _WHOLE = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", ""}  # or cut off a
 _REFUSED = {
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY",
 }  # fmt: skip
+
+
+class _Answer(NamedTuple):
+    body: Any
+    sent: str  # all that was asked
 
 
 class GeminiSearch:
@@ -65,8 +70,10 @@ class GeminiSearch:
         pages, failures = named(query) if self._settings.gemini_pages == "on" else ((), ())
         try:
             found = await repeated(
-                lambda: self._asked(query, pages, say), self.spec, self._clients, "search", say
-            )
+                lambda: self._asked(query, pages, say),
+                lambda answer: self._read(answer, query, pages, say),
+                self.spec, self._clients, "search", say,
+            )  # fmt: skip
         except Trouble as error:
             # A key without billing has no grounding at all, and is told neither a quota nor a delay.
             if error.reason == "quota" and not error.hint and error.after is None:
@@ -77,8 +84,8 @@ class GeminiSearch:
     async def close(self) -> None:
         """The client is shared and closed by whoever made it."""
 
-    async def _asked(self, query: str, pages: Sequence[str], say: Say) -> Found:
-        """What was found, with what the model takes; of what it refuses the next call knows."""
+    async def _asked(self, query: str, pages: Sequence[str], say: Say) -> _Answer:
+        """What the model answers, asked with what it takes; of what it refuses the next call knows."""
         wished = level(self.spec, self._settings, "search")
         wanted = {THINKING} if wished else set()
         wanted |= {PAGES} if pages else set()
@@ -86,7 +93,7 @@ class GeminiSearch:
         left = wanted - refused
         while True:
             try:
-                candidate, grounded = await self._ask(query, left, say)
+                answer = await self._ask(query, left)
                 break
             except Unsupported as turned_down:
                 blame = blamed(turned_down.message, left)
@@ -97,13 +104,13 @@ class GeminiSearch:
         refused |= new
         if THINKING in new:
             say("unthinking", stage="search", what=str(self.spec), level=wished)
-        return self._found(query, candidate, opened(grounded, candidate, pages, self._clock()))
+        return answer
 
-    async def _ask(self, query: str, extras: Container[str], say: Say) -> tuple[Any, Grounded]:
-        """One attempt: the candidate and what it says.
+    async def _ask(self, query: str, extras: Container[str]) -> _Answer:
+        """One attempt.
 
         Raises:
-            Trouble: there is no text.
+            Trouble: there is no answer.
         """
         client = await self._clients.gemini()
         system = _SYSTEM + _OPEN * (PAGES in extras)
@@ -125,9 +132,18 @@ class GeminiSearch:
                 message = f"{self.spec} did not answer within {limit:g} s"
                 raise Trouble("timeout", message) from error
             raise found from error
-        return self._judged(body, system + sent, say)
+        return _Answer(body, system + sent)
+
+    def _read(self, answer: _Answer, query: str, pages: Sequence[str], say: Say) -> Found:
+        candidate, grounded = self._judged(answer.body, answer.sent, say)
+        return self._found(query, candidate, opened(grounded, candidate, pages, self._clock()))
 
     def _judged(self, response: Any, sent: str, say: Say) -> tuple[Any, Grounded]:
+        """The candidate and what it says.
+
+        Raises:
+            Trouble: there is no text.
+        """
         candidate = next(iter(members(response, "candidates")), None)
         parts = members(get(candidate, "content"), "parts")
         grounded = read(parts, get(candidate, "grounding_metadata"), self._clock())
