@@ -55,7 +55,7 @@ def sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
         return [say(key, problem=outcome.problem)], []
     meant = outcome.meant.rstrip("。. ") or outcome.question.rstrip("？? ")
     if rows.rows:
-        parts = [_shaped(outcome, rows, meant, tongue)]
+        parts = _shaped(outcome, rows, meant, tongue)
         if rows.truncated and outcome.shape != "group":
             parts.append(say("truncated", n=len(rows.rows)))
     elif outcome.things and outcome.shape in ("list", "within"):
@@ -76,30 +76,31 @@ def _ours(column: str) -> bool:
     return column.isidentifier() and has_message(f"column.{column.lower()}")
 
 
-def _shaped(outcome: Outcome, rows: Rows, meant: str, tongue: Language) -> str:
-    """The sentence of a shape, if the rows are those of its statement."""
+def _shaped(outcome: Outcome, rows: Rows, meant: str, tongue: Language) -> list[str]:
+    """The sentences of a shape, if the rows are those of its statement."""
     say = speaker(tongue, "outcome.")
     names = set(rows.names)
     cells = [dict(zip(rows.names, row, strict=True)) for row in rows.rows]
     shape = outcome.shape
     if shape == "count" and rows.names == ("n",):
-        return _counted(outcome.things, int(cells[0]["n"]), tongue)
+        return [_counted(outcome.things, int(cells[0]["n"]), tongue)]
     if shape in ("most", "group") and len(names) > 1:
-        return _groups(rows, meant, tongue)
+        return [_groups(rows, meant, tongue)]
     if shape == "distance" and "km" in names:
-        km = cells[0]["km"]
-        return say("apart", meant=meant, km=_figure(km)) if km is not None else say("unknown value", meant=_first(meant))  # fmt: skip
+        if (km := cells[0]["km"]) is None:
+            return [say("unknown value", meant=_first(meant))]
+        return [say("apart", meant=meant, km=_figure(km))]
     if shape == "average" and "average_ticket_cny" in names:
         value = cells[0]["average_ticket_cny"]
         if value is None:
-            return say("unknown value", meant=_first(meant))
-        return say("average", meant=meant, value=_figure(value))
+            return [say("unknown value", meant=_first(meant))]
+        return [say("average", meant=meant, value=_figure(value))]
     if shape == "detail" and "name" in names:
         told = [_detail(row, rows.names, tongue) for row in cells]
-        return message("mark.semicolon", tongue).join(told) + message("mark.stop", tongue)
+        return [message("mark.semicolon", tongue).join(told) + message("mark.stop", tongue)]
     if shape in ("list", "within", "best", "nearest") and "name" in names:
         return _listed(outcome, rows, cells, meant, tongue)
-    return _found(rows, meant, tongue)
+    return [_found(rows, meant, tongue)]
 
 
 def _counted(things: str, number: int, tongue: Language, more: bool = False) -> str:
@@ -119,7 +120,7 @@ def _counted(things: str, number: int, tongue: Language, more: bool = False) -> 
 
 def _listed(
     outcome: Outcome, rows: Rows, cells: Sequence[Row], meant: str, tongue: Language
-) -> str:
+) -> list[str]:
     say = speaker(tongue, "outcome.")
     shown = list(cells)
     if outcome.shape in ("list", "within") and (wanted := _wanted(rows.names)):
@@ -128,13 +129,13 @@ def _listed(
     few = [_with_value(row, rows.names, tongue, free) for row in shown[:NAMES]]
     joined = message("mark.list", tongue).join(few)
     if outcome.shape in ("best", "nearest") and len(cells) <= NAMES:
-        return say("is", meant=_first(meant), what=joined)
+        return [say("is", meant=_first(meant), what=joined)]
     if outcome.shape in ("best", "nearest"):
         head = say("rows", meant=_first(meant), n=len(cells))
     else:
         head = _counted(outcome.things, len(cells), tongue, rows.truncated)
     key = "named some" if len(cells) > NAMES else "named" if len(cells) > 1 else "named one"
-    return head + ("" if tongue == "zh" else " ") + say(key, names=joined, n=len(few))
+    return [head, say(key, names=joined, n=len(few))]
 
 
 def _wanted(names: Sequence[str]) -> list[str]:

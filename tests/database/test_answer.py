@@ -96,12 +96,12 @@ def test_rows_of_other_statements_are_told_by_their_columns() -> None:
 
 def test_a_column_that_is_not_ours_keeps_its_name() -> None:
     text = answer("价格？", names=("name", "评分"), rows=(("甲", None), ("乙", 1)))
-    assert text == "票价：找到 2 行。依次为：甲、乙。评分未知：1 行。"
+    assert text == "票价：找到 2 行。分别是：甲、乙。评分未知：1 行。"
 
 
 def test_braces_in_a_cell_are_a_cell() -> None:
     text = answer("价格？", names=("name", "x"), rows=(("{meant}", 1), ("{0}", 2)))
-    assert "依次为：{meant}、{0}。" in text
+    assert "分别是：{meant}、{0}。" in text
 
 
 def test_a_long_cell_is_shortened() -> None:

@@ -225,8 +225,8 @@ def _known(each: Known) -> str:
 
 
 def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ...]:
-    """What was found, in words that no model has written: it cites the only row, else their number,
-    and for how many rows something is known where that is told."""
+    """What was found, in words that no model has written: each sentence cites the only row, else their
+    number, or for how many rows something is known where it tells that."""
     if not evidence:
         return ()
     statement = evidence[0]
@@ -237,16 +237,16 @@ def _summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ..
     else:
         item, passage = statement, statement.passages[0]
     said, known = sentences(outcome)
+    parts = [(text, item, passage) for text in said]
+    parts += [(text, statement, statement.passages[0]) for text in known]
     space = "" if language(outcome.question) == "zh" else " "
-    parts = [(space.join(said), item, passage)]
-    parts += [(space + text, statement, statement.passages[0]) for text in known]
     return tuple(
         Span(
             kind="text",
-            text=_literal(text),
+            text=space * (n > 0) + _literal(text),
             cites=(Cite(evidence=source.id, passage=found.id, end=len(found.text)),),
         )
-        for text, source, found in parts
+        for n, (text, source, found) in enumerate(parts)
     )
 
 

@@ -6,7 +6,7 @@ outcome-rows =
        *[other] rows
     }.
 outcome-truncated = Only the first { $n } rows were retrieved; there are more.
-outcome-named = In order: { $names }.
+outcome-named = They are: { $names }.
 outcome-named_one = It is { $names }.
 outcome-named_some = The first { $n }: { $names }.
 outcome-no_rows = { $meant }: no rows match.

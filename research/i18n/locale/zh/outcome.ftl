@@ -2,7 +2,7 @@
 
 outcome-rows = { $meant }：找到 { $n } 行。
 outcome-truncated = 只取了前 { $n } 行，还有更多。
-outcome-named = 依次为：{ $names }。
+outcome-named = 分别是：{ $names }。
 outcome-named_one = 即{ $names }。
 outcome-named_some = 前 { $n } 个：{ $names }。
 outcome-no_rows = { $meant }：没有符合条件的行。
