@@ -187,7 +187,10 @@ def museums(language: Language) -> tuple[Grid, list[Cell], list[Evidence]]:
         Column(id="c4", name=heads[3], type="choice", choices=kinds),
         Column(id="c5", name=heads[4]),
     )
-    told = [source(n, _NAMES[language][n % 5][0], text) for n, text in enumerate(_TOLD[language])]
+    told = [
+        source(n, _NAMES[language][of][0], text)
+        for n, (of, text) in enumerate(zip((0, 0, 0, 0, 0, 1, 4, 0), _TOLD[language], strict=True))
+    ]
     high, low, opened, booked, famous, span, dollars, history = told
     number, at_least = "number", {"unit": "CNY"}
     day = Value(type="date", text="1925", day=date(1925, 10, 10))
