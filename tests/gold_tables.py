@@ -31,7 +31,7 @@ from research.tables.values import date_value, number_value
 from tests.servers.world import FakeWorld, entity, statement
 
 FOLDER = Path(__file__).with_name("tables") / "gold"
-TABLES = ("china", "world", "companies")
+TABLES = ("china", "world", "companies", "sights", "places")
 
 
 def answers(name: str) -> dict[tuple[str, str], dict[str, Any]]:

@@ -7,17 +7,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from research.language.quantities import measures
 from research.language.text import fold
 from research.readable import heading
 from research.reasoners.quotes import Quote, select, terms, units
 from research.records import Cell, Cite, Column, Evidence, Finding, Reading, Row, Rows, Value
 from research.sources import Told, registry
 from research.tables.columns import settle
-from research.tables.values import read
+from research.tables.values import date_value, read
 
 BESIDE = 0.8  # of the best sentence's chance: what a further one must have to contradict it
 CHOICES = 6
+MOST = 2 / 3  # of a heading's words that say the same as another one's
 _QUALIFIED = re.compile(r"(.+?)\s*[(（]([^()（）]{1,60})[)）]\s*")
+_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 _ITEM = re.compile(r"Q[1-9][0-9]*")  # of Wikidata, as a title names it
 
 
@@ -27,6 +30,7 @@ class _Said(NamedTuple):
     text: str
     cite: Cite
     chance: float
+    asked: bool = False  # a database was asked just that, and has understood all of it
 
 
 def filled(
@@ -57,13 +61,17 @@ def _readings(column: Column, names: Sequence[str], findings: Sequence[Finding])
     for said in _said(column, names, findings):
         if best and (column.type == "text" or said.chance < best * BESIDE):
             break
-        value = read(said.text, column, near=names)
-        if value is not None and (
-            column.type not in ("number", "text") or _speaks(column, said.text)
-        ):
+        value = read(said.text, column, near=names) or (_date(said, column) if said.asked else None)
+        if value is not None and (said.asked or _speaks(column, said.text)):
             best = best or said.chance
             out.append(Reading(value=value, quote=said.text, cites=(said.cite,)))
     return out
+
+
+def _date(said: _Said, column: Column) -> Value | None:
+    """The one date in what a database says of a date that it was asked for, in whatever words."""
+    dates = [m for m in measures(said.text) if m.dated and m.parts[0]]
+    return date_value(dates[0], said.text) if column.type == "date" and len(dates) == 1 else None
 
 
 def _fields(column: Column, findings: Sequence[Finding]) -> Iterator[Reading]:
@@ -90,17 +98,34 @@ def _fields(column: Column, findings: Sequence[Finding]) -> Iterator[Reading]:
 
 
 def _heads(column: Column, name: str, rows: Rows) -> bool:
-    """Whether a column of a database is called as one of the table is."""
+    """Whether a column of a database is called as one of the table is, in the same words or in others
+    that mean the same. What stands in brackets is a unit."""
     own = (name, *rows.headings.get(name, {}).values(), heading(name, "zh"), heading(name, "en"))
-    return fold(column.name) in {fold(one) for one in own}
+    wanted = _words(column.name)
+    for one in own:
+        words = _words(_BRACKETS.sub("", one))
+        if fold(one) == fold(column.name) or (words and words == wanted):
+            return True
+        if len(words) > 1 and words <= wanted and len(words) >= len(wanted) * MOST:
+            return True
+    return False
+
+
+def _words(text: str) -> frozenset[frozenset[frozenset[str]]]:
+    return frozenset(term.forms for term in terms(text) if term.kind == "word")
 
 
 def _speaks(column: Column, text: str) -> bool:
-    """Whether a sentence has a word of a column's heading, or one that means the same: a figure that merely
-    looks right is not what is asked for."""
-    asked = column.name if column.type == "number" else f"{column.name} {column.asked}"
+    """Whether a sentence has a word of what a column asks, or one that means the same; half of them where
+    only a heading is known and no unit says what is looked for. What merely looks right is not what is asked
+    for."""
+    if column.type in ("yes or no", "choice"):
+        return True  # the words that say it are looked for themselves
+    asked = column.name if column.type == "number" else f"{column.name} {column.question}"
     words, found = [term for term in terms(asked) if term.kind == "word"], units(text)
-    return not words or any(form <= found for term in words for form in term.forms)
+    spoken = sum(any(form <= found for form in term.forms) for term in words)
+    bare = column.type != "number" and not column.question
+    return spoken >= (len(words) / 2 if bare else min(1, len(words)))
 
 
 def _said(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> Iterator[_Said]:
@@ -109,9 +134,11 @@ def _said(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> 
     for finding in findings:
         told[registry.of(finding.task.source).told].append(finding)
     for finding in told["rows"]:
+        single = finding.rows is not None and len(finding.rows.rows) == 1
+        asked = single and fold(column.name) in fold(finding.task.query)
         for span in finding.summary:
-            for cite in span.cites[:1] if _speaks(column, span.text) else ():
-                yield _Said(span.text, cite, 1.0)
+            for cite in span.cites[:1] if asked or _speaks(column, span.text) else ():
+                yield _Said(span.text, cite, 1.0, asked)
     wanted = {fold(name) for name in names}
     for finding in told["places"]:
         for item in finding.evidence:

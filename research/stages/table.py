@@ -36,6 +36,7 @@ from research.records import (
 from research.sources import registry
 from research.stages.budget import Ended
 from research.stages.context import RunContext
+from research.tables.columns import CHECKED
 from research.tables.shown import heading, shown
 
 SAMPLE = 20  # rows whose searches are counted
@@ -43,14 +44,14 @@ Search = Callable[[Task], Awaitable[Finding]]
 
 
 def tiers(column: Column, options: Options) -> list[tuple[str, ...]]:
-    """The sources of a column, the cheapest first: what lies on this machine, what costs nothing, and what
-    may cost money."""
+    """The sources of a column, the cheapest first: the desk's own documents and databases, what costs
+    nothing, and what may cost money."""
     wanted = column.sources or options.sources
     own = [name for name in options.sources if name in wanted]
 
     def cost(name: str) -> int:
         source = registry.of(name)
-        return 0 if source.local else 2 if source.paid else 1
+        return 0 if source.local or source.told == "rows" else 2 if source.paid else 1
 
     ranked = sorted(own, key=cost)
     return [tuple(some) for _, some in groupby(ranked, key=cost)]
@@ -242,7 +243,8 @@ def _why(found: Sequence[Finding]) -> tuple[Lacking, str]:
 
 
 def tabled(grid: Grid, cells: Sequence[Cell], tongue: Language) -> Draft:
-    """The table as an answer: Markdown whose cells cite what they say."""
+    """The table as an answer: Markdown whose cells cite what they say. What each cell rests on was checked
+    where it was read: none of it is judged again as a sentence."""
     known = {(cell.row, cell.column): cell for cell in cells}
     heads = "".join(f" {inert(heading(c, c.unit, tongue))} |" for c in grid.columns)
     spans = [Span(kind="text", text=f"| |{heads}\n|---|{'---|' * len(grid.columns)}")]
@@ -254,8 +256,9 @@ def tabled(grid: Grid, cells: Sequence[Cell], tongue: Language) -> Draft:
             spans.append(Span(kind="text", text=" |"))
             spans += list(_told(cell, column, tongue))
         spans.append(Span(kind="text", text=" |"))
+    made = (span.model_copy(update={"made": True}) for span in spans)
     return Draft(
-        spans=(*spans, *_lacking(cells, tongue)),
+        spans=(*made, *_lacking(cells, tongue)),
         author=next(
             (cell.author for cell in cells if cell.author), message("draft.nobody", tongue)
         ),
@@ -270,6 +273,9 @@ def _told(cell: Cell | None, column: Column, tongue: Language) -> Iterator[Span]
     for n, reading in enumerate(cell.readings):
         text = inert(shown(reading.value, column, tongue))
         yield Span(kind="text", text=f"{' /' * (n > 0)} {text}", cites=reading.cites)
+        if reading.status not in CHECKED:
+            mark = message("report.unclear", tongue)
+            yield Span(kind="text", text=f"{'' if tongue == 'zh' else ' '}{mark}")
 
 
 def _lacking(cells: Sequence[Cell], tongue: Language) -> Iterator[Span]:
