@@ -146,14 +146,16 @@ def _names(asked: Asked, words: Vocabulary) -> None:
 
 
 def _mountains(asked: Asked, words: Vocabulary) -> None:
-    """黄山 is a city and a mountain: the mountain, where distances and tickets are asked for."""
+    """黄山 is a city and a mountain: the mountain, where distances or what is known of one area is asked
+    for."""
     for number, (kind, _of) in enumerate(asked.kinds):
         area = words.areas.get(f"{asked.names[number]}风景区")
         if kind != 2 or area is None:
             continue
         sign = chr(FIRST + number)
-        near = rf"(?:离|距离?|到)\s*{sign}|{sign}\s*(?:附近|周边|周围|方圆|门票|票价|几点|开放时间)"
-        if re.search(near, asked.text):
+        near = rf"(?:离|距离?|到)\s*{sign}|{sign}\s*(?:附近|周边|周围|方圆)"
+        told = (rf"{sign}\s*的?(?:{pattern})" for pattern, _ in _COLUMNS)
+        if any(re.search(wording, asked.text, re.I) for wording in (near, *told)):
             asked.kinds[number] = (0, (str(area),))
 
 
