@@ -24,13 +24,13 @@ import socket
 import threading
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import URL, Connection, NullPool, create_engine, event
+from sqlalchemy import URL, Connection, ExceptionContext, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from research.database.allowed import NAMES, Dialect
@@ -124,6 +124,7 @@ class PostgreSQL:
             raise Failed("address", f"The address of the database is not understood: {error}.") from None  # fmt: skip
         self._path: _Path | None = None
         event.listen(self._engine, "connect", _read_only)
+        event.listen(self._engine, "handle_error", _failing)
 
     def schema(self, reads: Reads | None, comments: Comments | None) -> Schema:
         """What the database holds, with the comments that it has itself.
@@ -272,7 +273,8 @@ class PostgreSQL:
         batch = max(1, min(self._limits.rows + 1, BATCH // (len(types) * self._limits.cell)))
         numeric = [place for place, kind in enumerate(types) if kind == _NUMERIC]
         streaming = connection.execution_options(stream_results=True, max_row_buffer=batch)
-        with closing(streaming.exec_driver_sql(_percents(text))) as found:
+        with closing(streaming.exec_driver_sql(_percents(text))) as found, ExitStack() as end:
+            end.callback(_shut, found.cursor)
             while rows := found.fetchmany(batch):
                 for row in rows:
                     yield self._numbers(row, numeric) if numeric else row
@@ -315,6 +317,18 @@ class PostgreSQL:
 
 def _read_only(connection: Any, _: object) -> None:
     connection.read_only = True
+
+
+def _failing(error: ExceptionContext) -> None:
+    if error.execution_context:
+        _shut(error.execution_context.cursor)
+
+
+def _shut(cursor: Any) -> None:
+    """Closes a cursor of the driver also where the line is cut: there only a second time works."""
+    for _ in range(2):
+        with suppress(Exception):
+            cursor.close()
 
 
 def _percents(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
+import warnings
 from typing import Any
 
 import pytest
@@ -295,6 +297,29 @@ def test_a_server_that_goes_away_and_comes_back_is_asked_again() -> None:
         assert run(database, "SELECT count(*) FROM a_sight").rows == ((60,),)
     finally:
         cluster.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select pg_sleep(20)",
+        "select n, pg_sleep(0.01) from generate_series(1, 10000) n",
+        "select n from generate_series(1, 100000000) n",
+    ],
+)
+def test_a_line_that_is_cut_leaves_no_cursor_open(
+    scenic_address: str, monkeypatch: pytest.MonkeyPatch, sql: str
+) -> None:
+    monkeypatch.setattr("research.database.postgres.GRACE", -0.3)  # before the server gives up
+    database = open_database(scenic_address, reads=known, limits=Limits(seconds=0.5, rows=10**6))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ResourceWarning)
+        with pytest.raises(Failed) as caught:
+            backend(database).run(sql)
+        assert caught.value.cause == "timeout"
+        del caught
+        gc.collect()
+    assert not told
 
 
 def test_the_connection_leaves_nothing_behind(server_database: Database, owner: Any) -> None:
