@@ -18,7 +18,6 @@ from research.tables.values import date_value, read
 
 BESIDE = 0.8  # of the best sentence's chance: what a further one must have to contradict it
 CHOICES = 6
-MOST = 2 / 3  # of a heading's words that say the same as another one's
 _QUALIFIED = re.compile(r"(.+?)\s*[(（]([^()（）]{1,60})[)）]\s*")
 _BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 _ITEM = re.compile(r"Q[1-9][0-9]*")  # of Wikidata, as a title names it
@@ -30,7 +29,6 @@ class _Said(NamedTuple):
     text: str
     cite: Cite
     chance: float
-    asked: bool = False  # a database was asked just that, and has understood all of it
 
 
 def filled(
@@ -56,22 +54,16 @@ def filled(
 def _readings(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> list[Reading]:
     """What sentences say in a cell, the best first: of a text the best alone, of a value that can be
     compared also what others say that are about as good."""
-    out: list[Reading] = list(_fields(column, findings))
+    out: list[Reading] = [*_fields(column, findings), *_dates(column, findings)]
     best = 1.0 if out else 0.0
     for said in _said(column, names, findings):
         if best and (column.type == "text" or said.chance < best * BESIDE):
             break
-        value = read(said.text, column, near=names) or (_date(said, column) if said.asked else None)
-        if value is not None and (said.asked or _speaks(column, said.text)):
+        value = read(said.text, column, near=names)
+        if value is not None and _speaks(column, said.text):
             best = best or said.chance
             out.append(Reading(value=value, quote=said.text, cites=(said.cite,)))
     return out
-
-
-def _date(said: _Said, column: Column) -> Value | None:
-    """The one date in what a database says of a date that it was asked for, in whatever words."""
-    dates = [m for m in measures(said.text) if m.dated and m.parts[0]]
-    return date_value(dates[0], said.text) if column.type == "date" and len(dates) == 1 else None
 
 
 def _fields(column: Column, findings: Sequence[Finding]) -> Iterator[Reading]:
@@ -97,18 +89,27 @@ def _fields(column: Column, findings: Sequence[Finding]) -> Iterator[Reading]:
                 yield Reading(value=value, quote=passage.text, cites=(cite,))
 
 
+def _dates(column: Column, findings: Sequence[Finding]) -> Iterator[Reading]:
+    """The one date in what a database says of a thing when it is asked for just that, in whatever words."""
+    for finding in findings:
+        single = finding.rows is not None and len(finding.rows.rows) == 1
+        if column.type != "date" or not single or fold(column.name) not in fold(finding.task.query):
+            continue
+        for span in finding.summary:
+            dates = [m for m in measures(span.text) if m.dated and m.parts[0]]
+            if len(dates) == 1 and (value := date_value(dates[0], span.text)):
+                yield Reading(value=value, quote=span.text, cites=span.cites)
+
+
 def _heads(column: Column, name: str, rows: Rows) -> bool:
     """Whether a column of a database is called as one of the table is, in the same words or in others
     that mean the same. What stands in brackets is a unit."""
     own = (name, *rows.headings.get(name, {}).values(), heading(name, "zh"), heading(name, "en"))
     wanted = _words(column.name)
-    for one in own:
-        words = _words(_BRACKETS.sub("", one))
-        if fold(one) == fold(column.name) or (words and words == wanted):
-            return True
-        if len(words) > 1 and words <= wanted and len(words) >= len(wanted) * MOST:
-            return True
-    return False
+    return any(
+        fold(one) == fold(column.name) or (wanted and _words(_BRACKETS.sub("", one)) == wanted)
+        for one in own
+    )
 
 
 def _words(text: str) -> frozenset[frozenset[frozenset[str]]]:
@@ -134,11 +135,9 @@ def _said(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> 
     for finding in findings:
         told[registry.of(finding.task.source).told].append(finding)
     for finding in told["rows"]:
-        single = finding.rows is not None and len(finding.rows.rows) == 1
-        asked = single and fold(column.name) in fold(finding.task.query)
         for span in finding.summary:
-            for cite in span.cites[:1] if asked or _speaks(column, span.text) else ():
-                yield _Said(span.text, cite, 1.0, asked)
+            for cite in span.cites[:1] if _speaks(column, span.text) else ():
+                yield _Said(span.text, cite, 1.0)
     wanted = {fold(name) for name in names}
     for finding in told["places"]:
         for item in finding.evidence:

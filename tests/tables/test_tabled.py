@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
 import pytest
 
-from research.records import Column, Language, Options
+from research.records import Column, Grid, Language, Options, Plan, Row
+from research.runs import Desk
+from research.settings import load
 from research.stages.table import tabled, tiers
 from tests.pages.filled_table import museums
 
@@ -28,3 +34,18 @@ def test_what_the_desk_has_itself_is_asked_before_what_is_free_and_what_may_cost
     options = Options(sources=("web", "places", "database", "library"))
     asked = tiers(Column(id="c", name="Height"), options)
     assert asked == [("database", "library"), ("places",), ("web",)]
+
+
+def test_what_a_database_does_not_know_is_no_text_for_a_cell(tmp_path: Path) -> None:
+    columns = (Column(id="h", name="开放时间"), Column(id="y", name="评为5A的年份", type="date"))
+    plan = Plan(grid=Grid(rows=(Row(id="r", name="黄山"),), columns=columns))
+    options = Options(table=True, sources=("database",))
+    with closing(Desk(load({}, data_dir=tmp_path))) as desk:
+        run = desk.runs.start("黄山", options=options, plan=plan)
+        for _ in desk.runs.follow(run.id):
+            pass
+        report = desk.runs.report(run.id)
+    assert report and report.answer
+    hours, year = report.answer.cells
+    assert (hours.value, hours.lack) == (None, "not found")
+    assert year.value and year.value.day == date(2007, 1, 1)
