@@ -320,6 +320,7 @@ def _read_only(connection: Any, _: object) -> None:
 
 
 def _failing(error: ExceptionContext) -> None:
+    """Where the line is cut, SQLAlchemy leaves the cursor of the statement open."""
     if error.execution_context:
         _shut(error.execution_context.cursor)
 

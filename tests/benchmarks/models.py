@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -63,27 +63,40 @@ def _measured(desk: Desk, number: int) -> tuple[list[float], float]:
     return times, time.process_time() - cpu
 
 
+class Bare:
+    """Calls by bare asyncio, with no program around them."""
+
+    def __init__(self, url: str, http: aiohttp.ClientSession) -> None:
+        self._url, self._http = url, http
+
+    async def ask(self, what: str, method: str = "generateContent", **more: object) -> None:
+        body = {"contents": [{"role": "user", "parts": [{"text": what}]}], **more}
+        place = f"{self._url}/v1beta/models/m:{method}"
+        async with self._http.post(place, json=body, headers={"x-goog-api-key": "k"}) as reply:
+            assert reply.status == 200 and await reply.read()
+
+    async def search(self, what: str) -> None:
+        await self.ask(what, tools=[{"googleSearch": {}}])
+
+
+@asynccontextmanager
+async def bare(url: str) -> AsyncIterator[Bare]:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+        yield Bare(url, http)
+
+
 async def _bare(url: str, number: int) -> list[float]:
     """Seconds of each of so many runs that consist of nothing but their calls."""
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
-
-        async def ask(what: str, method: str = "generateContent", **more: object) -> None:
-            body = {"contents": [{"role": "user", "parts": [{"text": what}]}], **more}
-            place = f"{url}/v1beta/models/m:{method}"
-            async with http.post(place, json=body, headers={"x-goog-api-key": "k"}) as reply:
-                assert reply.status == 200 and await reply.read()
-
-        async def search(what: str) -> None:
-            await ask(what, tools=[{"googleSearch": {}}])
+    async with bare(url) as calls:
 
         async def run(n: int) -> float:
             started = time.perf_counter()
             question = f"How old is building number {n}?"
-            await ask(question)
-            await asyncio.gather(*(search(f"{question} {at}") for at in range(SEARCHES)))
-            await ask(question)
-            await search(question)
-            await ask(question, "streamGenerateContent?alt=sse")
+            await calls.ask(question)
+            await asyncio.gather(*(calls.search(f"{question} {at}") for at in range(SEARCHES)))
+            await calls.ask(question)
+            await calls.search(question)
+            await calls.ask(question, "streamGenerateContent?alt=sse")
             return time.perf_counter() - started
 
         return await asyncio.gather(*map(run, range(number)))
@@ -126,16 +139,16 @@ def figures() -> Iterator[Figure]:
             settle()  # as the app does
             for number, target in TARGETS.items():
                 before, others = _memory(), Others()
-                bare, bare_cpu = _median(_floor(url, number) for _ in range(ROUNDS))
+                floor, floor_cpu = _median(_floor(url, number) for _ in range(ROUNDS))
                 wall, cpu = _median(_measured(desk, number) for _ in range(ROUNDS))
                 what = "one run" if number == 1 else f"{number} runs at once"
                 note = f"{wall:.2f} s, the slowest; {others}"
                 yield Figure(f"wall / critical path, {what}", wall / path, target=target, note=note)
-                note = f"{bare:.2f} s, the critical path is {path:.1f} s"
-                yield Figure(f"the same of bare calls, {what}", bare / path, note=note)
-                yield Figure(f"wall / wall of bare calls, {what}", wall / bare)
+                note = f"{floor:.2f} s, the critical path is {path:.1f} s"
+                yield Figure(f"the same of bare calls, {what}", floor / path, note=note)
+                yield Figure(f"wall / wall of bare calls, {what}", wall / floor)
                 budget = CPU if number == MANY else None
-                note = f"bare calls: {bare_cpu / number * 1000:.1f} ms"
+                note = f"bare calls: {floor_cpu / number * 1000:.1f} ms"
                 yield Figure(f"CPU a run, {what}", cpu / number * 1000, "ms", budget, note=note)
                 if number > 1:
                     grown = (_memory() - before) / number
