@@ -1,9 +1,12 @@
 """What a run may still use: its searches, tokens, money and seconds, and who asked it to end.
 
 Four fifths of a limit are for searching, the rest is for the answer, and no less than the largest
-call so far has taken. The searches themselves are counted one by one, so that no limit of them is
-ever passed. Work under way is cut off by closing
-its gate; what was finished by then stays.
+call so far has taken. Work under way is cut off by closing its gate; what was finished by then stays.
+
+A search counts as one, or as the number of queries that its service reports to have run and billed,
+which only its reply tells. So a search begins only if there is room for as many as the largest one of
+the same source has counted so far. A limit of searches is passed only where searches that began
+together, or one larger than all before, report more than that; the answer then says so.
 """
 
 from __future__ import annotations
@@ -87,6 +90,8 @@ class Meter:
         self._limits = options
         self._started = Counter(started)
         self._paid: Counter[str] = Counter()
+        self._running: Counter[str] = Counter()  # searches under way, by source
+        self._dearest: dict[str, int] = {}  # the most that one search of a source has counted
         self._worked = worked
         self._timers: list[asyncio.TimerHandle] = []
         self.searching, self.writing = Gate(), Gate()
@@ -105,8 +110,17 @@ class Meter:
     @property
     def closed(self) -> Why:
         """Why nothing may be searched any more; "" while something may."""
-        full = self._limits.searches and self.searches >= self._limits.searches
+        full = not self._has_room(min(self._dearest.values(), default=1))
         return self.searching.why or ("searches" if full else "")
+
+    def _has_room(self, searches: int) -> bool:
+        """Return whether the limit leaves room for a search that counts as `searches`.
+
+        Each search under way is reckoned as the dearest of its source; the first is always let in.
+        """
+        limit, used = self._limits.searches, self.searches
+        pending = sum(n * (self._dearest.get(s, 1) - 1) for s, n in self._running.items())
+        return not limit or not used or used + pending + searches <= limit
 
     @property
     def thoughtless(self) -> Why:
@@ -133,7 +147,16 @@ class Meter:
         """
         if why := self.closed:
             raise Ended(why)
+        if not self._has_room(self._dearest.get(task.source, 1)):
+            raise Ended("searches")
         self._started[task.id] += 1
+        self._running[task.source] += 1
+
+    def settle(self, task: Task) -> None:
+        """Note that a search is over, and how much it has counted."""
+        self._running[task.source] -= 1
+        counted = max(1, self._paid[task.id])
+        self._dearest[task.source] = max(self._dearest.get(task.source, 1), counted)
 
     def lack(self, why: Why) -> None:
         """Notes that something is not done."""
@@ -221,6 +244,9 @@ class Meter:
         if why := unwritten or self.short:
             key = "unwritten" if unwritten else "stopped" if why == "stopped" else "short"
             said.append(message(f"budget.{key}", tongue, limit=self.words(why, tongue)))
+        if self._limits.searches and self.searches > self._limits.searches:
+            limit = self.words("searches", tongue)
+            said.append(message("budget.over", tongue, limit=limit, n=f"{self.searches:,}"))
         if self._limits.cost and self.unpriced:
             said.append(message("budget.unknown", tongue))
         return [Span(kind="notice", text=text) for text in said]

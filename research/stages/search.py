@@ -46,8 +46,11 @@ async def look_up(
             if delay:
                 await asyncio.sleep(delay)
             meter.take(task)
-            search = await ledger.begin(task)
-            finding = await searched(task, source, say, deadline * source.turns)
+            try:
+                search = await ledger.begin(task)
+                finding = await searched(task, source, say, deadline * source.turns)
+            finally:
+                meter.settle(task)
     except Ended as ended:
         meter.lack(ended.why)
         why = "" if ended.why == "stopped" else meter.words(ended.why, language(task.query))

@@ -105,17 +105,54 @@ def test_what_is_known_from_an_earlier_run_is_no_search(bench: Bench) -> None:
     assert (answer.quotes, answer.failures, notices(answer)) == (3, (), [])
 
 
-def test_a_search_that_asks_a_service_several_times_counts_as_often(bench: Bench) -> None:
-    class Threefold(ScriptedSource):
-        async def search(self, task: Task, say: Say) -> Finding:
-            for _ in range(3):
-                usage = Usage(stage="search", model="amap", searches=1, cost=0.0)
-                say("usage", **usage.model_dump(mode="json"))
-            return await super().search(task, say)
+class Grounded(ScriptedSource):
+    """Each search reports that its service has billed as many queries as `billed` says, one by default."""
 
-    source = Threefold()
-    answered(bench.open(Costly(["a"]), source), limited(searches=4))
-    assert source.queries == ["a", "r1-0"]
+    def __init__(self, **billed: int) -> None:
+        super().__init__()
+        self.billed = billed
+
+    async def search(self, task: Task, say: Say) -> Finding:
+        searches = self.billed.get(task.query, self.billed.get("all", 1))
+        usage = Usage(stage="search", model="gemini:m", searches=searches, cost=0.0)
+        say("usage", **usage.model_dump(mode="json"))
+        return await super().search(task, say)
+
+
+@pytest.mark.parametrize(
+    ("limit", "billed", "searched", "counted"),
+    [
+        (4, {"all": 3}, ["a"], 3),  # a second one might pass the limit
+        (6, {"all": 3}, ["a", "r1-0"], 6),
+        # those under way are reckoned as dear as the first
+        (7, {"all": 2}, ["a", "r1-0", "r1-1"], 6),
+        (5, {"a": 2}, ["a", "r1-0", "r2-0"], 4),  # the dearest so far is expected of the next
+        (6, {"a": 2, "r1-0": 1, "r1-1": 1}, ["a", "r1-0", "r1-1", "r2-0"], 5),
+        (1, {"all": 1}, ["a"], 1),
+    ],
+)
+def test_a_search_begins_only_if_the_limit_has_room_for_what_its_service_bills(
+    limit: int, billed: dict[str, int], searched: list[str], counted: int, bench: Bench
+) -> None:
+    source = Grounded(**billed)
+    runs = bench.open(Costly(["a"]), source)
+    answer = answered(runs, limited(searches=limit))
+    assert source.queries == searched
+    used = report(runs, runs.recent()[0].id).usage
+    assert sum(usage.searches for usage in used) == counted <= limit
+    assert not [text for text in notices(answer) if "billed" in text]
+
+
+@pytest.mark.parametrize(
+    ("question", "word"), [(QUESTION, "but 8 were billed"), (HAN, "实际计费 8 次")]
+)
+def test_a_limit_that_the_first_replies_pass_ends_the_searching_and_the_answer_says_so(
+    question: str, word: str, bench: Bench
+) -> None:
+    source = Grounded(all=4)
+    answer = answered(bench.open(Costly(["a", "b"]), source), limited(searches=3), question)
+    assert sorted(source.queries) == ["a", "b"]  # each reported four only when both had begun
+    assert any(word in text for text in notices(answer))
 
 
 # Tokens and money: 1,000 tokens cost 0.0003 dollars

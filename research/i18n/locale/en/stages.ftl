@@ -56,4 +56,5 @@ budget-seconds =
 budget-stopped = The search was ended early, as you asked: the answer uses what had been found by then.
 budget-short = This run's limit is { $limit }, so no further searches were made: the answer uses what had been found by then.
 budget-unwritten = This run's limit is { $limit }, which left no room to write an answer. What the searches found is quoted below.
+budget-over = This run's limit is { $limit }, but { $n } were billed: a service may run several queries in one search, and reports them only afterwards.
 budget-unknown = The cost limit could not be enforced: the price of a model is not known.

@@ -24,4 +24,5 @@ budget-seconds = { $n } 秒
 budget-stopped = 搜索应您的要求提前结束：答案只用了当时已找到的内容。
 budget-short = 本次研究的上限是{ $limit }，因此没有再搜索：答案只用了已找到的内容。
 budget-unwritten = 本次研究的上限是{ $limit }，没有余量撰写答案。以下原样摘引搜索到的内容。
+budget-over = 本次研究的上限是{ $limit }，实际计费 { $n } 次：有的服务在一次搜索里会运行多个查询，事后才报告。
 budget-unknown = 无法按费用上限控制：有模型的价格未知。
