@@ -17,7 +17,8 @@ from pydantic import SecretStr
 from research import Report, cited, report_json, report_markdown
 from research.evidence.citations import CitedAnswer, lint
 from research.language.text import has_han
-from research.models.roles import DEFAULTS, RETIRED, roles
+from research.models.lifecycle import shut_down
+from research.models.roles import DEFAULTS, roles
 from research.records import Options, RunStatus, Span
 from research.runs import Desk
 from research.settings import Settings, load
@@ -578,7 +579,7 @@ def hrefs(markdown: str) -> set[str]:
 def test_no_default_model_is_gone_and_a_missing_one_is_named_with_its_setting(
     shared: Desk, gemini: FakeGemini
 ) -> None:
-    assert not set(DEFAULTS.values()) & set(RETIRED)
+    assert not set(DEFAULTS.values()) & set(shut_down())
     specs = roles(load({"GEMINI_API_KEY": "k"}, data_dir=Path("unused")))
     assert {role: spec.name for role, spec in specs.items()} == DEFAULTS
     gemini.fail("any", "404")

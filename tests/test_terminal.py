@@ -22,6 +22,8 @@ from research.cli import COMMANDS, exits, main, parsed, serve, usage
 from research.cli.told import TELL
 from research.evidence.citations import verbatim
 from research.records import Event
+from tests.servers.gemini import MODELS as GEMINI_MODELS
+from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
 from tests.terminal import ROOT, command, environment, process, terminal
 
@@ -893,6 +895,52 @@ def test_a_check_of_nothing_ends_with_3_and_says_so(folder: Path) -> None:
     done = terminal(folder, "check")
     assert (done.returncode, done.stdout) == (NOTHING, "")
     assert done.stderr == ("No model or web search is configured: answers quote the library.\n")
+
+
+def test_the_known_models_are_compared_with_the_list_that_gemini_offers(folder: Path) -> None:
+    with FakeGemini() as server:
+        env = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": server.base_url}
+        done = terminal(folder, "check", "--models", env=env)
+    listed = re.findall(r"^listed +(\S+)", done.stdout, re.M)
+    assert done.returncode == FAILED  # the server offers three models alone
+    assert set(listed) == set(GEMINI_MODELS)
+    assert "NOT LISTED gemini-3.6-flash" in done.stdout
+    assert re.search(r"^prices +as of \d{4}-\d\d-\d\d$", done.stdout, re.M)
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_the_known_models_are_compared_with_a_list_in_a_file(folder: Path, tmp_path: Path) -> None:
+    known = terminal(
+        folder, "check", "--models", str(_listing(tmp_path, "gemini-3.8-flash")), "--json"
+    )
+    assert known.returncode == FAILED
+    names = [name["name"] for name in json.loads(known.stdout)["names"]]
+    done = terminal(folder, "check", "--models", str(_listing(tmp_path, *names)))
+    assert (done.returncode, done.stderr) == (ANSWERED, "")
+    assert "NOT LISTED" not in done.stdout
+    done = terminal(
+        folder,
+        *("check", "--models", str(_listing(tmp_path, *names))),
+        env={"GEMINI_API_KEY": KEY, "ANSWER_MODEL": "gemini-2-own"},
+    )
+    assert done.returncode == FAILED
+    assert re.search(r"^NOT LISTED gemini-2-own +ANSWER_MODEL$", done.stdout, re.M)
+
+
+def _listing(folder: Path, *names: str) -> Path:
+    file = folder / "models.txt"
+    file.write_text("\n".join(names), encoding="utf-8")
+    return file
+
+
+def test_a_list_of_models_that_cannot_be_used_is_told(folder: Path, tmp_path: Path) -> None:
+    without_key = terminal(folder, "check", "--models")
+    assert without_key.returncode == FAILED
+    assert without_key.stderr == "Gemini's list cannot be read: GEMINI_API_KEY is not set.\n"
+    for file in (tmp_path / "none.txt", _listing(tmp_path)):
+        done = terminal(folder, "check", "--models", str(file))
+        assert (done.returncode, done.stdout) == (UNUSABLE, "")
+        assert str(file) in done.stderr
 
 
 # Serving

@@ -36,7 +36,9 @@ commands:
   resume RUN                 resume a run that was stopped, interrupted or failed, or whose plan
                              is waiting for approval; --write stops searching and writes the
                              answer; --more adds a round to a finished run
-  check                      send a small request to every model and every web search
+  check                      send a small request to every model and every web search; with
+                             --models, compare names and prices of models with Gemini's list, or
+                             with one in a file
   db QUESTION                query the database of scenic areas, or one of your own: --list lists
                              them, --database NAME picks one, --file FILE asks files;
                              --sql "SELECT …" runs a statement of your own, read-only

@@ -7,7 +7,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
+from datetime import date
 from functools import cache
+from typing import Any
 
 from research import data
 from research.models.roles import Spec
@@ -26,8 +28,18 @@ _NAMED = re.compile(r"(?:^|[-_.])(\d{1,4})k(?![a-z\d])|[-_](4096|8192|16384|3276
 
 
 @cache
+def _file() -> dict[str, Any]:
+    file: dict[str, Any] = json.loads(data.text("contexts.json"))
+    return file
+
+
+def as_of() -> date:
+    """Return the day on which the lengths were looked up."""
+    return date.fromisoformat(_file()["as_of"])
+
+
 def _table() -> dict[str, int]:
-    tokens: dict[str, int] = json.loads(data.text("contexts.json"))["tokens"]
+    tokens: dict[str, int] = _file()["tokens"]
     return tokens
 
 

@@ -14,12 +14,8 @@ from functools import cache
 from typing import Any
 
 from research import data
+from research.models.lifecycle import resolve
 from research.records import Record, Usage
-
-_ALIASES = {
-    "gemini:gemini-flash-latest": "gemini:gemini-3.8-flash",
-    "gemini:gemini-flash-lite-latest": "gemini:gemini-3.5-flash-lite",
-}
 
 
 @cache
@@ -69,13 +65,21 @@ def task(agent: str) -> TaskPrice | None:
 
 
 def _price(model: str, day: date) -> dict[str, Any] | None:
-    """The price of a model on a day: of several, the first that has not ended."""
-    periods = _table()["models"].get(_ALIASES.get(model, model), ())
+    """Return the price of the model that answers on a day: of several, the first that has not ended."""
+    provider, _, name = model.partition(":")
+    name = resolve(name, day) if provider == "gemini" else name
+    periods = _table()["models"].get(f"{provider}:{name}", ())
     for period in periods:
         if "until" not in period or day <= date.fromisoformat(period["until"]):
             found: dict[str, Any] = period
             return found
     return None
+
+
+def priced_names() -> list[str]:
+    """Return the names of Gemini's models that have a price."""
+    models = (model.partition(":") for model in _table()["models"])
+    return [name for provider, _, name in models if provider == "gemini"]
 
 
 class Price(Record):

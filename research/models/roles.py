@@ -1,7 +1,7 @@
 """Which model has which role, from free text such as `openai:deepseek-chat`.
 
 Gemini is meant where no provider is named. A closed list of names would be out of date within
-months, so any name goes; only those known to be gone are told apart.
+months, so any name goes; `lifecycle` knows those that are gone.
 """
 
 from __future__ import annotations
@@ -26,18 +26,6 @@ DEFAULTS: dict[Role, str] = {
     "reflect": "gemini-3.5-flash-lite",
     "write": "gemini-3.8-flash",
     "search": "gemini-3.8-flash",
-}
-# Source: https://ai.google.dev/gemini-api/docs/deprecations, as of 2026-11.
-RETIRED = {
-    "gemini-1.5-flash-latest": "",
-    "gemini-2.0-flash": "2026-06-01",
-    "gemini-2.5-pro-preview-05-06": "2025-12-02",
-    "gemini-2.5-flash-preview-04-17": "",
-}
-# From that day on another model answers, at another price.
-ROUTED = {
-    "gemini-2.5-flash": ("2026-12-01", "gemini-3.5-flash-lite"),
-    "gemini-2.5-pro": ("2026-12-01", "gemini-3.8-flash"),
 }
 
 
@@ -188,14 +176,3 @@ def checker(settings: Settings) -> Spec | None:
         if settings.check_model
         else None
     )
-
-
-def gone(name: str) -> str:
-    """What is known of a name that is gone or going, in words; "" if nothing is."""
-    if name in RETIRED:
-        when = f" on {RETIRED[name]}" if RETIRED[name] else ""
-        return f"{name} was shut down{when}"
-    if name in ROUTED:
-        day, successor = ROUTED[name]
-        return f"{name} ends on {day}; from then on {successor} answers, at its own price"
-    return ""

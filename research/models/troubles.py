@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from research.models.lifecycle import describe
 from research.models.overflow import Overflow, overflow
 from research.models.quotas import Spent, spent, unpaid
-from research.models.roles import Spec, gone
+from research.models.roles import Spec
 from research.trouble import REDIRECTS, Trouble, of_status
 
 # Names of classes rather than the classes: which transport a client uses depends on what is
@@ -132,7 +133,9 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
     if _about_manner(status, " ".join(_explained(body)) or message):
         return Unsupported("refused", f"{spec}: HTTP {status}: {message}".rstrip(": "))
     if status == 404:
-        known = gone(spec.name) or message  # a server may know what helps: "try pulling it first"
+        known = (
+            describe(spec.name) or message
+        )  # a server may know what helps: "try pulling it first"
         return Trouble(
             "refused",
             f"{spec} is not available; {f'set {spec.setting} to' if spec.setting else 'choose'} "

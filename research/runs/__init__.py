@@ -77,6 +77,7 @@ from research.tables.spec import question as asked_by
 from research.trouble import Trouble
 
 if TYPE_CHECKING:
+    from research.models.listing import ModelComparison
     from research.runs.remote import RemoteRuns
     from research.sources.places.retriever import PlacesRetriever
 
@@ -888,6 +889,29 @@ def check_key(name: str, *, owner: str = "local") -> Check:
     if name not in _settings.KEYS:
         raise ValueError(f"{name} is no key that can be tested.")
     return desk().check_key(name, owner)
+
+
+def compare_models(listing: str | None = None, *, owner: str = "local") -> ModelComparison:
+    """Compare the models that ship and those that an owner has chosen with a list of Gemini's models.
+
+    Args:
+        listing: JSON of a provider, or a name a line; without it Gemini's own list is read.
+
+    Raises:
+        ValueError: The text has no names of models.
+    """
+    from research.models.listing import ModelComparison, compare, parse_listing
+    from research.models.roles import DEFAULTS, roles
+    from research.runs.check import list_models
+
+    settings = services(owner=owner).settings
+    used = [(name, f"default of {role}") for role, name in DEFAULTS.items()]
+    used += [(s.name, s.setting) for s in roles(settings).values() if s.provider == "gemini"]
+    try:
+        names = desk().runs.do(list_models(settings)) if listing is None else parse_listing(listing)
+    except Trouble as trouble:
+        return ModelComparison(failure=trouble.failure("check"))
+    return compare(names, dict.fromkeys(used), now().date())
 
 
 def model_roles(*, owner: str = "local") -> Sequence[ModelRole]:

@@ -8,11 +8,13 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
 from research.models.calls import Chat, Prompt
-from research.models.roles import Spec, gone
+from research.models.lifecycle import describe
+from research.models.roles import Spec
 from research.models.troubles import trouble
 from research.providers import Provider as Server
 from research.providers import shipped
@@ -77,7 +79,7 @@ async def _model(name: str, setting: str, chat: Chat) -> Check:
         model=str(chat.spec),
         seconds=seconds,
         failure=failure,
-        warning=gone(chat.spec.name),
+        warning=describe(chat.spec.name),
     )
 
 
@@ -112,6 +114,7 @@ async def _source(name: str, retriever: Retriever, deadline: float) -> Check:
 
 GOOGLE = "https://generativelanguage.googleapis.com"
 _MOST = 5_000_000  # bytes of a list of models
+_LONGEST = 10_000  # models of a list
 
 
 async def key_check(
@@ -169,11 +172,30 @@ class _Answer(Exception):
         self.status_code, self.response, self.body = response.status_code, response, body
 
 
-async def _proved(provider: Server, settings: Settings) -> None:
-    """Reads what can be read with the right key alone.
+async def list_models(settings: Settings) -> list[str]:
+    """Read the names of the models that Gemini offers for the key.
 
     Raises:
-        Trouble: it cannot be read, for a reason of a known kind.
+        Trouble: The list cannot be read, for a reason of a known kind.
+    """
+    names: list[str] = []
+    page = ""
+    while True:
+        body = await _proved(settings.providers["gemini"], settings, f"pageSize=1000{page}")
+        names += [str(entry.get("name", "")) for entry in body.get("models") or ()]
+        token = body.get("nextPageToken")
+        if not token or len(names) > _LONGEST:
+            return names
+        page = f"&pageToken={quote(str(token))}"
+
+
+async def _proved(
+    provider: Server, settings: Settings, query: str = "pageSize=1"
+) -> dict[str, Any]:
+    """Read what can be read with the right key alone; `query` is that of a list of Gemini's models.
+
+    Raises:
+        Trouble: It cannot be read, for a reason of a known kind.
     """
     import httpx
 
@@ -182,7 +204,7 @@ async def _proved(provider: Server, settings: Settings) -> None:
         raise Trouble("no key", f"{provider.key} is not set", hint="key")
     path, headers = f"/{provider.proof}", {"Authorization": f"Bearer {key}"} if key else {}
     if provider.wire == "gemini":
-        url, path = settings.gemini_url or GOOGLE, "/v1beta/models?pageSize=1"
+        url, path = settings.gemini_url or GOOGLE, f"/v1beta/models?{query}"
         headers = {"x-goog-api-key": key}
     elif provider.wire == "anthropic":
         path = "/v1/models?limit=1"
@@ -197,8 +219,7 @@ async def _proved(provider: Server, settings: Settings) -> None:
     ):
         body = await body_of(response, service, _MOST)
         if response.status_code == 200:
-            parsed(body, response, service)
-            return
+            return parsed(body, response, service)
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):

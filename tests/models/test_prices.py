@@ -53,6 +53,22 @@ def test_an_alias_costs_what_it_stands_for() -> None:
     assert cost("gemini:gemini-flash-latest", **used) == cost("gemini:gemini-3.8-flash", **used)
 
 
+@pytest.mark.parametrize(
+    ("name", "successor"),
+    [("gemini-3.5-flash", "gemini-3.6-flash"), ("gemini-3.7-flash", "gemini-3.8-flash")],
+)
+def test_a_model_that_another_answers_for_costs_what_that_one_costs(
+    name: str, successor: str
+) -> None:
+    used: dict[str, Any] = {"input": 5_000, "output": 500}
+    routed = date(2026, 10, 8)
+    assert cost(f"gemini:{name}", routed, **used) == cost(f"gemini:{successor}", routed, **used)
+    before = TABLE["models"][f"gemini:{name}"][0]
+    assert cost(f"gemini:{name}", routed - timedelta(days=1), **used) == pytest.approx(
+        (5_000 * before["input"] + 500 * before["output"]) / 1_000_000
+    )
+
+
 def test_a_task_of_an_agent_costs_the_most_of_a_usual_one_whatever_it_used() -> None:
     agent = "gemini:deep-research-preview-04-2026"
     assert cost(agent, input=10, output=1, searches=2) == cost(agent, input=900_000) == 3.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.models.roles import DEFAULTS, RETIRED, ROUTED, Spec, available, gone, parse, roles
+from research.models.roles import DEFAULTS, Spec, available, parse, roles
 from research.models.roles import usable as is_usable
 from research.settings import ROLES, Role, SettingError, model_setting
 from research.trouble import Trouble
@@ -98,22 +98,6 @@ def test_a_model_is_usable_with_what_its_provider_needs(
     model: str, env: dict[str, str], usable: bool
 ) -> None:
     assert is_usable(parse(model), loaded(env)) == usable
-
-
-@each_row("name", RETIRED)
-def test_a_retired_name_is_known_to_be_gone(name: str) -> None:
-    assert "was shut down" in gone(name)
-    assert name not in DEFAULTS.values()
-
-
-@pytest.mark.parametrize("name", ROUTED)
-def test_a_name_that_ends_is_said_to_be_followed_by_another(name: str) -> None:
-    assert "2026-12-01" in gone(name)
-    assert name not in DEFAULTS.values()
-
-
-def test_nothing_is_said_of_other_names() -> None:
-    assert [gone(name) for name in (*DEFAULTS.values(), "qwen3:8b", "")] == [""] * 6
 
 
 @pytest.mark.asyncio(loop_scope="module")
