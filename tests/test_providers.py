@@ -649,7 +649,10 @@ def test_the_check_tells_what_is_wrong_in_words(
 def test_the_check_warns_of_a_name_that_is_going(gemini: Offer, check: Checked) -> None:
     code, printed = check(gemini.env | {"ANSWER_MODEL": "gemini-2.5-pro"})
     assert code == 0
-    assert "gemini-2.5-pro ends on 2026-12-01" in rows(printed)["write"]
+    assert (
+        "from 2026-12-01 on gemini-2.5-pro is answered by gemini-3.8-flash"
+        in rows(printed)["write"]
+    )
 
 
 def test_the_check_as_json_has_every_row(gemini: Offer, check: Checked) -> None:

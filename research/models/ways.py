@@ -68,8 +68,21 @@ def bound(spec: Spec, form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         return {"format": schema if form == "schema" else "json"}
     if form == "object":
         return {"extra_body": {"response_format": {"type": "json_object"}}}
-    named = {"name": "answer", "schema": schema, "strict": True}
+    named = {"name": "answer", "schema": _without_lengths(schema), "strict": True}
     return {"extra_body": {"response_format": {"type": "json_schema", "json_schema": named}}}
+
+
+def _without_lengths(schema: Any) -> Any:
+    """Copy a JSON schema without the limits of length, which strict mode refuses.
+
+    Source: https://platform.openai.com/docs/guides/structured-outputs#supported-schemas.
+    """
+    if isinstance(schema, list):
+        return [_without_lengths(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    limits = {"minLength", "maxLength"} if schema.get("type") == "string" else set()
+    return {key: _without_lengths(part) for key, part in schema.items() if key not in limits}
 
 
 def in_words(schema: str) -> str:

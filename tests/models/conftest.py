@@ -28,6 +28,7 @@ SCHEMA = {
     "type": "object",
     "properties": {"colour": {"type": "string", "enum": ["red", "green"]}},
     "required": ["colour"],
+    "additionalProperties": False,
 }
 FAKES: dict[str, type[Server]] = {
     "gemini": FakeGemini, "openai": FakeOpenAI, "ollama": FakeOllama, "anthropic": FakeAnthropic,

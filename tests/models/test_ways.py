@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from aiohttp import web
+from pydantic import BaseModel
 
 from research.models.calls import Chat
 from research.models.clients import Clients
@@ -68,6 +70,12 @@ COUNT: dict[str, tuple[int, Any]] = {
     "usage": (400, {"message": "include_usage is not available"}),
     "nothing-said": (400, {}),
 }  # fmt: skip
+
+
+class Shaded(BaseModel):
+    colour: str
+    shades: list[str]
+    maxLength: int
 
 
 class Strict(FakeOpenAI):
@@ -212,3 +220,31 @@ async def test_gemini_and_ollama_are_asked_in_other_ways_as_well(name: str) -> N
             assert (await wire.colour(wire.chat())).colour == "green"
         assert server.calls() == 3
         await wire.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "limited"), [("openai", False), ("gemini", True), ("ollama", True)]
+)
+async def test_a_schema_has_limits_of_length_only_where_the_server_takes_them(
+    name: str, limited: bool
+) -> None:
+    """Strict mode of OpenAI refuses them: the fake server does too, and would be asked again."""
+    text = {"type": "string", "maxLength": 9, "minLength": 1}
+    schema = {
+        "type": "object",
+        "properties": {
+            "colour": text,
+            "shades": {"type": "array", "items": text, "maxItems": 2},
+            "maxLength": {"type": "integer"},
+        },
+        "required": ["colour", "shades", "maxLength"],
+        "additionalProperties": False,
+    }
+    with FAKES[name]() as server:
+        wire = Wire(name, server)
+        await wire.chat().json(PROMPT, schema, Shaded, "check", silent)
+        sent = json.dumps(server.log[0].body)
+        await wire.close()
+    assert server.calls() == 1
+    assert (sent.count('"maxLength": 9'), sent.count('"maxItems": 2')) == (2 * limited, 1)
+    assert '"maxLength": {"type": "integer"}' in sent

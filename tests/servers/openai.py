@@ -91,7 +91,9 @@ _UNANSWERED = (
 class FakeOpenAI(Server):
     """An OpenAI-compatible server; with `ignores_schemas` it answers JSON of its own shape.
 
-    The fault "cutargs" breaks off the arguments of each tool call.
+    The fault "cutargs" breaks off the arguments of each tool call. A schema that strict mode refuses is
+    refused here too, and closing the server raises an AssertionError that names it: a client that asks
+    in another way afterwards would hide it.
     """
 
     faults = (
@@ -102,6 +104,12 @@ class FakeOpenAI(Server):
     def __init__(self, *, port: int = 0, latency: float = 0.0) -> None:
         super().__init__(port=port, latency=latency)
         self.ignores_schemas = False
+        self.refused_schemas: list[str] = []
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        if self.refused_schemas:
+            raise AssertionError(self.refused_schemas)
 
     def reset(self) -> None:
         super().reset()
@@ -117,6 +125,8 @@ class FakeOpenAI(Server):
         messages = body.get("messages") or []
         asked = [message for message in messages if message.get("role") == "user"]
         rounds = rounds_of(messages)
+        refusal = _schema_problem(wanted.get("json_schema") or {})
+        self.refused_schemas += [refusal] if refusal else []
         return Ask(
             prompt=text_of(messages),
             user=text_of(asked[-1:]),
@@ -128,7 +138,7 @@ class FakeOpenAI(Server):
             or bool((body.get("stream_options") or {}).get("include_usage")),
             tools=tools_of(body),
             rounds=rounds,
-            problem=_problem(rounds),
+            problem=_problem(rounds) or refusal,
         )
 
     def wished(self, fault: str, ask: Ask | None) -> bool:
@@ -186,6 +196,31 @@ class FakeOpenAI(Server):
             arg=arg,
             error=error,
         )
+
+
+def _schema_problem(wanted: Mapping[str, Any]) -> str:
+    """Return why strict mode refuses a schema: limits of length, objects that are open; "" if it does not."""
+    if not wanted.get("strict"):
+        return ""
+    parts = [((), wanted.get("schema") or {})]
+    while parts:
+        context, schema = parts.pop()
+        refused = {"minLength", "maxLength", "default"} & set(schema)
+        wrong = f"'{min(refused)}' is not permitted." if refused else ""
+        if schema.get("type") == "object":
+            if set(schema.get("required") or ()) != set(schema.get("properties") or {}):
+                wrong = "'required' is required to be supplied and to be an array including every key in properties."
+            if schema.get("additionalProperties") is not False:
+                wrong = "'additionalProperties' is required to be supplied and to be false."
+        if wrong:
+            return f"Invalid schema for response_format 'answer': In context={context}, {wrong}"
+        for name, part in (schema.get("properties") or {}).items():
+            parts.append(((*context, "properties", name), part))
+        if "items" in schema:
+            parts.append(((*context, "items"), schema["items"]))
+        for at, part in enumerate(schema.get("anyOf") or ()):
+            parts.append(((*context, "anyOf", str(at)), part))
+    return ""
 
 
 def text_of(messages: Sequence[Mapping[str, Any]]) -> str:
