@@ -28,7 +28,7 @@ if str(ROOT) not in sys.path:
 
 from pages.library import pictures  # noqa: E402
 from pages.middleware.document import Document  # noqa: E402
-from pages.middleware.gate import Gate  # noqa: E402
+from pages.middleware.gate import Gate, Senders  # noqa: E402
 from pages.middleware.headers import SecurityHeaders  # noqa: E402
 from pages.middleware.hosts import Hosts  # noqa: E402
 from pages.middleware.looks import Looks  # noqa: E402
@@ -78,6 +78,7 @@ app = st.App(
     middleware=[
         Middleware(SecurityHeaders),  # first: what the others refuse has headers as well
         Middleware(Hosts),
+        Middleware(Senders),
         Middleware(Pace),
         Middleware(Gate),
         Middleware(Uploads),

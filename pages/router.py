@@ -125,6 +125,15 @@ def outside(state: login.Login, found: login.Person) -> None:
     login.draw(card, state, found)
 
 
+def unknown(problem: StoreError | SettingError) -> None:
+    """The page while the record of ended sign-ins cannot be read, so that nobody can be let in."""
+    login.settle("")
+    pages = menu()
+    st.navigation([*pages, *astray(pages)], position="hidden")
+    trouble.draw(problem)
+    language(st.container(), label="collapsed")
+
+
 def inside(owner: str, found: login.Person | None) -> None:
     """The page that is asked for, as its visitor may see it."""
     login.settle(owner)
@@ -150,10 +159,14 @@ st.set_page_config(
 st.logo(str(ASSETS / "logo.svg"), size="large")
 state = login.setup()
 if state.on:
-    found = login.visitor()
-    if state.problem or not found.owner:
-        outside(state, found)
+    try:
+        found = login.visitor()
+    except (StoreError, SettingError) as problem:
+        unknown(problem)
     else:
-        inside(found.owner, found)
+        if state.problem or not found.owner:
+            outside(state, found)
+        else:
+            inside(found.owner, found)
 else:
     inside(login.LOCAL, None)

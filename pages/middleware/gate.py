@@ -7,13 +7,18 @@ beyond this machine then.
 
 Streamlit has no public way to ask who sent a request; its own reader of its signed cookie is used.
 Should that be gone one day, the request fails.
+
+Streamlit signs out by a GET, which any site can make a browser send. Here it passes only for a
+sign-in that its page has ended already, or if the browser says that a page of this server sends it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,10 +26,15 @@ import streamlit as st
 from starlette.requests import cookie_parser
 
 from pages.shared import login
+from research import SettingError, StoreError
+
+log = logging.getLogger(__name__)
 
 MEDIA = "/media/"
 SCANS = "/page-pictures/"  # of the library, which everybody who has signed in may see
 CLOSED = (MEDIA, SCANS, "/_stcore/upload_file/", "/_stcore/metrics")
+SIGN_OUT = "/auth/logout"  # of Streamlit
+PERSON = "sightline.person"  # in the scope of a request: who sent it
 REMEMBERED = (
     50_000  # files offered, of all users; the oldest are forgotten, and a redraw offers anew
 )
@@ -49,11 +59,34 @@ def claims(cookies: Mapping[str, str]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def sender(scope: Mapping[str, Any]) -> str:
-    """The owner that a request comes from; "" if it is nobody's."""
+def person(scope: Mapping[str, Any]) -> login.Person:
+    """Who sends a request. Nobody, if the record of ended sign-ins cannot be read."""
+    if PERSON in scope:
+        return scope[PERSON]  # type: ignore[no-any-return]
     lines = [value for name, value in scope["headers"] if name == b"cookie"]
     cookies = cookie_parser("; ".join(line.decode("latin-1") for line in lines))
-    return login.person(claims(cookies), datetime.now(UTC)).owner
+    try:
+        return login.admitted(claims(cookies), datetime.now(UTC))
+    except (SettingError, StoreError) as error:
+        log.error("nobody can be let in: %s", error)
+        return login.Person()
+
+
+def sender(scope: Mapping[str, Any]) -> str:
+    """The owner that a request comes from; "" if it is nobody's."""
+    return person(scope).owner
+
+
+class Senders:
+    """Finds out once for each request who sends it, in a thread, as the record is in a database."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] in ("http", "websocket") and login.setup().on:
+            scope[PERSON] = await asyncio.to_thread(person, scope)
+        await self.app(scope, receive, send)
 
 
 def offered(message: bytes) -> str:
@@ -93,6 +126,10 @@ class Gate:
             if MEDIA in scope["path"] and (owner, file_id(scope["path"])) not in self._offered:
                 await refuse(send, 404, b"File not found")  # as of a file that there is not
                 return
+        elif scope["type"] == "http" and _is(scope["path"], SIGN_OUT) and login.setup().on:
+            if not await asyncio.to_thread(_end, scope):
+                await refuse(send, 403, b"Sign out on a page of Sightline")
+                return
         elif scope["type"] == "websocket" and login.setup().on:
             send = self._listening(sender(scope), send)
         await self.app(scope, receive, send)
@@ -115,9 +152,40 @@ class Gate:
             self._offered.popitem(last=False)
 
 
+def _end(scope: Mapping[str, Any]) -> bool:
+    """End the sign-in of a request that a page of this server has sent. Return whether the sign-in
+    is over; that of a request from elsewhere stays as it is."""
+    found = person(scope)
+    if found.owner and _from_page(scope):
+        try:
+            login.end(found)
+        except (SettingError, StoreError) as error:
+            log.error("a sign-out could not be recorded: %s", error)
+        return True
+    return not found.owner
+
+
+def _from_page(scope: Mapping[str, Any]) -> bool:
+    """Return whether the browser says that a page of this server has sent a request.
+
+    https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
+    """
+    sites = [value for name, value in scope["headers"] if name == b"sec-fetch-site"]
+    return sites == [b"same-origin"]
+
+
 def _closed(path: str) -> bool:
+    return any(path.startswith(_at(part)) for part in CLOSED)
+
+
+def _is(path: str, part: str) -> bool:
+    return path.rstrip("/") == _at(part)
+
+
+def _at(part: str) -> str:
+    """A path of the server below the one that it is mounted at."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return path.startswith(tuple(f"/{base}{part}" if base else part for part in CLOSED))
+    return f"/{base}{part}" if base else part
 
 
 async def refuse(

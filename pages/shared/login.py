@@ -3,6 +3,10 @@
 The login is Streamlit's own (OpenID Connect), set up in `[auth]` of its secrets. Nothing here
 remembers who somebody is: that is asked anew each time. Whatever is wrong with the set-up closes the
 desk; it never makes it everybody's.
+
+Streamlit's cookie is signed and holds the claims of the provider; the server keeps no list of valid
+ones, so a copy of it stays valid when the browser deletes its own. Therefore the store keeps the
+sign-ins that have ended, until their twelve hours are over.
 """
 
 from __future__ import annotations
@@ -22,10 +26,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.safe import plain
 from pages.shared.words import t
+from research import SettingError, StoreError, runs
 
 log = logging.getLogger(__name__)
 
 LOCAL = "local"  # who owns everything where there is no login
+FAREWELL = "farewell"  # in the session: a message for the screen for signing in
 LASTS = timedelta(hours=12)  # from signing in to having to sign in again
 SECRETS = Path(__file__).resolve().parents[2] / ".streamlit" / "secrets.toml"
 SHARED = ("redirect_uri", "cookie_secret")
@@ -43,6 +49,7 @@ WHY = {  # the words for what is wrong with the set-up, and the name of what the
     "unread": ("login.unread", "file"),
     "gone": ("login.gone", ""),
 }
+NEVER = datetime.fromtimestamp(0, UTC)
 _held = [False]
 
 
@@ -65,12 +72,17 @@ class Login:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with an `owner` is signed in. Without one, `refused` may say why."""
+    """Somebody with an `owner` is signed in. Without one, `refused` may say why.
+
+    `sign_in` is the id of this sign-in, `began` its time by the provider's clock.
+    """
 
     owner: str = ""
     name: str = ""
     email: str = ""
     refused: str = ""
+    sign_in: str = ""
+    began: datetime = NEVER
 
 
 # The set-up
@@ -177,15 +189,49 @@ def person(claims: Mapping[str, Any], now: datetime) -> Person:
         return Person(name=name, email=email, refused="nobody")
     if isinstance(issued, bool) or not isinstance(issued, int | float):
         return Person(name=name, email=email, refused="expired")
-    if now.timestamp() - issued > LASTS.total_seconds():
+    if not abs(now.timestamp() - issued) <= LASTS.total_seconds():  # NaN is no time either
         return Person(name=name, email=email, refused="expired")
-    both = json.dumps([issuer, subject]).encode()
-    return Person(f"user-{hashlib.sha256(both).hexdigest()[:40]}", name, email)
+    return Person(
+        f"user-{_digest(issuer, subject)}", name, email,
+        sign_in=_digest(issuer, subject, issued, claims.get("nonce")),
+        began=datetime.fromtimestamp(issued, UTC),
+    )  # fmt: skip
+
+
+def _digest(*values: object) -> str:
+    return hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest()[:40]
+
+
+def admitted(claims: Mapping[str, Any], now: datetime) -> Person:
+    """Who somebody is by the claims of their provider, unless this sign-in was ended.
+
+    Raises:
+        SettingError, StoreError: the record of ended sign-ins cannot be read.
+    """
+    found = person(claims, now)
+    if found.owner and runs.is_signed_out(found.sign_in, began=found.began, owner=found.owner):
+        return Person(name=found.name, email=found.email, refused="ended")
+    return found
+
+
+def end(found: Person, *, everywhere: bool = False) -> None:
+    """End a sign-in, or all sign-ins of a person, for every process that shares the store.
+
+    Raises:
+        SettingError, StoreError: it cannot be recorded.
+    """
+    now = max(datetime.now(UTC), found.began)  # the provider's clock may be ahead of ours
+    sign_in = "" if everywhere else found.sign_in
+    runs.sign_out(sign_in, at=now, until=now + LASTS, owner=found.owner)
 
 
 def visitor() -> Person:
-    """Who the browser of this session has signed in as."""
-    return person(st.user.to_dict(), datetime.now(UTC))
+    """Who the browser of this session has signed in as.
+
+    Raises:
+        SettingError, StoreError: the record of ended sign-ins cannot be read.
+    """
+    return admitted(st.user.to_dict(), datetime.now(UTC))
 
 
 def owner() -> str:
@@ -202,7 +248,7 @@ def owner() -> str:
 def settle(owner: str) -> None:
     """A session has one owner: what another one has left in it goes."""
     if st.session_state.get("owner", owner) != owner:
-        for key in [key for key in st.session_state if key != "lang"]:
+        for key in [key for key in st.session_state if key not in ("lang", FAREWELL)]:
             del st.session_state[key]
     st.session_state.owner = owner
 
@@ -217,7 +263,16 @@ def draw_sidebar(found: Person) -> None:
         st.text(_short(found.name or found.email or t("login.unnamed")))
         if found.name and found.email:
             st.text(_short(found.email))
-        _leave()
+        _leave(found)
+        st.button(
+            t("login.everywhere"),
+            key="sign_out_everywhere",
+            icon=":material/devices:",
+            type="tertiary",
+            on_click=sign_out,
+            args=(found,),
+            kwargs={"everywhere": True},
+        )
 
 
 def _short(text: str) -> str:
@@ -237,6 +292,8 @@ def draw(place: DeltaGenerator, state: Login, found: Person) -> None:
     """How to sign in, or why nobody can."""
     with place:
         st.title(t("login.title"), anchor=False)
+        if farewell := st.session_state.pop(FAREWELL, ""):
+            st.success(farewell, icon=":material/check_circle:")
         st.markdown(t("login.lead"))
         if state.problem:
             st.error(t("login.broken"), icon=":material/lock:")
@@ -244,10 +301,10 @@ def draw(place: DeltaGenerator, state: Login, found: Person) -> None:
             st.button(t("trouble.retry"), key="retry")
         elif found.refused == "nobody":
             st.error(t("login.nobody"), icon=":material/person_off:")
-            _leave()
+            _leave(found)
         else:
             if found.refused:
-                st.info(t("login.expired"), icon=":material/schedule:")
+                st.info(t(f"login.{found.refused}"), icon=":material/schedule:")
             _providers(state)
 
 
@@ -266,14 +323,28 @@ def _providers(state: Login) -> None:
     st.caption(t("login.note"))
 
 
-def _leave() -> None:
+def _leave(found: Person) -> None:
     st.button(
         t("login.out"),
         key="sign_out",
         icon=":material/logout:",
         type="tertiary",
-        on_click=st.logout,
+        on_click=sign_out,
+        args=(found,),
     )
+
+
+def sign_out(found: Person, *, everywhere: bool = False) -> None:
+    """End the sign-in on the server, then have Streamlit delete the cookie of this browser."""
+    if found.owner:
+        try:
+            end(found, everywhere=everywhere)
+        except (
+            StoreError,
+            SettingError,
+        ) as error:  # the browser at hand is signed out all the same
+            log.error("a sign-out could not be recorded: %s", error)
+    st.logout()
 
 
 def _why(state: Login) -> str:

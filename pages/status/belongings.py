@@ -7,7 +7,7 @@ import logging
 import pandas as pd
 import streamlit as st
 
-from pages.shared import layout, trouble
+from pages.shared import layout, login, trouble
 from pages.shared.exports import EXPORTS
 from pages.shared.login import owner
 from pages.shared.safe import plain
@@ -148,11 +148,14 @@ def gone() -> None:
     done: Wiped | None = st.session_state.pop(_DONE, None)
     if done is None:
         return
-    told = [f"{t(f'wiped.{name}')} {number(n)}" for name in PARTS if (n := getattr(done, name))]
-    words = t("mark.list").join(told) or t("wiped.nothing")
-    st.success(t("wiped.done", what=words), icon=":material/delete_forever:")
+    st.success(_deleted(done), icon=":material/delete_forever:")
     if not done.erased:
         st.warning(t("wiped.not_erased"), icon=":material/warning:")
+
+
+def _deleted(done: Wiped) -> str:
+    told = [f"{t(f'wiped.{name}')} {number(n)}" for name in PARTS if (n := getattr(done, name))]
+    return t("wiped.done", what=t("mark.list").join(told) or t("wiped.nothing"))
 
 
 def end(*, alone: bool) -> None:
@@ -193,6 +196,8 @@ def _wipe(*, alone: bool, library: bool) -> None:
         with st.spinner(t("wipe.going")):
             EXPORTS.forget(owner())
             done = runs.wipe(caches=alone, library=library, owner=owner())
+            if not alone:
+                login.end(login.visitor(), everywhere=True)
     except StillRunning:
         st.error(t("wipe.running"))
         return
@@ -207,5 +212,9 @@ def _wipe(*, alone: bool, library: bool) -> None:
     for name in [name for name in st.session_state if name not in _KEPT]:
         if name != "owner":
             del st.session_state[name]
-    st.session_state[_DONE] = done
+    if alone:
+        st.session_state[_DONE] = done
+    else:
+        left = "" if done.erased else f"\n\n{t('wiped.not_erased')}"
+        st.session_state[login.FAREWELL] = _deleted(done) + left
     st.rerun()

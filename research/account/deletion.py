@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 60.0  # seconds that runs under way have to stop
 AT_ONCE = 16  # checkpoints that are deleted at the same time, on a server
-NOBODYS = {"lookup", "account"}  # answers of services without a name; what a key has used today
+# Answers of services without a name; what a key has used today; ended sign-ins, which must stay ended.
+NOBODYS = {"lookup", "account", "sign_out"}
 _ACTIVE = tables.run.c.status.in_([literal_column("'queued'"), literal_column("'running'")])
 _OWNER = tables.run.c.owner == bindparam("owner")
 _IDS = select(tables.run.c.id).where(_OWNER)

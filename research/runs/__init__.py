@@ -471,6 +471,25 @@ def preferences(*, owner: str = "local") -> dict[str, Any]:
     return desk().runs.store.preferences(owner)
 
 
+def sign_out(sign_in: str = "", *, at: datetime, until: datetime, owner: str) -> None:
+    """Record that a sign-in has ended, for all processes that share the store; without an id, all
+    sign-ins of the owner that began until `at`. None of them may be valid after `until`.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    desk().runs.store.sign_out(owner, sign_in, at, until)
+
+
+def is_signed_out(sign_in: str, *, began: datetime, owner: str) -> bool:
+    """Return whether a sign-in was ended.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    return desk().runs.store.is_signed_out(owner, sign_in, began)
+
+
 def choices(*, owner: str = "local") -> Sequence[Choice]:
     """Every setting that an owner can choose, as the owner has it."""
     return desk().personal.preferences.choices(owner)

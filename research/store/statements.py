@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, literal_column, or_, select, update
+from sqlalchemy import and_, bindparam, delete, func, insert, literal_column, or_, select, update
 
 from research.store.databases import Upsert
 from research.store.tables import (
@@ -24,6 +24,7 @@ from research.store.tables import (
     remark,
     run,
     search,
+    sign_out,
     tag,
     watch,
 )
@@ -242,6 +243,16 @@ PREFER = Upsert(preference)
 PREFERENCES = select(preference.c.name, preference.c.value).where(preference.c.owner == _("owner"))
 PREFER_NO_MORE = delete(preference).where(
     preference.c.owner == _("owner"), preference.c.name == _("wish")
+)
+
+SIGN_OUT = Upsert(sign_out)
+FORGET_SIGN_OUTS = delete(sign_out).where(sign_out.c.until < _("now"))
+SIGNED_OUT = select(sign_out.c.at).where(
+    sign_out.c.owner == _("owner"),
+    or_(
+        sign_out.c.sign_in == _("given"),
+        and_(sign_out.c.sign_in == "", sign_out.c.at >= _("began")),
+    ),
 )
 
 KEEP_ANSWER = Upsert(answer)

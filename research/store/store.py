@@ -615,6 +615,26 @@ class Store:
                 chosen[str(name)] = json.loads(value)
         return chosen
 
+    # Sign-ins
+
+    def sign_out(self, owner: str, sign_in: str, at: datetime, until: datetime) -> None:
+        """Record that a sign-in of an owner has ended; "" ends all that began until `at`. The record
+        is kept `until` none of them could be valid any more."""
+        now = datetime.now(UTC)
+        with self.database.write() as work:
+            work.do(sql.FORGET_SIGN_OUTS, now=now.isoformat())
+            work.do(
+                sql.SIGN_OUT, owner=owner, sign_in=sign_in, at=at.isoformat(),
+                until=until.isoformat(),
+            )  # fmt: skip
+
+    def is_signed_out(self, owner: str, sign_in: str, began: datetime) -> bool:
+        """Return whether a sign-in that began at that time was ended."""
+        rows = self.database.read(
+            sql.SIGNED_OUT, owner=owner, given=sign_in, began=began.isoformat()
+        )
+        return bool(rows)
+
     def forget(self, conversation: str, owner: str) -> list[str]:
         """Deletes a conversation with its runs and its evidence; returns the runs' ids."""
         with self.database.write() as work:

@@ -156,6 +156,14 @@ preference = Table(
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
 )
+sign_out = Table(
+    "sign_out",
+    tables,
+    Column("owner", Text, primary_key=True),
+    Column("sign_in", Text, primary_key=True),  # "" for all that began until `at`
+    Column("at", Text, nullable=False),
+    Column("until", Text, nullable=False),  # the end of the longest of them, and of this row
+)
 
 SQLITE = (
     """
@@ -239,6 +247,11 @@ SQLITE = (
         primary key(run, evidence, passage)) without rowid;
     alter table said add column remarks text not null default '';
     """,
+    """
+    create table sign_out(
+        owner text not null, sign_in text not null, at text not null, until text not null,
+        primary key(owner, sign_in)) without rowid;
+    """,
 )
 
 # Text is compared byte by byte, as SQLite does: times as text have no other order.
@@ -320,5 +333,10 @@ POSTGRESQL = (
         passage {_TEXT} not null, text {_TEXT} not null, made {_TEXT} not null,
         primary key(run, evidence, passage));
     alter table said add column remarks {_TEXT} not null default '';
+    """,
+    f"""
+    create table sign_out(
+        owner {_TEXT} not null, sign_in {_TEXT} not null, at {_TEXT} not null,
+        until {_TEXT} not null, primary key(owner, sign_in));
     """,
 )

@@ -296,6 +296,79 @@ def test_after_she_has_left_her_files_and_pages_are_closed_to_her_browser(desk: 
     assert WORDS["login.title"][1] in main(page)
 
 
+def test_a_copied_cookie_opens_nothing_in_another_browser_once_she_has_signed_out(
+    desk: Desk,
+) -> None:
+    page = desk.enter("ann")
+    copied = [one for one in page.context.cookies() if one["name"].startswith("_streamlit_user")]
+    thief = desk.visitor()
+    thief.context.add_cookies(copied)  # type: ignore[arg-type]
+    stolen = thief.open()
+    stolen.wait_for_selector(".st-key-sign_out")
+    page.locator(".st-key-sign_out button").click()
+    page.wait_for_selector(".st-key-sign_in")
+    stolen.get_by_test_id("stSidebarNavLink").nth(1).click()  # a page that was open before
+    stolen.get_by_text(WORDS["login.ended"][1]).wait_for()
+    again = desk.visitor()
+    again.context.add_cookies(copied)  # type: ignore[arg-type]
+    outside = again.open()
+    assert WORDS["login.title"][1] in main(outside)
+    assert outside.get_by_test_id("stSidebarNavLink").count() == 0
+    assert outside.request.get(f"{desk.server.url}/page-pictures/1/1").status == 403
+    outside.locator(".st-key-sign_in button").click()  # and a new sign-in is as good as ever
+    outside.get_by_role("button", name=NAMES["ann"]).click()
+    outside.wait_for_selector(".st-key-sign_out")
+
+
+def test_signing_out_everywhere_ends_her_other_browsers_and_nobody_else_s(desk: Desk) -> None:
+    first, second, his = desk.enter("ann"), desk.enter("ann"), desk.enter("bob")
+    first.get_by_role("button", name=WORDS["login.everywhere"][1]).click()
+    first.wait_for_selector(".st-key-sign_in")
+    go(second, desk, "/history")
+    assert WORDS["login.ended"][1] in main(second)
+    go(his, desk, "/history")
+    assert his.locator(".st-key-sign_out").count() == 1
+
+
+def test_a_link_an_image_or_a_form_of_another_site_signs_nobody_out(desk: Desk) -> None:
+    page = desk.enter("ann")
+    out = f"{desk.server.url}/auth/logout"
+    elsewhere = page.context.new_page()
+    for site in (desk.provider.base_url, "about:blank"):  # of the same host, and of none
+        for trick in (
+            f'<a id="go" href="{out}">go</a>',
+            f'<form action="{out}"><button id="go">go</button></form>',
+            f'<a id="go" href="#">go</a><img src="{out}"><link rel="prefetch" href="{out}">',
+        ):
+            elsewhere.goto(site)
+            elsewhere.set_content(trick)
+            elsewhere.locator("#go").click()
+            elsewhere.wait_for_load_state("networkidle")
+    elsewhere.goto(out)  # as a link in a letter opens it
+    assert "Sign out on a page" in elsewhere.content()
+    page.reload()
+    settled(page)
+    assert page.locator(".st-key-sign_out").count() == 1
+
+
+def test_who_deletes_all_that_is_theirs_is_signed_out_everywhere_and_told_what_is_gone(
+    desk: Desk,
+) -> None:
+    desk.provider.people["dee"] = {"sub": "0004", "name": "Dee"}
+    acquaint(desk.server.folder, desk.owner("dee"))
+    NAMES["dee"] = "Dee"
+    page, other = desk.enter("dee"), desk.enter("dee")
+    go(page, desk, "/status")
+    page.locator(".st-key-wipe button").click()
+    page.locator(".st-key-wipe_word input").fill(WORDS["wipe.word"][1])
+    page.locator(".st-key-wipe_word input").press("Enter")
+    page.locator(".st-key-wipe_go button:enabled").click()
+    page.wait_for_selector(".st-key-sign_in")
+    assert WORDS["wiped.done"][1].partition("{")[0] in main(page)
+    go(other, desk, "/history")
+    assert WORDS["login.ended"][1] in main(other)
+
+
 def test_no_secret_is_in_the_server_s_log(desk: Desk, ann: Page, bob: Page) -> None:
     log = desk.server.log.read_text(encoding="utf-8")
     assert SECRET not in log

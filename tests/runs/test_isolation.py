@@ -161,6 +161,8 @@ OWN = {
     "exported",
     "discard_export",
     "wipe",  # test_wiping
+    "sign_out",  # with the next one: test_sign_outs
+    "is_signed_out",
     "empty_bin",
 }  # what one does for oneself
 NOBODYS = {  # the desk's own, and what is the same for all
