@@ -41,6 +41,7 @@ def draw(library: Library, *, shared: bool) -> None:
     st.file_uploader(
         t("library.upload"),
         accept_multiple_files=True,
+        max_upload_size=FILE_LIMITS["size"],
         key=f"files_{lot}",
         on_change=_taken(f"files_{lot}"),
     )
@@ -55,6 +56,7 @@ def draw(library: Library, *, shared: bool) -> None:
                 if suffix not in PICTURE_SUFFIXES or library.reading.able
             ],
             accept_multiple_files="directory",
+            max_upload_size=FILE_LIMITS["size"],
             key=f"folder_{lot}",
             on_change=_taken(f"folder_{lot}"),
         )

@@ -16,6 +16,7 @@ from research import Column, ColumnType, Grid, Row, csv_rows, line_rows, report_
 TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 RUNS = 30  # whose places, rows or papers may be the rows of a table
 SHOWN = 60  # characters of a question
+LARGEST = 10  # MB of a file of rows
 FIELDS = ("name", "question", "type", "unit", "choices")
 
 
@@ -44,8 +45,10 @@ def by_hand() -> Grid | None:
 
 def _from_file() -> None:
     with st.popover(t("tables.from_file"), icon=":material/upload_file:", key="rows_file"):
-        file = st.file_uploader(t("tables.file"), type=["csv", "tsv", "txt"], key="rows_csv")
-        if file is not None:
+        file = st.file_uploader(
+            t("tables.file"), type=["csv", "tsv", "txt"], max_upload_size=LARGEST, key="rows_csv"
+        )
+        if file is not None and file.size <= LARGEST * 1024 * 1024:  # the browser says so otherwise
             st.button(t("tables.take"), key="take_file", on_click=_take_file, args=(file,))
 
 

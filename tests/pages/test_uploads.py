@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import streamlit as st
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
@@ -73,7 +74,7 @@ def test_what_is_taken_back_is_not_counted(client: TestClient) -> None:
 
 def test_a_request_that_tells_no_size_counts_as_the_largest() -> None:
     most = announced({"headers": []})
-    assert most == 50 * 1024 * 1024
+    assert most == st.get_option("server.maxUploadSize") * 1024 * 1024
     assert announced({"headers": [(b"content-length", b"-5")]}) == most
     assert announced({"headers": [(b"content-length", b"9" * 99)]}) == most
     assert announced({"headers": [(b"content-length", b"12")]}) == 12

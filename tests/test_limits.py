@@ -1,0 +1,125 @@
+"""The limits that the documents state are those that the code has."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pages.database import files as database_page
+from pages.middleware import pace, uploads
+from pages.shared import exports, login
+from pages.tables import form
+from research import FILE_LIMITS
+from research.database import duckdb, files, rewrites
+from research.library import bin as library_bin
+from research.library.ocr import PATIENCE
+from research.mcp.server import RESOURCES
+from research.settings import TOKEN, load
+from research.sources.toolservers.results import LONGEST
+from research.toolservers.config import ToolServer
+from research.toolservers.ways import COMPLAINTS
+from tests.tables import each_row
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["server"]
+WORDS = {1: "one", 5: "five", 10: "ten", 12: "twelve"}
+MB, MEGA, GIGA = 1024 * 1024, 1_000_000, 1_000_000_000
+
+
+def of_field(name: str, kind: str) -> object:
+    """A limit of a field of `mcp.json`."""
+    return next(
+        getattr(rule, kind)
+        for rule in ToolServer.model_fields[name].metadata
+        if hasattr(rule, kind)
+    )
+
+
+def stated() -> dict[str, tuple[str, str]]:
+    """Sentences of the documents, made of what the code has."""
+    request, upload, socket = (pace.MEASURES[name] for name in ("request", "upload", "socket"))
+    default = ToolServer(name="x", command="x")
+    return {
+        "requests": (
+            "security.md",
+            f"a burst of {request.burst:,} requests and {request.rate} a second sustained "
+            f"(uploads {upload.burst:,} and {upload.rate}, "
+            f"new connections {socket.burst} and {socket.rate})",
+        ),
+        "addresses": ("security.md", f"without a sign-in gets {WORDS[pace.SHARED]} times that"),
+        "largest upload": (
+            "security.md",
+            f"No file may have more than {CONFIG['maxUploadSize']} MB; "
+            "that is for tables on the Database page.",
+        ),
+        "document": (
+            "security.md",
+            f"may have up to {FILE_LIMITS['size']} MB and {FILE_LIMITS['characters']:,} characters "
+            f"of text, a file of rows for a table {form.LARGEST} MB.",
+        ),
+        "uploads together": (
+            "security.md",
+            f"An open page may hold up to {uploads.FILES:,} files or {uploads.BYTES // MEGA} MB, "
+            f"a browser or person up to {uploads.EACH_FILES:,} files or "
+            f"{uploads.EACH_BYTES // MEGA} MB (413)",
+        ),
+        "sign-in": (
+            "deployment.md",
+            f"A sign-in lasts {WORDS[login.LASTS.total_seconds() // 3600]} hours here",
+        ),
+        "record of sign-outs": (
+            "security.md",
+            f"a hash is kept for the {WORDS[login.LASTS.total_seconds() // 3600]} hours",
+        ),
+        "all rows": (
+            "deployment.md",
+            "only to its own person, for an hour" if exports.LASTS == 3600 else "",
+        ),
+        "tables": (
+            "database.md",
+            f"up to {files.LARGEST // GIGA} GB and {files.ROWS // MEGA} million rows each; "
+            f"the Database page takes up to {database_page.LARGEST} MB each",
+        ),
+        "gathered": (
+            "database.md", f"A member of more than {rewrites.MEMBER:,} characters is left as NULL",
+        ),
+        "duckdb": (
+            "database.md",
+            f"{duckdb.MEMORY[:-2]} MB of memory, {duckdb.SPILL[:-2]} GB of room for spilling",
+        ),
+        "shown rows": ("database.md", f"{load({}).database_rows:,} rows are shown"),
+        "scans": (
+            "library.md",
+            f"A file may have {FILE_LIMITS['pages']:,} pages, a picture {FILE_LIMITS['pixels']} "
+            f"megapixels, and a page may take {WORDS[PATIENCE // 60]} minutes",
+        ),
+        "put back": ("zh.md", f"{library_bin.KEPT.days} 天内可以放回"),
+        "mcp.json": (
+            "mcp.md",
+            f"its name, at most {of_field('title', 'max_length')} characters, and what it knows, "
+            f"at most {of_field('about', 'max_length')}",
+        ),
+        "a call": ("mcp.md", f"seconds of one call, {default.timeout:g} unless set"),
+        "calls": ("mcp.md", f"in one search, {default.calls} unless set"),
+        "an answer": ("mcp.md", f"Of one answer, {LONGEST:,} characters are read"),
+        "complaints": ("mcp.md", f"its first {COMPLAINTS} lines"),
+        "resources": ("mcp-server.md", f"The latest {RESOURCES} are listed"),
+        "token": ("mcp-server.md", f"({TOKEN} characters at least)"),
+    }  # fmt: skip
+
+
+def text(document: str) -> str:
+    return " ".join((ROOT / "docs" / document).read_text(encoding="utf-8").split())
+
+
+@each_row("name", stated())
+def test_a_document_states_the_limit_of_the_code(name: str) -> None:
+    document, sentence = stated()[name]
+    assert sentence
+    assert sentence in text(document)
+
+
+def test_the_server_takes_the_largest_file_that_a_page_asks_for() -> None:
+    asked = (database_page.LARGEST, FILE_LIMITS["size"], form.LARGEST)
+    assert CONFIG["maxUploadSize"] == max(asked)
+    assert CONFIG["maxUploadSize"] * MB <= uploads.BYTES <= uploads.EACH_BYTES
