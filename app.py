@@ -35,7 +35,7 @@ from pages.middleware.looks import Looks  # noqa: E402
 from pages.middleware.pace import Pace  # noqa: E402
 from pages.middleware.uploads import Uploads  # noqa: E402
 from pages.shared import errors, exports, login  # noqa: E402 - the root has to be found first
-from research import SettingError, StoreError, runs  # noqa: E402
+from research import SettingError, StoreError, bound_connections, runs  # noqa: E402
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +60,7 @@ async def ahead() -> None:
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Opens the data folder before the first visitor comes, and interrupts the runs at the end."""
     login.hold()
+    bound_connections()
     try:
         runs.desk()
     except (StoreError, SettingError) as error:

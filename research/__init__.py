@@ -196,6 +196,7 @@ if TYPE_CHECKING:
     from research.verification.support import ACCURACY as SUPPORT_ACCURACY
     from research.verification.support import Sentence, Support, support
     from research.verification.support import drawn as answer_stretches
+    from research.wire.connections import bound_connections
 
 __all__ = [
     "COLUMN_TYPES",
@@ -326,6 +327,7 @@ __all__ = [
     "answer_tree",
     "ask_database",
     "bibtex",
+    "bound_connections",
     "cell_heading",
     "cell_in_column",
     "cell_text",
@@ -515,6 +517,7 @@ _HOMES = {
     "Unreadable": "database.files",
     "Upload": "database.uploads",
     "bibtex": "report.references",
+    "bound_connections": "wire.connections",
     "cited": "evidence.citations",
     "csl_json": "report.references",
     "conflicts": "verification.conflicts",

@@ -13,11 +13,13 @@ from research import FILE_LIMITS
 from research.database import duckdb, files, rewrites
 from research.library import bin as library_bin
 from research.library.ocr import PATIENCE
+from research.mcp import listening
 from research.mcp.server import RESOURCES
 from research.settings import TOKEN, load
 from research.sources.toolservers.results import LONGEST
 from research.toolservers.config import ToolServer
 from research.toolservers.ways import COMPLAINTS
+from research.wire import connections
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,6 +64,23 @@ def stated() -> dict[str, tuple[str, str]]:
             f"An open page may hold up to {uploads.FILES:,} files or {uploads.BYTES // MEGA} MB, "
             f"a browser or person up to {uploads.EACH_FILES:,} files or "
             f"{uploads.EACH_BYTES // MEGA} MB (413)",
+        ),
+        "connections": (
+            "security.md",
+            f"less than {connections.SLOW:,} bytes of its body, arrives within {connections.WAIT:g} "
+            f"seconds are closed at the next look, {connections.WAIT:g} seconds later; "
+            f"of more than {connections.WAITING} without a request",
+        ),
+        "mcp bodies": ("mcp-server.md", f"more than {listening.BODY // MB} MB with 413"),
+        "mcp sessions": (
+            "mcp-server.md",
+            f"without a request for {listening.IDLE // 60} minutes ends, and there are at most "
+            f"{listening.SESSIONS} at once",
+        ),
+        "mcp connections": (
+            "mcp-server.md",
+            f"is closed after {connections.WAIT:g} to {2 * connections.WAIT:g} seconds, and of more "
+            f"than {connections.WAITING} such connections the oldest at once",
         ),
         "sign-in": (
             "deployment.md",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import os
 import signal
 import socket
@@ -16,13 +17,20 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import anyio
+from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from pydantic_core import from_json
+
+import research
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PATH = "/mcp"
+IDLE = 30 * 60  # seconds without a request or an open stream, after which a session ends
+SESSIONS = 200  # at once
+BODY = 4 * 1024 * 1024  # bytes of a request
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")  # by which this machine always knows itself
 
 
@@ -105,16 +113,22 @@ async def over_http(
     port: int,
     names: Sequence[str],
     ready: Callable[[str], object],
+    *,
+    idle: float = IDLE,
+    sessions: int = SESSIONS,
 ) -> None:
     """Serves clients by Streamable HTTP until the process is told to end. `names` are those, beside
     the address and the names of this machine to itself, that the server may be asked by; `ready` gets
-    the address.
+    the address. A session ends after `idle` seconds, and there are so many `sessions` at once.
 
     Raises:
         OSError: nobody can listen there.
     """
     import uvicorn
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.streamable_http_manager import (
+        RequestBodyLimitMiddleware,
+        StreamableHTTPSessionManager,
+    )
     from mcp.server.transport_security import TransportSecuritySettings
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -127,9 +141,16 @@ async def over_http(
         allowed_hosts=hosts,
         allowed_origins=[f"{scheme}://{name}" for name in hosts for scheme in ("http", "https")],
     )
-    manager = StreamableHTTPSessionManager(server, security_settings=security)
+    manager = StreamableHTTPSessionManager(
+        server,
+        security_settings=security,
+        session_idle_timeout=idle,
+        max_sessions=sessions,
+        max_request_body_size=BODY,
+    )
+    research.bound_connections()
     config = uvicorn.Config(
-        _guarded(manager.handle_request, token),
+        _guarded(RequestBodyLimitMiddleware(_readable(manager.handle_request), BODY), token),
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -164,3 +185,43 @@ def _guarded(app: ASGIApp, token: str) -> ASGIApp:
             await app(scope, receive, send)
 
     return guarded
+
+
+def _readable(app: ASGIApp) -> ASGIApp:
+    """An application that only requests reach whose body is JSON that the SDK can read. It is given
+    the body in one piece."""
+    from starlette.responses import Response
+
+    error = types.ErrorData(
+        code=types.PARSE_ERROR, message="The body is not JSON, or is nested too deeply"
+    )
+    refusal = {"jsonrpc": "2.0", "id": None, "error": error.model_dump(exclude_none=True)}
+
+    async def readable(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            await app(scope, receive, send)
+            return
+        message = await receive()
+        if message["type"] == "http.request" and not _is_json(message["body"]):
+            answer = Response(json.dumps(refusal), 400, media_type="application/json")
+            await answer(scope, receive, send)
+            return
+        waiting = [message]
+
+        async def again() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        await app(scope, again, send)
+
+    return readable
+
+
+def _is_json(body: bytes) -> bool:
+    """Return whether both readers of the SDK can read a body: pydantic's, which bounds the depth, and
+    Python's, which bounds the digits of a number."""
+    try:
+        from_json(body)
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True

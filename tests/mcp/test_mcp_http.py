@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from mcp.server.lowlevel import Server
 
+from research.mcp.listening import BODY, over_http
 from tests.mcp.desk import LAKE, SLOW, TOKEN, abandoned, data, http, served, status, until
 
 pytestmark = pytest.mark.slow
@@ -58,6 +62,72 @@ async def test_only_who_knows_the_token_and_asks_for_this_machine_is_served(addr
             assert TOKEN not in answer.text
         other = await client.get(address.replace("/mcp", "/elsewhere"), headers=BEARER)
         assert other.status_code == 404
+
+
+DEEP = {
+    "arrays": "[" * 100_000 + "]" * 100_000,
+    "objects": '{"a":' * 100_000 + "1" + "}" * 100_000,
+    "in an argument": '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_runs",'
+    '"arguments":{"limit":' + "[" * 100_000 + "]" * 100_000 + "}}}",
+    "deeper than pydantic goes": '{"jsonrpc":"2.0","id":2,"method":"none","params":{"a":'
+    + '{"a":' * 300
+    + "1"
+    + "}" * 302,
+    "without an end": "[" * 100_000,
+    "a number of 5,000 digits": '{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":'
+    + "9" * 5_000
+    + "}}",
+    "no UTF-8": b'{"jsonrpc":"2.0","id":"\xff","method":"ping"}',
+    "nothing": "",
+}
+
+
+async def test_what_cannot_be_read_is_refused_as_a_mistake_of_the_client(address: str) -> None:
+    async with httpx.AsyncClient(headers=BEARER | ACCEPT, timeout=60) as client:
+        hello = await client.post(address, json=HELLO)
+        mine = {"Mcp-Session-Id": hello.headers["mcp-session-id"]}
+        for name, body in DEEP.items():
+            for headers in ({}, mine):
+                kind = {"Content-Type": "application/json"}
+                answer = await client.post(address, content=body, headers=headers | kind)
+                assert answer.status_code == 400, name
+                assert answer.json()["error"]["code"] == -32700, name
+        ping = {"jsonrpc": "2.0", "id": 3, "method": "ping"}
+        assert '"result":{}' in (await client.post(address, json=ping, headers=mine)).text
+        large = await client.post(address, content=b" " * (BODY + 1), headers=mine)
+        assert large.status_code == 413
+
+
+async def test_a_session_ends_when_it_is_idle_and_there_are_only_so_many() -> None:
+    async with (
+        serving(idle=1.0, sessions=2) as address,
+        httpx.AsyncClient(headers=BEARER | ACCEPT, timeout=60) as client,
+    ):
+        made = [await client.post(address, json=HELLO) for _ in range(3)]
+        assert [answer.status_code for answer in made] == [200, 200, 503]
+
+        async def ended() -> bool:
+            return (await client.post(address, json=HELLO)).status_code == 200
+
+        await until(ended)
+        mine = {"Mcp-Session-Id": made[0].headers["mcp-session-id"]}
+        ping = {"jsonrpc": "2.0", "id": 3, "method": "ping"}
+        assert (await client.post(address, json=ping, headers=mine)).status_code == 404
+
+
+@asynccontextmanager
+async def serving(**more: Any) -> AsyncIterator[str]:
+    """The address of a server without tools, in this process."""
+    told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    server: Server[Any, Any] = Server("test")
+    task = asyncio.create_task(
+        over_http(server, TOKEN, "127.0.0.1", 0, [], told.set_result, **more)
+    )
+    try:
+        yield await told
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_a_report_comes_with_progress_and_is_one_for_all_sessions(address: str) -> None:

@@ -1,0 +1,103 @@
+"""Closes connections on which no request arrives.
+
+uvicorn waits without limit for the first byte of a request, for the rest of its head and for its body,
+so that whoever opens connections and sends little holds one of them, and a file descriptor, for each.
+uvicorn has no setting for that, and Streamlit none for the class of its connections; therefore methods
+of uvicorn's own class are wrapped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+WAIT = 10.0  # seconds between two looks at a connection: it is closed at the second one
+SLOW = 10_000  # bytes of a body that have to arrive between two looks
+WAITING = 200  # connections on which there is no request; of more, the oldest is closed
+_WATCH = "_sightline_watch"
+
+
+class _Watch:
+    """Looks at one connection from time to time."""
+
+    def __init__(self, protocol: Any, wait: float) -> None:
+        self.received = 0  # bytes since the last look
+        self._protocol, self._wait = protocol, wait
+        self._loop = asyncio.get_running_loop()
+        self._last: tuple[str, object] = ("", None)
+        self._timer = self._loop.call_later(wait, self._look)
+
+    @property
+    def state(self) -> str:
+        """ "idle" without a request, "receiving" while its body comes, "answering" then, and "over"
+        once the connection is closed or has become a websocket."""
+        protocol, cycle = self._protocol, self._protocol.cycle
+        if protocol.transport.is_closing() or protocol.transport.get_protocol() is not protocol:
+            return "over"
+        if cycle is None or cycle.response_complete:
+            return "idle"
+        if cycle.more_body and not protocol.flow.read_paused:  # else it is we who read no more
+            return "receiving"
+        return "answering"
+
+    def _look(self) -> None:
+        now = self.state, self._protocol.cycle
+        if self.state == "over":
+            return
+        if now == self._last and (
+            self.state == "idle" or (self.state == "receiving" and self.received < SLOW)
+        ):
+            self.abort()
+            return
+        self._last, self.received = now, 0
+        self._timer = self._loop.call_later(self._wait, self._look)
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._protocol.transport.abort()
+
+    def end(self) -> None:
+        """Look no more."""
+        self._timer.cancel()
+
+
+def bound_connections(kind: Any = None, *, wait: float = WAIT, waiting: int = WAITING) -> None:
+    """Limit the time and the number of connections without a request, for all servers of this
+    process that use uvicorn's usual class, or a class that is given. `wait` is in seconds; a
+    connection is closed after one to two of them."""
+    if kind is None:
+        from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+        kind = AutoHTTPProtocol
+    if _WATCH in vars(kind):
+        return
+    made, received, lost = kind.connection_made, kind.data_received, kind.connection_lost
+    open_: dict[_Watch, None] = {}  # the oldest first; those with a request leave when it is full
+
+    def connection_made(self: Any, transport: Any) -> None:
+        made(self, transport)
+        if not hasattr(self, "cycle"):  # a class of another build: it is left as it is
+            return
+        watch = _Watch(self, wait)
+        setattr(self, _WATCH, watch)
+        open_[watch] = None
+        if len(open_) > waiting:
+            for one in [one for one in open_ if one.state != "idle"]:
+                del open_[one]
+            if len(open_) > waiting:
+                next(iter(open_)).abort()
+
+    def data_received(self: Any, data: bytes) -> None:
+        if watch := getattr(self, _WATCH, None):
+            watch.received += len(data)
+        received(self, data)
+
+    def connection_lost(self: Any, error: Exception | None) -> None:
+        if watch := getattr(self, _WATCH, None):
+            watch.end()
+            open_.pop(watch, None)
+        lost(self, error)
+
+    kind.connection_made, kind.data_received = connection_made, data_received
+    kind.connection_lost = connection_lost
+    setattr(kind, _WATCH, None)
