@@ -61,6 +61,16 @@ def sidebar(owner: str) -> None:
                 st.page_link(script("history"), label=rest)
 
 
+def refused_keys(owner: str) -> None:
+    """Warn of keys in use that their services refused when they were tested."""
+    if names := [state.name for state in runs.key_states(owner=owner) if state.refused]:
+        with st.sidebar:
+            st.warning(
+                t("nav.refused", names=", ".join(map(plain, names))), icon=":material/block:"
+            )
+            st.page_link(script("settings"), label=t("nav.settings"), icon=":material/tune:")
+
+
 def preferred(owner: str) -> words.Lang:
     """The language that somebody has chosen once; the browser's is only the default."""
     try:
@@ -145,6 +155,7 @@ def inside(owner: str, found: login.Person | None) -> None:
     try:
         runs.desk()
         sidebar(owner)
+        refused_keys(owner)
         tour.welcome(owner, first=page is pages[0])
         page.run()
     except (StoreError, SettingError) as problem:

@@ -16,7 +16,7 @@ from pages.shared.forms import NAMES
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import seconds, source_name, t
-from research import Check, Choice, KeyState, has_message, runs
+from research import Check, Choice, KeyState, SettingError, has_message, runs
 
 EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN", "SIGHTLINE_CLARIFY",
           "SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS", "SIGHTLINE_REPORT_SOURCES")  # fmt: skip
@@ -52,6 +52,7 @@ TESTING = "settings_testing"  # in the session: the key that is to be tested
 OUTCOMES = {  # the words, the colour and the sign of what a test of a key has come to
     "works": ("settings.test_works", "green", ":material/check_circle:"),
     "refused": ("settings.test_refused", "red", ":material/block:"),
+    "lacking": ("settings.test_none", "gray", ":material/key:"),
     "quota": ("settings.test_quota", "orange", ":material/hourglass_empty:"),
     "unreached": ("settings.test_unreached", "orange", ":material/cloud_off:"),
     "unlisted": ("settings.test_unlisted", "orange", ":material/help:"),
@@ -328,13 +329,14 @@ def keep_keys(names: Sequence[str]) -> dict[str, str]:
     except OSError:
         wrong = {"remember": ""}
     return {
-        name: "settings.keys_unsaved"
-        if name == "remember"
-        else "settings.wrong_address"
-        if any(name == one.address for one in SERVICES.values())
-        else "settings.wrong_key"
-        for name in wrong
+        name: "settings.keys_unsaved" if name == "remember" else _unusable(name) for name in wrong
     }
+
+
+def _unusable(name: str) -> str:
+    """The text under a field whose value is no key, or no address."""
+    address = any(name == one.address for one in SERVICES.values())
+    return "settings.wrong_address" if address else "settings.wrong_key"
 
 
 def forget(name: str) -> None:
@@ -393,27 +395,35 @@ def shown_keys(states: Sequence[KeyState]) -> list[KeyState]:
     return [*usual, *more]
 
 
-def test_key(name: str, names: Sequence[str]) -> None:
-    """Keeps what the form has, and has the key be tested as the page is drawn."""
-    keep_all(names)
-    if name not in st.session_state.get("settings_wrong", {}):
-        st.session_state[TESTING] = name
+def test_key(name: str) -> None:
+    """Have a key tested as the page is drawn."""
+    st.session_state[TESTING] = name
 
 
-def tested(state: KeyState) -> None:
-    """What a test of a key has come to: it works, is refused, has no quota left, or nobody answers."""
+def tested(state: KeyState, names: Sequence[str]) -> None:
+    """Test the key that is typed, or else the one in use, if that was asked for, and draw the outcome.
+    What is typed stays in its field and nothing is saved."""
     if st.session_state.get(TESTING) != state.name:
         return
     del st.session_state[TESTING]
+    typed = {name: text for name in names if (text := str(chosen(name) or "").strip())}
     # A key of the server is its operator's: only they may spend it on a test.
-    if state.place == "none" or (state.place == "environment" and login.setup().on):
+    kept = state.place != "none" and not (state.place == "environment" and login.setup().on)
+    if state.name not in typed and not kept:
         st.caption(t("settings.test_none"))
         return
-    with st.spinner(t("settings.testing")):
-        check = runs.check_key(state.name, owner=owner())
-    outcome, colour, icon = OUTCOMES[test_outcome(check)]
-    said = t(outcome, seconds=seconds(check.seconds))
-    st.markdown(f":{colour}[{icon}] {said}")
+    try:
+        with st.spinner(t("settings.testing")):
+            check = runs.check_key(state.name, typed=typed, owner=owner())
+    except SettingError:
+        st.error(t(_unusable(state.name)))
+        return
+    words, colour, icon = OUTCOMES[test_outcome(check)]
+    address = state.name in {one.address for one in SERVICES.values()}
+    words = "settings.test_answers" if address and not check.failure else words
+    st.markdown(f":{colour}[{icon}] {t(words, seconds=seconds(check.seconds))}")
+    if state.name in typed:
+        st.caption(t("settings.test_unsaved"))
     if failure := check.failure:
         told_ = failure.reason in ("refused", "no key", "quota", "unreachable")  # by the line above
         reason = "" if told_ else t(f"reason.{failure.reason}")
@@ -425,13 +435,15 @@ def test_outcome(check: Check) -> str:
     """Which of `OUTCOMES` a test has had."""
     if check.failure is None:
         return "works"
-    if check.failure.reason in ("refused", "no key"):
+    if check.failure.reason == "no key":
+        return "lacking"
+    if check.failure.reason == "refused":
         return "unlisted" if check.failure.hint in ("endpoint", "model") else "refused"
     return "quota" if check.failure.reason == "quota" else "unreached"
 
 
 def one_key(state: KeyState, names: Sequence[str]) -> None:
-    """Where a key is, where to get one, a field for a new one, and a test of the one that is kept."""
+    """Where a key is, where to get one, a field for a new one, and a test."""
     here = state.place in ("session", "machine")
     with st.container(key=f"a_key_{state.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -447,7 +459,7 @@ def one_key(state: KeyState, names: Sequence[str]) -> None:
             st.form_submit_button(
                 t("settings.test"), key=f"test_{state.name}", icon=":material/network_check:",
                 help=t("settings.test_help" if free(state.name) else "settings.test_help_paid"),
-                on_click=test_key, args=(state.name, names),
+                on_click=test_key, args=(state.name,),
             )  # fmt: skip
             if here:
                 st.form_submit_button(
@@ -455,7 +467,9 @@ def one_key(state: KeyState, names: Sequence[str]) -> None:
                     on_click=forget, args=(state.name,),
                 )  # fmt: skip
         note(state.name)
-        tested(state)
+        if state.refused:
+            st.warning(t("settings.key_refused"), icon=":material/block:")
+        tested(state, names)
 
 
 def free(name: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from research.records import fingerprint
 from research.settings import ADDRESSES, KEYS
 from research.storage import written
 from research.trouble import conceal
@@ -37,6 +38,7 @@ class Keys:
         self._session: dict[str, dict[str, str]] = {}
         self._kept: dict[str, dict[str, str]] = {}
         self._seen: tuple[int, int] | None = None
+        self._refused: dict[str, set[tuple[str, str]]] = {}
         self._lock = threading.Lock()
         self.changed: Callable[[str], None] = lambda owner: None  # called with whose have changed
 
@@ -64,6 +66,18 @@ class Keys:
             self._read()
             kept = dict.fromkeys(self._kept.get(owner, {}), "machine")
             return kept | dict.fromkeys(self._session.get(owner, {}), "session")
+
+    def note_test(self, owner: str, name: str, value: str, *, refused: bool) -> None:
+        """Remember, as long as the process lives, whether a service refused this key in a test."""
+        mark = (name, fingerprint(value, size=32))
+        with self._lock:
+            marks = self._refused.setdefault(owner, set())
+            marks.add(mark) if refused else marks.discard(mark)
+
+    def is_refused(self, owner: str, name: str, value: str) -> bool:
+        """Tell whether the last test of this key of an owner ended in a refusal."""
+        with self._lock:
+            return (name, fingerprint(value, size=32)) in self._refused.get(owner, set())
 
     def put(self, owner: str, keys: Mapping[str, str], *, remember: bool) -> None:
         """Takes keys in, in the place of those of the same names.

@@ -15,6 +15,7 @@ from research.models.roles import parse, reporter
 from research.records import Record
 from research.settings import CHOICES, KEYS, SettingError, Settings, overlaid
 from research.store.store import Store
+from research.trouble import conceal
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ class KeyState(Record):
 
     name: str
     place: KeyPlace
+    refused: bool = False  # by its service, when it was last tested
 
 
 class Preferences:
@@ -72,7 +74,9 @@ class Preferences:
 
     def settings(self, owner: str) -> Settings:
         """The settings for an owner. A choice that is not usable any more counts as none."""
-        wanted = {**self.chosen(owner), **self.brought(owner)}
+        return self._usable({**self.chosen(owner), **self.brought(owner)})
+
+    def _usable(self, wanted: Mapping[str, str]) -> Settings:
         if not wanted:
             return self.base
         try:
@@ -126,7 +130,7 @@ class Preferences:
         """Where each key is that an owner may bring along; none where keys cannot be used."""
         if not self.keyed or self.keys is None:
             return []
-        places, base = self.keys.places(owner), self.base
+        places, base, mine = self.keys.places(owner), self.base, self.settings(owner)
         out = []
         for name in KEYS:
             if not allowed(name, owner):
@@ -134,8 +138,22 @@ class Preferences:
             place: KeyPlace = "environment" if base.given(name) else "none"
             if name in places:
                 place = "machine" if places[name] == "machine" else "session"
-            out.append(KeyState(name=name, place=place))
+            refused = place != "none" and self.keys.is_refused(owner, name, mine.given(name))
+            out.append(KeyState(name=name, place=place, refused=refused))
         return out
+
+    def with_keys(self, values: Mapping[str, str], owner: str) -> tuple[Settings, dict[str, str]]:
+        """Build the settings that an owner would have with these keys; nothing is kept. Return them
+        with what is wrong, by name; a wrong key is left out."""
+        given, wrong = self._sorted(values, owner)
+        conceal(given.values())
+        wanted = {**self.chosen(owner), **self.brought(owner), **given}
+        return self._usable(wanted), wrong
+
+    def note_test(self, name: str, settings: Settings, owner: str, *, refused: bool) -> None:
+        """Remember whether the key that was tested with these settings was refused."""
+        if self.keys is not None and (value := settings.given(name)):
+            self.keys.note_test(owner, name, value, refused=refused)
 
     def bring(self, values: Mapping[str, str], owner: str, *, remember: bool) -> dict[str, str]:
         """Takes in keys of an owner's; blank ones are left out. If any is not usable, none is taken.
@@ -146,13 +164,21 @@ class Preferences:
         Raises:
             OSError: they cannot be remembered; none was taken.
         """
+        given, wrong = self._sorted(values, owner)
+        if not wrong and given and self.keys is not None:
+            self.keys.put(owner, given, remember=remember)
+        return wrong
+
+    def _sorted(
+        self, values: Mapping[str, str], owner: str
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Separate the keys that can be used from those that cannot, with the reason; blank ones are
+        left out."""
         given = {name: value.strip() for name, value in values.items() if value.strip()}
         wrong = {
             name: why for name, value in given.items() if (why := self._unfit(name, value, owner))
         }
-        if not wrong and given and self.keys is not None:
-            self.keys.put(owner, given, remember=remember)
-        return wrong
+        return {name: value for name, value in given.items() if name not in wrong}, wrong
 
     def forget_key(self, name: str, owner: str) -> None:
         """Forgets a key that an owner has brought along.

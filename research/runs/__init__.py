@@ -64,7 +64,7 @@ from research.runs.personal import PersonalServices
 from research.runs.roles import ModelRole, model_table
 from research.runs.services import Services, now
 from research.runs.states import read, restored
-from research.settings import Settings
+from research.settings import SettingError, Settings
 from research.sources import Source, registry
 from research.sources.registry import Refused
 from research.stages.answer import STATEMENT
@@ -227,9 +227,18 @@ class Desk:
             checks = self.runs.do(services.check())
         return [*checks, *self.runs.do(self.runs.check())]
 
-    def check_key(self, name: str, owner: str) -> Check:
+    def check_key(self, name: str, owner: str, typed: Mapping[str, str]) -> Check:
+        known = self.personal.preferences
+        settings, wrong = known.with_keys(typed, owner)
+        if why := wrong.get(name):
+            raise SettingError(why)
         with self.personal.open(owner) as (services, _):
-            found: Check = self.runs.do(services.check_key(name))
+            found: Check = self.runs.do(services.check_key(name, settings))
+        failure = found.failure
+        refused = bool(failure) and failure.reason == "refused"
+        if failure is None or (refused and failure.hint not in ("endpoint", "model")):
+            key = next((one.key for one in settings.services if name == one.address), name)
+            known.note_test(key, settings, owner, refused=refused)
         return found
 
     def close(self) -> None:
@@ -898,16 +907,18 @@ def check(*, owner: str = "local") -> Sequence[Check]:
     return desk().check(owner)
 
 
-def check_key(name: str, *, owner: str = "local") -> Check:
-    """Whether a key or an address that an owner can use works, by the name of its setting: for models
-    without a cost, for searches and the map by asking one thing.
+def check_key(name: str, *, typed: Mapping[str, str] | None = None, owner: str = "local") -> Check:
+    """Test a key or an address, by the name of its setting: one that is `typed`, with the others that
+    are, or else the one that an owner uses. Models are tested without a cost, searches and the map by
+    asking one thing. Nothing is kept but whether the service refused the key.
 
     Raises:
+        SettingError: what is typed is no key, or no address.
         ValueError: nobody may bring such a key along.
     """
     if name not in _settings.KEYS:
         raise ValueError(f"{name} is no key that can be tested.")
-    return desk().check_key(name, owner)
+    return desk().check_key(name, owner, typed or {})
 
 
 def compare_models(listing: str | None = None, *, owner: str = "local") -> ModelComparison:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -328,12 +329,12 @@ class Services:
         seconds = self.settings.search_timeout
         return await connections(self.reporters, self.web.providers, self.sources, seconds)
 
-    async def check_key(self, name: str) -> Check:
-        """Whether a key or an address works, by the name of its setting."""
+    async def check_key(self, name: str, settings: Settings) -> Check:
+        """Test a key or an address of these settings, by the name of its own."""
         from research.sources.web.providers import provider
 
-        supplies = self._supplies()
-        return await key_check(name, self.settings, lambda one: provider(one, supplies))
+        supplies = replace(self._supplies(), settings=settings)
+        return await key_check(name, settings, lambda one: provider(one, supplies))
 
     async def closing(self) -> None:
         """Closes what lives on the loop of the runs, on it."""

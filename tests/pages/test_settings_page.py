@@ -15,6 +15,7 @@ from tests.catalogue import WORDS
 from tests.pages.test_login import AUTH, claims, owner
 from tests.pages.visitor import Visitor, shown
 from tests.servers.openai import FakeOpenAI
+from tests.servers.search import nowhere
 
 pytestmark = pytest.mark.slow
 
@@ -89,9 +90,112 @@ def test_a_key_is_tested_beside_its_field(
         visitor.press("test_OPENAI_API_KEY")
         said = {one: english(f"settings.test_{one}", seconds="").split("(")[0] for one in OUTCOMES}
         assert [one for one, words in said.items() if words in visitor.words] == [outcome]
-        assert {one.name: one.place for one in runs.key_states()}["OPENAI_API_KEY"] == "session"
-        assert KEY not in told(visitor.at) and fake.calls() == fake.calls("models") == 1
+        assert {one.name: one.place for one in runs.key_states()}["OPENAI_API_KEY"] == "none"
+        assert fake.calls() == fake.calls("models") == 1
+        assert KEY not in visitor.words
         assert not any(words in visitor.look().words for words in said.values())
+
+
+KEYS_TESTED = {  # a key or an address, and the field that it is typed into
+    "OPENAI_API_KEY": KEY,
+    "ANTHROPIC_API_KEY": KEY,
+    "TAVILY_API_KEY": KEY,
+    "AMAP_MAPS_API_KEY": KEY,
+    "GEMINI_API_KEY": KEY,
+    "OLLAMA_BASE_URL": nowhere(),
+    "OPENAI_BASE_URL": f"{nowhere()}/v1",
+}
+
+
+@pytest.mark.parametrize("name", KEYS_TESTED)
+def test_a_test_changes_nothing(
+    visit: Visit, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Neither what is typed nor what was chosen beside it is kept, and runs work with what they did."""
+    for address in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL",
+                    "TAVILY_BASE_URL", "AMAP_BASE_URL", "OLLAMA_BASE_URL"):  # fmt: skip
+        monkeypatch.setenv(address, nowhere())
+    runs.close()
+    before = runs.key_states(), runs.choices(), runs.services()
+    visitor = visit("settings")
+    if not [item for item in visitor.at.text_input if f"set_{name}_" in (item.key or "")]:
+        provider = name.split("_")[0].lower()
+        visitor.at.selectbox(key="more_providers").select(provider).run()
+    field(visitor, "text_input", name).set_value(KEYS_TESTED[name])
+    field(visitor, "number_input", "NUMBER_OF_INITIAL_QUERIES").set_value(9)
+    visitor.press(f"test_{name}")
+    lacking = name == "OPENAI_BASE_URL"  # of which no key is there
+    assert english("settings.test_none" if lacking else "settings.test_unreached") in visitor.words
+    assert english("settings.test_unsaved") in visitor.words
+    assert (runs.key_states(), runs.choices(), runs.services()) == before
+    assert runs.services() is before[2]
+    assert not [p for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
+    assert field(visitor, "text_input", name).value == KEYS_TESTED[name]  # and can be saved now
+    visitor.press("save")
+    assert {one.name: one.place for one in runs.key_states()}[name] == "session"
+    assert chosen()["NUMBER_OF_INITIAL_QUERIES"] == "9"
+
+
+def test_a_key_and_the_address_beside_it_are_tested_together(visit: Visit) -> None:
+    with FakeOpenAI() as fake:
+        fake.keys = {KEY}
+        visitor = visit("settings")
+        field(visitor, "text_input", "OPENAI_API_KEY").set_value(KEY)
+        field(visitor, "text_input", "OPENAI_BASE_URL").set_value(fake.base_url)
+        visitor.press("test_OPENAI_BASE_URL")
+        assert english("settings.test_answers", seconds="").split("(")[0] in visitor.words
+        assert {one.place for one in runs.key_states()} == {"none"}
+
+
+def test_what_is_no_key_is_not_tested(visit: Visit) -> None:
+    visitor = visit("settings")
+    field(visitor, "text_input", "GEMINI_API_KEY").set_value("my secret words")
+    visitor.press("test_GEMINI_API_KEY")
+    assert visitor.errors == [english("settings.wrong_key")]
+    assert "my secret" not in visitor.words
+
+
+def test_a_refused_key_is_not_used_without_a_warning(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI() as fake:
+        fake.keys = {"another-key-that-works"}
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
+        runs.close()
+        visitor = visit("settings")
+        field(visitor, "text_input", "OPENAI_API_KEY").set_value(KEY)
+        visitor.press("test_OPENAI_API_KEY")
+        warned = english("nav.refused", names="OPENAI_API_KEY")
+        assert warned not in visit("ask").words  # it is not in use
+        visitor.press("save")
+        assert english("settings.key_refused") in visitor.words
+        for page in ("ask", "news", "tables", "database", "places"):
+            assert warned in visit(page).words
+        field(visitor, "text_input", "OPENAI_API_KEY").set_value("another-key-that-works")
+        visitor.press("save")
+        assert warned not in visitor.words
+        runs.bring({"OPENAI_API_KEY": KEY})
+        assert warned in visit("ask").words
+        fake.keys = {KEY}  # the service knows it by now
+        visitor.go("settings").press("test_OPENAI_API_KEY")
+        assert warned not in visitor.look().words
+
+
+def test_a_refused_key_of_one_person_is_no_warning_for_another(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI() as fake:
+        fake.keys = {"another-key-that-works"}
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
+        runs.close()
+        ann, bob = owner("0001"), owner("0002")
+        for one in (ann, bob):
+            runs.bring({"OPENAI_API_KEY": KEY}, owner=one)
+        runs.check_key("OPENAI_API_KEY", owner=ann)
+        refused = [
+            {one.name for one in runs.key_states(owner=each) if one.refused} for each in (ann, bob)
+        ]
+        assert refused == [{"OPENAI_API_KEY"}, set()]
 
 
 def test_nobody_tests_the_key_of_the_server(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ nowhere-title = This page does not exist
 nowhere-lead = There is no page at this address. Check it, or choose a page from the menu.
 nowhere-ask = Ask a question
 nav-active = In progress
+nav-refused = Refused by the service when last tested: { $names }. Questions that need it will fail.
 nav-news = News
 login-title = Sign in to Sightline
 login-lead = Runs belong to whoever asked: once signed in, you see only your own.

@@ -11,6 +11,7 @@ nowhere-title = 页面不存在
 nowhere-lead = 此地址没有页面。请检查地址，或从菜单中选择。
 nowhere-ask = 去提问
 nav-active = 进行中
+nav-refused = 上次测试时被服务拒绝：{ $names }。用到它的问题会失败。
 nav-news = 新闻
 login-title = 登录 Sightline
 login-lead = 这里的研究只属于提问的人：登录后只能看到自己的研究。
