@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared import layout, login, tour, trouble, words
+from pages.shared import errors, layout, login, tour, trouble, words
 from pages.shared.files import ASSETS, script
 from pages.shared.forms import NAMES
 from pages.shared.safe import plain
@@ -50,12 +50,13 @@ def sidebar(owner: str) -> None:
         if active:
             st.caption(t("nav.active"))
             for run in active[:UNDER_WAY]:
-                st.page_link(
-                    script("ask"),
-                    label=plain(run.question, 15 if lang() == "zh" else 28),
-                    icon=":material/pending:",
-                    query_params={"run": run.id},
-                )
+                with errors.row():
+                    st.page_link(
+                        script("ask"),
+                        label=plain(run.question, 15 if lang() == "zh" else 28),
+                        icon=":material/pending:",
+                        query_params={"run": run.id},
+                    )
             if len(active) > UNDER_WAY:
                 rest = f"+ {number(len(active) - UNDER_WAY)} · {t('nav.history')}"
                 st.page_link(script("history"), label=rest)

@@ -984,14 +984,15 @@ class Watch(Record):
     """A topic whose report is brought up to date from time to time.
 
     `latest` is the last run whose report is written, `changed` whether that one has told of
-    anything new; None before there was a second one.
+    anything new; None before there was a second one. Of a watch whose run cannot be read only the id
+    and the topic are known.
     """
 
     id: str
     topic: str
-    created: datetime
-    latest: str
-    updated: datetime
+    created: datetime | None = None
+    latest: str = ""
+    updated: datetime | None = None
     changed: bool | None = None
 
 

@@ -18,10 +18,12 @@ import uuid
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 log = logging.getLogger(__name__)
+_Day = TypeVar("_Day", bound=date)
 
 BUSY_SECONDS = 30.0
 PATIENCE = 1.0  # seconds that giving space back waits for those who write
@@ -63,6 +65,14 @@ _WORDS: dict[Trouble, str] = {
     "standby": "can only be read. Set STORE_URL to a database that can be written",
     "server": "cannot be used. Check the server and STORE_URL",
 }
+
+
+def stored_time(kind: type[_Day], text: object) -> _Day | None:
+    """Read a stored date or time. Return None where it is missing or spoilt."""
+    try:
+        return kind.fromisoformat(str(text)) if text else None
+    except ValueError:
+        return None
 
 
 class StoreError(RuntimeError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ask.examples import offered
-from pages.shared import asking, effort, guide, layout
+from pages.shared import asking, effort, errors, guide, layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
@@ -113,10 +113,11 @@ def recent() -> None:
         st.caption(t("ask.recent"))
         with st.container(key="recent", gap=None):
             for talk in talks:
-                st.page_link(
-                    script("ask"), label=plain(talk.title, 90), icon=":material/history:",
-                    query_params={"run": talk.latest},
-                )  # fmt: skip
+                with errors.row():
+                    st.page_link(
+                        script("ask"), label=plain(talk.title, 90), icon=":material/history:",
+                        query_params={"run": talk.latest},
+                    )  # fmt: skip
 
 
 def open_sources() -> None:

@@ -12,9 +12,10 @@ import streamlit as st
 
 import research
 from pages.run.rows import CHOSEN
+from pages.shared import errors
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import lang, number, t
+from pages.shared.words import lang, named, number, t
 from pages.shared.working import worked
 from research import COLUMN_TYPES, TABLE_KINDS, Correction, FileTable, Unreadable, Upload
 
@@ -37,7 +38,8 @@ def draw() -> None:
             with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
                 recognised(given, Path(folder))
         for upload in kept:
-            _kept(upload)
+            with errors.row():
+                _kept(upload)
 
 
 def _paths(given: list[Any], folder: Path) -> list[Path]:
@@ -110,7 +112,7 @@ def _columns(table: FileTable, correction: Correction, key: str) -> Correction:
             {
                 "heading": column.heading,
                 "name": column.name,
-                "type": t(f"type.{column.type}"),
+                "type": named("type", column.type),
                 "first": firsts[n] if n < len(firsts) else "",
             }
             for n, column in enumerate(table.columns)

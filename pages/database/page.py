@@ -10,7 +10,7 @@ import streamlit as st
 from pages.database import files, meaning
 from pages.run import rows
 from pages.run import view as run
-from pages.shared import asking, layout, login
+from pages.shared import asking, errors, layout, login
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import lang, number, t
@@ -167,7 +167,7 @@ def confirmed(database: str) -> None:
     with st.expander(label, icon=":material/thumb_up:", key="confirmed"):
         st.caption(t("database.confirmed_help"))
         for n, (question, sql) in enumerate(pairs):
-            with st.container(border=True, key=f"pair_{n}"):
+            with errors.row(), st.container(border=True, key=f"pair_{n}"):
                 st.markdown(f"**{plain(question, 300)}**")
                 st.code(sql, language="sql", wrap_lines=True)
                 with st.container(horizontal=True):

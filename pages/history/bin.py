@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
-from pages.shared import layout
+from pages.shared import errors, layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
@@ -63,7 +63,8 @@ def draw() -> None:
     if not entries:
         st.caption(t("history.bin_empty"))
     for entry in entries:
-        _row(entry)
+        with errors.row():
+            _row(entry)
 
 
 def _row(entry: HistoryEntry) -> None:

@@ -105,7 +105,7 @@ def draw() -> None:
     layout.header(t("history.title"), t("history.lead"))
     bin.notice()
     in_bin = len(runs.binned(owner=owner()))
-    if not runs.recent(owner=owner(), limit=1) and not in_bin:
+    if not in_bin and not runs.history(limit=1, owner=owner()).total:
         welcome()
         return
     tags = list(runs.tags(owner=owner()))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import streamlit as st
 
 from pages.history import bin
 from pages.run import downloads
-from pages.shared import asking
+from pages.shared import asking, errors
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import address, local_time, money, number, t
+from pages.shared.words import address, local_time, money, named, number, t
 from research import HistoryEntry, HistoryHit, HistoryTurn, cited, runs
 
-ICONS = {
-    "question": ":material/search:",
-    "report": ":material/newspaper:",
-    "database": ":material/database:",
-    "places": ":material/map:",
-}
 # What would be made a link of half an address, with a space of no width in it.
 UNLINKED = (("://", ":\u200b//"), ("www.", "www\u200b."), ("@", "\u200b@"))
 TURNS = 12  # of a conversation that are listed where they are what was searched for
@@ -27,8 +23,30 @@ TICKED = "history_ticked"  # in the session: the runs that are chosen to be comp
 
 
 def draw(entry: HistoryEntry, tags: list[str], *, comparing: bool) -> None:
-    """A conversation: one line for its only run, else its name and a line for each run found."""
-    latest = entry.found[-1]
+    """A conversation: one line for its only run, else its name and a line for each run found. One
+    whose runs cannot be read says so."""
+    with errors.row():
+        if entry.found:
+            _draw(entry, entry.found[-1], tags, comparing=comparing)
+        else:
+            _unreadable(entry)
+
+
+def _unreadable(entry: HistoryEntry) -> None:
+    """A conversation whose runs cannot be read, and the way to be rid of it."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
+        key=f"line_{entry.id}",
+    ):  # fmt: skip
+        st.markdown(f":material/error: {plain(entry.title, 160)}", width="content")
+        st.button(
+            t("history.delete"), key=f"delete_{entry.id}", icon=":material/delete:", type="tertiary",
+            on_click=bin.discard, args=(entry,),
+        )  # fmt: skip
+    st.caption(t("history.unreadable"))
+
+
+def _draw(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *, comparing: bool) -> None:
     with st.container(key=f"entry_{entry.id}", gap="xsmall"):
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute",
@@ -37,7 +55,7 @@ def draw(entry: HistoryEntry, tags: list[str], *, comparing: bool) -> None:
             if comparing and len(entry.found) == 1:
                 _tick(latest)
             st.page_link(
-                script("ask"), label=plain(entry.title, 160), icon=ICONS[latest.kind],
+                script("ask"), label=plain(entry.title, 160), icon=asking.icon(latest.run.options),
                 query_params={"run": latest.run.id},
             )  # fmt: skip
             with st.container(
@@ -45,7 +63,7 @@ def draw(entry: HistoryEntry, tags: list[str], *, comparing: bool) -> None:
             ):
                 if entry.pinned:
                     st.markdown(":material/keep:", width="content")
-                st.caption(local_time(entry.updated), width="content")
+                st.caption(when(entry.updated), width="content")
                 st.button(
                     "", key=f"manage_{entry.id}", icon=":material/more_horiz:", type="tertiary",
                     help=t("history.manage"), on_click=_toggle, args=(entry.id,),
@@ -57,7 +75,8 @@ def draw(entry: HistoryEntry, tags: list[str], *, comparing: bool) -> None:
         _facts(entry, latest)
         if len(entry.found) > 1:
             for turn in entry.found[-(TURNS if any(one.hits for one in entry.found) else LATEST) :]:
-                _turn(turn, comparing=comparing)
+                with errors.row():
+                    _turn(turn, comparing=comparing)
         else:
             _hits(latest)
         if st.session_state.get("managed") == entry.id:
@@ -76,6 +95,11 @@ def _turn(turn: HistoryTurn, *, comparing: bool) -> None:
             )  # fmt: skip
             _status(turn)
         _hits(turn)
+
+
+def when(moment: datetime | None) -> str:
+    """A time, or a dash where it cannot be read."""
+    return local_time(moment) if moment else "–"
 
 
 def _facts(entry: HistoryEntry, latest: HistoryTurn) -> None:
@@ -104,7 +128,7 @@ def _status(turn: HistoryTurn) -> None:
     """How a run ended, if it is not done, and the way to go on with it."""
     run = turn.run
     if run.status != "done":
-        st.badge(t(f"run.{run.status}"), color=asking.COLORS.get(run.status, "orange"))
+        st.badge(plain(named("run", run.status)), color=asking.COLORS.get(run.status, "orange"))
     if run.resumable and st.button(
         t("run.resume"), key=f"resume_{run.id}", icon=":material/play_arrow:", type="tertiary"
     ):
@@ -117,7 +141,7 @@ def _hits(turn: HistoryTurn) -> None:
     """Where the words stand. The text is outside's: every sign of it is escaped, the marks are ours."""
     for hit in turn.hits:
         if hit.field != "question" or len(turn.hits) == 1:
-            st.caption(f"{t(f'history_field.{hit.field}')}　{marked(hit)}")
+            st.caption(f"{plain(named('history_field', hit.field))}　{marked(hit)}")
 
 
 def marked(hit: HistoryHit) -> str:

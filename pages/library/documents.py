@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.library import notebooks, shown
-from pages.shared import login
+from pages.shared import errors, login
 from pages.shared.safe import plain, web
 from pages.shared.words import day_form, local_time, number, t
 from research import Entry, Library, Wanted
@@ -121,19 +121,20 @@ def _clear() -> None:
 
 def _table(entries: list[Entry], first: int) -> list[Entry]:
     """The documents; returns those that are ticked."""
-    rows = [
-        {
+    rows = errors.cells(
+        lambda entry: {
             "title": shown.seen(entry.title),
             "name": shown.file_name(entry.name),
             "kind": shown.kind(entry.kind),
             "language": shown.language(entry.language),
             "date": entry.published,
             "passages": entry.passages,
-            "added": local_time(entry.added),
+            "added": local_time(entry.added) if entry.added else "–",
             "link": web(entry.url) or None,
-        }
-        for entry in entries
-    ]
+        },
+        entries,
+        "title",
+    )
     # Another page, order or stock is another table: a tick never moves to another document.
     mark = hash((first, *(entry.id for entry in entries)))
     chosen = st.dataframe(

@@ -10,8 +10,8 @@ from pages.shared.files import script
 from pages.shared.forms import NAMES
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import lang, t
-from research import has_message, runs
+from pages.shared.words import lang, named, t
+from research import runs
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
@@ -39,7 +39,7 @@ def language(code: str) -> str:
 
 
 def kind(name: str) -> str:
-    return t(f"filekind.{name}") if has_message(f"filekind.{name}") else name
+    return named("filekind", name)
 
 
 def passage(text: str, spans: list[tuple[int, int]] | None = None) -> str:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.run import watch
-from pages.shared import asking, layout
+from pages.shared import asking, errors, layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import local_time, source_name, t
+from pages.shared.words import local_time, named, source_name, t
 from research import Options, PaceError, QuestionError, Unwatchable, runs
 
 SHOWN = 20
@@ -66,11 +66,13 @@ def earlier() -> None:
     if found:
         layout.section(t("news.earlier"))
     for item in found:
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with errors.row(), st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
                 script("news"), label=plain(item.question, 100), query_params={"run": item.id}
             )
-            st.badge(t(f"run.{item.status}"), color=asking.COLORS.get(item.status, "orange"))
+            st.badge(
+                plain(named("run", item.status)), color=asking.COLORS.get(item.status, "orange")
+            )
             st.caption(local_time(item.created), width="content")
 
 

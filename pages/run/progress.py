@@ -14,7 +14,7 @@ import streamlit as st
 
 from pages.run import steps
 from pages.shared.safe import plain
-from pages.shared.words import local_time, money, number, seconds, source_name, t, tool_name
+from pages.shared.words import local_time, money, named, number, seconds, source_name, t, tool_name
 from research import Cell, Event, Grid, Run, Step, has_message
 
 
@@ -401,7 +401,7 @@ def draw(view: View, run: Run) -> None:
     if view.waiting and run.active:
         what, reason, wait, since = view.waiting
         if datetime.now(UTC) < since + timedelta(seconds=wait):
-            words = t(f"reason.{reason}")
+            words = plain(named("reason", reason))
             st.caption(t("step.again", what=plain(what), why=words, wait=seconds(wait)))
     for what, level in view.unthinking.items():
         st.caption(t("step.unthinking", what=plain(what), level=plain(level)))
@@ -440,7 +440,7 @@ def _draw_section(id_: str, chapter: Chapter, run: Run) -> None:
     """A section of a report: what it is at, and its searches."""
     over = chapter.step == "done" or not run.active
     step = chapter.step or "waiting"
-    label = f"{plain(chapter.title, 80)} · {t(f'section.{step}')}"
+    label = f"{plain(chapter.title, 80)} · {plain(named('section', step))}"
     if chapter.step == "done":
         label = f"{plain(chapter.title, 80)} · {t('section.cites', n=chapter.cites)}"
     elif chapter.round:
@@ -498,7 +498,7 @@ def _outcome(search: Search, run: Run) -> str:
     if search.tool:
         where = " · ".join(filter(None, [where, plain(tool_name(search.tool)), plain(search.days)]))
     if search.state in ("searching", "waiting"):
-        state = t(f"step.{search.state}") if run.active else t(f"run.{run.status}")
+        state = named("step", search.state) if run.active else named("run", run.status)
         return f":gray[{where} · {state}]"
     if search.state == "found":
         titles = (
@@ -512,9 +512,9 @@ def _outcome(search: Search, run: Run) -> str:
         if search.message:
             outcome += f" ({plain(search.message, 120)})"
     else:
-        outcome = t(f"reason.{search.state}")
+        outcome = plain(named("reason", search.state))
         if search.hint:
-            outcome += f" — {t(f'hint.{search.hint}')}"
+            outcome += f" — {plain(named('hint', search.hint))}"
         if search.message:
             outcome += f" ({plain(search.message, 120)})"
     end = t("step.reused") if search.reused else seconds(search.seconds)

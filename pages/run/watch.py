@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
-from pages.shared import layout
+from pages.shared import errors, layout
 from pages.shared.files import script
 from pages.shared.safe import plain
-from pages.shared.words import local_time, t
+from pages.shared.words import local_time, named, t
 from research import Change, Figure, Watch
 
 ICONS = {
@@ -40,15 +40,22 @@ def table(
     if rows:
         layout.section(t("watch.title"))
     for one in rows:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.page_link(
-                script("news"), label=plain(one.topic, 100), query_params={"run": one.latest}
-            )
+        with errors.row(), st.container(horizontal=True, vertical_alignment="center"):
+            if one.latest:
+                st.page_link(
+                    script("news"), label=plain(one.topic, 100), query_params={"run": one.latest}
+                )
+            else:
+                st.markdown(f":material/error: {plain(one.topic, 100)}", width="content")
+                st.caption(t("history.unreadable"), width="content")
             if one.changed is not None:
                 words = "watch.changed" if one.changed else "watch.same"
                 st.badge(t(words), color="orange" if one.changed else "gray")
-            st.caption(local_time(one.updated), width="content")
-            if st.button(t("watch.again"), key=f"look_again_{one.id}", icon=":material/refresh:"):
+            if one.updated:
+                st.caption(local_time(one.updated), width="content")
+            if one.latest and st.button(
+                t("watch.again"), key=f"look_again_{one.id}", icon=":material/refresh:"
+            ):
                 again(one.id)
             if st.button(t("watch.drop"), key=f"unwatch_{one.id}", type="tertiary"):
                 drop(one.id)
@@ -69,7 +76,7 @@ def changes(found: Iterable[Change], compared: str) -> None:
 
 
 def _line(one: Change) -> str:
-    text = f"**{t(f'watch.{one.kind}')}** · {plain(one.headline, 200)}"
+    text = f"**{plain(named('watch', one.kind))}** · {plain(one.headline, 200)}"
     if one.before is None and one.after is None:
         return text
     return f"{text}: {_figure(one.before)} → {_figure(one.after)}"

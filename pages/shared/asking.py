@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.material_icon_names import ALL_MATERIAL_ICONS
 
 from pages.shared import errors
 from pages.shared.files import script
@@ -10,6 +11,7 @@ from pages.shared.login import owner
 from pages.shared.words import address, number, t
 from research import MAX_QUESTION, Options, PaceError, Plan, QuestionError, Run, runs
 
+ICON = ":material/search:"
 COLORS = {"running": "blue", "queued": "blue", "waiting": "blue", "done": "green", "failed": "red"}
 REPORTS = "last_report"  # under which the page of the news remembers a run
 TABLES = "last_table"  # and that of the tables
@@ -50,6 +52,18 @@ def _elsewhere(run: Run) -> str:
     home = "tables" if run.options.table else "news" if run.options.sections else "ask"
     here = pages.get(_last(), "")  # other pages draw runs of their own
     return home if here and here != home else ""
+
+
+def icon(options: Options) -> str:
+    """The icon of a run: that of a table, of a report, of the only source that it asks, or of a
+    question."""
+    if options.table:
+        return ":material/table_view:"
+    if options.sections:
+        return ":material/newspaper:"
+    source = runs.described().get(options.sources[0]) if len(options.sources) == 1 else None
+    known = source is not None and source.icon in ALL_MATERIAL_ICONS
+    return f":material/{source.icon}:" if source and known else ICON
 
 
 def show(run: Run) -> None:

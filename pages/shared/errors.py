@@ -6,6 +6,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -15,6 +18,7 @@ from pages.shared.words import number, t
 from research import PaceError, SettingError, StoreError
 
 log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 
 def mark(error: BaseException) -> str:
@@ -41,6 +45,31 @@ def caught(error: Exception) -> bool:
     else:
         draw(note(error))
     return True
+
+
+@contextmanager
+def row() -> Iterator[None]:
+    """Draw one entry of a list. One that cannot be drawn says so and the others are drawn; what
+    concerns the whole store, a setting or the pace of starts is raised."""
+    try:
+        yield
+    except (StoreError, SettingError, PaceError):
+        raise
+    except Exception as error:  # noqa: BLE001 - stored data of any kind; the log has the details
+        st.caption(f":material/error: {t('error.row', id=note(error))}")
+
+
+def cells(
+    make: Callable[[_T], dict[str, Any]], items: Iterable[_T], first: str
+) -> list[dict[str, Any]]:
+    """Make the rows of a table. One that cannot be made says so in its `first` column."""
+    rows = []
+    for item in items:
+        try:
+            rows.append(make(item))
+        except Exception as error:  # noqa: BLE001 - as in `row`
+            rows.append({first: t("error.row", id=note(error))})
+    return rows
 
 
 def draw(found: str) -> None:

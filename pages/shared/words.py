@@ -68,15 +68,20 @@ def cost_form() -> str:
 
 def tool_name(name: str) -> str:
     """What a way of searching the news is called; one of a later version keeps its own name."""
-    if not name:
-        return t("tool.usual")
-    return t(f"tool.{name}") if has_message(f"tool.{name}") else name
+    return named("tool", name) if name else t("tool.usual")
 
 
 def source_name(name: str) -> str:
     """What a source, or a service that it asks, is called. It may come from a package of others, so it
     is text from outside."""
-    return t(f"source.{name}") if has_message(f"source.{name}") else name
+    return named("source", name)
+
+
+def named(family: str, value: str) -> str:
+    """The text of a value in a family of texts, such as `reason.timeout`. A value that has none, stored
+    by a later version or brought by a package, names itself; it is text from outside."""
+    key = f"{family}.{value}"
+    return t(key) if has_message(key) else value
 
 
 def number(value: float) -> str:

@@ -7,11 +7,11 @@ import logging
 import pandas as pd
 import streamlit as st
 
-from pages.shared import layout, login, trouble
+from pages.shared import errors, layout, login, trouble
 from pages.shared.exports import EXPORTS
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import lang, local_time, number, size, t
+from pages.shared.words import lang, local_time, named, number, size, t
 from research import Export, Holding, StillRunning, StoreError, Wiped, runs
 
 log = logging.getLogger(__name__)
@@ -22,21 +22,25 @@ _KEPT = ("lang", _DONE)  # what a session keeps when everything else is gone
 PARTS = ("runs", "conversations", "evidence", "watches", "statements", "notes", "notebooks", "preferences", "lookups", "documents", "files")  # fmt: skip
 
 
+COUNTED = {"runs": "run", "lookups": "answer", "library": "document", "tables": "file", "reports": "file"}  # fmt: skip
+
+
 # Where it lies
 
 
 def where() -> None:
     """A table of what is stored, where and how large it is."""
     held = runs.stored()
-    rows = [
-        (
-            t(f"holding.{item.name}"),
-            size(item.size) if item.size is not None else t("holding.unknown"),
-            _count(item),
-            t("holding.within") if item.within else item.place or t("holding.none"),
-        )
-        for item in held
-    ]
+    rows = errors.cells(
+        lambda item: {
+            "part": named("holding", item.name),
+            "size": size(item.size) if item.size is not None else t("holding.unknown"),
+            "count": _count(item),
+            "place": t("holding.within") if item.within else item.place or t("holding.none"),
+        },
+        held,
+        "part",
+    )
     st.dataframe(
         pd.DataFrame(rows, columns=["part", "size", "count", "place"]),
         hide_index=True,
@@ -57,14 +61,8 @@ def where() -> None:
 def _count(item: Holding) -> str:
     if item.count is None:
         return ""
-    kind = {
-        "runs": "run",
-        "lookups": "answer",
-        "library": "document",
-        "tables": "file",
-        "reports": "file",
-    }[item.name]
-    return t(f"holding.count_{kind}", n=number(item.count))
+    kind = COUNTED.get(item.name)
+    return t(f"holding.count_{kind}", n=number(item.count)) if kind else number(item.count)
 
 
 # Taking it away

@@ -9,6 +9,7 @@ from typing import Literal
 
 import streamlit as st
 
+from pages.shared import errors
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
@@ -152,6 +153,7 @@ def draw(cards: Sequence[Card], *, alone: bool) -> None:
         for place, card in zip(st.columns(3), cards[start : start + 3], strict=False):
             with (
                 place,
+                errors.row(),
                 st.container(border=True, height="stretch", gap="small", key=f"card_{card.name}"),
             ):
                 _draw(card, alone=alone)

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import asking, layout
+from pages.shared import asking, errors, layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import local_time, number, source_name, t
+from pages.shared.words import local_time, named, number, source_name, t
 from pages.tables import form
 from research import Grid, Options, PaceError, Plan, QuestionError, runs
 
@@ -86,7 +86,7 @@ def earlier() -> None:
     layout.section(t("tables.earlier"))
     with st.container(key="recent", gap="xsmall"):
         for item in found:
-            with st.container(
+            with errors.row(), st.container(
                 horizontal=True, vertical_alignment="center", gap="small",
                 horizontal_alignment="distribute",
             ):  # fmt: skip
@@ -97,7 +97,7 @@ def earlier() -> None:
                 with st.container(horizontal=True, vertical_alignment="center", width="content"):
                     if item.status != "done":
                         color = asking.COLORS.get(item.status, "orange")
-                        st.badge(t(f"run.{item.status}"), color=color)
+                        st.badge(plain(named("run", item.status)), color=color)
                     st.caption(local_time(item.created), width="content")
 
 

@@ -277,7 +277,7 @@ def _document(entry: Any, name: str) -> dict[str, Any]:
     return {
         "file": name, "name": entry.name, "title": entry.title, "url": entry.url,
         "published": entry.published.isoformat() if entry.published else None,
-        "language": entry.language, "added": entry.added.isoformat(), "characters": entry.characters,
+        "language": entry.language, "added": entry.added.isoformat() if entry.added else "", "characters": entry.characters,
     }  # fmt: skip
 
 

@@ -77,5 +77,5 @@ def _again(watch: Watch, args: argparse.Namespace) -> int:
     if failed and len(failed) == len(looked):
         return complain(FAILED, f"Every search failed: {failed[0].message or failed[0].reason}")
     lost = f" {len(failed)} of {len(looked)} searches failed." if failed else ""
-    since = f"{watch.updated.astimezone():%Y-%m-%d %H:%M}"
+    since = f"{watch.updated.astimezone():%Y-%m-%d %H:%M}" if watch.updated else "the last report"
     return complain(UNCHANGED, f"Nothing has changed since {since}.{lost}")

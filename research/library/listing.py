@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal, get_args
 
 from research.library.documents import PICTURES
-from research.storage import Database
+from research.storage import Database, stored_time
 
 Kind = Literal["pdf", "word", "table", "web", "text", "picture"]
 Order = Literal["title", "name", "kind", "language", "published", "passages", "added"]
@@ -50,7 +50,7 @@ class Entry:
     published: date | None
     language: str
     sample: bool
-    added: datetime
+    added: datetime | None  # None where the stored time cannot be read
     passages: int
     characters: int
     kind: str = "text"
@@ -219,6 +219,6 @@ def _where(wanted: Wanted) -> tuple[str, list[object]]:
 
 def _entry(row: Any) -> Entry:
     return Entry(
-        row[0], row[1], row[2], row[3], date.fromisoformat(row[4]) if row[4] else None, row[5],
-        bool(row[6]), datetime.fromisoformat(row[7]), row[8], row[9], row[10],
+        row[0], row[1], row[2], row[3], stored_time(date, row[4]), row[5],
+        bool(row[6]), stored_time(datetime, row[7]), row[8], row[9], row[10],
     )  # fmt: skip

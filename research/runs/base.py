@@ -416,15 +416,14 @@ class Runs(ABC):
     def discard(self, conversation: str, *, owner: str = "local") -> None:
         """Puts a conversation into the bin: it is in no list any more, and its ids are unknown. What
         is going on is stopped; nothing waits for that."""
-        turns = self.store.turns(conversation, owner)
-        for run in turns:
+        for run in self.store.turns(conversation, owner):
             self.stop(run.id, owner=owner)
-        if turns:
+        if self.store.has_turns(conversation, owner):
             self.store.archive.discard(conversation, datetime.now(UTC))
 
     def restore(self, conversation: str, *, owner: str = "local") -> None:
         """Takes a conversation out of the bin again."""
-        if self.store.all_turns(conversation, owner):
+        if self.store.has_turns(conversation, owner):
             self.store.archive.restore(conversation)
 
     def binned(self, *, owner: str = "local") -> Sequence[HistoryEntry]:

@@ -39,7 +39,9 @@ def unwatch(runs: Runs, watch_id: str, owner: str) -> None:
 
 def watches(runs: Runs, owner: str) -> list[Watch]:
     """The topics that are watched, those that were taken up last before the others."""
-    return [_told(runs, run, since) for run, since in runs.store.watches(owner)]
+    found = [_told(runs, run, since) for run, since in runs.store.watches(owner)]
+    lost = runs.store.unreadable_watches(owner)
+    return [*found, *(Watch(id=run_id, topic=topic) for run_id, topic in lost)]
 
 
 def watched(runs: Runs, topic: str, owner: str) -> Watch | None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, and_, bindparam, delete, func, literal_column, or_, select
 
 from research.records import Options, Run
-from research.storage import StoreError
+from research.storage import StoreError, stored_time
 from research.store import statements as sql
 from research.store.databases import Database, Upsert, Work
 from research.store.history import (
@@ -322,9 +322,9 @@ class Archive:
                 latest[key][-1] = latest[key][-1].model_copy(update=update)
         heads = self._heads(owner, ids)
         entries = [
-            heads[key].model_copy(update={"found": tuple(turns[key])})
+            heads[key].model_copy(update={"found": tuple(turns.get(key, ()))})
             for key in ids
-            if key in turns and key in heads
+            if key in heads
         ]
         return HistoryPage(entries=tuple(entries), total=total, partial=self.partial)
 
@@ -365,7 +365,7 @@ class Archive:
                 pinned=bool(named.get(key, ("", 0))[1]),
                 tags=tuple(tags.get(key, ())),
                 turns=len(asked),
-                updated=datetime.fromisoformat(latest[key]),
+                updated=stored_time(datetime, latest.get(key)),
             )
             for key, asked in questions.items()
         }
@@ -419,7 +419,7 @@ class Archive:
             part = rows[start : start + PAGE]
             heads = self._heads(owner, [str(row[0]) for row in part])
             out += [
-                heads[key].model_copy(update={"binned": datetime.fromisoformat(at)})
+                heads[key].model_copy(update={"binned": stored_time(datetime, at)})
                 for key, at in part
                 if key in heads
             ]

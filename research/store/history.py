@@ -38,7 +38,7 @@ class HistoryTurn(Record):
     nothing is known of it."""
 
     run: Run
-    kind: RunKind
+    kind: str  # a `RunKind`, or that of a later version
     sources: int = 0
     cost: float | None = None
     hits: tuple[HistoryHit, ...] = ()
@@ -47,14 +47,15 @@ class HistoryTurn(Record):
 
 class HistoryEntry(Record):
     """A conversation with those of its runs that were looked for, the earliest first; `turns` is how
-    many it has in all. `binned` is when it was put into the bin."""
+    many it has in all. `binned` is when it was put into the bin. `found` is empty where no run can be
+    read, a time None where that cannot."""
 
     id: str
     title: str
     pinned: bool = False
     tags: tuple[str, ...] = ()
     turns: int
-    updated: datetime
+    updated: datetime | None
     binned: datetime | None = None
     found: tuple[HistoryTurn, ...] = ()
 

@@ -455,16 +455,17 @@ class Store:
         asked: Clarification | None = None
         given: list[Instruction] = []
         for time, kind, text in self.database.read(sql.SAID, run=run_id):
-            data = json.loads(text)
-            if kind == "unclear":
-                asked = Clarification(**data)
-            elif kind == "clarified" and asked:
-                asked = asked.model_copy(update={"answer": data["answer"]})
-            elif kind == "instruction":
-                given.append(Instruction(text=data["text"], time=datetime.fromisoformat(time)))
-            elif kind == "heeded":
-                for at in range(min(data["count"], len(given))):
-                    given[at] = given[at].model_copy(update={"heeded": True})
+            with suppress(ValueError, TypeError, LookupError):  # a spoilt one
+                data = json.loads(text)
+                if kind == "unclear":
+                    asked = Clarification(**data)
+                elif kind == "clarified" and asked:
+                    asked = asked.model_copy(update={"answer": data["answer"]})
+                elif kind == "instruction":
+                    given.append(Instruction(text=data["text"], time=datetime.fromisoformat(time)))
+                elif kind == "heeded":
+                    for at in range(min(data["count"], len(given))):
+                        given[at] = given[at].model_copy(update={"heeded": True})
         return asked, tuple(given)
 
     def _earlier(
@@ -498,6 +499,10 @@ class Store:
         rows = self.database.read(sql.TURNS, conversation=conversation, owner=owner)
         return _readable(_run, rows)
 
+    def has_turns(self, conversation: str, owner: str) -> bool:
+        """Tell whether an owner has such a conversation, in the bin or not; its runs may be spoilt."""
+        return bool(self.database.read(sql.ALL_TURNS, conversation=conversation, owner=owner))
+
     def all_turns(self, conversation: str, owner: str) -> list[Run]:
         """The same, wherever they lie."""
         rows = self.database.read(sql.ALL_TURNS, conversation=conversation, owner=owner)
@@ -526,6 +531,12 @@ class Store:
         """An owner's runs that are watched, and since when; the latest first."""
         rows = self.database.read(sql.WATCHES, owner=owner)
         return _readable(lambda row: (_run(row), datetime.fromisoformat(row[11])), rows)
+
+    def unreadable_watches(self, owner: str) -> list[tuple[str, str]]:
+        """List the watched runs of an owner that cannot be read: their ids and questions."""
+        known = {run.id for run, _ in self.watches(owner)}
+        rows = self.database.read(sql.WATCHES, owner=owner)
+        return [(str(row[0]), str(row[3])) for row in rows if row[0] not in known]
 
     def unwatch(self, run_id: str, owner: str) -> None:
         """A run is watched no more."""

@@ -33,6 +33,7 @@ history_field-answer = Answer
 history_field-source = Source
 history_field-note = Note
 history-none = Nothing matches these filters.
+history-unreadable = This entry cannot be read: it was stored by another version, or is damaged. The other entries are not affected.
 history-clear = Clear filters
 history-partial = Earlier runs are still being indexed; there may be more results.
 history-range = { $first }–{ $last } of { $total }

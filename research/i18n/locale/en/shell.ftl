@@ -50,4 +50,5 @@ trouble-unusable = { $path } cannot be opened. Check SIGHTLINE_DATA_DIR.
 trouble-setting = A setting is wrong
 trouble-retry = Try again
 error-page = This part cannot be shown at the moment. Nothing stored was lost. Error number in the server log: { $id }
+error-row = This entry cannot be shown. Error number in the server log: { $id }
 error-pace = At most { $limit } runs can be started and { $limit } plans previewed per minute. Try again in { $seconds } s.

@@ -33,6 +33,7 @@ history_field-answer = 答案
 history_field-source = 来源
 history_field-note = 批注
 history-none = 没有符合条件的记录。
+history-unreadable = 此条目无法读取：可能由其他版本保存，或已损坏。其他条目不受影响。
 history-clear = 清除筛选
 history-partial = 正在为较早的记录建立搜索，结果还会增加。
 history-range = 第 { $first }–{ $last } 条，共 { $total } 条

@@ -50,4 +50,5 @@ trouble-unusable = { $path } 无法打开。请检查 SIGHTLINE_DATA_DIR。
 trouble-setting = 设置有误
 trouble-retry = 重试
 error-page = 这一部分暂时无法显示，已保存的内容没有丢失。服务器日志中的编号：{ $id }
+error-row = 此条目无法显示。服务器日志中的错误编号：{ $id }
 error-pace = 一分钟内最多开始 { $limit } 次研究、预览 { $limit } 份计划，请在 { $seconds } 秒后再试。
