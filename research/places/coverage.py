@@ -49,9 +49,17 @@ def beyond(place: str) -> Beyond:
     parts = [part.strip() for part in _PARTS.split(text) if part.strip()]
     if any(_name(part) for part in parts):
         return "surely"
-    if any(_begins(part) if has_han(part) else _holds(part) for part in parts):
+    if foreign_name(text):
         return "likely"
     return "perhaps" if _LATIN.search(text) and not has_han(text) else ""
+
+
+def foreign_name(place: str) -> str:
+    """The name of the table that a place begins with or, in Latin letters, contains; "" if none."""
+    text = simplified(unicodedata.normalize("NFKC", place))
+    parts = [part.strip() for part in _PARTS.split(text) if part.strip()]
+    found = (_begins(part) if has_han(part) else _holds(part) for part in parts)
+    return next(filter(None, found), "")
 
 
 def covered(country: str, adcode: str = "") -> bool:
@@ -75,16 +83,18 @@ def _name(text: str) -> frozenset[str]:
     return _table().get(_key(text)) or _table().get(_key(_TAIL.sub("", text)), frozenset())
 
 
-def _begins(text: str) -> bool:
-    """Whether a Chinese name begins with one of the table: 京都清水寺, 日本大阪."""
-    return any(_table().get(text[:n], _SMALL) - _SMALL for n in range(2, min(len(text), 10)))
+def _begins(text: str) -> str:
+    """The name of the table that a Chinese one begins with: 京都清水寺, 日本大阪."""
+    heads = (text[:n] for n in range(2, min(len(text), 10)))
+    return next((head for head in heads if _table().get(head, _SMALL) - _SMALL), "")
 
 
-def _holds(text: str) -> bool:
-    """Whether a name of the table stands in an English one: Kyoto Station."""
+def _holds(text: str) -> str:
+    """The name of the table that stands in an English one: Kyoto Station."""
     words = [match.group() for match in _WORD.finditer(text)]
     runs = (words[at : at + n] for n in range(1, _LONGEST + 1) for at in range(len(words) - n + 1))
-    return any(run[0][:1].isupper() and _key(" ".join(run)) in _table() for run in runs)
+    named = (" ".join(run) for run in runs if run[0][:1].isupper())
+    return next((name for name in named if _key(name) in _table()), "")
 
 
 def _key(text: str) -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from research.i18n import message
+from research.language.hanzi import simplified
 from research.places import coverage
 from research.places.coordinates import Point, metres, to_gcj02
 from research.places.service import ToolResult, Tools
@@ -89,6 +90,11 @@ def asked_back(which: str, language: Language, **blanks: str) -> Trouble:
     return Trouble("unclear", message(f"look.{which}", language, **blanks))
 
 
+def nothing_in_sample(language: Language) -> str:
+    """Say that the sample holds no such place, which does not mean that there is none."""
+    return message("look.offline none", language)
+
+
 async def look(
     tools: Tools,
     place: str | Point,
@@ -130,21 +136,31 @@ async def located(tools: Tools, place: str | Point, language: Language, say: Say
         raise asked_back("where", language)
     with in_words(tools, place, language):
         geocoded = await tools.use("maps_geo", {"address": place}, say)
-        if geocoded.provider == "amap" and abroad(geocoded.areas):
+        amap = geocoded.provider == "amap"
+        if amap and abroad(geocoded.areas):
             raise Unknown("unclear", message("look.uncovered", language, place=place))
-        if geocoded.areas or tools.offline:
-            area = the_one(geocoded.areas, place, language)
+        # Amap drops what it does not know of an address: 京都清水寺 is then a temple in China.
+        foreign = coverage.foreign_name(place) if amap and coverage.beyond(place) else ""
+        areas = [area for area in geocoded.areas if foreign in simplified(area.name)]
+        if areas or tools.offline:
+            area = the_one(areas, place, language)
             return Spot(place, area.point, area, told=(geocoded,))
         named = await tools.use("maps_text_search", {"keywords": place}, say)
         one = next((one for one in named.places if _called(one, place)), None)
         if one is None:
-            raise Unknown("unclear", message("look.unknown", language, place=place))
+            which = "look.uncovered" if foreign else "look.unknown"
+            raise Unknown("unclear", message(which, language, place=place))
         return Spot(one.name, Point(one.lng, one.lat), place=one, told=(named,))
+
+
+def _spelt(name: str) -> str:
+    """A name as it is compared: simplified characters, without case and white space."""
+    return "".join(simplified(name).casefold().split())
 
 
 def _called(one: Place, name: str) -> bool:
     """Whether a place has a name, which its city may stand before; what is in brackets is a branch."""
-    asked, known = ("".join(text.casefold().split()) for text in (name, _BRANCH.sub("", one.name)))
+    asked, known = _spelt(name), _spelt(_BRANCH.sub("", one.name))
     return len(known) > 1 and (asked.endswith(known) or known.endswith(asked))
 
 

@@ -135,7 +135,7 @@ def test_a_search_around_nothing_says_what_is_missing(visit: Visit, where: str) 
 
 def test_a_search_that_fails_says_why_and_the_next_one_forgets_it(visit: Visit) -> None:
     visitor = search(visit("places"), "福州西湖")
-    assert "does not know “福州西湖”" in visitor.words
+    assert "“福州西湖” is not in the offline sample" in visitor.words
     visitor = search(visitor, "王府井")
     assert "福州西湖" not in visitor.words
     assert names(visitor)
@@ -144,9 +144,9 @@ def test_a_search_that_fails_says_why_and_the_next_one_forgets_it(visit: Visit) 
 @pytest.mark.parametrize(
     ("locale", "where", "words"),
     [
-        ("zh-CN", "Fuzhou", "离线示例只有王府井、外滩和西湖一带的地点"),
-        ("en-US", "福州西湖", "covers only Wangfujing, the Bund and West Lake"),
-        ("zh-CN", "12.5, 13.5", "“12.50000, 13.50000”不在高德地图的覆盖范围"),
+        ("zh-CN", "Fuzhou", "“Fuzhou”不在离线示例中"),
+        ("en-US", "福州西湖", "is not in the offline sample (Wangfujing, the Bund, West Lake)"),
+        ("zh-CN", "12.5, 13.5", "“12.50000, 13.50000”不在离线示例中"),
     ],
 )
 def test_the_map_says_in_the_page_s_language_what_it_does_not_know(

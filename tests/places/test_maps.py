@@ -114,20 +114,78 @@ async def test_with_a_key_china_is_amap_s(made: Made, osm: FakeOpenStreetMap) ->
     assert osm.log == []
 
 
-@pytest.mark.parametrize(
-    "query", ["京都有哪些寺庙", "巴黎有哪些博物馆", "museums in Kyoto", "台北101附近的餐厅"]
-)
-@pytest.mark.parametrize("key", ["", "k"])
+@pytest.mark.parametrize("query", ["京都有哪些寺庙", "巴黎有哪些博物馆", "museums in Kyoto"])
 async def test_with_the_open_sources_off_it_is_told_what_amap_covers(
-    made: Made, amap: FakeAmap, osm: FakeOpenStreetMap, key: str, query: str
+    made: Made, amap: FakeAmap, osm: FakeOpenStreetMap, query: str
 ) -> None:
-    found = await asked(made(key=key, on=False), query)
+    found = await asked(made(key="k", on=False), query)
     assert found.reason == "unclear"
     told = found.message
     assert ("开放来源" in told and "香港" in told) or (
         "open sources" in told and "Hong Kong" in told
     )
     assert amap.log == [] == osm.log
+
+
+NAMED = {  # places that begin with the name of a city abroad (天安 is Cheonan), or that are abroad
+    "天安门附近的餐厅": True,
+    "天安门广场附近的餐厅": True,
+    "柏林寺附近的博物馆": True,
+    "台北101附近的餐厅": False,
+    "京都清水寺附近的寺庙": False,
+    "museums near Kyoto Station": False,
+}
+
+
+@pytest.mark.parametrize("query", NAMED)
+async def test_with_a_key_amap_itself_is_asked_for_a_name_that_may_be_in_china(
+    made: Made, query: str
+) -> None:
+    found = await asked(made(key="k", on=False), query)
+    told = "香港" in found.message or "Hong Kong" in found.message
+    assert told is not NAMED[query]
+    assert found.provider == "amap"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "天安门城楼附近的餐厅",
+        "故宫角楼附近的咖啡馆",
+        "平遥古城有哪些博物馆",
+        "布达拉宫附近的餐厅",
+        "鸟巢在哪里",
+        "从鸟巢到水立方怎么走",
+        "从王府井到鸟巢要多久",
+        "柏林寺附近的博物馆",
+        "京都有哪些寺庙",
+        "台北101附近的餐厅",
+        "天安门附近的餐厅",  # the sample has the place, and no restaurant near it
+        "museums near the Summer Palace",
+        "How do I get from Wangfujing to the Bird's Nest?",
+        "museums in Kyoto",
+        "restaurants near Tiananmen",
+    ],
+)
+async def test_what_the_sample_does_not_hold_is_said_to_be_missing_from_it(
+    made: Made, amap: FakeAmap, osm: FakeOpenStreetMap, query: str
+) -> None:
+    """Nothing is said of what Amap covers beside what a key would bring, nor that there is nothing."""
+    found = await asked(made(on=False), query)
+    assert (found.provider, found.reason, found.places) == ("offline", "empty", ())
+    chinese = "示例" in found.message and "设置 AMAP_MAPS_API_KEY" in found.message
+    english = "offline sample" in found.message and "Set AMAP_MAPS_API_KEY" in found.message
+    assert chinese or english
+    assert ("开放来源" if chinese else "open sources") in found.message
+    assert "不在高德" not in found.message and "outside" not in found.message
+    assert found.message.endswith(("。", "."))  # and is not cut
+    assert amap.log == [] == osm.log
+
+
+async def test_a_point_that_is_not_in_the_sample_is_told_as_that(made: Made) -> None:
+    for point in (Point(2.3, 48.8), Point(126.98, 37.57), Point(104.06, 30.67)):
+        with pytest.raises(Trouble, match="不在离线示例中"):
+            await made(on=False).around(point, ["博物馆"], 500, "zh", silent)
 
 
 async def test_a_name_that_only_begins_so_is_asked_of_the_geocoder(

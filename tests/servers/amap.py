@@ -110,7 +110,10 @@ LANDMARKS = {
     "灵隐寺": ("120.101406,30.240826", "330106", "兴趣点"),
     "故宫": ("116.397142,39.918301", "110101", "兴趣点"),
     "天坛": ("116.410886,39.881949", "110101", "兴趣点"),
+    "天安门": ("116.397469,39.908823", "110101", "兴趣点"),
+    "柏林寺": ("116.417600,39.949300", "110101", "兴趣点"),
 }
+SPELT_OUT = {"天安门", "柏林寺"}  # whose names stand in their addresses
 # What several cities have: location, adcode of its district, level
 TWINS = {
     "鼓楼": (("116.395829,39.940388", "110101", "兴趣点"), ("118.783553,32.059381", "320106", "兴趣点")),
@@ -290,9 +293,12 @@ def _geo(query: Mapping[str, str]) -> dict[str, Any]:
     named = {row[1]: (row[5], row[6], "兴趣点") for row in PLACES} | LANDMARKS
     known = [name for name in named if name in address and _in_city(named[name][1], query)]
     if known:
-        location, adcode, level = named[max(known, key=len)]
+        name = max(known, key=len)
+        location, adcode, level = named[name]
         province, city, district, _ = AREAS[adcode]
         found = [_geocode(location, province, city, district, adcode, level)]
+        if name in SPELT_OUT:
+            found[0]["formatted_address"] += name
     elif twins := next((TWINS[name] for name in TWINS if name in address), None):
         there = [row for row in twins if any(area[:-1] in address for area in AREAS[row[1]][:2])]
         found = [

@@ -18,7 +18,7 @@ from research.language.text import far, has_han
 from research.places import osm
 from research.places.coordinates import Point, from_gcj02, to_gcj02
 from research.places.directions import TOOLS, Path, ends, path
-from research.places.look import Look
+from research.places.look import Look, nothing_in_sample
 from research.places.service import ToolResult
 from research.places.shapes import forecasts, ways
 from research.records import (
@@ -59,6 +59,8 @@ _MEANS = {"0": "straight", "1": "driving", "3": "walking"}  # types of maps_dist
 
 def remark(found: Look, unplaced: int, tongue: Language) -> str:
     say, said = speaker(tongue, "fact."), []
+    if not found.places and any(told.sample for told in found.told):  # which proves no absence
+        return nothing_in_sample(tongue)
     if found.centre and found.centre.asked:
         reach = {"asked": far(found.centre.asked), "far": far(found.centre.radius)}
         said.append(say("wider" if found.places else "not wider", **reach))
