@@ -1,8 +1,11 @@
 """What holds for all tests."""
 
+import logging
 import os
 import sys
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # How long an example takes says how busy the machine is.
@@ -13,3 +16,25 @@ settings.load_profile("unhurried")
 # test starts, compiles hundreds anew, and collecting the tests takes three times as long.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+class _Kept(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+@pytest.fixture(autouse=True)
+def no_text_lacks_a_value() -> Iterator[None]:
+    """Fail a test in which a text was written without a value that it takes."""
+    kept = _Kept()
+    log = logging.getLogger("research.i18n")
+    log.addHandler(kept)
+    yield
+    log.removeHandler(kept)
+    assert kept.lines == []

@@ -8,8 +8,8 @@ import streamlit as st
 from pages.help import leaving
 from pages.run.support import accuracy
 from pages.shared import guide, layout, login, tour
-from pages.shared.words import number, t
-from research import SUFFIXES, runs
+from pages.shared.words import lang, number, t
+from research import runs
 
 SIGNS = {
     "quoted": "●",
@@ -26,7 +26,7 @@ def tell(topic: str) -> None:
     if special := SPECIAL.get(topic):
         special()
     else:
-        st.markdown(t(f"guide.{topic}"))
+        st.markdown(guide.text(topic, lang()))
 
 
 def support() -> None:
@@ -46,11 +46,6 @@ def places() -> None:
         st.caption(t("guide.places_add", name=ready.detail))
     elif left := runs.quota(owner=login.owner()):
         st.caption(t("status.places_left", left=number(left[0]), limit=number(left[1])))
-
-
-def library() -> None:
-    kinds = ", ".join(sorted(suffix.removeprefix(".") for suffix in SUFFIXES))
-    st.markdown(t("guide.library", kinds=kinds))
 
 
 def privacy() -> None:
@@ -81,27 +76,12 @@ def keyboard() -> None:
     )
 
 
-def trouble() -> None:
-    reasons = {
-        "lacking": t("reason.no key"),
-        "refused": t("reason.refused"),
-        "outage": t("reason.unreachable"),
-        "timeout": t("reason.timeout"),
-        "quota": t("reason.quota"),
-        "empty": t("reason.empty"),
-        "internal": t("reason.internal"),
-    }
-    st.markdown(t("guide.trouble", **reasons))
-
-
 SPECIAL = {
     "support": support,
     "places": places,
-    "library": library,
     "privacy": privacy,
     "data": data,
     "keyboard": keyboard,
-    "trouble": trouble,
 }
 
 

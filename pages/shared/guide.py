@@ -9,7 +9,8 @@ import streamlit as st
 from pages.shared import words
 from pages.shared.files import script
 from pages.shared.words import lang, t
-from research import message
+from research import SUFFIXES, message
+from research.records import Language
 
 GROUPS = {
     "ask": ("what", "asking", "running", "follow"),
@@ -18,6 +19,15 @@ GROUPS = {
     "yours": ("privacy", "data", "export", "costs", "keyboard", "trouble"),
 }
 TOPICS = tuple(topic for topics in GROUPS.values() for topic in topics)
+REASONS = {  # of failures that the topic of troubles explains
+    "lacking": "no key",
+    "refused": "refused",
+    "outage": "unreachable",
+    "timeout": "timeout",
+    "quota": "quota",
+    "empty": "empty",
+    "internal": "internal",
+}
 KEYS = (  # what is pressed, and the word that says what it does
     ("/", "key.focus"),
     ("Enter", "key.send"),
@@ -28,6 +38,16 @@ KEYS = (  # what is pressed, and the word that says what it does
     ("Escape", "key.close"),
     ("↑  ↓", "key.list"),
 )
+
+
+def text(topic: str, language: Language) -> str:
+    """The text of a topic, with the values that it takes."""
+    values = {}
+    if topic == "library":
+        values = {"kinds": ", ".join(sorted(suffix.removeprefix(".") for suffix in SUFFIXES))}
+    if topic == "trouble":
+        values = {name: message(f"reason.{why}", language) for name, why in REASONS.items()}
+    return message(f"guide.{topic}", language, **values)
 
 
 def link(topic: str, label: str = "") -> None:
@@ -57,16 +77,9 @@ def found(wanted: str) -> tuple[str, ...]:
 
 
 def _text(topic: str) -> str:
-    return " ".join(
-        [
-            topic,
-            *(
-                message(f"{kind}.{topic}", tongue)
-                for kind in ("topic", "guide")
-                for tongue in ("zh", "en")
-            ),
-        ]
-    ).casefold()
+    languages: tuple[Language, ...] = ("zh", "en")
+    titles = [message(f"topic.{topic}", language) for language in languages]
+    return " ".join([topic, *titles, *(text(topic, each) for each in languages)]).casefold()
 
 
 def _han(letter: str) -> bool:

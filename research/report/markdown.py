@@ -764,14 +764,13 @@ def origin_markdown(report: Report, cited: CitedAnswer | None) -> str:
 
 def _made(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
     run = report.run
-    options = say(
-        "report options" if run.options.sections else "options",
-        sections=run.options.sections,
-        reflections=run.options.reflections,
-        queries=run.options.queries,
-        loops=run.options.loops,
-        sources=say("comma").join(_where_looked(name, say) for name in run.options.sources),
-    )
+    chosen = run.options
+    sources = say("comma").join(_where_looked(name, say) for name in chosen.sources)
+    if chosen.sections:
+        limits = {"sections": chosen.sections, "reflections": chosen.reflections}
+        options = say("report options", sources=sources, **limits)
+    else:
+        options = say("options", sources=sources, queries=chosen.queries, loops=chosen.loops)
     made = say("made at", time=_minute(cited.answer.made)) if cited else ""
     models = dict.fromkeys(item.model for item in report.usage if item.model.strip())
     facts = [

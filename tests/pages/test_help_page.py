@@ -75,6 +75,15 @@ def test_what_is_wanted_is_found_in_either_language_and_in_pieces_of_a_chinese_p
     assert guide.found("zzz") == ()
 
 
+@each_row(
+    ("wanted", "topic"), [("docx", "library"), ("额度用尽", "trouble"), ("unreachable", "trouble")]
+)
+def test_what_a_topic_takes_from_elsewhere_is_searched_with_it(wanted: str, topic: str) -> None:
+    assert topic in guide.found(wanted)
+    for language in ("zh", "en"):
+        assert "{" not in guide.text(topic, language)  # type: ignore[arg-type]
+
+
 def test_the_accuracy_is_the_one_that_was_measured(visit: Visit) -> None:
     shares = {
         f"{language}_{name}": round(100 * share)

@@ -1,4 +1,4 @@
-"""Every word of the pages is there in both languages, and every one is used."""
+"""Every word of the pages is there in both languages; tests/i18n holds the values that each takes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args, get_type_hints
-
-import pytest
 
 from pages.history.filters import PERIODS, STATES
 from pages.run import answer
@@ -28,7 +26,7 @@ from research.sources.registry import Why
 from research.stages import budget
 from research.storage import Trouble
 from research.store.history import Field, RunKind
-from tests.catalogue import ENGINE, WORDS, identifier, messages, variables
+from tests.catalogue import WORDS
 from tests.tables import each_row
 
 OWN_WORDS = (  # keys and addresses with texts of their own; others are described by their provider
@@ -100,11 +98,9 @@ FAMILIES = {
     "topic.": guide.TOPICS,
     "guide.": guide.TOPICS,
     "tour.": tuple(step + more for step in tour.STEPS for more in ("", "_text", "_alt")),
-    "status.": (
-        *get_args(records.Readiness.model_fields["state"].annotation),
-        *(f"now_{state}" for state in ("live", "sample", "missing")),
-        *(f"brings_{name}" for name in (*registry.OURS, "models")),
-    ),
+    "status.": (*get_args(records.Readiness.model_fields["state"].annotation),),
+    "status.now_": ("live", "sample", "missing"),
+    "status.brings_": (*registry.OURS, "models"),
     "card.": (*registry.OURS, "models"),
     "refused.": get_args(Why),
     "limit.": (
@@ -118,22 +114,11 @@ FAMILIES = {
         "runs_at_once",
     ),
     "spending.": (*spending.MEASURES, *spending.GROUPS),
-    "holding.": (
-        *get_args(HoldingName),
-        *(f"count_{kind}" for kind in ("run", "answer", "document", "file")),
-    ),
+    "holding.": (*get_args(HoldingName),),
+    "holding.count_": ("run", "answer", "document", "file"),
     "wiped.": belongings.PARTS,
     "duration.": ("second", "minute", "hour"),
 }
-OPEN = ("why.", "source.")  # families that pages look up with a fallback, or that grow with sources
-
-
-# What the engine says by itself: its own tests hold that.
-OTHERS = ("report-", *(f"{prefix}-" for prefix in ENGINE))
-
-
-def of_pages() -> list[str]:
-    return [key for key in messages("en") if not key.startswith(OTHERS)]
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
@@ -155,40 +140,8 @@ def literals() -> dict[str, list[ast.Call]]:
     return found
 
 
-def written() -> set[str]:
-    """Every string that occurs in the pages outside the catalogue."""
-    found = set()
-    for file in FILES:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.add(node.value)
-    return found | set(literals())
-
-
 def test_every_word_that_a_page_asks_for_exists() -> None:
     assert sorted(key for key in literals() if key not in WORDS) == []
-
-
-def test_every_word_that_a_page_asks_for_has_the_values_it_needs() -> None:
-    wrong = []
-    for key, uses in literals().items():
-        for call in uses:
-            given = {keyword.arg for keyword in call.keywords}
-            if key in WORDS and None not in given:
-                needed = variables(identifier(key), "en")
-                wrong += [(key, needed, given)] if needed != given else []
-    assert wrong == []
-
-
-@pytest.mark.slow
-def test_every_word_is_used() -> None:
-    used = written()
-    made = {prefix + value for prefix, values in FAMILIES.items() for value in values}
-    made |= {f"run.{status}_help" for status in ("stopped", "interrupted", "failed")}
-    asked = {identifier(key) for key in used | made}
-    open_ = tuple(map(identifier, OPEN))
-    unused = [key for key in of_pages() if key not in asked and not key.startswith(open_)]
-    assert unused == []
 
 
 @each_row("family", FAMILIES)
