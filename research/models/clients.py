@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from research.models import contexts
-from research.models.gemini import Gemini
+from research.models.gemini import API_VERSION, Gemini, base_url
 from research.models.limits import Limiter, Rest
 from research.models.roles import Spec
 from research.models.ways import Ways, ways
@@ -211,7 +211,7 @@ def _session(settings: Settings) -> aiohttp.ClientSession | None:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),  # the turns at a provider are ours
         cookie_jar=aiohttp.DummyCookieJar(),
-        proxy=_proxy(settings.gemini_url or "https://generativelanguage.googleapis.com"),
+        proxy=_proxy(base_url(settings)),
     )
 
 
@@ -229,7 +229,8 @@ def _google(settings: Settings, session: aiohttp.ClientSession | None) -> genai.
         api_key=settings.gemini_key.get_secret_value(),
         vertexai=False,
         http_options=genai.types.HttpOptions(
-            base_url=settings.gemini_url or None,
+            base_url=base_url(settings),
+            api_version=API_VERSION,
             timeout=int(settings.model_timeout * STREAM * 1000),
             client_args=_google_args(),
             async_client_args=_google_args(),

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from google import genai
     from langchain_core.messages import AIMessage, BaseMessage
 
+    from research.settings import Settings
+
+# Sent with every request, whatever the library's own default: the version v1 lacks the `-latest`
+# aliases and previews of models, and need not know tools and system instructions.
+API_VERSION = "v1beta"
+SERVICE = "https://generativelanguage.googleapis.com"
+_VERSION = re.compile(r"/v\d+(?:alpha|beta)?\d*/*$")
 _RAW = "gemini"  # where a message keeps its content as it came: its calls carry signatures
 
 
@@ -82,6 +89,12 @@ class Gemini:
             added = _less(usage, told)
             told = usage or told
             yield Piece(_text(get(candidate, "content")), added, _meta(part, candidate))
+
+
+def base_url(settings: Settings) -> str:
+    """Return the address of the service without an API version: the one that is set, which may end in
+    a version, or else Google's."""
+    return _VERSION.sub("", settings.gemini_url).rstrip("/") or SERVICE
 
 
 async def asked(client: genai.Client, name: str, body: dict[str, Any]) -> Any:

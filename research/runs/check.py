@@ -13,6 +13,7 @@ from urllib.parse import quote
 from pydantic import BaseModel
 
 from research.models.calls import Chat, Prompt
+from research.models.gemini import API_VERSION, base_url
 from research.models.lifecycle import describe
 from research.models.roles import Spec
 from research.models.troubles import trouble
@@ -112,7 +113,6 @@ async def _source(name: str, retriever: Retriever, deadline: float) -> Check:
 
 # Keys
 
-GOOGLE = "https://generativelanguage.googleapis.com"
 _MOST = 5_000_000  # bytes of a list of models
 _LONGEST = 10_000  # models of a list
 
@@ -204,7 +204,7 @@ async def _proved(
         raise Trouble("no key", f"{provider.key} is not set", hint="key")
     path, headers = f"/{provider.proof}", {"Authorization": f"Bearer {key}"} if key else {}
     if provider.wire == "gemini":
-        url, path = settings.gemini_url or GOOGLE, f"/v1beta/models?{query}"
+        url, path = base_url(settings), f"/{API_VERSION}/models?{query}"
         headers = {"x-goog-api-key": key}
     elif provider.wire == "anthropic":
         path = "/v1/models?limit=1"

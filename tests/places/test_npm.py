@@ -205,7 +205,11 @@ async def test_how_it_tells_of_failures(fake: FakeAmap, tmp_path: Path) -> None:
 async def test_a_model_finds_its_way_with_it(fake: FakeAmap, tmp_path: Path) -> None:
     with FakeGemini() as gemini:
         model = ChatGoogleGenerativeAI(
-            model="gemini-3.8-flash", api_key="k", base_url=gemini.base_url, max_retries=1
+            model="gemini-3.8-flash",
+            api_key="k",
+            base_url=gemini.base_url,
+            api_version="v1beta",
+            max_retries=1,
         )
         async with served(fake, tmp_path) as session:
             tools = {tool.name: tool for tool in await load_mcp_tools(session)}

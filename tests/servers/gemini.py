@@ -159,6 +159,9 @@ class FakeGemini(Server):
     those of thinking that each request asked for. `cached` is how many tokens of a prompt it says that
     it had in its cache, 0 says nothing of it.
 
+    It serves the API version v1beta, below any prefix; requests to others get a bare 404 and are not in
+    the log.
+
     `tasks` of an agent are in progress the first `going` times that they are asked after, and then
     over as `ends` says: what it has takes the place of what a task that is completed tells.
     """
@@ -181,13 +184,14 @@ class FakeGemini(Server):
         self.cached, self.tasks, self.going, self.ends = 0, {}, 1, {}
 
     def route(self, router: web.UrlDispatcher) -> None:
-        router.add_post("/{prefix:.*}/models/{model}:generateContent", self.chat)
-        router.add_post("/{prefix:.*}/models/{model}:streamGenerateContent", self.chat)
-        router.add_get("/{prefix:.*}/models", self.listing)
-        router.add_get("/{prefix:.*}/models/{model}", self.listing)
+        served = "/{prefix:(?:.*/)?}v1beta"
+        router.add_post(served + "/models/{model}:generateContent", self.chat)
+        router.add_post(served + "/models/{model}:streamGenerateContent", self.chat)
+        router.add_get(served + "/models", self.listing)
+        router.add_get(served + "/models/{model}", self.listing)
 
-        router.add_post("/{prefix:.*}/interactions", self.interact)
-        router.add_get("/{prefix:.*}/interactions/{id}", self.interact)
+        router.add_post(served + "/interactions", self.interact)
+        router.add_get(served + "/interactions/{id}", self.interact)
 
     async def interact(self, request: web.Request) -> web.StreamResponse:
         """A task of an agent: stage "begin", then "look" each time that it is asked after."""

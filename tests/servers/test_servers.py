@@ -94,8 +94,14 @@ def shared(make: Callable[..., AsyncIterator[Any]]) -> Any:
 
 @shared
 async def google(gemini: FakeGemini) -> AsyncIterator[ChatGoogleGenerativeAI]:
-    url = gemini.base_url
-    model = ChatGoogleGenerativeAI(model="g", api_key="k", base_url=url, timeout=5, max_retries=1)
+    model = ChatGoogleGenerativeAI(
+        model="g",
+        api_key="k",
+        base_url=gemini.base_url,
+        api_version="v1beta",
+        timeout=5,
+        max_retries=1,
+    )
     yield model
     await model.aclose()
 
@@ -105,6 +111,7 @@ async def client(gemini: FakeGemini) -> AsyncIterator[genai.Client]:
     """google-genai over httpx: with aiohttp it tries again by itself after a reset."""
     options = types.HttpOptions(
         base_url=gemini.base_url,
+        api_version="v1beta",
         timeout=5000,
         async_client_args={"transport": httpx.AsyncHTTPTransport()},
     )
@@ -659,7 +666,12 @@ def model(
 async def newest(gemini: FakeGemini) -> AsyncIterator[ChatGoogleGenerativeAI]:
     """One whose name LangChain knows for a Gemini 3, which it speaks to in another way."""
     made = ChatGoogleGenerativeAI(
-        model="gemini-3.8-flash", api_key="k", base_url=gemini.base_url, timeout=5, max_retries=1
+        model="gemini-3.8-flash",
+        api_key="k",
+        base_url=gemini.base_url,
+        api_version="v1beta",
+        timeout=5,
+        max_retries=1,
     )
     yield made
     await made.aclose()

@@ -1,0 +1,107 @@
+"""The API version of Gemini in the path of every request, whatever makes it and whatever address is set."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from research.models.calls import Chat
+from research.models.clients import Clients
+from research.models.roles import parse
+from research.records import silent
+from research.runs.check import key_check
+from research.sources.web.deep import DeepResearch
+from research.sources.web.gemini import GeminiSearch
+from tests.models.conftest import PROMPT, SCHEMA, Colour, loaded
+from tests.servers.gemini import FakeGemini
+from tests.tables import each_row
+
+pytestmark = pytest.mark.slow
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+NAME = "gemini-flash-latest"
+LOOK = {
+    "type": "function",
+    "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object"}},
+}
+
+
+@pytest.fixture(scope="module")
+def serving() -> Iterator[FakeGemini]:
+    with FakeGemini() as server:
+        yield server
+
+
+@pytest.fixture
+def gemini(serving: FakeGemini) -> FakeGemini:
+    serving.reset()
+    return serving
+
+
+@pytest.fixture
+async def asked(gemini: FakeGemini) -> AsyncIterator[Any]:
+    """Make a request of each kind to an address and return the paths that the server saw."""
+    opened: list[Clients] = []
+
+    async def ask(address: str, **env: str) -> list[str]:
+        settings = loaded({"GOOGLE_GEMINI_BASE_URL": address} | env)
+        clients = Clients(settings)
+        opened.append(clients)
+        gemini.log.clear()
+        chat = Chat(parse(f"gemini:{NAME}"), clients)
+        await chat.json(PROMPT, SCHEMA, Colour, "check", silent)
+        await chat.text(PROMPT, "summarise", silent)
+        await chat.stream(PROMPT, "write", silent)
+        await chat.act([_human("Where is the tower?")], [LOOK], "search", silent)
+        await GeminiSearch(clients, lambda: NOW).search("tower https://example.org/a", silent)
+        await DeepResearch(clients, lambda: NOW, every=0.01).search("tower", silent)
+        check = await key_check("GEMINI_API_KEY", settings, lambda name: pytest.fail(name))
+        assert check.failure is None
+        return [call.path for call in gemini.log]
+
+    yield ask
+    for clients in opened:
+        await clients.close()
+
+
+def _human(text: str) -> Any:
+    from langchain_core.messages import HumanMessage
+
+    return HumanMessage(text)
+
+
+@each_row(
+    ("address", "prefix"),
+    [
+        ("{url}", ""),
+        ("{url}/", ""),
+        ("{url}/relay/google", "/relay/google"),
+        ("{url}/v1beta", ""),  # as it stands in examples of requests
+        ("{url}/v1beta/", ""),
+        ("{url}/v1", ""),
+        ("{url}/v1/relay/v1alpha", "/v1/relay"),
+    ],
+)
+async def test_every_request_names_the_version_v1beta_once(
+    gemini: FakeGemini, asked: Any, address: str, prefix: str
+) -> None:
+    paths = await asked(address.format(url=gemini.base_url))
+    below = [path.removeprefix(f"{prefix}/v1beta/") for path in paths]
+    model = f"models/{NAME}"
+    chats = [f"{model}:{name}" for name in ("generateContent", "streamGenerateContent")]
+    assert below[:4] == [chats[0], chats[0], chats[1], chats[0]]
+    assert below[4].startswith("models/") and below[4].endswith(":generateContent")
+    assert below[5] == "interactions" and below[6].startswith("interactions/")
+    assert below[-1] == "models"
+    assert all(path.startswith(f"{prefix}/v1beta/") for path in paths)
+
+
+async def test_no_variable_of_the_library_changes_the_version(
+    gemini: FakeGemini, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_GENAI_API_VERSION", "v1")
+    paths = await asked(gemini.base_url)
+    assert paths and all(path.startswith("/v1beta/") for path in paths)
