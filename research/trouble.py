@@ -9,8 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +21,8 @@ from research.records import Failure, Hint, Reason, Stage
 
 MESSAGE = 300  # characters that a message keeps
 HIDDEN = "•••"
+LONGEST_PAUSE = 86_400.0  # seconds; a service that asks for a longer one is asked again after a day
+_SECONDS = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,9})?)\s*s?\s*")
 
 REDIRECTS = (301, 302, 303, 307, 308)
 _ORIGIN = re.compile(r"(?:https?:)?//(?:[^/?#@]*@)?[\w.:\[\]-]+", re.I)
@@ -72,7 +77,7 @@ def of_status(status: int, message: str, headers: Mapping[str, str] | None = Non
     for the address that was set, and a library would send them on.
     """
     headers = headers or {}
-    after = retry_after(headers.get("retry-after"))
+    after = retry_after(headers)
     text = f"HTTP {status}: {message}" if message else f"HTTP {status}"
     if status in REDIRECTS:
         where = _origin(headers.get("location", ""))
@@ -110,11 +115,37 @@ def _origin(location: str) -> str:
     return f" to {re.sub(r'//.*@', '//', found[0])}" if found else ""
 
 
-def retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header, if it gives seconds."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a response asks to wait, at most `LONGEST_PAUSE`, by `retry-after-ms` or by
+    `Retry-After`, which has seconds or an HTTP date. None if it asks for nothing that can be read, or for
+    a moment that is past.
+
+    A date is compared with the `Date` of the same response, so that no clock needs to be right. Source:
+    https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3; `retry-after-ms` is that of OpenAI and Azure.
+    """
+    if (exact := seconds(headers.get("retry-after-ms"))) is not None:
+        return min(exact / 1000, LONGEST_PAUSE)
+    value = headers.get("retry-after")
+    if (after := seconds(value)) is not None:
+        return after
+    until = _moment(value)
+    left = until - (_moment(headers.get("date")) or time.time()) if until else 0.0
+    return min(left, LONGEST_PAUSE) if left > 0 else None
+
+
+def seconds(value: str | None) -> float | None:
+    """Return the seconds of a plain number, with or without an `s`, at most `LONGEST_PAUSE`; None if it
+    is something else."""
+    found = _SECONDS.fullmatch(value or "")
+    return min(float(found[1]), LONGEST_PAUSE) if found else None
+
+
+def _moment(value: str | None) -> float | None:
+    """Seconds since the epoch of an HTTP date; None if it is none."""
     try:
-        return max(0.0, float(value)) if value else None
-    except ValueError:
+        found = parsedate_to_datetime(value or "")
+        return found.replace(tzinfo=found.tzinfo or UTC).timestamp()
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

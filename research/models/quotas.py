@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from research import data
 from research.records import Hint
-from research.trouble import retry_after
+from research.trouble import seconds
 
 _ZERO = re.compile(r"limit: 0(?![\d.,]*\d)")
 
@@ -56,9 +56,14 @@ def spent(body: Any) -> Spent:
     said = re.sub("(?<=[a-z])(?=[A-Z])", " ", names or message).lower()
     if _words("day").search(said):
         return Spent("day", line)
-    delays = (str(item.get("retryDelay")) for item in details if "retryDelay" in item)
-    after = retry_after(next(delays, "").removesuffix("s"))
-    return Spent("minute" if _words("minute").search(said) else "", line, after)
+    return Spent("minute" if _words("minute").search(said) else "", line, delay(body))
+
+
+def delay(body: Any) -> float | None:
+    """Return the seconds that the RetryInfo in the body of a refusal asks to wait; None without one."""
+    details = [item for item in _list(_error(body).get("details")) if isinstance(item, dict)]
+    asked = (str(item.get("retryDelay")) for item in details if "retryDelay" in item)
+    return seconds(next(asked, None))
 
 
 def _violations(detail: dict[str, Any]) -> Iterator[dict[str, Any]]:

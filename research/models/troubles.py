@@ -13,7 +13,7 @@ from typing import Any
 
 from research.models.lifecycle import describe
 from research.models.overflow import Overflow, overflow
-from research.models.quotas import Spent, spent, unpaid
+from research.models.quotas import Spent, delay, spent, unpaid
 from research.models.roles import Spec
 from research.trouble import REDIRECTS, Trouble, of_status
 
@@ -142,7 +142,7 @@ def _refusal(status: int, error: BaseException, spec: Spec) -> Trouble:
             f"another model" + (f". {known}" if known else ""),
             hint="model",
         )
-    quota = spent(body) if status == 429 else Spent()
+    quota = spent(body) if status == 429 else Spent(after=delay(body))
     found = of_status(status, quota.line or message, headers)
     return Trouble(
         found.reason,

@@ -166,7 +166,7 @@ def answered(response: httpx.Response, body: bytes) -> dict[str, Any]:
     text = tidy(body[:2_000].decode("utf-8", "replace"))
     status = response.status_code
     if status == 429 or (not text.startswith("{") and _PACE.search(text)):
-        after = retry_after(response.headers.get("retry-after"))
+        after = retry_after(response.headers)
         words = f"GDELT: HTTP {status}: {text}"
         raise Trouble("quota", words, again=True, after=INTERVAL if after is None else after)
     if status != 200:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from functools import partial
 from typing import Any
 
@@ -318,6 +320,16 @@ async def test_a_pause_that_the_service_asks_for_is_kept_to_and_told(
             "reason": "quota",
             "what": f"{wire.name}:some-model",
         }
+
+
+async def test_a_pause_that_ends_at_a_date_is_kept_to(openai: Wire) -> None:
+    later = datetime.now(UTC) + timedelta(hours=2)
+    openai.server.fail("check", f"429:{format_datetime(later, usegmt=True)}", times=1)
+    with pytest.raises(Trouble) as caught:
+        await openai.colour(openai.chat("dated"))
+    assert caught.value.reason == "quota" and 7_000 < (caught.value.after or 0) <= 7_200
+    assert re.search(r"possible again in 7\d\d\d s", caught.value.message)
+    assert openai.server.calls() == 1
 
 
 async def test_a_pause_beyond_the_limit_is_not_waited_for_and_nothing_is_asked_until_it_is_over(
