@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from research import data
+from research.language.attributes import Attribute, attributes
 from research.language.lexicon import entries
 from research.language.quantities import Measure, bounded, measures, plain
 from research.language.scanner import Scanner
@@ -105,24 +106,6 @@ def family(kind: str) -> str:
 # What a column asks for
 
 
-class _Sort(NamedTuple):
-    kind: str
-    name: str
-    zh: re.Pattern[str]
-    en: re.Pattern[str]
-
-    def places(self, folded: str) -> list[tuple[int, int]]:
-        return [m.span() for p in (self.zh, self.en) for m in p.finditer(folded)]
-
-
-@cache
-def _sorts() -> tuple[_Sort, ...]:
-    return tuple(
-        _Sort(kind, name, re.compile(zh), re.compile(rf"\b(?:{en})\b"))
-        for kind, name, zh, en in data.rows("columns.tsv")
-    )
-
-
 @dataclass(frozen=True)
 class _Wanted:
     """What a column asks for: words with their weights, the sort, and the kind of its figures; None
@@ -130,7 +113,7 @@ class _Wanted:
 
     words: tuple[tuple[str, float], ...]
     near: tuple[str, ...]
-    sort: _Sort | None
+    sort: Attribute | None
     kind: str | None
     unit: Unit | None
     narrowed: frozenset[str]
@@ -162,13 +145,13 @@ def _wanted(column: Column, near: tuple[str, ...]) -> _Wanted:
     )  # fmt: skip
 
 
-def _sort(folded: str, of: ColumnType) -> _Sort | None:
+def _sort(folded: str, of: ColumnType) -> Attribute | None:
     """The sort whose word stands last in a name, or before an "of"; of several there the longest, and
     one of any other before one that is of all of its kind."""
     head, _, rest = folded.partition(" of ")
     found = [
         (one.name != one.kind, end, end - start, one)
-        for one in _sorts()
+        for one in attributes()
         if {"date": "date", "clause": "text"}.get(one.kind, "number") == of
         for start, end in one.places(head)
     ]
@@ -334,8 +317,8 @@ class _Said:
     ) -> Iterator[tuple[int, int]]:
         """The words in a clause for other sorts of the column's kind, to which no other figure is nearer."""
         sort = self.wanted.sort
-        mine = sort.places(self.folded) if sort else []
-        for other in _sorts():
+        mine = [*sort.places(self.folded)] if sort else []
+        for other in attributes():
             if sort is None or other.kind != sort.kind or other.name in (sort.name, other.kind):
                 continue
             for start, end in other.places(self.folded):
@@ -630,7 +613,7 @@ def _text(said: _Said) -> Value | None:
     sort = said.wanted.sort
     if sort and sort.kind == "clause":
         for start, end in said.clauses:
-            if sort.places(said.folded[start:end]):
+            if any(sort.places(said.folded[start:end])):
                 return Value(type="text", text=_trimmed(said.text[start:end]))
         return None
     return Value(type="text", text=_trimmed(said.text))

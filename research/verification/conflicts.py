@@ -63,17 +63,38 @@ def _told(cited: CitedAnswer | None, registry: Registry) -> list[set[str]]:
 def _given(evidence: Evidence) -> Iterator[Given]:
     if evidence.kind == "place" and evidence.place is None:
         return  # ways and distances: one way differs from another, and nobody is wrong
+    place = evidence.place
+    names = (place.name, place.name_en) if place else ()
     for passage in evidence.passages:
-        origin = Origin(evidence.id, evidence.title, passage.title, evidence.published)
+        origin = Origin(evidence.id, evidence.title, passage.title, evidence.published, names)
         yield from given(origin, passage.text, (evidence.id, passage.id))
 
 
 def _same(one: Given, other: Given) -> bool:
+    if _apart(one, other):
+        return False
     years = {day.year for day in (one.origin.published, other.origin.published) if day}
     if len(years) > 1 and one.mention.qualifiers & PERIODIC:
         return False
     titles = (one.origin.titled, other.origin.titled)
     return alike(one.mention, other.mention, titles if all(titles) else ())
+
+
+def _apart(one: Given, other: Given) -> bool:
+    """Whether two texts are about two things, and neither sentence says that it is about the other's: two places
+    of a map, two pages under names of one sort."""
+    places = one.origin.place, other.origin.place
+    if any(places):
+        return all(places) or not (one.names(places[1]) or other.names(places[0]))
+    if not one.origin.rivals(other.origin):
+        return False
+    said = one.mention, other.mention
+    titled = one.origin.titled | other.origin.titled
+    return not any(
+        name in titled or {*name} <= titled or any(own.begins_with(name) for own in said)
+        for name in said[0].line.names
+        if said[1].line.has(name)
+    )
 
 
 def _figures(group: Sequence[Given], numbers: dict[str, int]) -> tuple[GivenFigure, ...]:

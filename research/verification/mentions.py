@@ -1,7 +1,8 @@
 """A figure or date as a sentence gives it, and whether two of them are of one thing.
 
 They are if they are of one kind, their sentences have enough words in common, and nothing sets them apart: another time, another name, a word of
-`data/qualifiers.tsv` on one side alone. It knows no meaning: what is told in other words is another thing.
+`data/qualifiers.tsv` on one side alone, other words beside the figure (restored in 1999, opened in 1931) unless `data/columns.tsv` knows that
+they name one attribute. It knows no meaning: what is told in other words is another thing.
 Of pieces of news that are known to tell of one event a word near both figures is enough. What each part is worth was measured
 and stands in `tests/yardsticks/README.md`.
 """
@@ -16,6 +17,7 @@ from functools import cache, cached_property, lru_cache
 
 from research import data
 from research.language import segment
+from research.language.attributes import attributes
 from research.language.quantities import Measure, agrees, compatible, dates_clash
 from research.language.sentences import CLAUSE
 from research.language.text import HAN, STOP, has_han
@@ -27,13 +29,14 @@ ALIKE, YEARS = 0.45, 0.8  # of the words of two sentences, common ones; more for
 FEWEST = (
     8  # what both have in common: a Han character is 2, another word 3, a figure 4, a name 2 more
 )
-NAMED = 0.5  # more of the names of one sentence than this share stand in the other
+NAMED = 0.7  # more of the names of one sentence than this share stand in the other
 TITLED = 0.6  # of the words of one title that stand in the other, where no name is in common
 SUBJECT = 0.6  # of the words behind two subjects in Chinese that are the same, from which the subjects are two things
 PERIODIC = frozenset(
     {"daily", "monthly", "yearly"}
 )  # qualifiers of what is another figure each year
 LONGEST = 1_000  # characters of a sentence that is read
+BESIDE = 4  # Han characters next to a figure that tell what it is of, or half as many other words
 FRAMES = frozenset(
     {"date", "ordinal", "edition", "line"}
 )  # figures that tell which of several things is meant
@@ -44,17 +47,27 @@ TAKEN_BACK = frozenset({"denial", "rumour", "condition", "question"})
 _JOINT = re.compile(r"\.\.\.+|…+|\s[·•|;]\s|[|\n\r]")
 _ASIDE = re.compile(r"[(（\[【][^()（）\[\]【】]*$")
 _BEFORE = re.compile(rf"([{HAN}]|[^\W\d_{HAN}]+)[ -]?$")
+_WORD = re.compile(r"\w+")
+_IN_NAME = re.compile(
+    r"(?:['’]s)?[\s.&-]+(?:of\s+)?(?:the\s+)?|['’.-]"
+)  # between words of one name
+_LABEL = re.compile(
+    r"(?:^|(?<=[;,|]))\s*[^\W\d][^:;,|]{0,40}:(?=\s)"
+)  # Price: of Name: Vega; Price: 80 EUR
+_LINK = re.compile(r"\s(?:and|but|while)\s|[并而且]")
 _NEXT = re.compile(r"[ -]?([^\W\d_]+)")
 _NAMES = ("nr", "ns", "nt", "nz")  # parts of speech
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A sentence that has figures, as it is written and folded, with its content tokens and their places."""
+    """A sentence that has figures, as it is written and folded, with its content tokens and their places;
+    `counted` are the words within its figures: the visitors of 41,200 visitors."""
 
     shown: str
     text: str
     content: tuple[tuple[str, int], ...]
+    counted: tuple[tuple[str, int], ...]
     measures: tuple[Measure, ...]
 
     @cached_property
@@ -62,10 +75,47 @@ class Line:
         return frozenset(token for token, _ in self.content)
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """Its tokens and the words within its figures."""
+        return self.tokens | {token for token, _ in self.counted}
+
+    @cached_property
+    def joins(self) -> tuple[tuple[int, int], ...]:
+        """The places of words that only join a figure to what it is of, or are compared by themselves."""
+        known = ((a, b) for name, a, b in _qualifying(self.text) if group(name) == "real")
+        return (*(match.span() for match in _joins().finditer(self.text)), *known)
+
+    @cached_property
+    def telling(self) -> tuple[tuple[str, int], ...]:
+        """The words that may tell what its figures are of: neither names nor words that only join the two."""
+        names = frozenset[str]().union(*self.capitals)
+        return tuple(
+            (token, at)
+            for token, at in (*self.content, *self.counted)
+            if token not in names and not any(start <= at < end for start, end in self.joins)
+        )
+
+    @cached_property
+    def capitals(self) -> tuple[frozenset[str], ...]:
+        """The names in Latin letters: capitalised words that follow each other. The first word of the sentence is
+        of a name only if the next one is, and the labels of a record are none."""
+        runs: list[list[tuple[str, int]]] = []
+        end, labels = -1, [match.span() for match in _LABEL.finditer(self.shown)]
+        labels = labels if len(labels) > 1 else []
+        for token, at in self.content:
+            if self.shown[at].isupper() and not any(a <= at < b for a, b in labels):
+                if end < 0 or not _IN_NAME.fullmatch(self.shown, end, at):
+                    runs.append([])
+                runs[-1].append((token, at))
+                end = _WORD.match(self.shown, at).end()  # type: ignore[union-attr]
+        return tuple(
+            frozenset(token for token, _ in run) for run in runs if run[0][1] or len(run) > 1
+        )
+
+    @cached_property
     def names(self) -> frozenset[str]:
-        """Capitalised words, but for the first, and names that the Chinese dictionary knows."""
-        capital = (token for token, at in self.content if at and self.shown[at].isupper())
-        return frozenset(capital) | _known(self.text)
+        """The words of names in Latin letters, and names that the Chinese dictionary knows."""
+        return frozenset[str]().union(*self.capitals) | _known(self.text)
 
     @cached_property
     def chinese(self) -> bool:
@@ -140,21 +190,73 @@ class Mention:
                 found.setdefault(match[1], set()).add(m.low)
         return found
 
+    def begins_with(self, name: str) -> bool:
+        """Whether its sentence begins with a name, before any figure that is no date."""
+        line = self.line
+        first = min((at for _, at in line.content), default=len(line.text))
+        ahead = any(m.start < first for m in line.measures if not m.dated)
+        return not ahead and line.text.startswith(name, first)
+
     def nearest(self, most: int) -> list[str]:
         """The content tokens next to the figure, no more than `most`."""
         content = sorted(self.line.content, key=lambda one: abs(one[1] - self.measure.start))
         return [token for token, _ in content[:most]]
 
     @cached_property
+    def beside(self) -> tuple[str, ...]:
+        """The words next to the figure that may tell what it is of, the nearest first."""
+        kept, mass = [], 0
+        for token in self.around:
+            mass += _weight(token)
+            if mass > BESIDE:
+                break
+            kept.append(token)
+        return tuple(kept)
+
+    @cached_property
+    def around(self) -> tuple[str, ...]:
+        """All words that may tell what it is of, the nearest first; of its clause if that has any, without what
+        "and" adds."""
+        m = self.measure
+        telling = [
+            (m.start - at if at < m.start else at - m.end, token, at)
+            for token, at in self.line.telling
+            if not m.start <= at < m.end
+        ]
+        start, end = self.clause
+        past = max((o.end for o in self.others if o.end <= m.start), default=m.start)
+        start = max(
+            (link.end() for link in _LINK.finditer(self.line.text, past, m.start)), default=start
+        )
+        link = _LINK.search(self.line.text, m.end, end)
+        end = link.start() if link else end
+        own = [word for word in telling if start <= word[2] < end] or telling
+        return tuple(token for _, token, _ in sorted(own))
+
+    def named(self, words: Sequence[str]) -> frozenset[str]:
+        """What some words of its sentence say that it is a figure of: attributes of its kind, qualifiers."""
+        places = [at for token, at in (*self.line.content, *self.line.counted) if token in words]
+        return frozenset(
+            name
+            for name, start, end in _named(self.line.text, self.measure.family)
+            if any(start <= at < end for at in places)
+        )
+
+    @cached_property
     def qualifiers(self) -> frozenset[str]:
-        """What narrows the figure: qualifiers near it, on its side of other figures of its kind."""
+        """What narrows the figure: qualifiers near it, on its side of other figures of its kind; that it is a plan also
+        where the clauses before say so, as "experts expect" does, up to one that has a figure."""
         text, m = self.line.text, self.measure
         start, end = self.clause
         for other in self.others:
             if other.family == m.family:
                 start = max(start, other.end) if other.end <= m.start else start
                 end = min(end, other.start) if other.start >= m.end else end
-        return qualified(text[start:end])
+        told = max(
+            (o.end for o in self.others if not o.dated and o.end <= self.clause[0]), default=0
+        )
+        ahead = qualified(text[told : self.clause[0]])
+        return qualified(text[start:end]) | frozenset(q for q in ahead if group(q) == "real")
 
     @cached_property
     def clause(self) -> tuple[int, int]:
@@ -172,6 +274,34 @@ def _qualifiers() -> dict[str, tuple[str, re.Pattern[str], re.Pattern[str]]]:
         name: (group, re.compile(chinese), re.compile(rf"\b(?:{english})\b"))
         for name, group, chinese, english in data.rows("qualifiers.tsv")
     }
+
+
+def group(qualifier: str) -> str:
+    """The group of a qualifier."""
+    return _qualifiers()[qualifier][0].rstrip("!")
+
+
+@cache
+def _joins() -> re.Pattern[str]:
+    words = data.words("figures")
+    return re.compile(rf"{words['joins zh']}|\b(?:{words['joins en']})\b")
+
+
+@lru_cache(4_000)
+def _named(text: str, family: str) -> tuple[tuple[str, int, int], ...]:
+    """The attributes of a family of figures, and the qualifiers, that a folded text names, and where."""
+    named = ((a.name, *place) for a in attributes() if a.kind == family for place in a.places(text))
+    return (*named, *_qualifying(text))
+
+
+@lru_cache(4_000)
+def _qualifying(text: str) -> tuple[tuple[str, int, int], ...]:
+    return tuple(
+        (name, *match.span())
+        for name, (_, *patterns) in _qualifiers().items()
+        for pattern in patterns
+        for match in pattern.finditer(text)
+    )
 
 
 @lru_cache(20_000)
@@ -206,15 +336,20 @@ def _lines(text: str) -> Iterator[Line]:
 
 
 def _line(whole: Text, sentence: Sentence) -> Line:
-    inside = [(sentence.start + m.start, sentence.start + m.end) for m in sentence.measures]
-    content = tuple(
+    telling = [
         (token, at - sentence.start)
         for token, at in zip(whole.tokens, whole.starts, strict=True)
         if sentence.start <= at < sentence.end and token not in STOP
-        if not any(start <= at < end for start, end in inside)
+    ]
+    measures = sentence.measures
+    content = tuple(w for w in telling if not any(m.start <= w[1] < m.end for m in measures))
+    counted = tuple(
+        (token, at)
+        for token, at in telling
+        if not token[0].isdigit() and any(not m.dated and m.start <= at < m.end for m in measures)
     )
     shown = whole.text[sentence.start : sentence.end]
-    return Line(shown, sentence.text, content, sentence.measures)
+    return Line(shown, sentence.text, content, counted, sentence.measures)
 
 
 def _exact(m: Measure) -> bool:
@@ -245,9 +380,10 @@ def alike(one: Mention, other: Mention, titles: Sequence[frozenset[str]] = ()) -
     least = YEARS if _year(one.measure) or _year(other.measure) else ALIKE
     return (
         _shared(one.line, other.line) >= least
-        and one.qualifiers == other.qualifiers
+        and len(set(_narrowed(one, other))) == 1
         and not _framed(one, other)
         and not _elsewhere(one, other)
+        and _same_attribute(one, other)
         and _same_names(one.line, other.line)
         and _enough(one, other, titles)
     )
@@ -259,7 +395,7 @@ def alike_in_story(one: Mention, other: Mention, texts: tuple[str, str]) -> bool
     return (
         not one.measure.dated
         and not _across(one, other)
-        and not _exclusive(one.qualifiers, other.qualifiers)
+        and not _exclusive(*_narrowed(one, other))
         and not _timed(one, other)
         and _same_names(one.line, other.line)
         and not _other_subject(one, other, texts)
@@ -270,7 +406,7 @@ def _across(one: Mention, other: Mention) -> bool:
     """Whether one sentence is in Chinese and one is not, and they do not both tell of the dead or of the hurt."""
     if one.line.chinese == other.line.chinese:
         return False
-    return not any(_qualifiers()[q][0] == "harm" for q in one.qualifiers & other.qualifiers)
+    return not any(group(q) == "harm" for q in one.qualifiers & other.qualifiers)
 
 
 def clashing(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -278,8 +414,18 @@ def clashing(one: frozenset[str], other: frozenset[str]) -> bool:
     groups: dict[str, tuple[set[str], set[str]]] = {}
     for side, names in enumerate((one, other)):
         for name in names:
-            groups.setdefault(_qualifiers()[name][0].rstrip("!"), (set(), set()))[side].add(name)
+            groups.setdefault(group(name), (set(), set()))[side].add(name)
     return any(a and b and not a & b for a, b in groups.values())
+
+
+def _narrowed(one: Mention, other: Mention) -> tuple[frozenset[str], frozenset[str]]:
+    """The qualifiers of two figures: what lies in the future counts as a plan beside a plan, and as nothing else."""
+    return _as_plan(one, other), _as_plan(other, one)
+
+
+def _as_plan(one: Mention, other: Mention) -> frozenset[str]:
+    planned = "future" in one.qualifiers and "plan" in other.qualifiers
+    return one.qualifiers - {"future", "total"} | frozenset(["plan"] * planned)
 
 
 def _exclusive(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -332,13 +478,13 @@ def _framed(one: Mention, other: Mention) -> bool:
     """Whether other figures of the two sentences say that they are of two things: another time or
     number of an event, another number behind a name, a date or such a number on one side only, and
     for a date any other figure."""
-    kinds = one.kinds if one.measure.dated else FRAMES & one.kinds
+    kinds = one.kinds if one.measure.dated else one.timing
     if any(_rivals(kind, one, other) for kind in kinds & other.kinds):
         return True
     if _numbered(one, other) or _numbered(other, one):
         return True
-    dated = [any(m.dated for m in mention.others) for mention in (one, other)]
-    return dated[0] != dated[1] and not _vouched(one, other)
+    told = [{m.kind for m in mention.others} & {"date", "edition"} for mention in (one, other)]
+    return told[0] != told[1] and not _vouched(one, other)
 
 
 def _rivals(kind: str, one: Mention, other: Mention) -> bool:
@@ -389,8 +535,47 @@ def _elsewhere(one: Mention, other: Mention) -> bool:
 
 
 def _same_names(one: Line, other: Line) -> bool:
+    """Whether most names of either sentence stand in the other, and no two names have a word in common and each
+    another one beside it: Hotel Astra and Hotel Vega."""
     few, many = (one, other) if len(one.names) <= len(other.names) else (other, one)
+    if any(
+        a & b and a - other.words and b - one.words for a in one.capitals for b in other.capitals
+    ):
+        return False
     return few.names <= many.names or sum(map(many.has, few.names)) > NAMED * len(few.names)
+
+
+def _same_attribute(one: Mention, other: Mention) -> bool:
+    """Whether the words of two clauses may name one attribute of a thing. Where each has words that the other's sentence
+    has not, next to the figure or as the only ones, these have to name the same attribute, or, next to it and in
+    English, none and stand further from it than a word that is in both. Of dates a word in both is enough that names
+    the event."""
+    mine, its = _own(one.beside, other), _own(other.beside, one)
+    nearest = mine[:1] == one.beside[:1] and its[:1] == other.beside[:1]
+    event = one.measure.dated and one.named([word for word in one.beside if word in other.beside])
+    open_to_doubt = mine and its and not event
+    if open_to_doubt and not _named_alike(one, other, mine, its, nearest or one.line.chinese):
+        return False
+    mine, its = _own(one.around, other), _own(other.around, one)
+    single = all(0 < sum(map(_weight, words)) <= BESIDE / 2 for words in (mine, its))
+    return not single or _named_alike(one, other, mine, its, True)
+
+
+def _own(words: Sequence[str], other: Mention) -> tuple[str, ...]:
+    """The words that the sentence of another figure has not."""
+    return tuple(word for word in words if word not in other.line.words)
+
+
+def _named_alike(
+    one: Mention, other: Mention, mine: Sequence[str], its: Sequence[str], apart: bool
+) -> bool:
+    """Whether words of two sentences name one attribute, or none, if they need not be `apart` then."""
+    named = one.named(mine), other.named(its)
+    return bool(named[0] & named[1]) or not (named[0] or named[1] or apart)
+
+
+def _weight(token: str) -> int:
+    return 1 if has_han(token) else 2
 
 
 def _enough(one: Mention, other: Mention, titles: Sequence[frozenset[str]]) -> bool:

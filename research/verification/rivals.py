@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import combinations
 
 from research.language.quantities import Measure, plain
-from research.language.text import STOP
+from research.language.text import STOP, fold, has_han
 from research.verification.mentions import Mention, agree, mentions
 from research.verification.reading import read
 
@@ -31,17 +31,29 @@ _ENDS = " ,，:：、-–—.。;；"
 @dataclass(frozen=True)
 class Origin:
     """Where a text is from: figures of one `source` are not compared. `title` is the source's, `heading` that of the
-    part of it that the text is."""
+    part of it that the text is; `place` has the names of the one place of a map that it is about, if it is."""
 
     source: str
     title: str = ""
     heading: str = ""
     published: date | None = None
+    place: tuple[str, ...] = ()
 
     @cached_property
     def titled(self) -> frozenset[str]:
         """The words of title and heading."""
         return read(f"{first_part(self.title)} {self.heading}", True).vocabulary - STOP
+
+    @cached_property
+    def name(self) -> tuple[str, ...]:
+        """The words of the title in their order."""
+        return tuple(word for word in read(first_part(self.title), True).tokens if word not in STOP)
+
+    def rivals(self, other: Origin) -> bool:
+        """Whether the titles are names of two things of one sort, which end alike: Toy Museum, Rail Museum."""
+        mine, its = self.name, other.name
+        last = 2 if mine and has_han(mine[-1]) else 1
+        return bool(mine[-last:] == its[-last:] and {*mine} - {*its} and {*its} - {*mine})
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +82,11 @@ class Given:
     @cached_property
     def folded(self) -> str:
         return plain(self.text)
+
+    def names(self, place: Sequence[str]) -> bool:
+        """Whether its sentence, or what it stands under, has one of the names of a place."""
+        around = fold(f"{self.origin.title} {self.origin.heading} {self.mention.line.shown}")
+        return any(name and fold(name) in around for name in place)
 
     @property
     def clause(self) -> str:

@@ -243,6 +243,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "other figures": {"_framed": lambda *_: False},
     "numbers of names": {"_numbered": lambda *_: False},
     "same figure": {"_elsewhere": lambda *_: False},
+    "attributes": {"_same_attribute": lambda *_: True},
     "names": {"_same_names": lambda *_: True},
     "enough": {"_enough": lambda *_: True},
 }
