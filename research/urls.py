@@ -8,6 +8,7 @@ from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from ipaddress import IPv6Address
+from string import ascii_letters, digits
 from urllib.parse import SplitResult, quote, unquote, unquote_plus, urlsplit
 
 from research import data
@@ -16,7 +17,8 @@ from research import data
 TRACKING_PREFIXES = ("utm_", "hsa_", "mtm_", "matomo_", "piwik_", "bsft_")
 TRACKING_NAMES = frozenset(data.words("addresses")["tracking"].split("|"))
 # These names also carry meaning elsewhere, so only the pair is dropped.
-TRACKING_PAIRS = frozenset(data.words("addresses")["tracking pairs"].split("|"))
+TRACKING_PAIRS = re.compile(data.words("addresses")["tracking pairs"])
+_DESTINATION = "to"  # beside it an origin is content: ?fr=USD&to=CNY
 
 # Pages that do nothing but lead to the address in one of their parameters.
 _GOOGLE = re.compile(r"(?:[a-z]+\.)?google\.(?:[a-z]{2,3}|com?\.[a-z]{2})")
@@ -29,16 +31,25 @@ _VIEWED = re.compile(r"/amp/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
 # of sections about phones, so that of these only known ones count.
 _PHONE = ("m.", "wap.", "3g.")
 _PHONE_HOSTS = frozenset(data.words("addresses")["phone hosts"].split("|"))
-_WIKIS = re.compile(
-    r"(.+\.)?m\.((?:wikipedia|wikimedia|wiktionary|wikivoyage|wikinews|wikisource|wikibooks|wikiquote"
-    r"|wikiversity|wikidata)\.org)"
+_WIKI = re.compile(
+    r"(?:(?P<subdomain>(?!m\.)[a-z-]+)\.)?(?:m\.)?(?P<project>(?:wikipedia|wikimedia|wiktionary|wikivoyage"
+    r"|wikinews|wikisource|wikibooks|wikiquote|wikiversity|wikidata)\.org)"
 )
+_WIKI_DISPLAY = ("variant", "uselang", "useskin", "useformat", "mobileaction")  # never the article
 # What stands below these is a site of its own: m.github.io and m.com.cn are no other site's.
 _SHARED = frozenset(data.words("addresses")["shared hosts"].split("|"))
 _SECOND_LEVEL = frozenset(data.words("addresses")["second level"].split("|"))
 _PROVINCES = frozenset(data.words("addresses")["provinces"].split("|"))
 _FILE_OR_NUMBER = re.compile(r"\.(?:s?html?|php|aspx?|jsp)$|[0-9]{5}")
 _WEIXIN = ("__biz", "mid", "idx", "sn")  # what names an article there
+_ARXIV = re.compile(
+    r"/(?:abs|pdf|html|ps)/(?P<id>[0-9]{4}\.[0-9]{4,5}(?:v[0-9]+)?|[a-z.-]+/[0-9]{7}(?:v[0-9]+)?)(?:\.pdf)?",
+    re.IGNORECASE,
+)
+# Files have places, never pages of their own: report.pdf#page=3, talk.mp4#t=90.
+_FILE = re.compile(rf"\.(?:{data.words('addresses')['files']})$", re.IGNORECASE)
+_PDF = re.compile(r"(?<![a-z])pdf(?![a-z])", re.IGNORECASE)
+_PDF_PLACE = re.compile(r"(?:page|nameddest|zoom|view|viewrect|search|toolbar)=")  # RFC 8118
 
 _PORTS = {"http": 80, "https": 443}
 _UNSAFE = re.compile(r'[<>"{}|\\^`]')  # RFC 3986 has no place for them in an address
@@ -49,7 +60,11 @@ _NAMED = re.compile(
     r"https?://(?:(?<![A-Za-z0-9])[\u3400-\u9fff]+|[^\s<>\"“”‘’`|\\^{}（）【】［］「」『』《》，。；：！？、\[\]\u3400-\u9fff])+",
     re.IGNORECASE,
 )
-_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
+# Characters that mean the same with and without percent-encoding: those that RFC 3986 does not
+# reserve, and those that no server takes for a delimiter in that part of an address.
+_UNRESERVED = frozenset(ascii_letters + digits + "-._~")
+_PLAIN_IN_PATH = _UNRESERVED | frozenset("!$&'()*,:=@")
+_PLAIN_IN_QUERY = _UNRESERVED | frozenset("!$'()*,:@/?[]")
 
 
 def addresses(text: str) -> tuple[str, ...]:
@@ -81,9 +96,9 @@ def _trimmed(address: str) -> str:
 def canonical_url(url: str) -> str:
     """The address as it is shown and linked; "" if it is not a plain http or https address.
 
-    Scheme and host are lower-case; the default port, the fragment (save `#!`, which names a page)
-    and tracking parameters are gone; a bare host gets its slash, and several slashes at the end of
-    the path are one. Credentials, control characters and line ends make an address unusable. Blanks
+    Scheme and host are lower-case; the default port, a fragment that names a place within the page
+    (not a page of its own, as #/news/1 does) and tracking parameters are gone; a bare host gets its
+    slash, and several slashes at the end of the path are one. Credentials, control characters and line ends make an address unusable. Blanks
     within it, other characters that have no place in an address, and invisible ones are
     percent-encoded; blanks around it are no part of it.
 
@@ -121,9 +136,32 @@ def _plain(url: str) -> str:
     netloc = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
     path = re.sub(r"/+$", "/", parts.path) or "/"
     query = "&".join(_kept(parts.query))
-    fragment = parts.fragment if parts.fragment.startswith("!") else ""
+    fragment = "" if _WIKI.fullmatch(without_www(netloc)) else _route(parts)
     rest = path + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
     return f"{parts.scheme}://{netloc}{_safe(rest)}"
+
+
+def _route(parts: SplitResult) -> str:
+    """Return the fragment if it names a page that a script draws, "" if it names a place in one.
+
+    Routes begin with / or ! (#/news/1, #!/a), have a path (#news/1) or parameters (#id=5). A text
+    directive (:~:text=, https://wicg.github.io/scroll-to-text-fragment/), an anchor after a route
+    and tracking parameters are no part of them.
+    """
+    fragment = parts.fragment.partition(":~:")[0]
+    if _FILE.search(parts.path) or (_PDF.search(parts.path) and _PDF_PLACE.match(fragment)):
+        return ""
+    route, _, anchor = fragment.partition("#")
+    path, mark, query = route.partition("?")
+    rooted = unquote(path[:3]).startswith(("/", "!"))
+    if not rooted and not mark and "=" in path:
+        path, query = "", path
+    query = "&".join(_kept(query))
+    named = path.strip("/!") if rooted else "/" in unquote(path)
+    further = f"#{anchor}" if re.search("[/=]", anchor) else ""
+    if not (named or query or further):
+        return ""
+    return path + (mark if query else "") + query + further
 
 
 def _wrapped(parts: SplitResult) -> str:
@@ -195,11 +233,13 @@ def _is_ipv6(host: str) -> bool:
 
 def _kept(query: str) -> Iterator[str]:
     """The parameters of a query, as they stand, without those that only track."""
-    for pair in query.split("&"):
-        name, _, value = pair.partition("=")
-        name = unquote_plus(name).lower()
+    pairs = [(pair, *map(unquote_plus, pair.lower().partition("="))) for pair in query.split("&")]
+    travels = any(name == _DESTINATION for _, name, _, _ in pairs)
+    for pair, name, equals, value in pairs:
         tracks = name in TRACKING_NAMES or name.startswith(TRACKING_PREFIXES)
-        if pair and not tracks and f"{name}={unquote_plus(value).lower()}" not in TRACKING_PAIRS:
+        if not travels:
+            tracks = tracks or bool(TRACKING_PAIRS.fullmatch(name + equals + value))
+        if pair and not tracks:
             yield pair
 
 
@@ -221,28 +261,86 @@ def url_identity(url: str) -> str:
     """The key under which two addresses are one source; "" if the address is unusable.
 
     It is the canonical address without scheme, `www.` and closing slash, the parameters sorted, and
-    percent-encoding unified (RFC 3986, 6.2.2): /wiki/故宫 and /wiki/%E6%95%85… are one page. The page
-    for phones and the AMP page of an article are that article; a host in Punycode is what it means.
+    needless percent-encoding undone: /wiki/故宫 and /wiki/%E6%95%85… are one page. The page for phones
+    and the AMP page of an article are that article; a host in Punycode is what it means. Sites that
+    show one thing under several addresses are known: DOIs, arXiv, the wikis of Wikimedia, articles
+    of WeChat and videos of YouTube.
     """
     address = canonical_url(url)
     if not address:
         return ""
     parts = urlsplit(address)
-    path = _encoded(parts.path).rstrip("/")
+    path = _encoded(parts.path, _PLAIN_IN_PATH).rstrip("/")
     host = _site(_readable(parts.netloc), article=_is_article(path))
-    pairs = sorted(_encoded(pair) for pair in parts.query.split("&"))
-    if host == "mp.weixin.qq.com" and path == "/s":
-        pairs = _article_of_weixin(pairs)
-    query, fragment = "&".join(pairs), _encoded(parts.fragment)
+    host, path, pairs = _by_site(host, path, _sorted(parts.query))
+    query, fragment = "&".join(pairs), _encoded_route(parts.fragment)
     tail = (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
     return host + _without_amp(path) + tail
+
+
+def _sorted(query: str) -> list[str]:
+    """The parameters of a query in order, each in its one spelling; a blank may be %20 or +."""
+    pairs = (_encoded(pair, _PLAIN_IN_QUERY).replace("%20", "+") for pair in query.split("&"))
+    return sorted(filter(None, pairs))
+
+
+def _encoded_route(fragment: str) -> str:
+    """A fragment that names a page in its one spelling."""
+    path, mark, query = fragment.partition("?")
+    return _encoded(path, _PLAIN_IN_PATH).rstrip("/") + mark + "&".join(_sorted(query))
+
+
+# Sites that show one thing under several addresses
+
+
+def _by_site(host: str, path: str, pairs: list[str]) -> tuple[str, str, list[str]]:
+    """The one form of an address on a site that has several for a page."""
+    if host in ("doi.org", "dx.doi.org"):
+        return "doi.org", _doi(path), pairs
+    if host in ("arxiv.org", "export.arxiv.org") and (paper := _ARXIV.fullmatch(path)):
+        return "arxiv.org", f"/abs/{paper['id']}", pairs  # each version is a text of its own
+    if wiki := _WIKI.fullmatch(host):
+        return host, *_wiki_article(wiki["subdomain"] or "", path, pairs)
+    if host == "mp.weixin.qq.com" and path == "/s":
+        return host, path, _article_of_weixin(pairs)
+    if host == "youtu.be" and re.fullmatch(r"/[\w-]+", path):
+        return "youtube.com", "/watch", [f"v={path[1:]}"]
+    if host == "youtube.com" and path == "/watch":
+        return host, path, [pair for pair in pairs if pair.startswith("v=")] or pairs
+    return host, path, pairs
+
+
+def _doi(path: str) -> str:
+    """The path of a DOI, whose letters are the same in both cases (ISO 26324) if they are ASCII."""
+    name = re.sub("(?i)^/(?:doi:)?", "", unquote(path))
+    if not name.startswith("10."):
+        return path
+    lower = "".join(char.lower() if char.isascii() else char for char in name)
+    return "/" + quote(lower, safe="/!$&'()*,:=@+;")
+
+
+def _wiki_article(language: str, path: str, pairs: list[str]) -> tuple[str, list[str]]:
+    """The path and parameters of an article of a wiki, whatever script it is shown in.
+
+    /zh-hant/X and /wiki/X?variant=zh-tw show the article X. Source:
+    https://www.mediawiki.org/wiki/Writing_systems.
+    """
+    pairs = [pair for pair in pairs if pair.partition("=")[0] not in _WIKI_DISPLAY]
+    if path == "/w/index.php" and len(pairs) == 1 and pairs[0].startswith("title="):
+        title = pairs[0].removeprefix("title=").replace("+", "_")
+        path, pairs = f"/wiki/{title}", []
+    if language:
+        path = re.sub(rf"^/{re.escape(language)}(?:-[a-z]+)?/(?=.)", "/wiki/", path)
+    if path.startswith("/wiki/"):
+        path = path.replace("%20", "_").replace("%2B", "+").replace("%3B", ";")
+    return path, pairs
 
 
 def _site(host: str, *, article: bool) -> str:
     """A host without `www.` or what makes it the host for phones, or for AMP if it shows an article."""
     bare = without_www(host)
-    if wiki := _WIKIS.fullmatch(bare):
-        return (wiki[1] or "") + wiki[2]
+    if wiki := _WIKI.fullmatch(bare):
+        return ".".join(filter(None, (wiki["subdomain"], wiki["project"])))
     front, _, rest = bare.partition(".")
     phone = f"{front}." in _PHONE or bare in _PHONE_HOSTS
     return rest if (phone or (article and front == "amp")) and _is_site(rest) else bare
@@ -301,12 +399,12 @@ def without_www(host: str) -> str:
     return bare if "." in bare else host
 
 
-def _encoded(text: str) -> str:
-    """Percent-encoding in its one normal form."""
+def _encoded(text: str, plain: frozenset[str]) -> str:
+    """Percent-encoding in its one normal form, undone for the characters in `plain`."""
+
+    def normal(match: re.Match[str]) -> str:
+        char = chr(int(match[0][1:], 16))
+        return char if char in plain else match[0].upper()
+
     text = re.sub(r"[^\x00-\x7f]+", lambda match: quote(match[0]), text)
-    return _ESCAPED.sub(_normal_escape, text)
-
-
-def _normal_escape(match: re.Match[str]) -> str:
-    char = chr(int(match[0][1:], 16))
-    return char if _UNRESERVED.fullmatch(char) else match[0].upper()
+    return _ESCAPED.sub(normal, text)

@@ -252,19 +252,190 @@ def test_the_host_for_phones_and_the_host_of_the_site_are_linked_as_they_were_wr
         assert canonical_url(url) == url
 
 
+ONE_PAGE = [
+    [
+        "https://example.org/a",
+        "https://example.org/a#top",
+        "https://example.org/a#第二节",
+        "https://example.org/a#L10-L20",
+        "https://example.org/a#:~:text=old%20tower,1432",
+        "https://example.org/a#top:~:text=a/b=c",
+        "https://example.org/a#",
+        "https://example.org/a#/",
+        "https://example.org/a#!/",
+        "https://example.org/a#utm_source=rss&utm_medium=feed",
+        "https://example.org/a#wechat_redirect",
+        "https://example.org/a?fr=aladdin",
+        "https://example.org/a?FR=rss_home",
+        "https://example.org/a?wprov=sfla1&pgv_ref=aio",
+    ],
+    [
+        "https://example.org/#/a",
+        "https://example.org#/a/",
+        "https://example.org/#/a?utm_source=x&fr=search",
+        "https://example.org/#/a:~:text=tower",
+        "https://example.org/#/a#section",
+    ],
+    ["https://example.org/#/a?x=1&y=%28", "https://example.org/#/a?y=(&x=1"],
+    ["https://example.org/r.pdf", "https://example.org/r.pdf#page=3", "https://example.org/r.pdf#zoom=50&page=4"],
+    ["https://example.org/pdf?id=7", "https://example.org/pdf?id=7#page=3"],
+    ["https://example.org/talk.mp4", "https://example.org/talk.mp4#t=90"],
+    ["https://en.wikipedia.org/wiki/Matrix_(mathematics)", "https://en.wikipedia.org/wiki/Matrix_%28mathematics%29"],
+    ["https://example.org/O'Neil,_(x):y@z!", "https://example.org/O%27Neil%2c_%28x%29%3Ay%40z%21"],
+    ["https://example.org/?u=https%3A%2F%2Fa.org%2F&ids%5B%5D=1", "https://example.org/?ids[]=1&u=https://a.org/"],
+    ["https://example.org/?q=west%20lake", "https://example.org/?q=west+lake"],
+    ["https://en.wikipedia.org/wiki/C%2B%2B", "https://en.wikipedia.org/wiki/C++"],
+    ["https://en.wikipedia.org/wiki/Great%20Wall", "https://en.wikipedia.org/wiki/Great_Wall"],
+    [
+        "https://zh.wikipedia.org/wiki/长城",
+        "https://zh.wikipedia.org/zh/长城",
+        "https://zh.wikipedia.org/zh-hans/长城",
+        "https://zh.wikipedia.org/zh-hant/%E9%95%BF%E5%9F%8E",
+        "https://zh.wikipedia.org/zh-cn/长城#历史/近代",
+        "https://zh.wikipedia.org/zh-tw/长城",
+        "https://zh.wikipedia.org/zh-sg/长城",
+        "https://zh.m.wikipedia.org/zh-hk/长城",
+        "https://zh.wikipedia.org/wiki/长城?variant=zh-tw",
+        "https://zh.wikipedia.org/w/index.php?title=长城&variant=zh-mo",
+    ],
+    ["https://sr.wikipedia.org/sr-ec/Кула", "https://sr.wikipedia.org/sr-el/Кула", "https://sr.wikipedia.org/wiki/Кула"],
+    [
+        "https://doi.org/10.1038/s41586-023-06735-9",
+        "https://doi.org/10.1038/S41586-023-06735-9",
+        "http://dx.doi.org/10.1038/s41586-023-06735-9",
+        "https://www.doi.org/10.1038%2Fs41586-023-06735-9",
+        "https://doi.org/doi:10.1038/S41586-023-06735-9?utm_source=x",
+    ],
+    [
+        "https://doi.org/10.1002/(SICI)1097-4571(199806)49:8%3C693::AID-ASI4%3E3.0.CO;2-O",
+        "https://dx.doi.org/10.1002/%28sici%291097-4571%28199806%2949%3A8%3c693%3A%3Aaid-asi4%3e3.0.co%3B2-o",
+    ],
+    [
+        "https://arxiv.org/abs/1706.03762",
+        "https://arxiv.org/pdf/1706.03762",
+        "http://www.arxiv.org/pdf/1706.03762.pdf#page=2",
+        "https://export.arxiv.org/abs/1706.03762",
+        "https://arxiv.org/html/1706.03762#S3",
+    ],
+    ["https://arxiv.org/abs/1706.03762v5", "https://arxiv.org/pdf/1706.03762v5", "https://arxiv.org/pdf/1706.03762v5.pdf"],
+    ["https://arxiv.org/abs/math.GT/0309136v1", "https://arxiv.org/pdf/math.GT/0309136v1.pdf"],
+    [
+        "https://www.youtube.com/watch?v=abc123def45",
+        "https://youtu.be/abc123def45?si=x",
+        "https://m.youtube.com/watch?v=abc123def45&feature=share&t=30s",
+    ],
+]  # fmt: skip
+
+
+@each_row("group", ONE_PAGE)
+def test_one_page_is_one_source_under_each_of_its_addresses(group: list[str]) -> None:
+    assert {url_identity(url) for url in group} == {url_identity(group[0])}
+
+
+DIFFERENT_PAGES = [
+    "https://example.org/",
+    "https://example.org/#/news/1",
+    "https://example.org/#/news/2",
+    "https://example.org/#/news?id=1",
+    "https://example.org/#/news?id=2",
+    "https://example.org/#!/news/1",
+    "https://example.org/#news/1",
+    "https://example.org/#news/2",
+    "https://example.org/#id=1",
+    "https://example.org/#id=2",
+    "https://example.org/#?id=1",
+    "https://example.org/app#/news/1",
+    "https://example.org/list",
+    "https://example.org/list?page=2",
+    "https://example.org/list#page=2",
+    "https://example.org/list#page=3",
+    "https://example.org/rate?fr=USD&to=CNY",
+    "https://example.org/rate?fr=EUR&to=CNY",
+    "https://example.org/rate?fr=1",
+    "https://example.org/rate?fr=2",
+    "https://example.org/rate?fr",
+    "https://example.org/rate?lang=fr",
+    "https://example.org/zh-hans/a",
+    "https://example.org/zh-hant/a",
+    "https://example.org/wiki/a",
+    "https://example.org/wiki/a?variant=zh-tw",
+    "https://example.org/a%2Fb",
+    "https://example.org/a/b",
+    "https://example.org/a%3Fb",
+    "https://example.org/a?b",
+    "https://example.org/a%2Bb",
+    "https://example.org/a+b",
+    "https://example.org/a%25",
+    "https://example.org/a%2525",
+    "https://example.org/?q=a%26b",
+    "https://example.org/?q=a&b",
+    "https://example.org/?q=a%2Bb",
+    "https://example.org/?q=a+b",
+    "https://example.org/10.1000/ABC",
+    "https://example.org/10.1000/abc",
+    "https://doi.org/10.1000/abc",
+    "https://doi.org/10.1000/abd",
+    "https://doi.org/10.1000/abcÄ",
+    "https://doi.org/10.1000/abcä",
+    "https://arxiv.org/abs/1706.03762",
+    "https://arxiv.org/abs/1706.03762v1",
+    "https://arxiv.org/pdf/1706.03762v2",
+    "https://arxiv.org/pdf/1706.03763",
+    "https://ar5iv.org/abs/1706.03762",
+    "https://zh.wikipedia.org/wiki/长城",
+    "https://zh.wikipedia.org/wiki/长城?oldid=5",
+    "https://zh.wikipedia.org/w/index.php?title=长城&oldid=6",
+    "https://zh.wikipedia.org/w/index.php?title=长城&action=history",
+    "https://zh.wikipedia.org/wiki/Talk:长城",
+    "https://zh.wikipedia.org/zh-hans/Talk:故宫",
+    "https://zh.wiktionary.org/zh-hans/长城",
+    "https://zh-yue.wikipedia.org/wiki/长城",
+    "https://youtu.be/abc123def45",
+    "https://youtu.be/ABC123def45",
+    "https://www.youtube.com/playlist?list=abc123def45",
+]
+
+
+def test_pages_that_differ_in_little_are_sources_of_their_own() -> None:
+    shared = [
+        pair for pair in combinations(DIFFERENT_PAGES, 2) if len(set(map(url_identity, pair))) == 1
+    ]
+    assert shared == []
+
+
+@each_row("url", [*DIFFERENT_PAGES, *(url for group in ONE_PAGE for url in group)])
+def test_an_address_means_the_same_as_it_is_shown(url: str) -> None:
+    shown = canonical_url(url)
+    assert (canonical_url(shown), url_identity(shown)) == (shown, url_identity(url))
+
+
+@each_row(
+    ("url", "shown"),
+    [
+        ("https://example.org/#/a?utm_source=x&id=3#part", "https://example.org/#/a?id=3"),
+        ("https://example.org/app#/a/:~:text=x", "https://example.org/app#/a/"),
+        ("https://example.org/app#part", "https://example.org/app"),
+        ("https://zh.wikipedia.org/zh-hant/长城?fr=x", "https://zh.wikipedia.org/zh-hant/长城"),
+    ],
+)
+def test_the_link_to_a_page_that_a_script_draws_leads_to_it(url: str, shown: str) -> None:
+    assert canonical_url(url) == shown
+
+
 HOSTS = st.sampled_from(
     [
         "www.google.com", "news.google.com", "cdn.ampproject.org", "a-b.cdn.ampproject.org", "bing.com",
         "link.zhihu.com", "vk.com", "l.facebook.com", "m.example.org", "amp.example.org", "en.m.wikipedia.org",
         "m.m.m.example.org", "www.m.example.org", "m.www.example.org", "xn--fsqu00a.xn--fiqs8s",
-        "mp.weixin.qq.com", "steamcommunity.com", "x.safelinks.protection.outlook.com",
+        "mp.weixin.qq.com", "steamcommunity.com", "zh.wikipedia.org", "dx.doi.org", "arxiv.org", "youtu.be", "x.safelinks.protection.outlook.com",
     ]
 )  # fmt: skip
 PATHS = st.lists(
     st.sampled_from(
         [
             "/url", "/amp", "/s", "/c", "/v", "/ck/a", "/away.php", "/l.php", "/example.org", "/a-b-c-d", "/12345",
-            "/2025", "/x.amp.html", "/", "/linkfilter", "/%61mp", "/例", "/http://m.example.org",
+            "/2025", "/x.amp.html", "/", "/linkfilter", "/%61mp", "/zh-hans", "/wiki", "/10.1000", "/%28A%2F",
+            "/abs", "/pdf", "/1706.03762v2", "/watch", "/例", "/http://m.example.org",
         ]
     ),
     max_size=5,
@@ -275,12 +446,16 @@ VALUES = st.one_of(
 )  # fmt: skip
 QUERIES = st.lists(
     st.tuples(
-        st.sampled_from(["q", "url", "u", "to", "target", "amp", "id", "utm_source", "__biz", "mid", "idx", "sn"]),
+        st.sampled_from(["q", "url", "u", "to", "target", "amp", "id", "fr", "utm_source", "__biz", "mid", "idx", "sn", "variant"]),
         st.one_of(VALUES, VALUES.map(lambda value: quote(value, safe=""))),
     ).map("=".join),
     max_size=4,
 ).map("&".join)  # fmt: skip
-ADDRESSES = st.builds("https://{}{}?{}".format, HOSTS, PATHS, QUERIES)
+FRAGMENTS = st.lists(
+    st.sampled_from(["#", "/", "!", "?", "a", "=1", "id=2", "utm_source=x", "&", ":~:text=", "%2F", "fr=b", "例"]),
+    max_size=5,
+).map("".join)  # fmt: skip
+ADDRESSES = st.builds("https://{}{}?{}#{}".format, HOSTS, PATHS, QUERIES, FRAGMENTS)
 
 
 @given(ADDRESSES)

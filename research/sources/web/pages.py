@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from research.language.windows import passages
 from research.records import Passage
 from research.sources.web.fetch import Fetcher
+from research.trouble import Trouble
+from research.urls import canonical_url
 
 MOST = 4  # passages a page
 
@@ -21,6 +25,8 @@ class PageReader:
         Raises:
             Trouble: the page cannot be read, or must not be.
         """
+        if urlsplit(canonical_url(url)).fragment:  # the server sends one text for all such pages
+            raise Trouble("empty", "a script draws this page: it cannot be read without a browser")
         page = await self._fetcher.fetch(url)
         return passages(page.text, page.url, query, MOST)
 

@@ -52,6 +52,17 @@ async def test_a_result_is_evidence_with_its_snippet_as_the_passage(tavily):
     assert (found.message, found.asked, found.summary) == ("", (), ())
 
 
+async def test_pages_that_a_script_draws_keep_their_own_titles_links_and_texts(tavily, server):
+    server.results = [
+        ROW | {"title": f"Report {n}", "url": f"https://data.example.cn/#/report/{n}", "content": f"Text {n}."}
+        for n in (1, 2)
+    ]  # fmt: skip
+    found = await tavily.search("report", silent)
+    assert [(item.title, item.url, item.passages[0].text) for item in found.evidence] == [
+        (f"Report {n}", f"https://data.example.cn/#/report/{n}", f"Text {n}.") for n in (1, 2)
+    ]
+
+
 async def test_the_cheapest_search_is_asked_for_and_no_answer_that_would_be_paid_for(
     tavily, server
 ):

@@ -513,6 +513,19 @@ async def test_a_page_that_cannot_be_read_is_named_and_its_snippet_stays(
     assert (len(good.passages) > 1, [p.text for p in bad.passages]) == (True, ["Snippet of /bad."])
 
 
+async def test_the_text_of_an_application_is_not_taken_for_that_of_a_page_that_it_draws(
+    web: Web, tavily: FakeTavily
+) -> None:
+    with Site({"/": TOWER}) as site:
+        tavily.results = rows(site, "/#/a", "/#/b")
+        async with reading(site) as reader, by_tavily(tavily) as only:
+            finding = await web.source(only, reader=reader, pages=2).search(TASK, silent)
+    texts = [[passage.text for passage in item.passages] for item in finding.evidence]
+    assert texts == [["Snippet of /#/a."], ["Snippet of /#/b."]]
+    assert [failure.reason for failure in finding.failures] == ["empty", "empty"]
+    assert [failure.query for failure in finding.failures] == [i.url for i in finding.evidence]
+
+
 async def test_a_page_that_two_searches_want_is_fetched_once_and_serves_both(
     web: Web, tavily: FakeTavily
 ) -> None:
