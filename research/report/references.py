@@ -15,7 +15,7 @@ from csv import writer
 from datetime import date
 from io import StringIO
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from research.evidence.citations import CitedSource
 from research.evidence.markup import encodable
@@ -60,8 +60,9 @@ def csl_json(sources: Iterable[CitedSource]) -> str:
 def bibtex(sources: Iterable[CitedSource], about: Sequence[str] = ()) -> str:
     """Entries for biblatex, with the keys s1, s2 …; `about` are the lines of a comment before them.
 
-    What acts in TeX is written as what it shows. Braces are so too: a single one in a text would end
-    or hold open the field, whatever stands before it.
+    What acts in TeX is written as what it shows, save in a DOI and an address, which are read as they
+    stand. Braces are so too: a single one in a text would end or hold open the field, whatever stands
+    before it.
     """
     comment = "".join(f"{_tex(_line(line)).replace('@', '(at)')}\n" for line in about)
     entries = [f"@comment{{\n{comment}}}\n"] if about else []
@@ -193,8 +194,8 @@ def _entry(source: CitedSource) -> str:
         "author": " and ".join(map(_called, _authors(evidence))),
         home: f"{{{_tex(publisher)}}}" if publisher else "",  # … and a name whole
         "date": _date(evidence),
-        "doi": _tex(_doi(evidence)),
-        "url": url,  # verbatim in biblatex
+        "doi": _verbatim(_doi(evidence)),
+        "url": _verbatim(url),
         "urldate": _accessed(evidence).isoformat() if url else "",
         "langid": {"zh": "chinese", "en": "english"}.get(evidence.language.lower()[:2], ""),
         "note": _tex(_note(evidence)),
@@ -213,6 +214,23 @@ def _called(author: Author) -> str:
 def _held(name: str) -> str:
     apart = "," in name or re.search(r"(?i)(?:^|\s)and(?:\s|$)", name)
     return f"{{{_tex(name)}}}" if apart else _tex(name)
+
+
+def _verbatim(text: str) -> str:
+    """Text for a field that biblatex reads without TeX: doi, eprint, file or url.
+
+    Nothing is escaped there but what would end or hold open the field: braces that have no partner
+    and backslashes, which some readers take for part of a brace. Those are percent-encoded, which
+    resolves to the same in a DOI and in an address.
+    """
+    depth = 0
+    for char in text:
+        depth += {"{": 1, "}": -1}.get(char, 0)
+        if depth < 0:
+            break
+    if depth == 0 and "\\" not in text:
+        return text
+    return re.sub(r"[\\{}]", lambda match: quote(match[0]), text)
 
 
 def _tex(text: str) -> str:

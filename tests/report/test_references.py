@@ -7,6 +7,7 @@ import json
 import re
 from datetime import UTC, date, datetime
 from typing import Any
+from urllib.parse import unquote
 
 import bibtexparser
 import pytest
@@ -211,7 +212,7 @@ def test_a_paper_has_its_authors_year_venue_and_doi_in_bibtex() -> None:
     assert entry.entry_type == "article"
     assert fields["date"] == "2018" and "organization" not in fields
     assert untex(fields["journal"].removeprefix("{").removesuffix("}")) == WORK.venue
-    assert untex(fields["doi"]) == WORK.doi
+    assert fields["doi"] == WORK.doi
     people = parse_string(text, "bibtex").entries["s1"].persons["author"]
     assert [" ".join(p.prelast_names + p.last_names) for p in people] == [
         "van der Berg", "Piwowar", "{Research and Development Group, Inc.}", "王",
@@ -256,6 +257,39 @@ def test_whatever_the_authors_are_called_every_reader_gets_by(
     assert len(item.get("authors", [])) == len(told)
     (item,) = json.loads(csl_json([source]))
     assert len(item.get("author", [])) == len(told)
+
+
+@each_row(
+    "doi",
+    [
+        "10.1000/a_b",
+        "10.1000/50%_a#b&c$d~e^f",
+        "10.1002/(SICI)1097-4571(199806)49:8<693::AID-ASI4>3.0.CO;2-O",
+        "10.1000/{balanced}_{{x}}",
+        '10.1000/a"b@c,d=e',
+        "10.1000/故宫_1",
+    ],
+)
+def test_a_doi_and_an_address_are_read_back_from_bibtex_as_they_are(doi: str) -> None:
+    url = "https://example.org/a_b~c%20d?e=1&f=$g#/h_i"
+    text = bibtex([work(url=url, paper=WORK.model_copy(update={"doi": doi}))])
+    (entry,) = entries(text)
+    other = parse_string(text, "bibtex").entries["s1"].fields
+    assert (entry["doi"], other["doi"]) == (doi, doi)
+    assert (entry["url"], other["url"]) == (url, url)
+    assert entry["urldate"] == other["urldate"] == "2025-03-01"
+
+
+@each_row(
+    "doi",
+    ["10.1000/a{b", "10.1000/a}b", "10.1000/}{", "10.1000/a\\", "10.1000/{\\}", "10.1000/\\{a}"],
+)
+def test_a_doi_that_would_break_its_field_is_percent_encoded(doi: str) -> None:
+    text = bibtex([work(paper=WORK.model_copy(update={"doi": doi})), cited(2)])
+    first, second = entries(text)
+    others = parse_string(text, "bibtex").entries
+    assert unquote(first["doi"]) == unquote(others["s1"].fields["doi"]) == doi
+    assert (second.key, [*others]) == ("s2", ["s1", "s2"])
 
 
 @each_row(
