@@ -36,7 +36,24 @@ def tree(text: str, *, whole: bool = False) -> Any:
         entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log
     ):
         raise RecursionError("the page is nested too deep")
+    _drop_readings(found)
     return found
+
+
+def _drop_readings(root: Any) -> None:
+    """Take out the readings that stand above characters (<rt>) and their brackets (<rp>): they are no
+    part of the words. Source: https://html.spec.whatwg.org/multipage/text-level-semantics.html.
+    """
+    for base in [*root.iterfind(".//rt//rb")]:  # the end tag of <rt> may be left out before <rb>
+        reading = next(base.iterancestors("ruby"), base.getparent())
+        reading.append(base)
+    etree.strip_elements(root, "rt", "rp", "rtc", with_tail=False)
+    for ruby in root.iter("ruby"):  # the source may have each part on a line of its own
+        for node in ruby.iter():
+            node.text = _BESIDE_WIDE.sub("", node.text or "")
+            if node is not ruby:
+                node.tail = _BESIDE_WIDE.sub("", node.tail or "")
+    etree.strip_tags(root, "ruby", "rb", "rbc")
 
 
 # Characters
@@ -157,6 +174,9 @@ def _space(run: re.Match[str]) -> str:
     text, start, end = run.string, run.start(), run.end()
     wide = _WIDE.match(text[start - 1 : start]) and _WIDE.match(text[end : end + 1])
     return "" if wide and "\n" in run[0] else " "
+
+
+_BESIDE_WIDE = re.compile(rf"\s+(?={_WIDE.pattern})|(?<={_WIDE.pattern})\s+")
 
 
 # What a page states about itself

@@ -15,6 +15,7 @@ from functools import lru_cache
 from research import data
 from research.language.arithmetic import derived
 from research.language.dates import completed, dated, timed
+from research.language.decimals import pad_decimals
 from research.language.folding import plain
 from research.language.measure import Measure, agrees, compatible, dates_agree, dates_clash
 from research.language.numbers import NUMERAL, ONE, Numeral, number, numerals
@@ -274,7 +275,7 @@ _READERS: tuple[Callable[[Scanner], None], ...] = (
 
 def measures(text: str) -> tuple[Measure, ...]:
     """The figures and dates of a text in the order in which they stand; offsets in characters."""
-    return _measured(plain(text))
+    return _measured(plain(pad_decimals(text)))
 
 
 @lru_cache(8_192)

@@ -12,6 +12,7 @@ from itertools import groupby, pairwise
 
 import pysbd
 
+from research.language.decimals import pad_decimals
 from research.language.text import HAN
 
 _SPLITTER = pysbd.Segmenter(language="en", clean=False)
@@ -182,7 +183,9 @@ def wraps(text: str) -> tuple[int, ...]:
 
 
 def levelled(text: str) -> str:
-    """A text with a space for each line break that stands inside a sentence; offsets stay."""
+    """A text with a space for each line break that stands inside a sentence, and zeros before decimals
+    that a layout has spaced apart, whose point ends no sentence; offsets stay."""
+    text = pad_decimals(text)
     if "\n" not in text:
         return text
     flowing = list(text)

@@ -2,7 +2,8 @@
 
 `read` is pure: bytes in, a `Document` out, no file system, no network; what cannot be read raises
 `Unreadable`. Text and markup are read here, packaged formats in `research.library.formats`. The
-text keeps the file's own characters (no NFKC), so that a quote from it is found again in the file.
+text keeps the file's own characters (no NFKC), so that a quote from it is found again in the file; only
+white space that a layout has put there is gone.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lxml import etree
 
+from research.language.decimals import join_decimals
 from research.language.sentences import unwrapped
 from research.records import Language
 
@@ -128,8 +129,8 @@ def visible(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Visible text without trailing spaces and blank lines."""
-    lines = (line.rstrip() for line in visible(text).split("\n"))
+    """Visible text without trailing spaces, blank lines and blanks inside decimals."""
+    lines = (line.rstrip() for line in join_decimals(visible(text)).split("\n"))
     return "\n".join(line for line in lines if line)
 
 
@@ -293,7 +294,7 @@ def check_container(data: bytes, what: str) -> None:
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_GONE = {f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr", f"{_MC}Fallback"}
+_GONE = {f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr", f"{_W}rt", f"{_MC}Fallback"}
 _BREAKS = {
     f"{_W}br": "\n",
     f"{_W}cr": "\n",

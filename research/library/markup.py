@@ -105,8 +105,8 @@ def _inline(token: Token) -> str:
     for child in token.children or []:
         if child.type == "html_inline":
             tag = child.content.lower()
-            if re.match(r"</?(script|style)\b", tag):
-                hidden = tag[1] != "/"
+            if part := re.match(r"</?(script|style|ruby|rb|rt|rp|rtc)\b", tag):
+                hidden = tag[1] != "/" and part[1] not in ("ruby", "rb")
             out.append("\n" if tag.startswith("<br") else "")
         elif child.type in ("softbreak", "hardbreak"):
             out.append("\n" if child.type == "hardbreak" else _SOFT_BREAK)

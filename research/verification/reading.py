@@ -101,7 +101,7 @@ def read(text: str, whole: bool = False) -> Text:
 @lru_cache(100_000)
 def _token(word: str) -> str:
     if word[0].isdigit():
-        return word.replace(",", "")
+        return re.sub(r"^0+(?=\d)", "", word.replace(",", ""))
     return word if has_han(word) or len(word) > LONGEST_WORD else stem(word.replace("’", "'"))
 
 

@@ -10,13 +10,19 @@ import html
 import re
 from typing import Any
 
+from research.language.decimals import join_decimals
 from research.language.text import has_han
 
 SNIPPET = 4_000  # characters of a result's text that are kept
 
 # Tags that may stand in the middle of a word; any other tag parts words.
-_INLINE = re.compile(r"</?(?:a|b|em|i|mark|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>", re.I)
+_INLINE = re.compile(
+    r"</?(?:a|b|em|i|mark|r(?:bc?|p|tc?|uby)|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>", re.I
+)
 _HIDDEN = re.compile(r"<(script|style)\b[^<>]*>.*?</\1\s*>|<!--.*?-->", re.I | re.S)
+_READING = re.compile(
+    r"<(rt|rp|rtc)\b[^<>]*>.*?(?:</\1\s*>|(?=<(?:/?ruby|rb|rt|rp)\b))", re.I | re.S
+)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
@@ -29,15 +35,16 @@ def legible(text: object) -> str:
 
 
 def tidy(text: object) -> str:
-    """Legible text without idle white space; paragraphs stay on lines of their own."""
-    lines = (" ".join(line.split()) for line in legible(text).split("\n"))
+    """Legible text without idle white space, also inside decimals; paragraphs stay on lines of their
+    own."""
+    lines = (" ".join(line.split()) for line in join_decimals(legible(text)).split("\n"))
     return "\n".join(line for line in lines if line)
 
 
 def unmarked(text: object) -> str:
     """Plain text of a snippet of HTML: no tags, entities as the characters they stand for."""
     source = text[:SNIPPET] if isinstance(text, str) else ""
-    bare = _TAG.sub(" ", _INLINE.sub("", _HIDDEN.sub(" ", source)))
+    bare = _TAG.sub(" ", _INLINE.sub("", _READING.sub("", _HIDDEN.sub(" ", source))))
     return " ".join(legible(html.unescape(bare)).split())
 
 

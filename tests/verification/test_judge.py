@@ -63,6 +63,7 @@ SUPPORTED = [
     ("The line will be 14.5 kilometres long with 23 stops.", [PALACE, TRAM]),
     ("The council approved the new tram line on March 12th 2021.", [TRAM]),
     ("江南钢铁2023年实现净利润6.1亿元，同比增长11.2%。", [STEEL]),
+    ("The rate fell to 0.5%.", ["The rate fell to 0 . 5 % in 2020."]),
 ]
 DIFFERS = [
     ("The line will be 14.5 kilometres long with 32 stops.", [TRAM], "23"),
@@ -70,6 +71,7 @@ DIFFERS = [
     ("Adult tickets cost 42 euros and child tickets 12 euros.", [PRICES], "24 euros"),
     ("The city council approved the new tram line on 21 March 2021.", [TRAM], "12 march 2021"),
     ("港珠澳大桥2018年10月26日正式通车。", [BRIDGE], "2018年10月24日"),
+    ("The rate fell to 5%.", ["The rate fell to 0 . 5 % in 2020."], "0 . 5 %"),
 ]
 UNSUPPORTED = [("A fire destroyed the town hall.", [TRAM])]
 UNCLEAR = [

@@ -14,6 +14,7 @@ from typing import Any
 import trafilatura
 from lxml import etree
 
+from research.language.decimals import join_decimals
 from research.language.sentences import unwrapped
 from research.language.text import language
 from research.trouble import Trouble
@@ -95,7 +96,9 @@ def _main(tree: Any) -> str:
 
 def _tidy(text: str) -> str:
     """Legible text, each paragraph a line, none empty; what is too long ends with a paragraph."""
-    lines = (" ".join(line.split()) for line in legible(text[: 4 * LONGEST]).split("\n"))
+    lines = (
+        " ".join(line.split()) for line in join_decimals(legible(text[: 4 * LONGEST])).split("\n")
+    )
     text = "\n".join(line for line in lines if line)
     if len(text) <= LONGEST:
         return text
