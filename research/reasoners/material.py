@@ -20,7 +20,7 @@ from research.language.text import telling
 from research.models.calls import Prompt
 from research.models.counting import tokens
 from research.reasoners.room import CUT, Item, cut, excerpt, picked
-from research.records import Cite, Evidence, Finding, Passage, Span, fingerprint
+from research.records import MEMORY, Cite, Evidence, Finding, Passage, Span, fingerprint
 
 NAME = 160  # characters of what a source is called
 HANDLE = 4  # tokens of a handle in its brackets
@@ -53,21 +53,24 @@ class Listing:
         most: int = 0,
         written: Sequence[Span] = (),
     ) -> Listing:
-        """The material of findings within `room` tokens, each passage once, and of what a result
-        of a search says no more than `most` characters, if that is not 0.
+        """The material of findings within `room` tokens, each text once, and of what a result
+        of a search says no more than `most` characters, if that is not 0. What earlier turns have
+        found stands behind what is new, and gets the room that this leaves.
 
         What a search model wrote stands as it wrote it, a handle behind each supported stretch. Of
         anything else the passages are listed; with `brief` a summary, where there is one, stands
         for them. What a text that is `written` already cites has handles whether it is shown or not.
         """
+        findings = sorted(findings, key=_is_old)
         groups = [_blocks(finding, brief, most) for finding in findings]
         titles = [f"### {plain(finding.task.query)}\n" for finding in findings]
         wanted = [_telling(finding.task.query) for finding in findings]
         blocks = list(_unlike(groups))
-        items = [Item(at, block.text, block.size + 1) for at, _, block in blocks]
+        old = {at for at, finding in enumerate(findings) if _is_old(finding)}
+        items = [Item(at, block.text, block.size + 1, at in old) for at, _, block in blocks]
         kept, level = picked(items, [tokens(title) + 2 for title in titles], wanted, room)
         shown: list[tuple[int, int, Block]] = []
-        told: dict[Cite, bool] = {}  # whether all of it is
+        told: dict[str, bool] = {}  # the keys of what is shown, and whether all of it is
         for n in kept:
             at, place, block = blocks[n]
             if short := items[n].cost > level:
@@ -75,7 +78,7 @@ class Listing:
                 if block.size >= level:
                     continue  # its sources alone are too long to be named
             shown.append((at, place, block))
-            told.update(dict.fromkeys(block.cites, not short))
+            told[blocks[n][2].key] = not short
         ids = {item.id for finding in findings for item in finding.evidence}
         also = [cite for span in written for cite in span.cites if cite.evidence in ids]
         beside = [*titles, *(span.text for span in written)]
@@ -123,7 +126,7 @@ class Block(Protocol):
 
     @property
     def key(self) -> str:
-        """Equal for blocks that show the same."""
+        """Equal for blocks with the same text, whatever its sources."""
 
     @property
     def text(self) -> str:
@@ -137,6 +140,9 @@ class Block(Protocol):
     def cites(self) -> tuple[Cite, ...]:
         """The passages that it is about."""
 
+    def united(self, other: Block) -> Block:
+        """The block with the sources of another that has the same text, where it can have several."""
+
     def shown(self, names: Mapping[Cite, str]) -> str:
         """The block, with the handles of its passages."""
 
@@ -145,13 +151,22 @@ class Block(Protocol):
 
 
 def _unlike(groups: Sequence[Sequence[Block]]) -> Iterator[tuple[int, int, Block]]:
-    """Each block once, with its group and its place: the first of every group, then the second."""
-    seen: set[str] = set()
+    """Each text once, with its group and its place: the first of every group, then the second. A
+    passage that several findings have is shown with the sources of all of them."""
+    found: dict[str, tuple[int, int, Block]] = {}
     for depth in range(max(map(len, groups), default=0)):
         for at, group in enumerate(groups):
-            if depth < len(group) and group[depth].key not in seen:
-                seen.add(group[depth].key)
-                yield at, depth, group[depth]
+            if depth < len(group):
+                block = group[depth]
+                known = found.setdefault(block.key, (at, depth, block))
+                if known[2] is not block:
+                    found[block.key] = (*known[:2], known[2].united(block))
+    yield from found.values()
+
+
+def _is_old(finding: Finding) -> bool:
+    """Whether earlier turns, or an earlier report, have found it."""
+    return finding.task.source == MEMORY
 
 
 def _telling(query: str) -> dict[str, float]:
@@ -160,13 +175,15 @@ def _telling(query: str) -> dict[str, float]:
 
 
 def _lacking(
-    groups: Sequence[Sequence[Block]], findings: Sequence[Finding], shown: Mapping[Cite, bool]
+    groups: Sequence[Sequence[Block]], findings: Sequence[Finding], shown: Mapping[str, bool]
 ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
-    """The sources of which nothing is shown, and those of which not all is. `shown` says of what is
-    shown whether it is the whole."""
+    """The sources of which nothing is shown, and those of which not all is. `shown` says of the keys
+    of what is shown whether it is the whole. A source whose text is shown is not missing, under
+    whichever address it was found."""
     fates: dict[str, set[bool | None]] = {}
-    for cite in (cite for group in groups for block in group for cite in block.cites):
-        fates.setdefault(cite.evidence, set()).add(shown.get(cite))
+    for block in (block for group in groups for block in group):
+        for cite in block.cites:
+            fates.setdefault(cite.evidence, set()).add(shown.get(block.key))
     sources = {item.id: item for finding in findings for item in finding.evidence}
     known = [(sources[key], fate) for key, fate in fates.items() if key in sources]
     return (
@@ -236,7 +253,7 @@ class Written:
 
     @property
     def key(self) -> str:
-        return fingerprint("written", *(span.text for span in self.spans))
+        return _key("written", self.text)
 
     @property
     def text(self) -> str:
@@ -249,6 +266,10 @@ class Written:
     @property
     def cites(self) -> tuple[Cite, ...]:
         return tuple(dict.fromkeys(cite for span in self.spans for cite in span.cites))
+
+    def united(self, other: Block) -> Written:
+        """Itself: each of its sentences names its own sources, which are as good as those of a copy."""
+        return self
 
     def shortened(self, room: int, wanted: Mapping[str, float]) -> Written:
         """Its beginning, which is where such a text says the most."""
@@ -281,7 +302,7 @@ class Attributed:
 
     @property
     def key(self) -> str:
-        return fingerprint(self.text, *(f"{e.id}/{p.id}" for e, p in self.sources))
+        return _key(self.sources[0][1].heading, self.text)
 
     @property
     def cites(self) -> tuple[Cite, ...]:
@@ -294,9 +315,15 @@ class Attributed:
     def size(self) -> int:
         return tokens(self.shown(_UNNAMED))
 
+    def united(self, other: Block) -> Attributed:
+        sources = (*self.sources, *(other.sources if isinstance(other, Attributed) else ()))
+        return replace(self, sources=tuple({(e.id, p.id): (e, p) for e, p in sources}.values()))
+
     def shortened(self, room: int, wanted: Mapping[str, float]) -> Attributed:
-        heading = replace(self, text="").size
-        return replace(self, text=excerpt(plain(self.text), room - heading, wanted))
+        short = replace(self, text="")
+        while short.size > room // 2 and len(short.sources) > 1:  # the names of copies are many
+            short = replace(short, sources=short.sources[: len(short.sources) // 2])
+        return replace(short, text=excerpt(plain(self.text), room - short.size, wanted))
 
     def shown(self, names: Mapping[Cite, str]) -> str:
         marks = "".join(f"[@{names[cite]}]" for cite in self.cites)
@@ -310,7 +337,7 @@ def pieces(evidence: Iterable[Evidence], most: int = 0) -> Sequence[Attributed]:
     """The passages in order; those with the same text are one piece. With `most`, the passages of one
     piece of evidence have no more characters together: the last is cut, those after it are left out.
     """
-    found: dict[str, list[tuple[Evidence, Passage]]] = {}
+    found: dict[tuple[str, str], list[tuple[Evidence, Passage]]] = {}
     for item in evidence:
         left = most
         for passage in item.passages:
@@ -318,8 +345,13 @@ def pieces(evidence: Iterable[Evidence], most: int = 0) -> Sequence[Attributed]:
                 break
             text = cut(passage.text, left) if most else passage.text
             left -= len(passage.text)
-            found.setdefault(text, []).append((item, passage))
-    return [Attributed(text, tuple(sources)) for text, sources in found.items()]
+            found.setdefault((passage.heading, text), []).append((item, passage))
+    return [Attributed(text, tuple(sources)) for (_, text), sources in found.items()]
+
+
+def _key(*texts: str) -> str:
+    """Equal for texts that differ in nothing but white space."""
+    return fingerprint(*(" ".join(text.split()) for text in texts))
 
 
 _NOTICES = {

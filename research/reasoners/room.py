@@ -2,7 +2,7 @@
 
 The texts of a query are worth more the more of its words they have, each weighted by how rare it is
 among them; those with the same keep the order of the search. One of each query is taken after the
-other, and none gets more than its share until all have one. Lengths are in tokens, as estimated.
+other, what is old last of all, and none gets more than its share until all have one. Lengths are in tokens, as estimated.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ _WORD = re.compile(rf"[^\W{HAN}]")  # of a word that is written apart from other
 
 @dataclass(frozen=True)
 class Item:
-    """A text, the group that it belongs to, and the tokens that it takes as a whole."""
+    """A text, the group that it belongs to, and the tokens that it takes as a whole. One that is
+    `old` has to make room for all others."""
 
     group: int
     text: str
     cost: int
+    old: bool = False
 
 
 def picked(
@@ -74,7 +76,9 @@ def _by_worth(items: Sequence[Item], wanted: Sequence[Mapping[str, float]]) -> l
     groups: dict[int, list[int]] = {}
     for n in sorted(range(len(items)), key=lambda n: (-worths[n], n)):
         groups.setdefault(items[n].group, []).append(n)
-    ranked = [(rank, at, n) for at, group in groups.items() for rank, n in enumerate(group)]
+    ranked = [
+        (items[n].old, rank, at, n) for at, group in groups.items() for rank, n in enumerate(group)
+    ]
     return [n for *_, n in sorted(ranked)]
 
 

@@ -67,7 +67,7 @@ async def compose(
     Raises:
         Unwritten: nobody could write it now; what was found is kept, and it can be tried again.
     """
-    material, made = (*question.remembered, *findings), context.clock()
+    material, made = (*findings, *question.remembered), context.clock()
     unwritten: Why = ""
     if plan.grid:
         draft = tabled(plan.grid, cells, question.language)
@@ -100,7 +100,7 @@ async def _drafted(
     sections: Sequence[Section],
 ) -> tuple[Draft, Why]:
     """What the reasoner writes, and why it could write nothing, if it could not."""
-    material = (*question.remembered, *findings)
+    material = (*findings, *question.remembered)
     reasoner, options, updated = context.reasoner, context.options, context.earlier
     try:
         async with context.meter.writing.open():

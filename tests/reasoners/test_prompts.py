@@ -18,6 +18,7 @@ from research.reasoners import prompts
 from research.reasoners.material import Listing, plain
 from research.reasoners.room import CUT
 from research.records import (
+    MEMORY,
     Cite,
     Evidence,
     Finding,
@@ -532,6 +533,79 @@ def test_the_prompt_says_how_much_had_no_room() -> None:
         assert "(nothing was found)" not in prompt.user
     prompt = prompts.reflection_prompt(question, Plan(), [], {}, 3, TODAY, Listing())
     assert "(nothing was found)" in prompt.user
+
+
+@each_row("room", [ROOM, 700])
+@each_row("dressed", [False, True])
+def test_a_source_whose_text_is_shown_under_another_address_is_not_left_out(
+    room: int, dressed: bool
+) -> None:
+    """Two searches bring back one text under redirects of their own."""
+    texts = [f"Fact {n} of the tower is told here in so many words." for n in range(3)]
+    items = [
+        evidence(f"redirect{n}", *texts, title="whc.unesco.org", origin="grounding")
+        for n in range(6)
+    ]
+    spaced = [text.replace(" is ", "  is ") for text in texts]
+    found = [
+        grounded(f"tower {n}", item, *(spaced if dressed and n else texts))
+        for n, item in enumerate(items)
+    ]
+    listing = Listing.of(found, room)
+    assert (listing.missing, listing.partly, listing.left_out) == ((), (), 0)
+    assert listing.text.count("Fact 1") == 1
+    loose = [finding(f"tower {n}", evidence(f"copy{n}", *texts)) for n in range(6)]
+    listing = Listing.of(loose, room)
+    assert (listing.missing, listing.partly, listing.left_out) == ((), (), 0)
+    assert listing.text.count("Fact 1") == 1
+    assert len({cite.evidence for cite in listing.handles.values()}) == 6
+
+
+def test_of_copies_and_others_only_those_that_are_not_shown_are_left_out() -> None:
+    copies = [finding(f"q{n}", evidence(f"copy{n}", "The same. " + LONG)) for n in range(9)]
+    others = [finding("other", *(evidence(f"o{n}", f"{n}. {LONG}") for n in range(30)))]
+    listing = Listing.of([*copies, *others], 900)
+    names = [item.title for item in listing.missing]
+    assert names and all(name.startswith("Title of o") for name in names)
+    assert len(listing.missing) == listing.left_out
+    assert tokens(listing.text) <= 900
+
+
+def test_the_same_words_under_other_headings_are_two_passages() -> None:
+    items = []
+    for name in ("palace", "temple"):
+        item = evidence(name, "Tickets: 60 yuan.")
+        (passage,) = item.passages
+        headed = passage.model_copy(update={"heading": f"The {name}"})
+        items.append(item.model_copy(update={"passages": (headed,)}))
+    for found in ([finding("q", *items)], [finding("a", items[0]), finding("b", items[1])]):
+        text = Listing.of(found, ROOM).text
+        assert "The palace" in text and "The temple" in text
+
+
+REMEMBERED = Task(id="0.1", round=0, source=MEMORY, query="How high is the tower?")
+
+
+def remembered(*items: Evidence) -> Finding:
+    return Finding(task=REMEMBERED, evidence=items, started=NOW)
+
+
+def test_what_is_new_stands_before_what_earlier_turns_have_found() -> None:
+    old = remembered(evidence("old", "The tower is 66 m high."))
+    new = finding("price of tea", evidence("new", "Tea costs 60 yuan."))
+    text = Listing.of([old, new], ROOM).text
+    assert text.index("Tea costs") < text.index("The tower is")
+    assert [*Listing.of([old, new], ROOM).handles] == [*Listing.of([new, old], ROOM).handles]
+
+
+def test_without_room_for_all_the_old_goes_first() -> None:
+    old = remembered(*(evidence(f"old{n}", f"Tower tea price {n}. {LONG}") for n in range(9)))
+    new = [finding(f"tea {k}", *(evidence(f"n{k}{n}", f"{k} {n}. {LONG}") for n in range(3))) for k in range(3)]  # fmt: skip
+    some = Listing.of([old, *new], 1_500)
+    kept = {cite.evidence for cite in some.handles.values()}
+    assert kept == {item.id for one in new for item in one.evidence}
+    assert [item.id for item in some.missing] == [item.id for item in old.evidence]
+    assert any("old" in item.url for item in Listing.of([old, *new], 100).missing)
 
 
 def test_where_it_is_to_be_brief_a_summary_stands_for_its_passages() -> None:
