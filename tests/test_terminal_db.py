@@ -157,3 +157,18 @@ def test_databases_are_listed_and_one_is_asked_by_its_name(tmp_path: Path) -> No
     for name in ("gone", "none"):
         done = terminal(tmp_path, "db", "--database", name, "--sql", sql, env=env)
         assert (done.returncode, done.stdout) == (UNUSABLE, "") and "--list" in done.stderr
+
+
+def test_what_the_database_cannot_read_is_named_beside_the_answer(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(
+            "create table goods(name text); insert into goods values ('tea');"
+            "create table t(x); create view odd as select x from t; drop table t"
+        )
+    env = {"DATABASE_URL": f"sqlite:///{path}"}
+    done = terminal(tmp_path, "db", "--sql", "SELECT name FROM goods", env=env)
+    assert (done.returncode, "tea" in done.stdout) == (ANSWERED, True)
+    assert "odd" in done.stderr and "no such table" in done.stderr
+    fine = terminal(tmp_path, "db", "--sql", "SELECT name FROM a_sight LIMIT 1")
+    assert fine.returncode == ANSWERED and fine.stderr == ""

@@ -12,6 +12,7 @@ from pages.run import rows
 from pages.run import view as run
 from pages.shared import asking, errors, layout, login
 from pages.shared.login import owner
+from pages.shared.notices import draw_schema_notices
 from pages.shared.safe import plain
 from pages.shared.words import lang, number, t
 from research import (
@@ -184,17 +185,11 @@ def confirmed(database: str) -> None:
 # What can be asked
 
 
-def privileges(schema: DatabaseSchema) -> None:
-    """The warning where the account of the database may do more than read."""
-    if schema.privileges:
-        st.warning(t(f"database.{schema.privileges}"), icon=":material/gpp_maybe:")
-
-
 def tables(schema: DatabaseSchema) -> None:
     if schema.failure:
         st.error(t("database.schema_failed", why=failed(schema)))
         return
-    privileges(schema)
+    draw_schema_notices(schema)
     label = t("database.schema", n=number(len(schema.tables)))
     with st.expander(label, icon=":material/schema:", key="schema"):
         shown = schema.tables

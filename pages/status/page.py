@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import layout, login
+from pages.shared.notices import draw_schema_notices
 from pages.shared.safe import plain
 from pages.shared.words import day, local_time, number, seconds, source_name, t
 from pages.status import belongings, cards, spending
@@ -169,8 +170,7 @@ def database(schema: DatabaseSchema) -> None:
         message = plain(schema.failure.message, 400) if alone else ""
         words = [t(f"reason.{schema.failure.reason}"), message]
         st.error(t("database.schema_failed", why=" — ".join(filter(None, words))))
-    elif schema.privileges:
-        st.warning(t(f"database.{schema.privileges}"), icon=":material/gpp_maybe:")
+    draw_schema_notices(schema)
 
 
 desk = runs.desk()

@@ -64,6 +64,7 @@ def act(args: argparse.Namespace) -> int:
         return ANSWERED
     if args.output and args.output.suffix.lower() not in research.ROW_FILES:
         raise Quit(UNUSABLE, f"-o takes a file that ends in {', '.join(research.ROW_FILES)}.")
+    _note_unreadable(database)
     if args.output and args.sql:
         return _exported(args.sql, args.output, database)
     found = (
@@ -83,6 +84,16 @@ def act(args: argparse.Namespace) -> int:
     if found.status == "empty":
         return complain(NOTHING, found.answer) if args.sql is None else ANSWERED
     return complain(FAILED if found.status == "failed" else UNUSABLE, found.answer)
+
+
+def _note_unreadable(database: str) -> None:
+    """Name the tables that are left out because the database cannot read them, with the reasons."""
+    tongue = terminal_language()
+    found = research.database_schema(database).unreadable
+    named = [research.message("mark.aside", tongue, text=name, more=reason) for name, reason in found.items()]  # fmt: skip
+    if named:
+        names = research.message("mark.list", tongue).join(named)
+        _aside(plain(research.message("database.unreadable", tongue, names=names)) + "\n")
 
 
 def _exported(statement: str | DatabaseAnswer, path: Path, database: str) -> int:

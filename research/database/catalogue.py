@@ -16,12 +16,14 @@ HOMES: dict[Dialect, str] = {"sqlite": "main", "postgres": "public", "duckdb": "
 class Catalogue:
     """What may be read. `tables` are those of the schema `home`, in which the engine looks first: they
     are written without it. Those of other schemas are `elsewhere`, by schema; `path` are the schemas
-    in which a name without one is looked for after `home`."""
+    in which a name without one is looked for after `home`. `unreadable` are the tables that are left
+    out because the engine cannot read them, with its reasons."""
 
     tables: Tables
     home: str
     elsewhere: Mapping[str, Tables] = field(default_factory=dict)
     path: Sequence[str] = ()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
 def called(table: str, schema: str, home: str) -> str:

@@ -216,7 +216,8 @@ def open_database(
     backend = _backend(address, limits)
     schema = backend.schema(reads, comments)
     if not schema.tables:
-        raise Failed("table", "The database has no table that can be read.")
+        why = "; ".join(f"{each.name}: {each.reason}" for each in schema.unreadable)
+        raise Failed("table", f"The database has no table that can be read{f' ({why})' if why else ''}.")  # fmt: skip
     if samples:
         end = time.monotonic() + SAMPLING
         tables = (_sampled(backend, t) if time.monotonic() < end else t for t in schema.tables)

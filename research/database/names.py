@@ -31,6 +31,7 @@ class Names:
     def __init__(self, dialect: Dialect, catalogue: Catalogue) -> None:
         self._dialect = dialect
         self._first, self._path = catalogue.home, (catalogue.home, *catalogue.path)
+        self._unreadable = catalogue.unreadable
         self._plain_case = dialect != "postgres"
         fold = str.lower if self._plain_case else str
         self._tables: dict[Home, dict[str, str]] = {}
@@ -124,6 +125,8 @@ class Names:
         near = alike(table.name, sorted({name for _, name in homes}))
         ways = [self._called[home] for name in near for home in homes if home[1] == name]
         name = called(table.name, table.db, "")
+        if reason := self._unreadable.get(name.lower()):
+            return Refused("table", f"The table {name[:120]!r} cannot be read: {reason}.")
         return Refused("table", f"There is no table {name[:120]!r}.", ways[:NEAR])
 
     def _plain(self, home: Home, parts: Collection[str]) -> bool:

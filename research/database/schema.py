@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, inspect, select
+from sqlalchemy import Connection, Text, cast, func, select
 from sqlalchemy import column as named
 from sqlalchemy import table as source_of
+from sqlalchemy.exc import DBAPIError
 
 from research.database.allowed import Dialect
 from research.database.catalogue import HOMES, Catalogue, called
@@ -58,6 +59,15 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A table, a view or a column (`table.column`) that is left out because the engine cannot read it,
+    with the engine's reason."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
     """`home` and `path` are the schemas in which the engine looks for a name without one: see
     `names.Catalogue`."""
@@ -66,6 +76,7 @@ class Schema:
     tables: tuple[Table, ...]
     home: str = HOMES["sqlite"]
     path: tuple[str, ...] = ()
+    unreadable: tuple[Unreadable, ...] = ()
 
     def catalogue(self) -> Catalogue:
         """For the guard: the columns of each table and their types."""
@@ -73,7 +84,8 @@ class Schema:
         for table in self.tables:
             of = found.setdefault(table.schema, {})
             of[table.name] = {column.name: column.type for column in table.columns}
-        return Catalogue(found.pop("", {}), self.home, found, self.path)
+        unreadable = {each.name.lower(): each.reason for each in self.unreadable}
+        return Catalogue(found.pop("", {}), self.home, found, self.path, unreadable)
 
     def described(self) -> str:
         """The schema for a reader, with what is known of each table."""
@@ -102,30 +114,6 @@ def _note(comment: str) -> str:
     return f" -- {' '.join(comment.split())[:200]}" if comment.strip() else ""
 
 
-def of_sqlite(connection: Connection, reads: Reads | None, comments: Comments | None) -> Schema:
-    """The tables and views of a file, as far as they may be read."""
-    found: Any = inspect(connection)
-    rows: list[_Row] = []
-    views = set(found.get_view_names())
-    for name in sorted(found.get_table_names()) + sorted(views):
-        keys = set(found.get_pk_constraint(name)["constrained_columns"])
-        refers = {
-            here: f"{key['referred_table']}.{there}"
-            for key in found.get_foreign_keys(name)
-            for here, there in zip(
-                key["constrained_columns"], key["referred_columns"], strict=False
-            )
-        }
-        indexes = found.get_indexes(name, include_auto_indexes=True)
-        alone = [i["column_names"] for i in indexes if i["unique"] and not i.get("dialect_options")]
-        unique = {names[0] for names in (*alone, list(keys)) if len(names) == 1}
-        for item in found.get_columns(name):
-            own, kind = item["name"], str(item["type"]).split(" COLLATE", 1)[0]
-            needed = not item["nullable"] or keys == {own}
-            rows.append(_Row("", name, name in views, "", own, kind, "", own in keys, "", refers.get(own, ""), needed, own in unique))  # fmt: skip
-    return Schema("sqlite", _tables(rows, "", reads, comments))
-
-
 def of_postgres(
     connection: Connection,
     home: str,
@@ -135,17 +123,78 @@ def of_postgres(
 ) -> Schema:
     """The tables and views of all schemas that the role of the connection may read, but no extension's
     and none of the server's own."""
-    rows = [_Row(*row) for row in connection.exec_driver_sql(_CATALOG)]
-    return Schema("postgres", _tables(rows, home, reads, comments), home, tuple(path))
+    found = [ColumnRow(*row) for row in connection.exec_driver_sql(_CATALOG)]
+    unfilled = {(schema, name) for schema, name in connection.exec_driver_sql(_UNFILLED)}
+
+    def reason(row: ColumnRow) -> str:
+        if (row.schema, row.table) in unfilled:
+            return "the materialized view has not been populated"
+        view = f"{_quoted(row.schema)}.{_quoted(row.table)}".replace("%", "%%")
+        try:
+            with connection.begin_nested():
+                connection.exec_driver_sql(f"explain select 1 from {view}").close()  # noqa: S608
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise
+            return first_line(str(error.orig))
+        return ""
+
+    rows, unreadable = _readable(_chosen(found, reads), home, reason)
+    return Schema("postgres", build_tables(rows, home, comments), home, tuple(path), unreadable)
 
 
 def of_duckdb(raw: Any, catalog: str, reads: Reads | None, comments: Comments | None) -> Schema:
-    """The tables and views of a file, which a connection of DuckDB's own has as a catalog."""
-    rows = [_Row(*row) for row in raw.execute(_DUCKDB, [catalog]).fetchall()]
-    return Schema("duckdb", _tables(rows, "main", reads, comments))
+    """The tables and views of a file, which a connection of DuckDB's own has as a catalog. The tables
+    of a full-text index follow the table that it is on, and are never listed."""
+    from duckdb import Error, InterruptException  # a large engine, for those who use it
+
+    found = [ColumnRow(*row) for row in raw.execute(_DUCKDB, [catalog]).fetchall()]
+    indexes = {f"fts_{row.schema}_{row.table}" for row in found}
+
+    def reason(row: ColumnRow) -> str:
+        view = ".".join(_quoted(part) for part in (catalog, row.schema, row.table))
+        try:
+            raw.execute(f"describe select * from {view}")  # noqa: S608
+        except InterruptException:
+            raise
+        except Error as error:
+            return first_line(str(error))
+        return ""
+
+    own = [row for row in found if row.schema not in indexes]
+    rows, unreadable = _readable(_chosen(own, reads), "main", reason)
+    return Schema("duckdb", build_tables(rows, "main", comments), unreadable=unreadable)
 
 
-class _Row(NamedTuple):
+def _chosen(rows: Iterable[ColumnRow], reads: Reads | None) -> list[ColumnRow]:
+    return [row for row in rows if reads is None or reads(row.schema, row.table)]
+
+
+def _readable(
+    rows: Sequence[ColumnRow], home: str, reason: Callable[[ColumnRow], str]
+) -> tuple[list[ColumnRow], tuple[Unreadable, ...]]:
+    """The rows without those of views that the engine cannot read, and these views. `reason` says why
+    a view cannot be read, "" if it can."""
+    views = {(row.schema, row.table): row for row in rows if row.view}
+    reasons = {key: reason(row) for key, row in views.items()}
+    kept = [row for row in rows if not reasons.get((row.schema, row.table))]
+    return kept, tuple(
+        Unreadable(called(table, schema, home), why)
+        for (schema, table), why in reasons.items()
+        if why
+    )
+
+
+def first_line(message: str) -> str:
+    """The first line of an engine's message, for a person."""
+    return message.strip().partition("\n")[0].rstrip(". ")[:200]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+class ColumnRow(NamedTuple):
     """One column, with what is known of its table."""
 
     schema: str
@@ -190,6 +239,12 @@ order by n.nspname, c.relkind in ('v', 'm'), c.relname, a.attnum
 """
 
 
+_UNFILLED = """
+select n.nspname, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind = 'm' and not c.relispopulated
+"""
+
+
 _DUCKDB = """
 with keys as (select schema_name, table_name, constraint_type as kind, constraint_column_names as own,
                      referenced_table as other, referenced_column_names as theirs
@@ -216,21 +271,20 @@ order by c.schema_name, v.view, c.table_name, c.column_index
 """
 
 
-def _tables(
-    rows: Iterable[_Row], home: str, reads: Reads | None, comments: Comments | None
+def build_tables(
+    rows: Sequence[ColumnRow], home: str, comments: Comments | None
 ) -> tuple[Table, ...]:
-    """The tables that rows of columns tell of, those of `home` first; what is said from outside goes
-    before their own comments."""
+    """The tables that rows of columns describe, those of `home` first. `comments` go before the
+    database's own comments; a reference to a table that is not among them is dropped."""
     tables: dict[str, Table] = {}
+    known_names = {called(row.table, row.schema, home).lower() for row in rows}
     for row in rows:
         name = called(row.table, row.schema, home)
-        if reads and not reads(row.schema or HOMES["sqlite"], row.table):
-            continue
         about, comment = row.about, row.comment
         if comments:
             about, comment = comments(name, "") or about, comments(name, row.name) or comment
         refers = called(row.refers, row.schema_referred, home) if row.refers else ""
-        if refers and reads and not reads(row.schema_referred or HOMES["sqlite"], row.refers.rpartition(".")[0]):  # fmt: skip
+        if refers.rpartition(".")[0].lower() not in known_names:
             refers = ""
         schema = "" if row.schema == home else row.schema
         known = tables.get(name, Table(row.table, (), about, row.view, schema))
@@ -249,7 +303,8 @@ def values(
     """
     source = source_of(of.name, named(name), schema=of.schema or None)
     present = select(source.c[name]).where(source.c[name].is_not(None))
-    found = connection.execute(present.distinct().limit(few + 1)).scalars().all()
+    cut = func.substr(cast(source.c[name], Text), 1, SHORT + 1)  # a value can be a gigabyte
+    found = connection.execute(present.with_only_columns(cut).distinct().limit(few + 1)).scalars().all()  # fmt: skip
     texts = sorted({tidy(str(value)) for value in found})
     if len(texts) > few or any(len(text) > SHORT for text in texts):
         return ()

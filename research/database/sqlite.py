@@ -24,8 +24,9 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from copy import copy
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -35,15 +36,14 @@ from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlglot.errors import SqlglotError
 
-from research.database.allowed import FORMATS, NAMES, Dialect
+from research.database.allowed import FORMATS, Dialect
 from research.database.distance import NAME, distance_km
 from research.database.nearest import narrowed
 from research.database.results import Failed, Limits, Result, Stream, collected
-from research.database.schema import READING, Comments, Reads, Schema, of_sqlite
+from research.database.schema import READING, Comments, Reads, Schema, Unreadable
+from research.database.sqlite_schema import ASKED, FUNCTIONS, LENGTH, connect, inspect_schema
 
-LENGTH = 200_000  # bytes of a text or a row, also of one that SQLite makes on its way
 SQL_LENGTH = 16_000
-ASKED = 20_000  # times that reading one statement may ask the authorizer
 STEPS = 100  # of the machine between two looks at the clock
 LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: LENGTH,
@@ -59,7 +59,6 @@ LIMITS = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-FUNCTIONS = NAMES["sqlite"] | {"regexp"}  # what REGEXP calls
 
 
 class SQLite:
@@ -75,6 +74,8 @@ class SQLite:
         self._types: dict[str, dict[str, str]] = {}
         self._views: frozenset[tuple[str, str, str]] = frozenset()
         self._objects: frozenset[str] = frozenset()
+        self._shadows: frozenset[str] = frozenset()
+        self._virtual: tuple[str, ...] = ()
 
     def schema(self, reads: Reads | None, comments: Comments | None) -> Schema:
         """What the file holds; from here on that is what may be read.
@@ -85,12 +86,10 @@ class SQLite:
         with self._connection() as connection:
             raw: Any = connection.connection.driver_connection
             _until(raw, READING)
-            found = of_sqlite(connection, reads, comments)
-            self._objects = frozenset(
-                str(name).lower() for (name,) in raw.execute("select name from sqlite_master")
+            raw.text_factory = lambda text: text.decode("utf-8", "replace")
+            found, self._objects, self._views, self._shadows, self._virtual = inspect_schema(
+                connection, reads, comments
             )
-            views = [table.name for table in found.tables if table.view]
-            self._views = frozenset().union(*(_beneath(raw, view) for view in views))
         self._types = {
             table.name.lower(): {column.name.lower(): column.type for column in table.columns}
             for table in found.tables
@@ -101,7 +100,23 @@ class SQLite:
             for table in found.tables
             for name in ("", *(column.name.lower() for column in table.columns))
         )
-        return found
+        return self._without_refused(found)
+
+    def _without_refused(self, found: Schema) -> Schema:
+        """The schema without virtual tables that read what may not be read, such as the words of one
+        that is left out."""
+        refused: dict[str, Unreadable] = {}
+        for table in found.tables:
+            if table.name in self._virtual:
+                quoted = table.name.replace('"', '""')
+                try:
+                    with self.reading() as connection:
+                        connection.exec_driver_sql(f'select 1 from "{quoted}" limit 1').close()  # noqa: S608
+                except Failed as failed:
+                    if failed.cause not in ("size", "timeout"):
+                        refused[table.name] = Unreadable(table.name, failed.message)
+        kept = tuple(table for table in found.tables if table.name not in refused)
+        return replace(found, tables=kept, unreadable=(*found.unreadable, *refused.values()))
 
     def run(self, text: str, ctes: Collection[str] = ()) -> Result:
         """Runs a text, whatever it is, as far as it only reads what it may.
@@ -153,6 +168,8 @@ class SQLite:
         with self._connection() as connection:
             raw: Any = connection.connection.driver_connection
             _until(raw, self._limits.seconds)
+            for name in self._virtual:
+                connect(raw, name)
             with closing(sqlite3.connect(":memory:", check_same_thread=False)) as apart:
                 self._guard(raw, frozenset(ctes), _printer(apart))
                 yield connection
@@ -172,7 +189,15 @@ class SQLite:
         """The file, read only; no clock runs yet."""
         address = f"file:{quote(str(self._path.absolute()))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, check_same_thread=False, timeout=1.0)
-        connection.execute("pragma query_only = on")
+        try:
+            connection.execute("pragma query_only = on")
+            connection.execute("select 1 from sqlite_master limit 1").fetchall()
+        except (sqlite3.Error, UnicodeError) as error:  # the latter where a name is no UTF-8
+            if isinstance(error, UnicodeError) or "malformed database schema" in str(error):
+                # go on without what cannot be parsed; the first statement fails nonetheless
+                connection.execute("pragma writable_schema = on")
+                with suppress(sqlite3.Error, UnicodeError):
+                    connection.execute("select 1 from sqlite_master limit 1").fetchall()
         connection.execute("pragma trusted_schema = off")
         connection.execute("pragma cache_size = -2000")
         return connection
@@ -203,6 +228,7 @@ class SQLite:
     def _authorizer(self, ctes: frozenset[str]) -> Callable[..., int]:
         """Says of each thing that a statement wants whether it may."""
         reads, views, objects = self._reads, self._views, self._objects
+        shadows = self._shadows
         nameless = {
             name for name in ctes if name not in objects
         }  # counting the rows of a WITH part
@@ -216,11 +242,11 @@ class SQLite:
             elif action == sqlite3.SQLITE_SELECT:
                 ok = True
             elif action == sqlite3.SQLITE_READ:
-                ok = (first, second) in reads or (via and (via.lower(), first, second) in views) or (not second and first in nameless)  # fmt: skip
+                ok = (first, second) in reads or first in shadows or (via and (via.lower(), first, second) in views) or (not second and first in nameless)  # fmt: skip
             elif action == sqlite3.SQLITE_FUNCTION:
                 ok = second in FUNCTIONS
-            else:
-                ok = False
+            else:  # FTS5 asks for the version before it reads its shadow tables
+                ok = action == sqlite3.SQLITE_PRAGMA and (first, second) == ("data_version", "")
             return sqlite3.SQLITE_OK if ok else sqlite3.SQLITE_DENY
 
         return allow
@@ -248,26 +274,6 @@ def _until(connection: sqlite3.Connection, seconds: float) -> None:
     """Ends what a connection does when the time is over."""
     end = time.monotonic() + seconds
     connection.set_progress_handler(lambda: time.monotonic() > end, STEPS)
-
-
-def _beneath(connection: sqlite3.Connection, view: str) -> frozenset[tuple[str, str, str]]:
-    """The columns that reading a view reads, as (view on the way, table, column)."""
-    found: set[tuple[str, str, str]] = set()
-
-    def record(action: int, one: str | None, two: str | None, _: object, via: str | None) -> int:
-        if action == sqlite3.SQLITE_READ and via:
-            found.add((via.lower(), (one or "").lower(), (two or "").lower()))
-        return sqlite3.SQLITE_OK
-
-    connection.set_authorizer(record)
-    try:
-        quoted = view.replace('"', '""')
-        connection.execute(f'select * from "{quoted}" limit 0')  # noqa: S608
-    except sqlite3.Error:
-        return frozenset()  # a view that is broken cannot be read by anybody
-    finally:
-        connection.set_authorizer(None)
-    return frozenset(found)
 
 
 # SQLite's functions that are quadratic, as Python has them, and one that it leaves to others. Numbers are texts to them, as in SQLite.

@@ -132,13 +132,15 @@ class DatabaseTable(Record):
 
 class DatabaseSchema(Record):
     """What can be asked: `title` is "" for the database that ships. `privileges` is "" where the
-    address allows no more than reading, else write or superuser. `failure` says why nothing can be
-    told."""
+    address allows no more than reading, else write or superuser. `unreadable` are tables, views and
+    columns that are left out because the database cannot read them, with its reasons. `failure` says
+    why nothing can be told."""
 
     title: str = ""
     dialect: str = ""
     tables: tuple[DatabaseTable, ...] = ()
     privileges: str = ""
+    unreadable: dict[str, str] = Field(default_factory=dict)
     failure: Failure | None = None
 
 
@@ -173,7 +175,13 @@ def database_schema(database: str = "", *, owner: str = "local") -> DatabaseSche
         )
         for table in schema.tables
     )
-    return DatabaseSchema(title=title, dialect=schema.dialect, tables=tables, privileges=privileges)
+    return DatabaseSchema(
+        title=title,
+        dialect=schema.dialect,
+        tables=tables,
+        privileges=privileges,
+        unreadable={each.name: each.reason for each in schema.unreadable},
+    )
 
 
 class DatabaseDescription(Record):

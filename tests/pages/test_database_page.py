@@ -295,6 +295,21 @@ def test_a_database_that_cannot_be_used_is_said_on_both_pages(
     assert visitor.at.text_area(key="database_sql").value == "SELECT 1"
 
 
+def test_what_the_database_cannot_read_is_named_on_both_pages(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "some.db"
+    with sqlite3.connect(path) as made:
+        made.executescript(
+            "create table good(a); create table t(x); create view odd as select x from t; drop table t"
+        )
+    made.close()
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{path}")
+    said = english("database.unreadable", names="odd (no such table: main.t)")
+    assert said in visit("database").words
+    assert said in visit("status").words
+
+
 def test_the_status_says_which_database_it_is(visit: Visit, attached: Path) -> None:
     assert english("status.database", name="own", dialect="sqlite", n=1) in visit("status").words
 

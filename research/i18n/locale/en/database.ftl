@@ -37,6 +37,7 @@ database-key = primary key
 database-refers = refers to { $column }
 database-write = This database account has write access. Sightline never writes, but a read-only account is safer.
 database-superuser = This database account is a superuser, with too much access. Use a read-only account.
+database-unreadable = Left out, because the database cannot read it: { $names }
 database-confirmed = Questions confirmed as correct ({ $n })
 database-confirmed_help = Asking the same question again uses its confirmed statement; a model uses them as examples for similar questions.
 database-again = Ask again

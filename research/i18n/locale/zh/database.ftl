@@ -33,6 +33,7 @@ database-key = 主键
 database-refers = 指向 { $column }
 database-write = 这个数据库账号可以写入。Sightline 不会写入，但请换成只读账号。
 database-superuser = 这个数据库账号是超级用户，权限过大。请换成只读账号。
+database-unreadable = 数据库无法读取、因而略去的表或视图：{ $names }
 database-confirmed = 已确认正确的问题（{ $n }）
 database-confirmed_help = 再问同一问题时直接用确认过的语句；模型写类似问题的 SQL 时以它们为例。
 database-again = 再问一次
