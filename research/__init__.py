@@ -187,6 +187,7 @@ if TYPE_CHECKING:
     from research.tables.rows import of_report as report_rows
     from research.tables.shown import heading as cell_heading
     from research.tables.shown import in_column as cell_in_column
+    from research.tables.shown import quotes as cell_quotes
     from research.tables.shown import shown as cell_text
     from research.tables.spec import SpecError as TableSpecError
     from research.tables.spec import load as table_spec
@@ -330,6 +331,7 @@ __all__ = [
     "bound_connections",
     "cell_heading",
     "cell_in_column",
+    "cell_quotes",
     "cell_text",
     "cited",
     "column_aligned",
@@ -566,6 +568,7 @@ _HOMES = {
     "to_gcj02": "places.coordinates",
     "url_identity": "urls",
     "cell_in_column": "tables.shown",
+    "cell_quotes": "tables.shown",
     "cell_text": "tables.shown",
     "cell_heading": "tables.shown",
     "guessed_column": "tables.guess",
@@ -588,6 +591,7 @@ _OWN_NAMES = {
     "table_csv": "csv",
     "unit_label": "label",
     "cell_in_column": "in_column",
+    "cell_quotes": "quotes",
     "cell_text": "shown",
     "cell_heading": "heading",
     "guessed_column": "guessed",

@@ -27,7 +27,9 @@ from research import (
     Run,
     cell_heading,
     cell_in_column,
+    cell_quotes,
     cell_text,
+    cited,
     column_aligned,
     column_unit,
     runs,
@@ -171,8 +173,11 @@ def evidence(run: Run, row: Line, column: Column, cell: Cell | None, report: Rep
         if cell is None:
             st.caption(t("tables.not_yet"))
             return
-        known = {item.id: item for item in report.evidence} if report else {}
-        for reading in cell.readings:
+        numbered = cited(report) if report else None
+        known = {s.evidence.id: s.evidence for s in numbered.sources} if numbered else {}
+        registered = (one.cell for one in numbered.cells) if numbered else ()
+        own = {(one.row, one.column): one for one in registered}.get((row.id, column.id), cell)
+        for reading in own.readings:
             _reading(reading, column, known)
         if cell.lack:
             lines = [t(f"tables.lack_{cell.lack}"), plain(cell.message)]
@@ -184,20 +189,32 @@ def evidence(run: Run, row: Line, column: Column, cell: Cell | None, report: Rep
 
 
 def _reading(reading: Reading, column: Column, known: Mapping[str, Evidence]) -> None:
+    """What some sources say alike: the sentence of each under which its source stands."""
     st.markdown(
         f"{plain(cell_text(reading.value, column, lang()))} · {t(f'standing.{reading.status}')}"
     )
-    st.markdown(f"> {plain(reading.quote, 600)}")
-    for cite in reading.cites:
-        item = known.get(cite.evidence)
-        if item is None:
-            continue
-        passage = next((p for p in item.passages if p.id == cite.passage), None)
-        address = web(fragments.address(item, passage, cite.start, cite.end))
-        name = plain(item.title, 120)
-        facts = [link(name, address) if address else name, plain(item.publisher)]
-        facts += [day(item.published)] if item.published else []
-        st.caption(" · ".join(filter(None, dict.fromkeys(facts))))
+    if not reading.cites:
+        st.markdown(f"> {plain(reading.quote, 600)}")
+    said: dict[str, list[str]] = {}
+    for cite, quote in zip(reading.cites, cell_quotes(reading, known), strict=True):
+        said.setdefault(quote, [])
+        if item := known.get(cite.evidence):
+            said[quote].append(_source(item, cite.passage, cite.start, cite.end))
+    for quote, sources in said.items():
+        if quote:
+            st.markdown(f"> {plain(quote, 600)}")
+        for source in dict.fromkeys(sources):
+            st.caption(source)
+
+
+def _source(item: Evidence, of: str, start: int, end: int) -> str:
+    """A source, linked to a stretch of one of its passages."""
+    passage = next((p for p in item.passages if p.id == of), None)
+    address = web(fragments.address(item, passage, start, end))
+    name = plain(item.title, 120)
+    facts = [link(name, address) if address else name, plain(item.publisher)]
+    facts += [day(item.published)] if item.published else []
+    return " · ".join(filter(None, dict.fromkeys(facts)))
 
 
 def meant(run: Run, grid: Grid, row: Line, about: str) -> None:

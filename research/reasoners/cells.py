@@ -14,6 +14,7 @@ from research.reasoners.quotes import Quote, select, terms, units
 from research.records import Cell, Cite, Column, Evidence, Finding, Reading, Row, Rows, Value
 from research.sources import Told, registry
 from research.tables.columns import settle
+from research.tables.subjects import is_about
 from research.tables.values import date_value, read
 
 BESIDE = 0.8  # of the best sentence's chance: what a further one must have to contradict it
@@ -24,11 +25,13 @@ _ITEM = re.compile(r"Q[1-9][0-9]*")  # of Wikidata, as a title names it
 
 
 class _Said(NamedTuple):
-    """A sentence that may fill a cell, and how likely it is the right one."""
+    """A sentence that may fill a cell, how likely it is the right one, and whether it is what a source has on the very
+    thing."""
 
     text: str
     cite: Cite
     chance: float
+    own: bool = False
 
 
 def filled(
@@ -56,10 +59,15 @@ def _readings(column: Column, names: Sequence[str], findings: Sequence[Finding])
     compared also what others say that are about as good."""
     out: list[Reading] = [*_fields(column, findings), *_dates(column, findings)]
     best = 1.0 if out else 0.0
+    asked = f"{column.name} {column.question}"
+    titles = {item.id: item.title for finding in findings for item in finding.evidence}
     for said in _said(column, names, findings):
         if best and (column.type == "text" or said.chance < best * BESIDE):
             break
         value = read(said.text, column, near=names)
+        if value is not None and column.type == "yes or no" and not said.own:
+            title = titles.get(said.cite.evidence, "")
+            value = value if is_about(said.text, value.text, names, title, asked) else None
         if value is not None and _speaks(column, said.text):
             best = best or said.chance
             out.append(Reading(value=value, quote=said.text, cites=(said.cite,)))
@@ -137,14 +145,14 @@ def _said(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> 
     for finding in told["rows"]:
         for span in finding.summary:
             for cite in span.cites[:1] if _speaks(column, span.text) else ():
-                yield _Said(span.text, cite, 1.0)
+                yield _Said(span.text, cite, 1.0, own=True)
     wanted = {fold(name) for name in names}
     for finding in told["places"]:
         for item in finding.evidence:
             if item.place and fold(item.place.name) in wanted:
                 for passage in item.passages:
                     cite = Cite(evidence=item.id, passage=passage.id, end=len(passage.text))
-                    yield _Said(passage.text, cite, 1.0)
+                    yield _Said(passage.text, cite, 1.0, own=True)
     for quote in select(column.asked, names, True, told["quotes"]):
         yield _Said(quote.text, _cite(quote), quote.score)
 

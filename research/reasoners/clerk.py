@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from research.i18n import message
-from research.language.text import place_of
+from research.language.text import fold, place_of
 from research.models.calls import Chat, Prompt
 from research.reasoners.material import Listing, fitted
 from research.reasoners.prompts import (
@@ -45,6 +45,7 @@ from research.records import (
 from research.settings import Role
 from research.sources import registry
 from research.tables.columns import same, settle
+from research.tables.subjects import is_about
 from research.tables.values import read
 from research.trouble import Trouble
 
@@ -186,7 +187,7 @@ class Clerk:
                 out.append(cell.model_copy(update={"lack": "which one", "choices": which}))
                 continue
             own = [one for one in said if one.column == n][:READINGS]
-            readings = [r for one in own if (r := _reading(one, column, listing, known))]
+            readings = [r for one in own if (r := _reading(one, row, column, listing, known))]
             settled = settle(readings, column)
             lack = "" if len(settled) == 1 else "differs" if settled else "not found"
             unproven = bool(own) and not readings
@@ -197,7 +198,7 @@ class Clerk:
 
 
 def _reading(
-    said: _Said, column: Column, listing: Listing, known: Mapping[str, Evidence]
+    said: _Said, row: Row, column: Column, listing: Listing, known: Mapping[str, Evidence]
 ) -> Reading | None:
     """What a model says a passage says, if the quote stands in the passage of that handle."""
     cite = listing.handles.get(said.source.strip(" []@＠"))
@@ -215,6 +216,8 @@ def _reading(
     if value is None:
         return None
     borne = found is not None and same(value, found, column)
+    if borne and found is not None and column.type == "yes or no":
+        borne = _of_row(row, column, quote, found.text, known[cite.evidence].title)
     if column.type in ("text", "choice"):
         borne = place_of(value.text, quote) is not None
     if borne and found is not None and column.type != "text":
@@ -226,6 +229,14 @@ def _reading(
         cites=(cite.model_copy(update=update),),
         status="quoted" if borne else "unclear",
     )
+
+
+def _of_row(row: Row, column: Column, quote: str, clause: str, title: str) -> bool:
+    """Whether a quote is about the thing of a row; taken to be where neither it nor its source has the row's name, which
+    may be another name of the thing."""
+    if fold(row.name) not in fold(f"{title} {quote}"):
+        return True
+    return is_about(quote, clause, (row.name,), title, f"{column.name} {column.question}")
 
 
 def _passage(cite: Cite, known: Mapping[str, Evidence]) -> Passage | None:

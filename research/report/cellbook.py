@@ -26,7 +26,8 @@ from research.report.cells import Filled, filled, headings
 from research.report.columns import ems
 from research.report.geo import shortened
 from research.report.rows import put, told
-from research.tables.shown import SIGNS, dated, figure
+from research.tables.shown import SIGNS, dated, figure, quotes
+from research.tables.values import read
 from research.urls import canonical_url
 
 _WIDTH = (10, 48)  # characters of a column, at least and at most
@@ -42,13 +43,14 @@ _LINES = (
 
 
 class _Line(NamedTuple):
-    """A reading and one source that it cites."""
+    """A reading, one source that it cites, and the sentence of that source."""
 
     row: Row
     column: Column
     reading: Reading
     number: int | None
     source: Evidence | None
+    quote: str
 
 
 def excel(report: Report, cited: CitedAnswer | None) -> bytes:
@@ -76,12 +78,18 @@ def excel(report: Report, cited: CitedAnswer | None) -> bytes:
 
 def _lines(it: Filled) -> Iterator[_Line]:
     sources = {s.number: s.evidence for s in it.cited.sources}
+    known = {source.id: source for source in sources.values()}
     for row in it.grid.rows:
         for column in it.grid.columns:
             one = it.cells.get((row.id, column.id))
             for reading, numbers in zip(one.cell.readings, one.numbers, strict=True) if one else ():
+                said: dict[str, str] = {}
+                for cite, quote in zip(reading.cites, quotes(reading, known), strict=True):
+                    said.setdefault(cite.evidence, quote)
                 for number in numbers or (None,):
-                    yield _Line(row, column, reading, number, sources.get(number or 0))
+                    source = sources.get(number or 0)
+                    quote = said.get(source.id, "") if source else reading.quote
+                    yield _Line(row, column, reading, number, source, quote)
 
 
 # Values
@@ -158,7 +166,11 @@ def _prove(it: Filled, sheet: Any, lines: list[_Line]) -> None:
 def _told(it: Filled, line: _Line) -> tuple[str | int | date | None, ...]:
     value, source = line.reading.value, line.source
     shown = dated(value.day, value.precision) if value.day else it.shown(value, line.column)
-    said = (line.row.named, line.column.name, shown, value.text, line.reading.quote, line.number)
+    words = value.text
+    if line.quote != line.reading.quote:
+        own = read(line.quote, line.column, near=[line.row.name])
+        words = own.text if own else ""
+    said = (line.row.named, line.column.name, shown, words, line.quote, line.number)
     status = it.status(line.reading)
     if source is None:
         return (*said, it.say("no_source"), None, None, None, None, status)

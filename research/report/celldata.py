@@ -27,6 +27,7 @@ from research.records import (
 from research.report.cells import Filled, filled
 from research.report.markdown import utc
 from research.tables.columns import sureness
+from research.tables.shown import quotes
 from research.urls import canonical_url
 
 SCHEMA = "sightline-table/1"
@@ -59,12 +60,13 @@ class TableColumn(Record):
 
 
 class TableCite(Record):
-    """A stretch of a passage of a source, in characters; 0 and 0 is all of it."""
+    """A stretch of a passage of a source, in characters, and its words; 0 and 0 is all of the passage."""
 
     evidence: str
     passage: str
     start: int
     end: int
+    quote: str
 
 
 class TableReading(Record):
@@ -176,6 +178,7 @@ def _column(it: Filled, column: Column) -> TableColumn:
 
 def _cells(it: Filled) -> list[TableCell]:
     columns = {column.id: column for column in it.grid.columns}
+    sources = {s.evidence.id: s.evidence for s in it.cited.sources}
     out = []
     for one in it.cited.cells:
         cell = one.cell
@@ -191,7 +194,10 @@ def _cells(it: Filled) -> list[TableCell]:
                     quote=reading.quote,
                     status=reading.status,
                     numbers=numbers,
-                    cites=tuple(TableCite(**cite.model_dump()) for cite in reading.cites),
+                    cites=tuple(
+                        TableCite(**cite.model_dump(), quote=quote)
+                        for cite, quote in zip(reading.cites, quotes(reading, sources), strict=True)
+                    ),
                 )
             )
         told = cell.model_dump(include={"row", "column", "lack", "message", "choices", "author"})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 
 from research.i18n import message
-from research.records import Column, Language, Value
+from research.records import Cite, Column, Evidence, Language, Reading, Value
 from research.tables.columns import point
 from research.tables.values import label
 
@@ -36,6 +37,21 @@ def in_column(value: Value, column: Column, unit: str, tongue: Language) -> str:
     high = (value.high if at.low is None else at.high) or low
     to = f"–{figure(high)}" if high > low else ""
     return f"{SIGNS[value.bound]}{figure(low)}{to} {own}".strip()
+
+
+def quotes(reading: Reading, sources: Mapping[str, Evidence]) -> tuple[str, ...]:
+    """The sentence on which a reading rests in each passage that it cites, "" where the passage is not among the
+    `sources`, which are known by their ids."""
+    return tuple(
+        _stretch(cite, sources.get(cite.evidence)) if n else reading.quote
+        for n, cite in enumerate(reading.cites)
+    )
+
+
+def _stretch(cite: Cite, source: Evidence | None) -> str:
+    passages = source.passages if source else ()
+    text = next((passage.text for passage in passages if passage.id == cite.passage), "")
+    return text[cite.start : cite.end or None].strip()
 
 
 def heading(column: Column, unit: str, tongue: Language) -> str:

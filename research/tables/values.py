@@ -27,7 +27,7 @@ from research.language.units import SIGNS, UNITS, Unit
 from research.records import Column, ColumnType, Language, Value
 from research.verification.cues import cues
 from research.verification.figures import TIMES
-from research.verification.mentions import FRAMES, clashing, qualified
+from research.verification.mentions import FRAMES, clashing, group, qualified
 
 LONGEST = 400  # characters of a text that is a value
 READ = 2_000  # characters of a sentence
@@ -46,6 +46,12 @@ SURER = 1.05  # by how much the best figure has to be better than another
 _OTHER_KINDS = TIMES | FRAMES | {"score", "discount", "points", "times"}
 _ANYBODY = frozenset(("adult",))  # whose ticket is meant where nothing is said
 _USUAL = frozenset(("adult", "total"))  # what is meant where nothing is said
+_STATES = ("since", "until", "as of")  # ways in which a date bounds what is so
+_LASTING = {
+    "begins": "since",
+    "ends": "until",
+    "as of": "as of",
+}  # by the attribute that a column asks for
 _COUNTS = frozenset(("", "people", "count"))
 _HAN_RUN = re.compile(f"[{HAN}]+")
 _WORD = re.compile(rf"[^\W\d_{HAN}]+(?:['’]s)?")
@@ -109,7 +115,8 @@ def family(kind: str) -> str:
 @dataclass(frozen=True)
 class _Wanted:
     """What a column asks for: words with their weights, the sort, and the kind of its figures; None
-    where nothing tells it. `narrowed` are qualifiers, as of `qualifiers.tsv`."""
+    where nothing tells it. `narrowed` are qualifiers, as of `qualifiers.tsv`; `state` is since, until or as of for a column
+    that asks for a date by which something is so."""
 
     words: tuple[tuple[str, float], ...]
     near: tuple[str, ...]
@@ -117,6 +124,7 @@ class _Wanted:
     kind: str | None
     unit: Unit | None
     narrowed: frozenset[str]
+    state: str
 
 
 @lru_cache(1_000)
@@ -132,16 +140,18 @@ def _wanted(column: Column, near: tuple[str, ...]) -> _Wanted:
         (near, NEAR),
         ([name], 1.0),
         ([asked], ASKED),
-        (() if sort else _synonyms(name), ASKED),
+        (_similar(name, sort), ASKED),
     ):
         for word in words:
             for term, share in _terms(plain(word)):
                 weights[term] = max(weights.get(term, 0.0), weight * share)
     narrowed = qualified(f"{name} {asked}")
+    lasting = _LASTING.get(sort.name if sort else "", "")
+    state = lasting or next((s for s in _STATES if _pattern(f"{s} before").search(name)), "")
     if sort and sort.name == "ticket" and not clashing(narrowed, _ANYBODY):
         narrowed |= _ANYBODY
     return _Wanted(
-        tuple(weights.items()), tuple(t for w in near for t, _ in _terms(plain(w))), sort, kind, own, narrowed
+        tuple(weights.items()), tuple(t for w in near for t, _ in _terms(plain(w))), sort, kind, own, narrowed, state
     )  # fmt: skip
 
 
@@ -158,6 +168,15 @@ def _sort(folded: str, of: ColumnType) -> Attribute | None:
     if not found and rest:
         return _sort(rest, of)
     return max(found, key=lambda f: f[:3])[3] if found else None
+
+
+def _similar(name: str, sort: Attribute | None) -> Iterator[str]:
+    """Words that mean the same as those of a column's name: of one that asks for figures of a sort none, of one that asks
+    for the date of an event those beside it."""
+    if sort is None:
+        yield from _synonyms(name)
+    elif sort.kind == "date" and (rest := sort.en.sub(" ", sort.zh.sub(" ", name)).strip()):
+        yield from _synonyms(rest)
 
 
 def _synonyms(folded: str) -> Iterator[str]:
@@ -234,6 +253,24 @@ class _Said:
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         return measures(self.text)
+
+    def counts(self, date_: Measure) -> bool:
+        """Whether the clause of a date has a figure that is as of it, and no word for what the column asks of dates:
+        in 2025 there were 8 sites."""
+        start, end = self.clause(date_.start)
+        figures = any(
+            start <= m.start < end and (m.kind or self._counted(m))
+            for m in self.measures
+            if m.kind not in FRAMES | TIMES
+        )
+        sort = self.wanted.sort
+        named = sort is not None and any(start <= at < end for at, _ in sort.places(self.folded))
+        return figures and not named
+
+    def _counted(self, figure: Measure) -> bool:
+        """Whether a word of meaning stands behind a bare figure."""
+        match = _WORD.match(self.folded, figure.end + 1)
+        return match is not None and match[0] not in STOP
 
     def brief(self, most: float) -> bool:
         """Whether a text is hardly more than its figures: an answer, that needs no word of the question."""
@@ -460,12 +497,33 @@ def _date(said: _Said) -> Value | None:
         _Candidate(m.start, m.end, m, implied=said.brief(ALONE))
         for m in said.measures
         if m.dated and m.parts[0] and m.parts[0] > 0
+        if (said.wanted.state or not said.counts(m))
+        and state_of(said.folded, m) in (said.wanted.state, "")
     ]
     words = any(f[2] not in said.wanted.near for f in said.found)
     known = [one for one in found if words or one.implied]
     sort = said.wanted.sort if said.wanted.kind == "date" else None
     best = _best(replace(said, wanted=replace(said.wanted, sort=sort)), known)
     return date_value(best.measure, said.text) if best and best.measure else None
+
+
+def state_of(folded: str, measure: Measure) -> str:
+    """How a date of a folded text bounds what was so: since, until or as of it; "" if it says when something happened."""
+    before, behind = folded[: measure.start].rstrip(" ("), folded[measure.end :].lstrip(" ")
+    return next((s for s in _STATES if _bounding(s)[0].search(before) or _bounding(s)[1].match(behind)), "")  # fmt: skip
+
+
+@cache
+def _bounding(state: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What stands before a date that bounds a state so, and what behind it."""
+    before = _pattern(f"{state} before").pattern
+    behind = _pattern(f"{state} behind").pattern
+    return (
+        re.compile(
+            rf"(?:{before})(?: the)?(?: (?:end|start|beginning|close) of)?(?: the)?(?: year)?$"
+        ),
+        re.compile(rf"年?[底初末]?(?:{behind})"),
+    )
 
 
 def date_value(measure: Measure, text: str) -> Value | None:
@@ -512,10 +570,12 @@ def _yes_or_no(text: str, column: Column) -> Value | None:
         if folded in _split(data.words("cells")[name]):
             return Value(type="yes or no", text=text.strip(), yes=name == "yes")
     modal, topic = _asked(column)
+    wanted = _wanted(column, ())
     said = [
         (start, end, yes)
-        for start, end in _Said(text, _wanted(column, ())).clauses
+        for start, end in _Said(text, wanted).clauses
         if (yes := _says(plain(text)[start:end], modal, topic)) is not None
+        if not _aside(plain(text)[start:end], column, wanted)
     ]
     if len({yes for _, _, yes in said}) != 1:
         return None
@@ -523,18 +583,32 @@ def _yes_or_no(text: str, column: Column) -> Value | None:
     return Value(type="yes or no", text=_trimmed(text[start:end]), yes=yes)
 
 
-_MODALS = ("needed", "allowed", "offered", "open")
+def _aside(clause: str, column: Column, wanted: _Wanted) -> bool:
+    """Whether a clause tells of what is near the thing, or of some people, times or parts, and the column does not ask
+    for these."""
+    near = _pattern("near zh", "near en")
+    if near.search(clause) and not near.search(plain(f"{column.name} {column.question}")):
+        return True
+    return any(group(q) in _NARROWING for q in qualified(clause) - wanted.narrowed - _USUAL)
+
+
+_MODALS = ("needed", "allowed", "offered", "open", "suited")
+_PEOPLE = frozenset(("age", "sex", "party"))  # groups of qualifiers
+_NARROWING = _PEOPLE | {"season", "part", "class", "border", "real"}
 
 
 @lru_cache(1_000)
 def _asked(column: Column) -> tuple[str, tuple[str, ...]]:
-    """How a column asks (needed, allowed, offered, open, "" for whether it is so), and about what."""
+    """How a column asks (needed, allowed, offered, open, suited, "" for whether it is so), and about what. One that names
+    nothing but people asks whether it suits them."""
     name = _pattern("asks").sub(" ", plain(column.name))
     how = next((m for m in _MODALS if _pattern(m).search(name)), "")
     rest = _pattern(how).sub(" ", name) if how else name
     topic = (*_HAN_RUN.findall(rest), *_WORD.findall(_HAN_RUN.sub(" ", rest)))
     if not how and topic:
         how = next((m for m in _MODALS if _pattern(m).search(plain(column.question))), "")
+    if not how and topic and all(any(group(q) in _PEOPLE for q in qualified(w)) for w in topic):
+        how = "suited"
     return how, topic
 
 
@@ -563,17 +637,31 @@ def _without(clause: str, topic: tuple[str, ...]) -> tuple[str, str] | None:
         return "", clause
     spans: list[tuple[int, int]] = []
     for word in topic:
-        found = next(filter(None, (_place(clause, w) for w in (word, *_synonyms(word)))), None)
+        found = _place_alike(clause, word)
         if found is None:  # 带宠物: 宠物
-            parts = [
-                _place(clause, w) for w in cut(word, False) if has_han(w) and 1 < len(w) < len(word)
-            ]
-            spans += [part for part in parts if part]
-            if not parts or None in parts:
+            parts = [w for w in cut(word, False) if has_han(w) and 1 < len(w) < len(word)]
+            places = [place for w in parts if (place := _place_alike(clause, w))]
+            if not parts or len(places) < len(parts):
                 return None
+            spans += places
         else:
             spans.append(found)
     return clause[: min(a for a, _ in spans)], clause[max(b for _, b in spans) :]
+
+
+def _place_alike(clause: str, word: str) -> tuple[int, int] | None:
+    """Where a word stands in a clause, or one that means the same."""
+    return next(filter(None, (_place(clause, w) for w in (word, *_meaning(word)))), None)
+
+
+@lru_cache(1_000)
+def _meaning(word: str) -> tuple[str, ...]:
+    """The other spellings of the things that a word is a spelling of."""
+    own = {word, stem(word)}
+    found = [[plain(w) for w in (*e.zh, *e.en) if w not in e.asking] for e in entries("ask")]
+    return tuple(
+        w for spellings in found if own & {*spellings, *map(stem, spellings)} for w in spellings
+    )
 
 
 def _place(clause: str, word: str) -> tuple[int, int] | None:

@@ -16,8 +16,8 @@ from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 
 from research import data
-from research.language import segment
 from research.language.attributes import attributes
+from research.language.names import han_names, latin_names
 from research.language.quantities import Measure, agrees, compatible, dates_clash
 from research.language.sentences import CLAUSE
 from research.language.text import HAN, STOP, has_han
@@ -47,16 +47,11 @@ TAKEN_BACK = frozenset({"denial", "rumour", "condition", "question"})
 _JOINT = re.compile(r"\.\.\.+|…+|\s[·•|;]\s|[|\n\r]")
 _ASIDE = re.compile(r"[(（\[【][^()（）\[\]【】]*$")
 _BEFORE = re.compile(rf"([{HAN}]|[^\W\d_{HAN}]+)[ -]?$")
-_WORD = re.compile(r"\w+")
-_IN_NAME = re.compile(
-    r"(?:['’]s)?[\s.&-]+(?:of\s+)?(?:the\s+)?|['’.-]"
-)  # between words of one name
 _LABEL = re.compile(
     r"(?:^|(?<=[;,|]))\s*[^\W\d][^:;,|]{0,40}:(?=\s)"
 )  # Price: of Name: Vega; Price: 80 EUR
 _LINK = re.compile(r"\s(?:and|but|while)\s|[并而且]")
 _NEXT = re.compile(r"[ -]?([^\W\d_]+)")
-_NAMES = ("nr", "ns", "nt", "nz")  # parts of speech
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,25 +92,24 @@ class Line:
 
     @cached_property
     def capitals(self) -> tuple[frozenset[str], ...]:
-        """The names in Latin letters: capitalised words that follow each other. The first word of the sentence is
-        of a name only if the next one is, and the labels of a record are none."""
-        runs: list[list[tuple[str, int]]] = []
-        end, labels = -1, [match.span() for match in _LABEL.finditer(self.shown)]
+        """The words of each name in Latin letters. The labels of a record are none."""
+        labels = [match.span() for match in _LABEL.finditer(self.shown)]
         labels = labels if len(labels) > 1 else []
-        for token, at in self.content:
-            if self.shown[at].isupper() and not any(a <= at < b for a, b in labels):
-                if end < 0 or not _IN_NAME.fullmatch(self.shown, end, at):
-                    runs.append([])
-                runs[-1].append((token, at))
-                end = _WORD.match(self.shown, at).end()  # type: ignore[union-attr]
-        return tuple(
-            frozenset(token for token, _ in run) for run in runs if run[0][1] or len(run) > 1
+        found = (
+            frozenset(
+                token
+                for token, at in self.content
+                if start <= at < end and not any(a <= at < b for a, b in labels)
+            )
+            for start, end in latin_names(self.shown)
         )
+        return tuple(filter(None, found))
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The words of names in Latin letters, and names that the Chinese dictionary knows."""
-        return frozenset[str]().union(*self.capitals) | _known(self.text)
+        known = (self.text[start:end] for start, end in han_names(self.text))
+        return frozenset[str]().union(*self.capitals, known)
 
     @cached_property
     def chinese(self) -> bool:
@@ -127,13 +121,6 @@ class Line:
         if not has_han(name):
             return name in self.tokens
         return name in self.text or any(own in name for own in self.names if has_han(own))
-
-
-@lru_cache(4_000)
-def _known(text: str) -> frozenset[str]:
-    whole = text.encode(errors="ignore").decode()  # without half characters, which are no words
-    tagged = segment.tag(whole) if has_han(text) else ()
-    return frozenset(word for word, kind in tagged if kind[:2] in _NAMES and len(word) > 1)
 
 
 @dataclass(frozen=True, eq=False)

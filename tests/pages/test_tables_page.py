@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from research import Column, Grid, Options, Plan, Row, runs
+from research.records import Cell, Cite, Reading, Value
 from research.store.store import Store
 from tests.catalogue import WORDS
 from tests.fakes import until
-from tests.pages.filled_table import IDS, keep, large, museums, put
+from tests.pages.filled_table import IDS, keep, large, museums, put, source
 from tests.pages.visitor import Visitor
 
 pytestmark = pytest.mark.slow
@@ -210,6 +212,30 @@ def test_a_selected_cell_shows_what_it_rests_on(visit: Visit, filled: str) -> No
     assert links and "#:~:text=" in links[0]
     select(visitor, filled, 1, 2)
     assert english("standing.unclear") in visitor.words
+
+
+def test_each_source_of_a_selected_cell_stands_under_its_own_sentence(
+    visit: Visit, folder: Path
+) -> None:
+    told = "The bridge opened to traffic in 1934.", "In May 1934 the mayor opened the bridge."
+    found = [source(n, f"Page {n}", f"Steel was short. {text}") for n, text in enumerate(told)]
+    cites = tuple(
+        Cite(evidence=item.id, passage="p", start=17, end=item.passages[0].end) for item in found
+    )
+    opened = Value(type="date", text="1934", day=date(1934, 1, 1), precision="year")
+    reading = Reading(value=opened, quote=told[0], cites=cites)
+    column = Column(id="c", name="Opened", type="date")
+    grid = Grid(rows=(Row(id="r", name="Bridge"),), columns=(column,))
+    cell = Cell(row="r", column="c", readings=(reading,))
+    runs.close()
+    store = Store(folder / "runs.db")
+    made = keep(store, "bridge00-run", "Bridges", grid, [cell], found)
+    store.close()
+    visitor = select(visit("tables", run=made), made, 0, 0)
+    quotes = [m.value.replace("\\", "") for m in visitor.at.markdown if m.value[:2] == "> "]
+    assert quotes == [f"> {text}" for text in told]
+    sources = [m.value for m in visitor.at.caption if "Page " in m.value]
+    assert ["Page 0" in sources[0], "Page 1" in sources[1]] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,9 @@ async def cells(
         return {"cells": rows, "which": more.get("which", [])}
 
     gemini.brain._cells = answer  # type: ignore[method-assign]
-    return await llm.cells(ASKED, TOWER, (HEIGHT, OPENED), [found(*texts)], OPTIONS, silent)
+    columns = more.get("columns", (HEIGHT, OPENED))
+    row = more.get("row", TOWER)
+    return await llm.cells(ASKED, row, columns, [found(*texts)], OPTIONS, silent)
 
 
 async def test_a_value_is_taken_with_the_words_of_its_source(llm: LLM, gemini: FakeGemini) -> None:
@@ -126,6 +128,38 @@ async def test_a_value_that_its_sentence_does_not_say_is_marked(
     )
     assert height.value and height.value.number == 424
     assert height.readings[0].status == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("The Eiffel Tower requires booking.", "quoted"),
+        ("The Rodin Museum near the Eiffel Tower requires booking.", "unclear"),
+        ("The Rodin Museum requires booking, and the Eiffel Tower does not.", "unclear"),
+        ("Groups that visit the Eiffel Tower should bring a booking.", "unclear"),
+        ("As of 2025 the Eiffel Tower has 3 floors.", "unclear"),
+    ],
+)
+async def test_yes_by_a_model_is_marked_where_the_sentence_is_about_something_else(
+    llm: LLM, gemini: FakeGemini, text: str, status: str
+) -> None:
+    booking = Column(id="c1", name="Booking required", type="yes or no")
+    (cell,) = await cells(
+        llm, gemini, {"column": 1, "value": "yes", "quote": text, "source": 0},
+        texts=(text,), columns=(booking,), row=Row(id="r1", name="Eiffel Tower"),
+    )  # fmt: skip
+    assert cell.value and cell.value.yes
+    assert cell.readings[0].status == status
+
+
+async def test_a_year_by_a_model_is_marked_where_its_sentence_says_as_of_when_something_was_so(
+    llm: LLM, gemini: FakeGemini
+) -> None:
+    text = "As of 2025 the tower has 3 floors that are open."
+    _, opened = await cells(
+        llm, gemini, {"column": 2, "value": "2025", "quote": text, "source": 0}, texts=(text,)
+    )
+    assert opened.value and opened.readings[0].status == "unclear"
 
 
 async def test_sources_that_differ_are_all_kept(llm: LLM, gemini: FakeGemini) -> None:

@@ -1,0 +1,120 @@
+"""Whether a sentence tells of the thing that a row is about, or of another one that it names.
+
+Its subject is what it names first. Without a parser that is a guess, which is on the safe side: a sentence that begins
+with another thing, or with a part of this one, is not about it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from research import data
+from research.language import segment
+from research.language.names import han_names, latin_names
+from research.language.quantities import measures, plain
+from research.language.sentences import CLAUSE
+from research.language.text import HAN, LIGHT, STOP, fold, has_han, stem
+
+READ = 2_000  # characters of a sentence
+_HAN_START = re.compile(rf"[{HAN}]")
+_AT = re.compile(
+    r"^(?:an?|the|its|some|all)\s(.+?)\s(?:at|on|near|beside|inside|outside|by)\s(?:the\s)?$"
+)
+_ITSELF = re.compile(
+    r"^(?:it|they|this|these|其|它|该)(?![a-z])|^the\s[a-z]+\sand\s"
+)  # it, or the palace and the park
+_WORD = re.compile(r"[a-z]+")
+
+
+def is_about(text: str, clause: str, names: Sequence[str], title: str, asked: str) -> bool:
+    """Whether a clause of a sentence may tell of a thing with one of some names. `title` is what it stands under, `asked`
+    what the column asks, of whose words no subject is made."""
+    text = text[:READ]
+    titled = any(fold(name) in fold(title) for name in names)
+    if titled and _ITSELF.match(plain(clause)):
+        return True
+    if any(_places(plain(clause), names)):
+        text = clause
+    folded = plain(text)
+    own = sorted(_places(folded, names))
+    first = own[0][0] if own else len(folded)
+    others = [
+        (start, end)
+        for start, end in (*latin_names(text), *han_names(text))
+        if not _belongs(folded, (start, end), own, title, asked)
+    ]
+    if any(start < first for start, _ in others):
+        return False
+    if not own and not titled:
+        return False
+    subject = _subject(folded) if _HAN_START.match(folded) else _english(folded, own)
+    return not _other(subject, names, title, asked)
+
+
+def _places(folded: str, names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    for name in names:
+        for match in re.finditer(re.escape(plain(name)), folded) if name.strip() else ():
+            yield match.span()
+
+
+def _belongs(
+    folded: str, span: tuple[int, int], own: Sequence[tuple[int, int]], title: str, asked: str
+) -> bool:
+    """Whether a name is one of the thing, stands right before it, or names nothing: a day, a word of the column."""
+    start, end = span
+    said = folded[start:end]
+    if fold(said) in fold(title) or fold(said) in fold(asked):
+        return True
+    if any((a <= start and end <= b) or end == a or (start <= a and b == end) for a, b in own):
+        return True
+    return any(m.start < end and start < m.end for m in measures(folded)) or any(
+        told in {stem(w) for w in _WORD.findall(plain(asked))}
+        for told in map(stem, _WORD.findall(said))
+    )
+
+
+def _subject(folded: str) -> str:
+    """The nouns with which a Chinese sentence begins, after the days and places that are set off before it."""
+    for part in CLAUSE.split(folded):
+        nouns = ""
+        for word, kind in segment.tag(part.strip()):
+            if kind[0] not in "nabjls" and kind != "u":
+                break
+            nouns += word
+        if nouns:
+            return nouns
+    return ""
+
+
+def _english(folded: str, own: Sequence[tuple[int, int]]) -> str:
+    """What an English sentence calls a part of a thing that it names: the cable car at the mountain."""
+    match = _AT.match(folded[: own[0][0]]) if own else None
+    return match[1] if match else ""
+
+
+def _other(subject: str, names: Sequence[str], title: str, asked: str) -> bool:
+    """Whether a subject is another thing: it has a word beside the names, the title and what the column asks."""
+    rest = fold(subject)
+    if has_han(rest):
+        known = (*map(fold, names), fold(title), fold(asked))
+        for name in sorted(filter(None, map(fold, names)), key=len, reverse=True):
+            rest = rest.replace(name, " ")
+        rest = _transparent().sub(" ", rest)
+        return any(part not in STOP and not any(part in k for k in known) for part in rest.split())
+    told = {stem(w) for w in _WORD.findall(plain(f"{' '.join(names)} {title} {asked}"))}
+    return any(
+        stem(w) not in told
+        and w not in STOP
+        and stem(w) not in LIGHT
+        and not _transparent().fullmatch(w)
+        for w in _WORD.findall(subject)
+    )
+
+
+@cache
+def _transparent() -> re.Pattern[str]:
+    """Words that name the thing itself, or all who come to it."""
+    words = data.words("cells")
+    return re.compile(f"{words['whole zh']}|{words['goers zh']}|{words['goers']}")
