@@ -1,8 +1,13 @@
 """Ties a process to its parent: tether.py COMMAND…
 
 npx starts a shell and that starts node; when we are killed, or when a call hangs, nobody would end
-them. This stands between. It ends itself as soon as its own parent is gone; and a watcher that it
-leaves behind then ends the group of processes that all of them are in, whoever was killed first.
+them. Two processes stand between. The outer one ends as soon as its own parent is gone. The inner one
+runs the command in a session of its own and, when the command or the outer one has ended, ends all
+that has come of the command. If the inner one is killed, the outer one does that.
+
+On Linux both are subreapers: a descendant that has left its group and its session, and whose parents
+are gone, becomes their child, and is found. Elsewhere only the group of the command is ended.
+
 The protocol passes it by: the command has our standard input and output for itself. What the
 command complains of is passed on without the key. Only for POSIX.
 """
@@ -17,67 +22,137 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
 EVERY = 0.5  # seconds between looks at a parent
-POLITE = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+GRACE = 1.0  # seconds that the command has to end after SIGTERM
+ENDING = 10.0  # seconds for which descendants are looked for that are still there
 LAST = 1.0  # seconds for what a command complained of at its end
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+LINUX = sys.platform == "linux"
+PROC = Path("/proc")
 # What is called a key, up to the end of it, and what looks like Amap's wherever it stands.
 KEY = re.compile(rb"(?i)(?<=key)([\"']?\s*[=:]\s*[\"']?)[^\s&\"',]{4,}|\b[0-9a-f]{32}\b")
 HIDDEN = rb"\1" + "•••".encode()
 
 
-def _while_there(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(EVERY)
+def adopt_orphans() -> None:
+    """Become the parent of all descendants whose own parents end (Linux)."""
+    if LINUX:
+        with suppress(ImportError, OSError, AttributeError):
+            import ctypes
+
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _leave_watcher(me: int) -> None:
-    """A process that ends our group once we are gone; none if the group is not ours alone.
-
-    What ends us politely does not end it: the others may not listen to that.
-    """
-    if os.getpgrp() != me:
-        return
-    signal.pthread_sigmask(signal.SIG_BLOCK, POLITE)
-    if os.fork():
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, POLITE)
-        return
-    for descriptor in (0, 1, 2):
-        os.close(descriptor)
-    _while_there(me)
-    os.killpg(0, signal.SIGKILL)
-
-
-def _follow(parent: int) -> None:
-    _while_there(parent)
-    os._exit(1)
+def descendants() -> set[int]:
+    """Return the living descendants of this process (Linux, proc_pid_stat(5))."""
+    children: dict[int, list[int]] = {}
+    for folder in PROC.iterdir() if LINUX else ():
+        if folder.name.isdecimal():
+            with suppress(OSError, ValueError):
+                state, parent = (folder / "stat").read_bytes().rpartition(b") ")[2].split()[:2]
+                if state not in (b"Z", b"X"):
+                    children.setdefault(int(parent), []).append(int(folder.name))
+    found: set[int] = set()
+    waiting = [os.getpid()]
+    while waiting:
+        new = children.get(waiting.pop(), [])
+        found.update(new)
+        waiting += new
+    return found
 
 
-def _complaints(stream: IO[bytes]) -> None:
-    for line in stream:
-        with suppress(OSError):
-            os.write(2, KEY.sub(HIDDEN, line))
+def end_all(group: int = 0) -> None:
+    """Kill all descendants, and a process group where descendants cannot be found."""
+    deadline = time.monotonic() + ENDING
+    while (left := descendants()) and time.monotonic() < deadline:
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)  # those that are being made meanwhile are found by the next look
+    if group and not LINUX:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+
+
+def code_of(status: int) -> int:
+    """Return an exit code, 128 and the signal if one has ended the process."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+# The outer process
 
 
 def main() -> int:
-    """Runs the command and returns its exit code, 128 and the signal if one has ended it."""
+    """Run the command and return its exit code, 128 and the signal if one has ended it."""
     parent = os.getppid()
-    _leave_watcher(os.getpid())  # first, so that it knows nothing of the command's pipes
+    adopt_orphans()
+    reading, writing = os.pipe()  # its end tells the inner process that this one is gone
+    inner = os.fork()
+    if not inner:
+        os.close(writing)
+        os._exit(run(reading))
+    for descriptor in (0, 1, reading):  # else nobody would see that the command has closed them
+        os.close(descriptor)
+    threading.Thread(target=follow, args=(parent,), daemon=True).start()
+    status = os.waitpid(inner, 0)[1]
+    end_all(inner)
+    return code_of(status)
+
+
+def follow(parent: int) -> None:
+    """End this process once its parent is gone."""
+    while os.getppid() == parent:
+        time.sleep(EVERY)
+    os._exit(1)
+
+
+# The inner process
+
+
+def run(outer: int) -> int:
+    """Run the command in a session of its own, for as long as a pipe from the outer process is open."""
+    os.setsid()
+    adopt_orphans()
     try:
         child = subprocess.Popen(sys.argv[1:], stderr=subprocess.PIPE)
     except OSError as error:
         os.write(2, f"{error}\n".encode())
         return 127
     assert child.stderr is not None
-    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
-    complaints = threading.Thread(target=_complaints, args=(child.stderr,), daemon=True)
+    threading.Thread(target=leave_with, args=(outer, child.pid), daemon=True).start()
+    complaints = threading.Thread(target=pass_on, args=(child.stderr,), daemon=True)
     complaints.start()
-    for descriptor in (0, 1):  # else nobody would see that the command has closed them
+    for descriptor in (0, 1):
         os.close(descriptor)
-    code = child.wait()
+    pid = 0
+    while pid != child.pid:  # others are orphans
+        pid, status = os.waitpid(-1, 0)
     complaints.join(LAST)  # not for ever: what the command has left behind may hold the stream
-    return code if code >= 0 else 128 - code
+    end_all()
+    return code_of(status)
+
+
+def leave_with(outer: int, command: int) -> None:
+    """End the command and all that has come of it once the outer process is gone."""
+    with suppress(OSError):
+        os.read(outer, 1)
+    for pid in descendants() | {command}:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGTERM)
+    time.sleep(GRACE)  # once the command has ended, its end is waited for no longer
+    end_all(os.getpgrp())
+    os._exit(1)
+
+
+def pass_on(stream: IO[bytes]) -> None:
+    """Write what a command complains of to our standard error, without keys."""
+    for line in stream:
+        with suppress(OSError):
+            os.write(2, KEY.sub(HIDDEN, line))
 
 
 if __name__ == "__main__":

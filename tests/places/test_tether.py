@@ -20,10 +20,37 @@ from tests.tables import each_row
 REASON = "only for POSIX" if os.name != "posix" else lacking()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
+
 KEY = "sentinel+amap/0123456789"
 BARE = "0123456789abcdef" * 2  # as Amap's look
 SOON = 60.0  # seconds that are waited for what takes two looks at a parent
 FAMILY = "trap '' TERM; sleep 1000 & sleep 1000"  # a shell with children, none of which obeys
+# Python that leaves processes behind in sessions of their own, whose parents are gone at once.
+DAEMONS = """
+import os, signal, sys, time
+def daemon(depth):
+    if os.fork():
+        return
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if depth:
+        daemon(depth - 1)
+        os._exit(0)
+    for descriptor in range(3):
+        os.close(descriptor)
+    os.chdir("/")
+    os.execv("/bin/sleep", ["sleep", "1000"])
+for depth in range(3):
+    daemon(depth)
+"""
+STORM = (
+    DAEMONS
+    + """
+for _ in range(200):
+    daemon(1)
+"""
+)
 PARENT = """
 import subprocess, sys
 subprocess.Popen(sys.argv[1:], start_new_session=True).wait()
@@ -83,6 +110,41 @@ def test_what_a_command_leaves_behind_ends_with_it(mark: str) -> None:
     until(lambda: not marked(mark), SOON)
 
 
+@pytest.mark.slow
+@needs_linux
+@pytest.mark.parametrize("script", [DAEMONS, STORM], ids=["few", "many"])
+@pytest.mark.parametrize("victim", ["parent", "outer", "outer politely", "group", "inner"])
+def test_what_has_left_the_group_and_the_session_ends_whoever_is_killed(
+    victim: str, script: str, mark: str
+) -> None:
+    server = [sys.executable, "-c", f"{script}\nprint(flush=True)\ntime.sleep(1000)"]
+    command = [sys.executable, "-c", PARENT, *tied(*server)]
+    given = {"env": os.environ | {MARK: mark}, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **given) as parent:
+        try:
+            assert parent.stdout and parent.stdout.readline() == b"\n"
+            until(lambda: sleeping(mark))
+            (outer,) = children(parent.pid)
+            match victim:
+                case "parent":
+                    parent.kill()
+                case "group":
+                    os.killpg(outer, signal.SIGKILL)
+                case "inner":
+                    os.kill(next(children(outer)), signal.SIGKILL)
+                case _:
+                    os.kill(outer, signal.SIGKILL if victim == "outer" else signal.SIGTERM)
+            until(lambda: not marked(mark), SOON)
+        finally:
+            parent.kill()
+
+
+@needs_linux
+def test_what_has_left_the_session_ends_with_the_command(mark: str) -> None:
+    assert run(sys.executable, "-c", DAEMONS, **{MARK: mark}).returncode == 0
+    assert marked(mark) == []
+
+
 def test_a_group_that_is_not_its_own_is_left_alone(mark: str) -> None:
     """Started by hand, it is in the group of a shell, which is not its to end."""
     command = [sys.executable, "-c", PARENT.replace(", start_new_session=True", ""), *tied("true")]
@@ -122,7 +184,8 @@ def test_a_command_that_closes_its_output_is_seen_to() -> None:
     ) as tether:  # fmt: skip
         assert tether.stdout and tether.stdin
         assert tether.stdout.read() == b"last\n"  # to its end, although the command goes on
-        (command,) = (pid for pid in children(tether.pid) if b"tether" not in _command(pid))
+        (inner,) = children(tether.pid)
+        (command,) = children(inner)
         assert tether.poll() is None and alive(command)
         tether.stdin.write(b"\n")
         tether.stdin.close()
@@ -134,10 +197,6 @@ def test_a_command_whose_input_is_closed_ends() -> None:
         assert tether.stdin
         tether.stdin.close()
         assert tether.wait(60) == 0
-
-
-def _command(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 @each_row(
