@@ -17,6 +17,7 @@ from research.mcp import listening
 from research.mcp.server import RESOURCES
 from research.settings import TOKEN, load
 from research.sources.toolservers.results import LONGEST
+from research.toolservers import session
 from research.toolservers.config import ToolServer
 from research.toolservers.ways import COMPLAINTS
 from research.wire import connections
@@ -122,6 +123,7 @@ def stated() -> dict[str, tuple[str, str]]:
         "calls": ("mcp.md", f"in one search, {default.calls} unless set"),
         "an answer": ("mcp.md", f"Of one answer, {LONGEST:,} characters are read"),
         "complaints": ("mcp.md", f"its first {COMPLAINTS} lines"),
+        "tools": ("mcp.md", f"more than {session.TOOLS:,} tools, the first {session.TOOLS:,} of"),
         "resources": ("mcp-server.md", f"The latest {RESOURCES} are listed"),
         "token": ("mcp-server.md", f"({TOKEN} characters at least)"),
     }  # fmt: skip

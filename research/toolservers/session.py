@@ -8,9 +8,10 @@ goes wrong is a `Trouble`, without any key.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
     from mcp import ClientSession
     from mcp.types import CallToolResult, Tool
 
+log = logging.getLogger(__name__)
+
 START = 3  # a server may take this many times as long to start as to answer
 LEAVE = 8.0  # seconds that a server has to end
 PING = 1.0  # seconds in which a server says that it is there
 AGAIN = 300.0  # seconds for which a failed start is told of
-PAGES = 20  # of a list of tools that are read
+PAGES = 200  # of a list of tools that are read
+TOOLS = 1_000  # that are kept; of more, the first ones and those that are named
 _ENDED = re.compile(r"(?i)connection closed|session terminated")
 _LATE = re.compile(r"(?i)timed out")
 
@@ -39,11 +43,15 @@ Connect = Callable[[], AbstractAsyncContextManager["ClientSession"]]
 class Session:
     """The tools of one server. Belongs to the loop on which it is first asked."""
 
-    def __init__(self, connect: Connect, timeout: float, name: str) -> None:
-        """`timeout` are the seconds of one call; `name` is how the server is called in messages."""
+    def __init__(
+        self, connect: Connect, timeout: float, name: str, named: Collection[str] = ()
+    ) -> None:
+        """`timeout` are the seconds of one call; `name` is how the server is called in messages, and
+        the tools that are `named` are looked for behind those that are kept anyway."""
         self._connect = connect
         self._timeout = timeout
         self._name = name
+        self._named = frozenset(named)
         self._owner: _Owner | None = None
         self._alive: set[asyncio.Task[None]] = set()  # of all owners, those that leave too
         self._closed = False
@@ -104,7 +112,8 @@ class Session:
             raise Trouble("unavailable", f"the session with {self._name} is closed")
         owner = self._owner
         if owner is None:
-            owner = self._owner = _Owner(self._connect, self._timeout * START, self._name)
+            patience = self._timeout * START
+            owner = self._owner = _Owner(self._connect, patience, self._name, self._named)
             self._alive.add(owner.task)
             owner.task.add_done_callback(self._alive.discard)
         try:
@@ -179,7 +188,7 @@ class _Gone(Exception):
 class _Owner:
     """The task in which a session lives from its start to its end."""
 
-    def __init__(self, connect: Connect, patience: float, name: str) -> None:
+    def __init__(self, connect: Connect, patience: float, name: str, named: frozenset[str]) -> None:
         """`patience` are the seconds that the server has to start."""
         loop = asyncio.get_running_loop()
         self.tools: dict[str, Tool] = {}
@@ -187,7 +196,7 @@ class _Owner:
         self.failure: Trouble | None = None
         self._connect = connect
         self._patience = patience
-        self._name = name
+        self._name, self._named = name, named
         self._until = loop.time() + patience
         self._ready = asyncio.Event()
         self._session: ClientSession | None = None
@@ -241,7 +250,7 @@ class _Owner:
             self.leave()
 
     async def _serve(self, session: ClientSession) -> None:
-        greeting: asyncio.Future[Any] = asyncio.ensure_future(_greeted(session))
+        greeting: asyncio.Future[Any] = asyncio.ensure_future(self._greeted(session))
         greeting.add_done_callback(_seen)
         first = asyncio.FIRST_COMPLETED
         try:
@@ -254,20 +263,30 @@ class _Owner:
         finally:
             greeting.cancel()
 
-
-async def _greeted(session: ClientSession) -> dict[str, Tool]:
-    """The tools of a server by name, once it has been greeted."""
-    if session.get_server_capabilities() is None:
-        await session.initialize()
-    found: dict[str, Tool] = {}
-    cursor = None
-    for _ in range(PAGES):
-        page = await session.list_tools(cursor)
-        found |= {tool.name: tool for tool in page.tools}
-        cursor = page.nextCursor
-        if not cursor:
-            break
-    return found
+    async def _greeted(self, session: ClientSession) -> dict[str, Tool]:
+        """The tools of a server by name, once it has been greeted. What is more than can be kept is not
+        asked for."""
+        if session.get_server_capabilities() is None:
+            await session.initialize()
+        found: dict[str, Tool] = {}
+        cursor, full = None, False
+        for _ in range(PAGES):
+            page = await session.list_tools(cursor)
+            for tool in page.tools:
+                if len(found) < TOOLS or tool.name in self._named or tool.name in found:
+                    found[tool.name] = tool
+                else:
+                    full = True
+            cursor = page.nextCursor
+            if not cursor or (len(found) >= TOOLS and self._named <= found.keys()):
+                break
+        if full or cursor:
+            log.warning(
+                "%s has more tools than can be used: the first %d are, and those that mcp.json names",
+                self._name,
+                TOOLS,
+            )
+        return found
 
 
 def _failure(error: BaseException, name: str) -> Trouble:

@@ -185,6 +185,11 @@ def connection(server: ToolServer, handed: Mapping[str, str]) -> Connect:
 def sessions(servers: Iterable[ToolServer], handed: Mapping[str, str]) -> dict[str, Session]:
     """A session with each server, by the name of its source. None is begun."""
     return {
-        one.source: Session(connection(one, handed), one.timeout, f"the MCP server {one.name}")
+        one.source: Session(
+            connection(one, handed),
+            one.timeout,
+            f"the MCP server {one.name}",
+            [*(one.tools or ()), *([one.search.tool] if one.search else ())],
+        )
         for one in servers
     }
