@@ -28,7 +28,8 @@ def draw(error: StoreError | SettingError) -> None:
     """Says it in the visitor's language; the log gets it as well."""
     log.error("%s", error)
     if isinstance(error, StoreError):
-        st.header(t("trouble.store" if isinstance(error.path, str) else "trouble.title"))
+        server = isinstance(error.path, str)
+        st.header(t(f"trouble.{'store' if server else 'file' if error.damaged else 'title'}"))
         st.error(told(error))
     else:
         st.header(t("trouble.setting"))

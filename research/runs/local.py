@@ -300,7 +300,7 @@ class LocalRuns(Runs):
     async def _clean(self, run_id: str) -> None:
         try:
             await (await self._checkpoints.saver()).adelete_thread(run_id)
-        except self.store.database.errors as error:
+        except (StoreError, *self.store.database.errors) as error:
             log.warning("the checkpoints of run %s are still there: %s", run_id, error)
 
     async def _reclaim(self) -> None:

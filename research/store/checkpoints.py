@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from research.storage import APPLICATION, explained, private_file, reclaim, reclaimable, shut
+from research.storage import (
+    APPLICATION,
+    StoreError,
+    explained,
+    private_file,
+    reclaim,
+    reclaimable,
+    shut,
+)
 from research.store.databases import Database, File
 from research.store.postgres import WAIT, Server
 
@@ -76,6 +86,25 @@ async def _alone(connection: Any) -> bool:
     return bool((await asked.fetchone())["mine"])
 
 
+@contextmanager
+def told_of(path: Path) -> Iterator[None]:
+    """Raise what SQLite complains of as a trouble of this file, with what can be done about it.
+
+    Raises:
+        StoreError: the file cannot be used.
+    """
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        found = explained(error, path)
+        if found.trouble == "corrupt":
+            lost = (
+                "without this file unfinished runs start over, and finished ones stay as they are"
+            )
+            found = StoreError("corrupt", path, f"{found.detail}; {lost}")
+        raise found from error
+
+
 class _InFile:
     """Checkpoints in a SQLite file."""
 
@@ -85,7 +114,7 @@ class _InFile:
         self._saver: FileSaver | None = None
 
     async def open(self) -> None:
-        try:
+        with told_of(self._path):
             private_file(self._path)
             shut(self._path)
             self._connection = sqlite3.connect(self._path, timeout=30)
@@ -94,27 +123,23 @@ class _InFile:
             # A power failure may cost the last steps of the graph; what they found is in the store.
             self._connection.execute("pragma synchronous=normal")
             self._connection.execute("select count(*) from sqlite_master")  # damage shows here
-        except (OSError, sqlite3.Error) as error:
-            raise explained(error, self._path) from error
 
     async def saver(self) -> FileSaver:
         """As it stands in the protocol; all of it happens in one turn of the loop."""
         if self._saver is None:
-            from research.store.saver import FileSaver, serde
+            from research.store.saver import FileSaver
 
             assert self._connection
-            saver = FileSaver(self._connection, serde=serde())
-            try:
+            saver = FileSaver(self._path, self._connection)
+            with told_of(self._path):
                 saver.setup()
-            except sqlite3.Error as error:
-                raise explained(error, self._path) from error
             self._saver = saver
         return self._saver
 
     async def forget_cut_off(self, run_id: str) -> None:
         await self.saver()
         assert self._connection
-        with self._connection:
+        with told_of(self._path), self._connection:
             self._connection.execute(_CUT_OFF.format(table="writes", run="?1"), (run_id,))
 
     async def reclaim(self) -> None:

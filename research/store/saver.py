@@ -7,6 +7,7 @@ import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -20,6 +21,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from research import records
+from research.store.checkpoints import told_of
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +45,18 @@ class FileSaver(SqliteSaver):
 
     _due = False
 
+    def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
+        super().__init__(conn, serde=serde())
+        self._path = path
+
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
-        with self.lock:
+        """A cursor on the file. What goes wrong with it is told of this file.
+
+        Raises:
+            StoreError: the file cannot be used.
+        """
+        with self.lock, told_of(self._path):
             self.setup()
             cursor = self.conn.cursor()
             try:

@@ -294,7 +294,7 @@ def test_the_status_has_no_paths_no_settings_and_no_test_that_costs(
 def test_a_data_folder_that_cannot_be_used_is_not_named(visit: Visit, folder: Path) -> None:
     (folder / "runs.db").write_bytes(b"no database" * 100)
     visitor = visit(secrets=AUTH, user=claims())
-    assert english("trouble.title") in visitor.words
+    assert english("trouble.file") in visitor.words
     assert str(folder) not in visitor.words
     assert "runs.db" in visitor.words
 

@@ -335,7 +335,7 @@ def test_a_corrupt_file_is_named_on_every_page_and_left_as_it_is(
     file.write_bytes(NO_DATABASE)
     before = file.read_bytes(), file.stat().st_mtime_ns
     visitor = visit(page)
-    assert english("trouble.title") in visitor.words
+    assert english("trouble.file") in visitor.words
     assert visitor.errors == [english("trouble.corrupt", path=file)]
     visitor.look()
     assert (file.read_bytes(), file.stat().st_mtime_ns) == before
@@ -446,5 +446,5 @@ def test_a_database_that_is_not_there_is_named_without_its_password(
 def test_trouble_is_told_in_chinese_too(visit: Visit, folder: Path) -> None:
     (folder / "runs.db").write_bytes(NO_DATABASE)
     visitor = visit(lang="zh")
-    assert WORDS["trouble.title"][0] in visitor.words
+    assert WORDS["trouble.file"][0] in visitor.words
     assert visitor.errors == [WORDS["trouble.corrupt"][0].format(path=folder / "runs.db")]

@@ -40,6 +40,7 @@ trouble-unreachable = { $path } cannot be reached. Start the server, or correct 
 trouble-refused = { $path } does not accept the user, the password or the database. Correct STORE_URL.
 trouble-standby = { $path } is read-only. Set STORE_URL to a writable database.
 trouble-server = { $path } cannot be used. Check the server and STORE_URL; the log has the details.
+trouble-file = A file in the data folder is damaged
 trouble-title = The data folder cannot be used
 trouble-corrupt = The file { $path } is damaged or is not a Sightline file. It was left unchanged. Restore a backup or move it away, then try again.
 trouble-read-only = { $path } is not writable. Make it writable, or set SIGHTLINE_DATA_DIR to a folder that is.

@@ -40,6 +40,7 @@ trouble-unreachable = 无法连接 { $path }。请启动数据库服务器，或
 trouble-refused = { $path } 不接受这个用户、密码或数据库。请检查 STORE_URL。
 trouble-standby = { $path } 只能读取。请把 STORE_URL 设为可写的数据库。
 trouble-server = { $path } 无法使用。请检查数据库服务器和 STORE_URL，日志中有详情。
+trouble-file = 数据目录中有一个文件已损坏
 trouble-title = 数据目录无法使用
 trouble-corrupt = 文件 { $path } 已损坏，或不是 Sightline 的文件。程序没有改动它。请恢复备份，或把它移到别处后重试。
 trouble-read-only = { $path } 不可写。请改为可写，或把 SIGHTLINE_DATA_DIR 设为可写的目录。
