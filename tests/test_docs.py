@@ -8,10 +8,12 @@ import json
 import re
 import shlex
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from research import cli, settings
+from pages.shared.map import TILES
+from research import OCR_INSTALL, cli, settings
 from research.cli import exits
 from research.models import roles
 from research.providers import searches, shipped
@@ -233,6 +235,17 @@ def test_every_setting_that_a_document_names_is_one() -> None:
 
 
 # Figures
+
+
+def test_no_document_promises_a_map_without_a_network_or_denies_that_pictures_are_read() -> None:
+    hosts = {urlsplit(tiles["url"]).scheme for tiles in TILES.values()}
+    assert hosts == {"https"}  # every base map comes from another host
+    assert "rapidocr" in OCR_INSTALL
+    told = " ".join(
+        "\n".join(TOLD[path] for path in DOCUMENTS if path.name != "CHANGELOG.md").split()
+    )
+    wrong = r"(?i)offline map|map\W+works offline|离线地图|地图不联网也能用|does no text recognition|不做文字识别|wikipedia +# (?:entirely|完全)"
+    assert re.findall(wrong, told) == []
 
 
 def test_the_accuracy_in_the_documents_is_that_of_the_code() -> None:
