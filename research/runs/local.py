@@ -298,9 +298,10 @@ class LocalRuns(Runs):
         return engine not in SERVED and not self._engine.alive(engine)
 
     async def _clean(self, run_id: str) -> None:
+        known: tuple[type[Exception], ...] = (StoreError, *self.store.database.errors)
         try:
             await (await self._checkpoints.saver()).adelete_thread(run_id)
-        except (StoreError, *self.store.database.errors) as error:
+        except known as error:
             log.warning("the checkpoints of run %s are still there: %s", run_id, error)
 
     async def _reclaim(self) -> None:
