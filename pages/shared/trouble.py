@@ -28,8 +28,10 @@ def draw(error: StoreError | SettingError) -> None:
     """Says it in the visitor's language; the log gets it as well."""
     log.error("%s", error)
     if isinstance(error, StoreError):
-        server = isinstance(error.path, str)
-        st.header(t(f"trouble.{'store' if server else 'file' if error.damaged else 'title'}"))
+        if isinstance(error.path, str):
+            st.header(t("trouble.store"))
+        else:
+            st.header(t("trouble.file" if error.damaged else "trouble.title"))
         st.error(told(error))
     else:
         st.header(t("trouble.setting"))
