@@ -8,9 +8,8 @@ import streamlit as st
 
 from pages.shared import words
 from pages.shared.files import script
-from pages.shared.words import lang, t
+from pages.shared.words import Lang, lang, t
 from research import SUFFIXES, message
-from research.records import Language
 
 GROUPS = {
     "ask": ("what", "asking", "running", "follow"),
@@ -40,7 +39,7 @@ KEYS = (  # what is pressed, and the word that says what it does
 )
 
 
-def text(topic: str, language: Language) -> str:
+def text(topic: str, language: Lang) -> str:
     """The text of a topic, with the values that it takes."""
     values = {}
     if topic == "library":
@@ -77,7 +76,7 @@ def found(wanted: str) -> tuple[str, ...]:
 
 
 def _text(topic: str) -> str:
-    languages: tuple[Language, ...] = ("zh", "en")
+    languages: tuple[Lang, ...] = ("zh", "en")
     titles = [message(f"topic.{topic}", language) for language in languages]
     return " ".join([topic, *titles, *(text(topic, each) for each in languages)]).casefold()
 

@@ -235,7 +235,7 @@ class Desk:
         with self.personal.open(owner) as (services, _):
             found: Check = self.runs.do(services.check_key(name, settings))
         failure = found.failure
-        refused = bool(failure) and failure.reason == "refused"
+        refused = failure is not None and failure.reason == "refused"
         if failure is None or (refused and failure.hint not in ("endpoint", "model")):
             key = next((one.key for one in settings.services if name == one.address), name)
             known.note_test(key, settings, owner, refused=refused)

@@ -156,6 +156,7 @@ OWN = {
     "quota",
     "check",
     "check_key",
+    "compare_models",
     "model_roles",
     "export",  # with the next two: test_exporting
     "exported",
