@@ -1028,10 +1028,12 @@ class Event(Record):
 
 
 class Readiness(Record):
-    """What a source can do now: live, offline, sampled or missing something, and what to add."""
+    """What a source can do now: live, offline, sampled or missing something, and what to add. `withheld`
+    are tools of a server that no model can be offered."""
 
     state: Literal["live", "offline", "sample", "missing"]
     detail: str = ""
+    withheld: str = ""
 
 
 class Check(Record):

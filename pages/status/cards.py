@@ -88,6 +88,8 @@ def _source(
         set_here = ready.detail in {choice.name for choice in runs.choices(owner=owner())}
         told = "" if set_here else plain(ready.detail)
         told = told or (t("status.nothing_asked") if ready.state == "missing" else "")
+        if ready.withheld:
+            told += "\n\n" + t("status.mcp_withheld", names=plain(ready.withheld))
         return Card(name, ready.state, told, "" if live else name)
     own, sample = documents
     uses = t("status.library", own=number(own), sample=number(sample))

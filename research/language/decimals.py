@@ -22,7 +22,7 @@ _SPACED = re.compile(
 )
 _SCALE = re.compile(rf"{_BLANK}?(?:{'|'.join(sorted(map(re.escape, SCALES), reverse=True))})(?![a-z])")  # fmt: skip
 _WHOLE = ("", "count", "people", "edition", "line")
-_NEXT = 40  # characters behind a number in which its unit begins and ends
+_NEAR = 40  # characters before a number in which its sentence goes on, and behind it its unit
 
 
 def join_decimals(text: str) -> str:
@@ -57,7 +57,8 @@ def _is_decimal(match: re.Match[str]) -> bool:
     if zero and match["left"]:
         return True
     unit, kind = _unit(text, match.end())
-    before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].rstrip()
+    near = text[max(0, match.start() - _NEAR) : match.start()]
+    before = near.rpartition("\n")[2].rstrip()
     if not unit or (match["right"] and not before and not zero):
         return False
     chinese = has_han(before[-1:]) or has_han(unit)
@@ -66,7 +67,7 @@ def _is_decimal(match: re.Match[str]) -> bool:
 
 def _unit(text: str, at: int) -> tuple[str, str]:
     """The unit or the scale behind a number and its kind; what is counted whole is no unit."""
-    rest = plain(text[at : at + _NEXT]).removeprefix("\\")
+    rest = plain(text[at : at + _NEAR]).removeprefix("\\")
     if scale := _SCALE.match(rest):
         return scale[0], "scale"
     spelling, _ = behind(rest, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from research.language.sentences import ends as sentence_ends
 from research.language.text import LIGHT, idle, tokens
@@ -14,13 +14,16 @@ from research.records import Passage, fingerprint
 WINDOW = 900  # characters of a passage
 
 
-def passages(text: str, where: str, query: str, limit: int) -> tuple[Passage, ...]:
+def passages(
+    text: str, where: str, query: str, limit: int, rows: Collection[int] = ()
+) -> tuple[Passage, ...]:
     """The pieces of a text that speak most to a query, the best first; each stands in the text, of
-    which each paragraph is a line. `where` the text is from tells its passages from others'.
+    which each paragraph is a line. `where` the text is from tells its passages from others'. Lines
+    that begin at one of `rows` (in characters) are passages by themselves.
 
     If none has a word of the query, it is how the text begins.
     """
-    windows = list(_windows(text))
+    windows = list(_windows(text, rows))
     scores = _scores([text[start:end] for start, end in windows], query)
     ranked = sorted(range(len(windows)), key=lambda n: -scores[n])
     chosen = [n for n in ranked if scores[n] > 0] or ranked[:1]
@@ -52,13 +55,19 @@ def _scores(texts: list[str], query: str) -> list[float]:
     ]
 
 
-def _windows(text: str) -> Iterator[tuple[int, int]]:
+def _windows(text: str, rows: Collection[int]) -> Iterator[tuple[int, int]]:
     """Start and end of stretches of whole paragraphs, or of whole sentences where one is too long.
 
     A short line without a full stop is taken for a heading: it goes with what it stands above.
     """
     open_: list[tuple[int, int]] = []
-    for start, end in _pieces(text):
+    for start, end, line in _pieces(text):
+        if line in rows:
+            if open_:
+                yield open_[0][0], open_[-1][1]
+            yield start, end
+            open_ = []
+            continue
         if open_ and end - open_[0][0] > WINDOW:
             rest = open_[-1:] if len(open_) > 1 and _heads(text, *open_[-1]) else []
             kept = open_[: len(open_) - len(rest)]
@@ -75,15 +84,16 @@ def _heads(text: str, start: int, end: int) -> bool:
     return end - start <= 60 and text[end - 1] not in "。！？；，.!?;,:：…"
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Paragraphs, and the parts of those that are too long for one passage."""
+def _pieces(text: str) -> Iterator[tuple[int, int, int]]:
+    """Start and end of paragraphs, and of the parts of those that are too long for one passage; and
+    where the line begins."""
     for line in re.finditer(r"[^\n]+", text):
         start, end = line.span()
         while end - start > WINDOW:
             cut = _cut(text, start)
-            yield start, cut
+            yield start, cut, line.start()
             start = cut + (text[cut] == " ")
-        yield start, end
+        yield start, end, line.start()
 
 
 def _cut(text: str, start: int) -> int:

@@ -26,6 +26,7 @@ from research import data
 from research.language import segment
 from research.language.hanzi import simplified
 from research.language.lexicon import entries
+from research.language.pinyin import syllables
 from research.language.quantities import measures
 from research.language.text import STOP, stem
 
@@ -106,12 +107,6 @@ def _longest_by_first(spellings: Iterable[Sequence[str]]) -> dict[str, int]:
     for spelling in filter(None, spellings):
         longest[spelling[0]] = max(longest.get(spelling[0], 0), len(spelling))
     return longest
-
-
-@cache
-def _pinyin() -> dict[str, str]:
-    rows = (line.split(" ") for line in data.lines("pinyin.txt"))
-    return {character: syllable for syllable, own in rows for character in own}
 
 
 @cache
@@ -213,7 +208,7 @@ def _longest(
 
 
 def _sounding(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    table, spoken, sounds = _pinyin(), set(), set()
+    table, spoken, sounds = syllables(), set(), set()
     for run in _RUN.findall(text):
         said = [table.get(character, "?") for character in run]
         spoken |= {"".join(said[i : i + n]) for n in (2, 3, 4) for i in range(len(said) - n + 1)}

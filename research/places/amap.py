@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 
+from research.places import kinds
 from research.places.coordinates import amap_system
 from research.records import Hint, Reason
 from research.trouble import Trouble, conceal, of_status
@@ -90,6 +91,7 @@ class Amap:
             location=location,
             radius=str(radius),
             keywords=keywords,
+            types=_types(keywords),
             sortrule="distance",
             extensions="all",
             offset=str(PAGE),
@@ -103,7 +105,7 @@ class Amap:
             "v3/place/text",
             keywords=keywords,
             city=city,
-            types=types,
+            types=types or _types(keywords),
             citylimit="true" if city else "",
             extensions="all",
             offset=str(PAGE),
@@ -278,6 +280,13 @@ def _trouble(code: str, info: str) -> Trouble:
 
 
 # What Amap sends: any scalar may be [] for "empty", and any field may be missing
+
+
+def _types(keywords: str) -> str:
+    """The codes of the kinds that several keywords ask for: by words alone, a car park that is called
+    after a museum is one. One keyword is left to Amap, and so are keywords that have no code."""
+    words = [word.strip() for word in keywords.split("|") if word.strip()]
+    return "|".join(kinds.codes(words)) if len(words) > 1 else ""
 
 
 def _place(row: Mapping[str, Any]) -> dict[str, Any]:

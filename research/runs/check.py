@@ -106,8 +106,12 @@ async def _source(name: str, retriever: Retriever, deadline: float) -> Check:
             raise Trouble(found.reason, found.message, hint=found.hint)
 
     seconds, failure = await timed(ask)
+    ready = retriever.ready()
+    warning = (
+        f"more than models take, not offered to them: {ready.withheld}" if ready.withheld else ""
+    )
     return Check(
-        name=name, setting="", model=retriever.ready().detail, seconds=seconds, failure=failure
+        name=name, setting="", model=ready.detail, seconds=seconds, failure=failure, warning=warning
     )
 
 

@@ -19,7 +19,9 @@ from research.trouble import Trouble, of_status
 
 if TYPE_CHECKING:
     from mcp import ClientSession
-    from mcp.types import CallToolResult, Tool
+    from mcp.types import Tool
+
+    from research.toolservers.lenient import ToolAnswer
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +79,7 @@ class Session:
         """
         return (await self._running()).tools
 
-    async def ask(self, tool: str, arguments: Mapping[str, Any], alias: str = "") -> CallToolResult:
+    async def ask(self, tool: str, arguments: Mapping[str, Any], alias: str = "") -> ToolAnswer:
         """What a tool answers, which some servers call by an `alias`.
 
         Raises:
@@ -132,7 +134,7 @@ class Session:
 
     async def _ask(
         self, owner: _Owner, tool: str, arguments: Mapping[str, Any], alias: str
-    ) -> CallToolResult:
+    ) -> ToolAnswer:
         known = tool if tool in owner.tools else alias
         if known not in owner.tools:
             raise Trouble("refused", f"{self._name} has no tool {tool}")
@@ -160,7 +162,7 @@ def _seen(asking: asyncio.Future[Any]) -> None:
         asking.exception()
 
 
-def _answer(asking: asyncio.Future[CallToolResult], tool: str) -> CallToolResult:
+def _answer(asking: asyncio.Future[ToolAnswer], tool: str) -> ToolAnswer:
     """What a call came to."""
     from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
     from mcp import McpError
@@ -218,10 +220,12 @@ class _Owner:
             text = f"{self._name} was ended as it started"
             raise self.failure or Trouble("unavailable", text)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """What a tool answers, as the session has it."""
+        from research.toolservers.lenient import call_tool
+
         assert self._session is not None
-        return await self._session.call_tool(tool, dict(arguments))
+        return await call_tool(self._session, tool, arguments)
 
     async def answers(self) -> bool:
         """Whether the server says that it is there: one that hangs never does again."""
@@ -266,12 +270,14 @@ class _Owner:
     async def _greeted(self, session: ClientSession) -> dict[str, Tool]:
         """The tools of a server by name, once it has been greeted. What is more than can be kept is not
         asked for."""
+        from research.toolservers.lenient import list_tools
+
         if session.get_server_capabilities() is None:
             await session.initialize()
         found: dict[str, Tool] = {}
         cursor, full = None, False
         for _ in range(PAGES):
-            page = await session.list_tools(cursor)
+            page = await list_tools(session, cursor)
             for tool in page.tools:
                 if len(found) < TOOLS or tool.name in self._named or tool.name in found:
                     found[tool.name] = tool

@@ -84,3 +84,9 @@ def test_joining_is_done_once_and_only_blanks_go(text: str) -> None:
 )
 def test_a_document_is_read_with_its_decimals_whole(name: str, data: str) -> None:
     assert "The rate fell to 0.5 % in 2020." in read(name, data.encode()).text
+
+
+@each_row("piece", ["123 . 456 % ", "0 . 5 ", "1 . ", "1 ", "1"])
+def test_a_long_line_holds_nobody_up(piece: str) -> None:
+    text = piece * (300_000 // len(piece))
+    assert len(pad_decimals(text)) == len(text) >= len(join_decimals(text))

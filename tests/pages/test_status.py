@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from pages.shared.words import day_text
-from research import Usage, prices_as_of, runs
+from pages.status.cards import gathered
+from research import DatabaseSchema, Readiness, Usage, prices_as_of, runs
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 from tests.runs.test_store import run
@@ -448,3 +449,10 @@ def test_trouble_is_told_in_chinese_too(visit: Visit, folder: Path) -> None:
     visitor = visit(lang="zh")
     assert WORDS["trouble.file"][0] in visitor.words
     assert visitor.errors == [WORDS["trouble.corrupt"][0].format(path=folder / "runs.db")]
+
+
+def test_tools_that_no_model_can_be_offered_are_named_on_the_card_of_their_server() -> None:
+    ready = Readiness(state="live", detail="look", withheld="wide_*tool*")
+    (card, _) = gathered({"mcp_odd": ready}, DatabaseSchema(dialect="sqlite"), [], (0, 0))
+    assert card.uses.startswith("look\n\n")
+    assert r"wide\_\*tool\*" in card.uses

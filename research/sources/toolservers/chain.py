@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from research.records import Say
 from research.sources.toolservers.results import text_of
 from research.toolservers.config import ToolServer
-from research.toolservers.session import Session
+from research.toolservers.limits import limited
+from research.toolservers.session import Refusal, Session
 from research.trouble import Trouble, concealed
 
 if TYPE_CHECKING:
-    from mcp.types import CallToolResult, Tool
+    from research.sources.toolservers.schemas import Offer
+    from research.toolservers.lenient import ToolAnswer
 
 SAID = 8_000  # characters that a model is told of an answer
 ARGUMENTS = 20_000  # characters of a call's arguments, as JSON
@@ -26,7 +28,7 @@ class Told(NamedTuple):
 
     tool: str
     arguments: Mapping[str, Any]
-    result: CallToolResult
+    result: ToolAnswer
 
 
 @dataclass
@@ -35,7 +37,7 @@ class Chain:
 
     server: ToolServer
     session: Session
-    tools: Mapping[str, Tool]
+    offers: Mapping[str, Offer]  # by the names that the model has for them
     task: str  # its id
     say: Say
     told: list[Told] = field(default_factory=list)
@@ -47,12 +49,15 @@ class Chain:
         if self.calls >= self.server.calls:
             return _error("the budget of calls is used up: end now")
         self.calls += 1
-        if tool not in self.tools:
+        own = (offer for offer in self.offers.values() if offer.tool.name == tool)
+        offer = self.offers.get(tool) or next(own, None)
+        if offer is None:
             return _error(f"there is no tool {tool[:80]!r}")
         if len(json.dumps(dict(arguments), default=str)) > ARGUMENTS:
             return _error("the arguments are too long")
         try:
-            return (await self.ask(tool, arguments))[:SAID]
+            restored = offer.arguments.restore(dict(arguments))
+            return (await self.ask(offer.tool.name, restored))[:SAID]
         except Trouble as trouble:
             return _error(str(trouble))
 
@@ -69,7 +74,10 @@ class Chain:
             result = await self.session.ask(tool, arguments)
             text = text_of(result)
             if result.isError:
-                raise Trouble("refused", f"{self.server.label}, {tool}: {text[:SAID]}")
+                raise Refusal("refused", f"{self.server.label}, {tool}: {text[:SAID]}")
+        except Refusal as refusal:
+            self.trouble = limited(refusal.message) or refusal
+            raise self.trouble from None
         except Trouble as trouble:
             self.trouble = trouble
             raise

@@ -1,7 +1,8 @@
 """What tools say, as evidence.
 
-Text, structured content, links to resources and resources of text within an answer are taken;
-what is neither text nor leads to any is left out, and that is told. All of it is a stranger's.
+Text, structured content, links to resources and resources of text within an answer are taken, their
+records row by row; what is neither text nor leads to any is left out, and that is told. All of it is a
+stranger's.
 Source of the forms: https://modelcontextprotocol.io/specification/2025-06-18/server/tools.
 """
 
@@ -11,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from research.evidence.registry import evidence_id
@@ -18,86 +20,90 @@ from research.i18n import message, speaker
 from research.language.text import language
 from research.language.windows import passages
 from research.records import Evidence, EvidenceKind, Task, fingerprint
+from research.sources.toolservers.rows import Line, parse_json, read_text, read_value
 from research.toolservers.config import ToolServer
 from research.trouble import concealed
 from research.urls import canonical_url
 from research.wire.plain import legible, shortened, tidy
 
 if TYPE_CHECKING:
-    from mcp.types import CallToolResult
-
     from research.sources.toolservers.chain import Told
+    from research.toolservers.lenient import ToolAnswer
 
 KIND: EvidenceKind = "web"
 LONGEST = 200_000  # characters of an answer that are read
 ITEMS = 50  # resources of an answer that are taken
 TITLE, WHERE = 200, 400  # characters
-DEEP = 8  # levels of structured content
-LINES = 5_000  # of structured content
 
 
-def text_of(result: CallToolResult) -> str:
-    """What an answer says in words; what it has beside them as lines of names and values."""
+def text_of(answer: ToolAnswer) -> str:
+    """What an answer says in words; its records are rows, each on a line with the names of its fields."""
     said: list[str] = []
-    for block in result.content:
+    for block in answer.content:
         if block.type == "text":
             said.append(block.text)
         elif block.type == "resource_link":
             said.append(f"{block.title or block.name}: {block.description or ''} {block.uri}")
         elif block.type == "resource" and (text := getattr(block.resource, "text", "")):
             said.append(text)
-    return _clean("\n".join([*said, *_structured(result, said)]))
+    return _joined([*_read(said), *_structured(answer, said)])[0]
+
+
+def _read(said: Iterable[str]) -> list[Line]:
+    """The lines of the texts of an answer, up to `LONGEST` characters of them all."""
+    lines: list[Line] = []
+    left = LONGEST
+    for text in said:
+        lines += read_text(text[:left])
+        left = max(left - len(text), 0)
+    return lines
+
+
+def _joined(lines: Iterable[Line]) -> tuple[str, set[int]]:
+    """Lines as a clean text, and where in it the rows begin."""
+    parts: list[str] = []
+    rows: set[int] = set()
+    at = 0
+    for is_row, group in groupby(lines, key=lambda line: line.is_row):
+        texts = [line.text for line in group]
+        for said in [text.replace("\n", " ") for text in texts] if is_row else ["\n".join(texts)]:
+            text = _clean(said)[: max(LONGEST - at, 0)]
+            if not text:
+                continue
+            if is_row:
+                rows.add(at)
+            parts.append(text)
+            at += len(text) + 1
+    return "\n".join(parts), rows
 
 
 def _clean(text: str) -> str:
     return concealed(tidy(text[:LONGEST]))
 
 
-def _structured(result: CallToolResult, said: Sequence[str]) -> list[str]:
+def _structured(answer: ToolAnswer, said: Sequence[str]) -> list[Line]:
     """The lines of structured content that the text does not say already: it is to be repeated there."""
-    value = result.structuredContent
-    if not value:
+    value = answer.structured
+    if value in (None, "", [], {}):
         return []
-    alone = next(iter(value.values())) if len(value) == 1 else value
+    alone = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
     whole = "\n".join(said)
     if isinstance(alone, str) and alone.strip() == whole.strip():
         return []
-    if len(whole) <= LONGEST and any(_json(text) in (value, alone) for text in [whole, *said]):
+    if len(whole) <= LONGEST and any(parse_json(text) in (value, alone) for text in [whole, *said]):
         return []
-    if isinstance(alone, list) and [_json(text) for text in said] == alone:
+    if isinstance(alone, list) and [parse_json(text) for text in said] == alone:
         return []
-    if _blocks(alone) == [block.type for block in result.content]:  # as FastMCP repeats them
+    kinds = [block.type for block in answer.content]
+    if kinds and _blocks(alone) == kinds:  # as FastMCP repeats them
         return []
-    found: list[str] = []
-    for line in _lines("", value, 0):
-        found.append(line)
-        if len(found) == LINES:
-            break
-    return found
+    return read_value(value)
 
 
 def _blocks(value: object) -> list[Any]:
     """The types of blocks of content; none if these are none."""
     rows = value if isinstance(value, list) else []
     return [row.get("type") if isinstance(row, dict) else None for row in rows]
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _lines(name: str, value: object, depth: int) -> Iterator[str]:
-    """Names and values, each on a line: `place.name: West Lake`."""
-    if isinstance(value, dict | list) and depth < DEEP:
-        pairs = value.items() if isinstance(value, dict) else enumerate(value, 1)
-        for key, inner in pairs:
-            yield from _lines(f"{name}.{key}" if name else str(key), inner, depth + 1)
-    elif value is not None:
-        told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield f"{name}: {told}"
 
 
 def evidence(
@@ -107,12 +113,17 @@ def evidence(
     most `limit` passages each; and what was left out, in words."""
     found: dict[str, Evidence] = {}
     binary: Counter[str] = Counter()
+    unread: Counter[str] = Counter()
     for one in told:
+        unread.update(one.result.unread)
         for item in _items(server, one, task.query, limit, now, binary):
             found.setdefault(item.id, item)
+    for kind in ("image", "audio", "resource"):
+        binary[kind] += unread.pop(kind, 0)
     tongue = task.language or language(task.query)
     say = speaker(tongue, "mcp.")
-    kinds = [say(kind, n=n) for kind, n in sorted(binary.items())]
+    kinds = [say(kind, n=n) for kind, n in sorted(binary.items()) if n]
+    kinds += [say("block", n=n, kind=_title(kind)) for kind, n in sorted(unread.items())]
     named = message("mark.list", tongue).join(kinds)
     return tuple(found.values()), say("left", what=named) if named else ""
 
@@ -126,12 +137,13 @@ def _items(
     said: list[str] = []
     resources: list[Evidence] = []
 
-    def item(name: str, url: str, locator: str, text: str) -> Evidence:
-        text = _clean(text)
+    def item(name: str, url: str, locator: str, lines: Iterable[Line]) -> Evidence:
+        text, rows = _joined(lines)
+        found = passages(text, url or locator, query, limit, rows)
         return Evidence(
             id=evidence_id(KIND, url, locator), kind=KIND, title=_title(name),
             publisher=server.label, url=url, locator=locator, language=language(text),
-            retrieved=now, opening=text[:TITLE], passages=passages(text, url or locator, query, limit),
+            retrieved=now, opening=text[:TITLE], passages=found,
         )  # fmt: skip
 
     for block in told.result.content:
@@ -139,20 +151,22 @@ def _items(
             said.append(block.text)
         elif block.type == "resource_link" and len(resources) < ITEMS:
             url, locator = _address(str(block.uri), server)
-            text = f"{block.title or block.name}\n{block.description or ''}"
-            resources.append(item(f"{title}: {block.title or block.name}", url, locator, text))
+            lines = [Line(block.title or block.name), Line(block.description or "")]
+            resources.append(item(f"{title}: {block.title or block.name}", url, locator, lines))
         elif block.type == "resource" and len(resources) < ITEMS:
             if text := getattr(block.resource, "text", ""):
                 url, locator = _address(str(block.resource.uri), server)
-                resources.append(item(f"{title}: {block.resource.uri}", url, locator, text))
+                lines = _read([text])
+                resources.append(item(f"{title}: {block.resource.uri}", url, locator, lines))
             else:
                 binary["resource"] += 1
         elif block.type in ("image", "audio"):
             binary[block.type] += 1
         else:
             binary["resource"] += 1
-    if text := "\n".join([*said, *_structured(told.result, said)]).strip():
-        yield item(title, "", where, text)
+    lines = [*_read(said), *_structured(told.result, said)]
+    if any(line.text.strip() for line in lines):
+        yield item(title, "", where, lines)
     yield from resources
 
 

@@ -17,7 +17,7 @@ from research.deadlines import deadline
 from research.records import Failure, Finding, Readiness, Say, Task
 from research.sources.toolservers.chain import Call, Chain
 from research.sources.toolservers.results import evidence
-from research.sources.toolservers.schemas import material, specification
+from research.sources.toolservers.schemas import Offer, material, offers
 from research.toolservers.config import ToolServer
 from research.toolservers.session import Session
 from research.trouble import Trouble
@@ -81,11 +81,11 @@ class ToolsRetriever:
             return Readiness(state="missing", detail=trouble.message)
         if not self._session.tools:
             return Readiness(state="live", detail="")
-        names = list(self._usable(self._session.tools))
-        if not names:
+        usable = self._usable(self._session.tools)
+        if not usable:
             return Readiness(state="missing", detail=NO_TOOLS)
-        more = f" +{len(names) - SHOWN}" if len(names) > SHOWN else ""
-        return Readiness(state="live", detail=", ".join(names[:SHOWN]) + more)
+        withheld = tuple(offers(usable.values())[1]) if self._explore else ()
+        return Readiness(state="live", detail=_listed([*usable]), withheld=_listed(withheld))
 
     async def search(self, task: Task, say: Say) -> Finding:
         started, clock = self._clock(), time.monotonic()
@@ -93,10 +93,12 @@ class ToolsRetriever:
         if not tools:
             names = "none of its tools says that it only reads: name some in its `tools`"
             raise Trouble("refused", f"{self._server.label}: {names}")
-        chain = Chain(self._server, self._session, tools, task.id, say)
+        offered = offers(tools.values())[0] if self._explore else []
+        by_name = {offer.name: offer for offer in offered}
+        chain = Chain(self._server, self._session, by_name, task.id, say)
         failures: list[Failure] = []
         if self._explore:
-            failures += await self._explored(self._explore, task.query, chain, tools, say)
+            failures += await self._explored(self._explore, task.query, chain, offered, say)
         if not chain.told and (search := self._server.search):
             await chain.ask(search.tool, {**search.arguments, search.argument: task.query})
         items, left_out = evidence(self._server, chain.told, task, self._passages, self._clock())
@@ -145,20 +147,18 @@ class ToolsRetriever:
         }
 
     async def _explored(
-        self, explore: Explore, query: str, chain: Chain, tools: Mapping[str, Tool], say: Say
+        self, explore: Explore, query: str, chain: Chain, offered: Sequence[Offer], say: Say
     ) -> list[Failure]:
         """Lets the model search; what its calls have found counts, however they ended."""
-        given = {name: specification(tool) for name, tool in tools.items()}
-        specs = {name: spec for name, spec in given.items() if spec}
         try:
             async with deadline(self._deadline * PUNCTUAL):
                 await explore(
                     query,
-                    list(specs.values()),
+                    [offer.specification for offer in offered],
                     chain.call,
                     self._server.calls,
                     say,
-                    material([tools[name] for name in specs]),
+                    material(offered),
                 )
         except TimeoutError:
             trouble = Trouble("timeout", "the search's time was over before the model was done")
@@ -167,6 +167,12 @@ class ToolsRetriever:
         else:
             return []
         return [trouble.failure("search", chain.server.source, query)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = f" +{len(names) - SHOWN}" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def _reads(tool: Tool) -> bool:

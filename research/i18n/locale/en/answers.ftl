@@ -169,6 +169,11 @@ mcp-resource =
         [one] a non-text file
        *[other] { $n } non-text files
     }
+mcp-block =
+    { $n ->
+        [one] a block of the kind “{ $kind }”, which is not known
+       *[other] { $n } blocks of the kind “{ $kind }”, which is not known
+    }
 remark-add = Add a note
 remark-help = Yours alone: it is saved with the answer, can be found in History, and is exported under “Notes”, separate from the cited text.
 remark-own = Your note

@@ -34,6 +34,7 @@ status-brings_library = Add your own files on the Library page.
 status-brings_models = Once set up: plans, reflection and full answers written by a model.
 status-how = Run the line you need in the terminal that starts Sightline, then start it again. One line is enough.
 status-mcp_search = Not used: without a model, `search` in `mcp.json` must name a tool.
+status-mcp_withheld = Not offered to models, which take at most 128 tools with 64 required arguments each: { $names }. Name the tools that you need in `tools` of `mcp.json`.
 status-mcp_tools = None of its tools is declared read-only: name some in `tools` of `mcp.json`.
 refused-server = The MCP server { $name } is not used: { $detail }.
 status-refused = A source of the package { $package } is not used: { $why }

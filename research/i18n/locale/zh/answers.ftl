@@ -141,6 +141,7 @@ mcp-left = 已略去：{ $what }
 mcp-image = { $n } 张图片
 mcp-audio = { $n } 段音频
 mcp-resource = { $n } 个非文本文件
+mcp-block = { $n } 个未知类型（“{ $kind }”）的内容块
 remark-add = 添加批注
 remark-help = 只属于您自己：随答案保存，可在历史记录中搜到，导出时单独列在“读者批注”下，不与引用的文字混在一起。
 remark-own = 我的批注

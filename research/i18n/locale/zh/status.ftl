@@ -34,6 +34,7 @@ status-brings_library = 在“资料库”页添加自己的文件。
 status-brings_models = 配置后：由模型拟定计划、反思并撰写完整的答案。
 status-how = 在启动 Sightline 的终端里执行所需的一行，再重新启动；一行就够。
 status-mcp_search = 未使用：没有模型时，`mcp.json` 的 `search` 须指明一个工具。
+status-mcp_withheld = 未提供给模型：{ $names }。模型最多接受 128 个工具，每个工具最多 64 个必填参数；请在 `mcp.json` 的 `tools` 里写明需要哪些。
 status-mcp_tools = 它没有声明为只读的工具：请在 `mcp.json` 的 `tools` 里写明允许哪些。
 refused-server = MCP 服务器 { $name } 未启用：{ $detail }。
 status-refused = 软件包 { $package } 的来源未启用：{ $why }
