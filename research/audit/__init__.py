@@ -13,10 +13,10 @@ from bisect import bisect_right
 from collections import Counter
 
 from research.audit.checks import Checks
-from research.audit.lists import Lists
-from research.audit.marks import Mark, Marks
-from research.audit.parsing import ParsedReport
 from research.audit.words import KINDS, Severity, message
+from research.evidence.styles.lists import Lists
+from research.evidence.styles.marks import Mark, Marks
+from research.evidence.styles.parsing import ParsedReport
 from research.language.sentences import ends
 from research.language.text import HAN
 from research.records import Language, Record

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from research import data
-from research.audit.addresses import identity, wrong_with
-from research.audit.lists import Entry, Lists, Sources
-from research.audit.marks import Mark, Marks
-from research.audit.parsing import Line, ParsedReport
+from research.evidence.styles.addresses import identity, wrong_with
+from research.evidence.styles.lists import Entry, Lists, Sources
+from research.evidence.styles.marks import Mark, Marks
+from research.evidence.styles.parsing import Line, ParsedReport
 from research.language.numbers import NUMERAL
 from research.language.text import HAN
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from research.evidence.citations import CitedAnswer, number
 from research.evidence.markup import parse
-from research.evidence.registry import addresses, gather
+from research.evidence.registry import addresses, gather, titles
 from research.language.text import language
 from research.records import Answer, Cite, Report
 
@@ -19,7 +19,14 @@ def drafted(report: Report, text: str, handles: Mapping[str, Sequence[str]]) -> 
         title=report.run.question,
         language=language(report.run.question),
         author="",
-        spans=parse(text, cites, addresses(report.evidence), partial=True),
+        spans=parse(
+            text,
+            cites,
+            addresses(report.evidence),
+            titles(report.evidence),
+            partial=True,
+            awaited=True,
+        ),
         made=datetime.now(UTC),
     )
     return number(answer, gather(report.findings))

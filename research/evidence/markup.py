@@ -21,6 +21,11 @@ from markdown_it.token import Token
 
 from research.evidence.citations import NumberedSpan
 from research.evidence.formulas import MASK, Formulas
+from research.evidence.placing import FIRST as _FIRST
+from research.evidence.placing import MARK as _MARK
+from research.evidence.placing import settled
+from research.evidence.references import Gathered, Meaning, Resolved, resolve
+from research.evidence.styles.lists import NAMES
 from research.language.sentences import flowing
 from research.language.text import HAN
 from research.records import Cite, Span
@@ -31,8 +36,6 @@ Node = str | dict[str, Any]
 # Private characters have no meaning of their own: outside text is stripped of them, and here each
 # of the planes 15 and 16 stands for one citation that was taken out of a text.
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
-_FIRST = 0xF0000
-_MARK = "[\U000f0000-\U0010ffff]"
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BREAKS = re.compile(r"\r\n?")
@@ -138,6 +141,8 @@ for _each in (_READER, _BLOCKS):
     _each.parse("*")  # a reader puts its rules in order at first use, which threads must not share
 
 
+NO_TITLES: Mapping[str, Cite] = {}
+
 # --- From a model's text to spans -----------------------------------------------------------------
 
 _HEX = "[0-9a-fA-F]{4,8}"
@@ -157,7 +162,9 @@ _TOKEN = re.compile(
 )
 _PAIRS = {"[": "]", "［": "］", "【": "】"}
 _IN_CODE = re.compile(rf"(?<![\w)\]])[\[［【]\s*({_HANDLES})\s*[\]］】]")
-_LOOSE = re.compile(rf"(?<![\w.@＠/-])[@＠]({_HEX})(?![\w@-])")
+_LOOSE = re.compile(
+    rf"(?<![\w.@＠/-])[@＠]({_HEX})(?![\w@-])|[(（{{<]({_HEX})[)）}}>]", re.IGNORECASE
+)
 _TARGET = re.compile(
     r"\(\s*(?:<(?P<angled>[^<>\n]*)>|(?P<plain>(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*))"
     r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*\)"
@@ -173,41 +180,82 @@ _PRETENCE = re.compile(
     r"|(?:\S*/)?id/[0-9]+-[0-9]+|(?:sources?|refs?|来源|资料|文献) ?:?[0-9]{1,3}",
     re.IGNORECASE,
 )
+# What may stand before a handle within its brackets, and behind it: source: @3fa9, p. 3.
+_CREDIT = re.compile(
+    rf"^(?:\d{{1,3}}|see|via|handles?|{NAMES}|参见|见|出处|引自) ?:? ?(?=\^?@)", re.IGNORECASE
+)
+_LOCATED = re.compile(
+    r"(?<=[0-9a-f]) ?[,:] ?(?:pp?\. ?[\d, -]+|§ ?[\d.]+|第 ?\d+ ?[页頁章节節条條段])$",
+    re.IGNORECASE,
+)
+# Brackets of which nothing is left but citations, and tags that raise these.
+_HUSK = re.compile(
+    r"(?:[\[［【〔(（「『《〈{<]|<sup\b[^<>\n]{0,60}>|\^)[ \t]*"
+    rf"(?:(?:see|cf\.|via|{NAMES}|参见|见|出处|引自)[ \t]*[:：]?[ \t]*)?"
+    rf"{_MARK}(?:[ \t,;，；、]*{_MARK})*[ \t]*(?:[\]］】〕)）」』》〉}}>]|</sup>|\^)",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(r"\^\[[^\[\]\n]{0,300}\]")  # a note within the text
+_HUSKS = 3  # brackets within brackets
 _LONGEST = 200  # characters; what brackets hold beyond that is no citation
 _DEEPEST = 30  # brackets within brackets
 
 
 def parse(
-    text: str, handles: Mapping[str, Cite], urls: Mapping[str, Cite], *, partial: bool = False
+    text: str,
+    handles: Mapping[str, Cite],
+    urls: Mapping[str, Cite],
+    titles: Mapping[str, Cite] = NO_TITLES,
+    *,
+    partial: bool = False,
+    awaited: bool = False,
 ) -> tuple[Span, ...]:
     """A model's Markdown as spans; each ends where its citations stand.
 
     `handles` are the names under which the model was shown its sources, `urls` the gathered
-    addresses by their identity. Whatever else is meant as a citation or a link is taken out and
-    makes its span `unsourced`. Punctuation after a citation goes before it, so that a sentence ends
-    with its citations. With `partial` the text is still being written: what may yet become a
-    citation, a link or a table at its end is left out.
+    addresses by their identity, `titles` the gathered titles. Numbers and footnotes mean what a list
+    of sources in the text says of them, and that list is taken out. Whatever else is meant as a
+    citation or a link is taken out and makes its span `unsourced`. Punctuation after a citation goes
+    before it, so that a sentence ends with its citations, and one before a sentence goes to its end.
+    With `partial` the text has no end: what may yet become a citation, a link or a table there is left
+    out. With `awaited` it is still being written, and a number that its list may yet explain is no
+    claim without a source so far.
     """
     text = _shallow(_clean(text))
     text = _unwrapped(_steady(text) if partial else text, partial=partial).strip("\n")
     text = _AFTER_FENCE.sub(r"\1\n\2", text)
-    scan, formulas = _Scan(handles, urls), Formulas()
+    scan, formulas = _Scan(handles, urls, titles, awaited=awaited), Formulas()
     blocks = [
         scan.code(block) if fenced else scan.prose(formulas.hidden(block))
-        for fenced, block in by_fences(text)
+        for fenced, block in by_fences(scan.resolved(text).strip("\n"))
     ]
-    return tuple(scan.spans(formulas.shown(_settled("".join(blocks)).rstrip())))
+    return tuple(scan.spans(formulas.shown(settled("".join(blocks)).rstrip())))
 
 
 class _Scan:
     """Takes the citations out of a text and leaves a placeholder for each."""
 
-    def __init__(self, handles: Mapping[str, Cite], urls: Mapping[str, Cite]) -> None:
+    def __init__(
+        self,
+        handles: Mapping[str, Cite],
+        urls: Mapping[str, Cite],
+        titles: Mapping[str, Cite],
+        *,
+        awaited: bool,
+    ) -> None:
         self._handles = {handle.lower(): cite for handle, cite in handles.items()}
-        self._urls = urls
-        self._taken: list[Cite | None] = []  # None: it points at nothing that was gathered
+        self._urls, self._titles = urls, titles
+        self._awaited = awaited
+        self._taken: list[Meaning] = []  # None: it points at nothing that was gathered
+        self._listed = Resolved("")
 
-    def _put(self, cites: Iterable[Cite | None]) -> str:
+    def resolved(self, text: str) -> str:
+        """The text without a list of sources of its own and the marks that point into it."""
+        gathered = Gathered(self._handles, self._urls, self._titles)
+        self._listed = resolve(text, gathered, self._put, awaited=self._awaited)
+        return self._listed.text
+
+    def _put(self, cites: Iterable[Meaning]) -> str:
         out = ""
         for cite in cites:
             out += chr(_FIRST + len(self._taken))
@@ -218,16 +266,16 @@ class _Scan:
         """The text cut where placeholders stand."""
         pieces = re.split(f"({_MARK}+)", text)
         for words, marks in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
-            if words or marks:
-                taken = [self._taken[ord(mark) - _FIRST] for mark in marks]
-                cites = tuple(dict.fromkeys(cite for cite in taken if cite))
+            taken = [self._taken[ord(mark) - _FIRST] for mark in marks]
+            cites = tuple(dict.fromkeys(cite for cite in taken if isinstance(cite, Cite)))
+            if words or cites or None in taken:
                 yield Span(kind="text", text=words, cites=cites, unsourced=None in taken)
 
     def code(self, text: str) -> str:
         """Code keeps everything but handles: [1] is an index there."""
         return _IN_CODE.sub(lambda match: self._put(self._known(match[1])), text)
 
-    def _known(self, handles: str) -> list[Cite | None]:
+    def _known(self, handles: str) -> list[Meaning]:
         return [self._handles.get(handle.lower()) for handle in re.findall(_HEX, handles)]
 
     def prose(self, text: str) -> str:
@@ -250,11 +298,15 @@ class _Scan:
                 if match["gap"]:
                     opened.clear()
                 out.append(self._word(match))
-        return _LOOSE.sub(self._loose, "".join(out) + text[at:])
+        whole = _LOOSE.sub(self._loose, "".join(out) + text[at:])
+        whole = _NOTE.sub(lambda note: "".join(re.findall(_MARK, note[0])) or note[0], whole)
+        for _ in range(_HUSKS):
+            whole = _HUSK.sub(lambda husk: "".join(re.findall(_MARK, husk[0])), whole)
+        return whole
 
     def _loose(self, match: re.Match[str]) -> str:
         """A handle without brackets counts if it is known; else it is a word like any other."""
-        cite = self._handles.get(match[1].lower())
+        cite = self._handles.get((match[1] or match[2]).lower())
         return self._put([cite]) if cite else match[0]
 
     def _word(self, match: re.Match[str]) -> str:
@@ -300,7 +352,7 @@ class _Scan:
         opener, inside = out[start], "".join(out[start + 1 :])
         target = _TARGET.match(text, at) if (opener[-1] + mark) == "[]" else None
         target = None if "\\" in opener else target
-        meant = self._meant(inside)
+        meant = self._meant(inside, linked=target is not None)
         if target:
             more = re.match(r"[ \t]*[^\W_]", text[target.end() : target.end() + 40])
             new, at = self._linked(opener, inside, meant, target, bool(more)), target.end()
@@ -318,14 +370,14 @@ class _Scan:
         return at
 
     def _linked(
-        self, opener: str, inside: str, meant: list[Cite | None], target: re.Match[str], more: bool
+        self, opener: str, inside: str, meant: list[Meaning], target: re.Match[str], more: bool
     ) -> str:
         """A link without its address; an image as the words that describe it.
 
         A number as the text of a link is a citation, unless the sentence goes on with a word
         (`more`): then it may be what the sentence counts.
         """
-        handles = [cite for cite in meant if cite]
+        handles = [cite for cite in meant if isinstance(cite, Cite)]
         if opener == "![" and not handles:
             return inside
         address = html.unescape(target["angled"] or target["plain"] or "").strip()
@@ -337,16 +389,20 @@ class _Scan:
             inside = "".join(char for char in inside if taken.get(char, cite))
         return inside + self._put([cite])
 
-    def _meant(self, inside: str) -> list[Cite | None]:
-        """What the content of brackets cites; nothing if it is no citation."""
-        content = _content(inside)
+    def _meant(self, inside: str, *, linked: bool) -> list[Meaning]:
+        """What the content of brackets cites; nothing if it is no citation. Of a number that is
+        `linked` the address tells it."""
+        content = _LOCATED.sub("", _CREDIT.sub("", _content(inside)))
         if _MARKER.fullmatch(content):
             keys = re.findall(_KEY, content)
             return [self._handles.get(key.lower()) for key in keys]
         if _BARE_MARKER.fullmatch(content) and re.search("[a-f]", content, re.IGNORECASE):
             known = self._known(content)
             return known if all(known) else []
-        return [None] if _PRETENCE.fullmatch(content) else []
+        if not _PRETENCE.fullmatch(content):
+            return []
+        found = [None] if linked else self._listed.meant(content)
+        return ["pending" if self._awaited and cite is None else cite for cite in found]
 
 
 def _content(inside: str) -> str:
@@ -444,47 +500,28 @@ def _unwrapped(text: str, *, partial: bool) -> str:
     return text[opening.end() :] if partial and named else text
 
 
-# Where citations stand
-
-_LINE_START = re.compile(r"(?:[-+*>#]|[0-9]{1,9}[.)]|\[[ xX]\]|[ \t])*")
-_ROW_END = re.compile(rf"^([ \t>]*\|.*)\|[ \t]*({_MARK}+)[ \t]*$", re.MULTILINE)
-_LISTED = re.compile(rf"(?<={_MARK})[ \t]*[,;，；、]?[ \t]*(?={_MARK})")
-_SPACED = re.compile(rf"(?<![ \t])[ \t]+(?={_MARK})")
-_STOPPED = re.compile(
-    rf"(?<!{_MARK})({_MARK}+)([。．！？，、；：…]+|[.,;:!?]+(?=$|[\s{HAN})\]}}\"'”’」』*_~|<]|{_MARK}))",
-    re.MULTILINE,
-)
-_TWICE = re.compile(rf"([。．！？.!?])({_MARK}+)[ \t]*(?:。|\.(?!\w))")
-
-
-def _settled(text: str) -> str:
-    """Citations where they read best: close behind a word, or behind the stop of a sentence.
-
-    One behind the last bar of a table's row goes into its last cell. Commas between citations go,
-    and so does a second full stop behind one.
-    """
-    text = _ROW_END.sub(_within_row, text)
-    text = _LISTED.sub("", text)
-    text = _SPACED.sub(lambda match: match[0] if _opens(text, match.start()) else "", text)
-    text = _TWICE.sub(r"\1\2", text)
-    return _STOPPED.sub(r"\2\1", text)
-
-
-def _within_row(match: re.Match[str]) -> str:
-    words = re.search(r"[^|:\s-]", match[1])  # the line under a table's head has none
-    return f"{match[1].rstrip()}{match[2]} |" if words else match[0]
-
-
-def _opens(text: str, at: int) -> bool:
-    """Whether nothing stands before a place in its line but marks such as those of a list."""
-    line = text[text.rfind("\n", 0, at) + 1 : at]
-    return _LINE_START.fullmatch(line) is not None
-
-
 # Text that is still being written
 
+
+def _begun(*words: str) -> str:
+    """A pattern of the beginnings of some words."""
+    return "|".join("(?:".join(map(re.escape, word)) + ")?" * (len(word) - 1) for word in words)
+
+
+# Words that stand before the number or the title of a source.
+_CALLED = (
+    "source", "sources", "reference", "references", "see source", "see @", "citation", "来源", "资料", "资料来源",
+    "文献", "参考", "参考资料", "参考文献", "见来源", "参见来源",
+)  # fmt: skip
 _UNFINISHED = re.compile(
-    r"(?:!?\\?[\[［【][^\[\]［］【】\n]{0,200}"
+    rf"(?i:(?<!\w)(?:{_begun('https:/', 'citeturn')}|citeturn\w{{1,20}})|{_begun(':contentReference')}"
+    rf"|(?:^|(?<=\n))[ \t]*(?:{_begun(*_CALLED)}) ?\d{{0,3}}"
+    rf"|[(（]\s?(?:{_begun(*_CALLED)})?\s?[:：]?\s?[@＠\da-f ,;、，；–-]{{0,40}}"
+    rf"|[(（]\s?(?:{NAMES}) ?[:：][^()（）\n]{{0,200}}"
+    r"|<sup\b[^<>\n]{0,60}>(?:(?!</sup>)[^\n]){0,200}|<a\s[^<>\n]{0,300}>(?:(?!</a>)[^\n]){0,200}"
+    r"|<a\s+(?:href|class|id|rel|target|title)\b[^<>\n]{0,300}|<sup\b[^<>\n]{0,60}|</?[a-z]{0,3}"
+    r"|\^[\[(\d, –-]{0,20})\Z"
+    r"|(?:!?\\?[\[［【〔][^\[\]［］【】〔〕\n]{0,200}"
     r"|!?\[(?![@＠^])[^\[\]\n]{0,200}\](?:\([^()\s]{0,2000})?"
     r"|[(（]\s?[@＠][0-9a-fA-F@＠,;，；、 ]{0,60}"
     r"|<?(?:https?:/|www\.)[^\s>]{0,2000}"

@@ -17,6 +17,7 @@ from research.records import (
     Notice,
     Passage,
     fingerprint,
+    normalised,
 )
 from research.urls import canonical_url, url_identity
 
@@ -121,6 +122,24 @@ def addresses(evidence: Iterable[Evidence]) -> dict[str, Cite]:
             cite = Cite(evidence=item.id, passage=first.id, end=len(first.text))
             out.setdefault(identity, cite)
     return out
+
+
+def titles(evidence: Iterable[Evidence]) -> dict[str, Cite]:
+    """What to cite for each gathered title (`normalised`), alone or with its publisher: a source's
+    first passage. A name that two sources have is none of either."""
+    found: dict[str, set[Cite]] = {}
+    for item in evidence:
+        if not item.passages or not normalised(item.title):
+            continue
+        first = item.passages[0]
+        cite = Cite(evidence=item.id, passage=first.id, end=len(first.text))
+        for name in (
+            item.title,
+            f"{item.title} {item.publisher}",
+            f"{item.publisher} {item.title}",
+        ):
+            found.setdefault(normalised(name), set()).add(cite)
+    return {name: next(iter(cites)) for name, cites in found.items() if len(cites) == 1}
 
 
 def gather(findings: Iterable[Finding]) -> Registry:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from research.evidence.markup import parse
-from research.evidence.registry import addresses
+from research.evidence.registry import addresses, titles
 from research.i18n import message
 from research.models.calls import Chat, Prompt, Reply, Sized
 from research.models.counting import tokens
@@ -166,8 +166,9 @@ class Editor:
                 spans=(notice, *quoted(question.language, findings).spans),
                 failures=(*section.failures, failure),
             )
-        urls = addresses(item for found in findings for item in found.evidence)
-        spans = [*parse(reply.text, listing.handles, urls, partial=reply.cut)]
+        gathered = [item for found in findings for item in found.evidence]
+        names = addresses(gathered), titles(gathered)
+        spans = [*parse(reply.text, listing.handles, *names, partial=reply.cut)]
         if not any(span.cites for span in spans):
             spans.insert(0, Span(kind="notice", text=message("draft.unchecked", question.language)))
         spans += leaving_out(listing, str(chat.spec), question.language)
@@ -252,9 +253,10 @@ class Editor:
             reply = await chat.stream(made, "write", say)
         except Trouble as trouble:
             return Draft(spans=(), author=nobody, failures=(trouble.failure("write"),))
-        urls = addresses(item for found in findings for item in found.evidence)
+        gathered = [item for found in findings for item in found.evidence]
+        names = addresses(gathered), titles(gathered)
         end = ending(reply, question.language)
-        spans = parse(reply.text, listing.handles, urls, partial=bool(reply.cut or reply.trouble))
+        spans = parse(reply.text, listing.handles, *names, partial=bool(reply.cut or reply.trouble))
         return Draft(spans=(*spans, *end.spans), author=str(chat.spec), failures=end.failures)
 
     async def tones(

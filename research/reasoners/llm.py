@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from research.evidence.markup import parse
-from research.evidence.registry import addresses
+from research.evidence.registry import addresses, titles
 from research.i18n import message
 from research.language.text import language
 from research.models.calls import Chat, Prompt
@@ -341,11 +341,13 @@ class LLM:
             reply = await chat.stream(made, "write", say)
         except Trouble as trouble:
             return standing_in(tongue, findings, trouble)
+        gathered = [item for found in findings for item in found.evidence]
         spans = list(
             parse(
                 reply.text,
                 listing.handles,
-                addresses(item for found in findings for item in found.evidence),
+                addresses(gathered),
+                titles(gathered),
                 partial=bool(reply.cut or reply.trouble),  # half a handle may stand at the end
             )
         )
@@ -397,7 +399,9 @@ class LLM:
             return prompt
 
         reply = await chat.text(made, "summarise", say)
-        return parse(reply.text, listing.handles, addresses(evidence), partial=reply.cut)
+        return parse(
+            reply.text, listing.handles, addresses(evidence), titles(evidence), partial=reply.cut
+        )
 
     async def explore(
         self,

@@ -13,8 +13,8 @@ from functools import cache
 from typing import Literal
 
 from research import data
-from research.audit.addresses import ADDRESS, trimmed
-from research.audit.parsing import Line, Link, ParsedReport
+from research.evidence.styles.addresses import ADDRESS, trimmed
+from research.evidence.styles.parsing import Line, Link, ParsedReport
 from research.language.numbers import NUMERAL
 
 Sort = Literal["number", "footnote", "label", "plain", "link"]
@@ -36,7 +36,7 @@ _NUMBERED = re.compile(
     _LEAD + r"(?:"
     rf"(?:\d{{1,3}}[.)][ \t]+)?[\[［【〔]\s*\[?\s*(?:(?:{NAMES})\s?[:：]\s?)?"
     r"\^?(?P<boxed>\d{1,4})\s*\]?\s*[\]］】〕]"
-    r"|\\?\[?(?:Source|Ref(?:erence)?|来源|资料|文献)[ \t]?#?\[?(?P<named>\d{1,3})\]?[ \t]?(?=[:：.\-–—\]|])"
+    r"|\\?\[?(?:Source|Note|Ref(?:erence)?|来源|资料|文献|注)[ \t]?#?\[?(?P<named>\d{1,3})\]?[ \t]?(?=[:：.\-–—\]|])"
     r"|(?P<dotted>\d{1,4})[ \t]?(?:\\?[.)、．）:：]|[ \t][-–—]|(?=[ \t]*\|))(?!\d)"
     r"|[(（](?P<round>\d{1,3})[)）]"
     r"|\^\[?(?P<caret>\d{1,3})\]?\^"
@@ -59,8 +59,11 @@ _ADDRESSED = re.compile(
 )
 _DEFINITION = re.compile(r"\s*(?:<[^<>\n]*>|\S+)(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*")
 # The end of an entry whose title stands before its address, and numbers that may mean such entries.
-_ADDRESS_LAST = re.compile(r"\w.*(?:\s[\[<(]?|\]\()https?://\S+\s*$")
-_CITES = re.compile(r"[\[［【]\^?\d{1,3}[\]］】]|<sup\b|[¹²³]")
+_ADDRESS_LAST = re.compile(r"\w.*(?:\s[\[<(]?|\]\()(?:https?://|www\.)\S+\s*$")
+_CITES = re.compile(
+    rf"[\[［【](?:[\^S]|(?:web|doc|{NAMES})[ _:：-]?)?\d{{1,3}}[\]］】]|<sup\b|[¹²³]|[(（](?:{NAMES}) ?[:：]? ?\d",
+    re.IGNORECASE,
+)
 _BIBTEX = re.compile(
     r"^[ \t]*@(?!comment|string|preamble)[a-z]{2,20}[ \t]*\{[ \t]*([^\s,{}]{1,100})[ \t]*,",
     re.I | re.M,
@@ -213,7 +216,7 @@ class Lists:
         strong = found.headed or any(entry.sort == "number" for entry in found.entries)
         plain = [entry for entry in found.entries if entry.sort == "plain"]
         wordy = found.headed and plain and len(plain) == len(found.entries) and not any(
-            entry.urls or re.search(r"\b(?:1[5-9]|20)\d\d|n\.d\.|《|“|\"|\*|\.(?:pdf|docx?|xlsx|csv|md)\b", entry.text) for entry in plain
+            entry.urls or re.search(r"\b(?:1[5-9]|20)\d\d|n\.d\.|《|“|\"|\*|\.(?:pdf|docx?|xlsx|csv|md)\b|[@＠][0-9a-f]{4}", entry.text) for entry in plain
         )  # fmt: skip
         if found.entries and strong and not wordy:
             self.lists.append(found)
@@ -226,9 +229,16 @@ class Lists:
         """Whether a line is the heading of a list: a name, a weak name, or one of more to read."""
         text = self._reading.text(line)
         if line.kind != "heading" and not self._is_label(line):
-            return None
+            return "name" if self._is_title(line) else None
         words = self._reading.title(line) if line.kind == "heading" else text
         return named(words)
+
+    def _is_title(self, line: Line) -> bool:
+        """Whether a line is the name of a list, without any mark of a heading, above numbers."""
+        if line.kind != "text" or named(self._reading.text(line)) != "name":
+            return False
+        below = next((n for n in self._reading.lines[line.number :] if n.kind != "blank"), None)
+        return below is not None and self._numbered(below) is not None
 
     def _is_label(self, line: Line) -> bool:
         if line.kind not in ("text", "item") or line.end - line.start > 80:
@@ -308,12 +318,15 @@ class Lists:
         for line in self._reading.lines:
             if line.kind in ("blank", "code") or line.number in self.taken:
                 continue
-            entry = self._numbered(line) if line.kind in ("text", "item", "quote") else None
-            boxed = entry is not None and entry.form in ("boxed", "caret", "super")
-            dotted = entry is not None and entry.form == "dotted" and bool(entry.urls)
-            if entry and (
-                boxed or (dotted and (ruled or (cites and _ADDRESS_LAST.search(entry.text))))
-            ):
+            entry = None
+            if line.kind in ("text", "item", "quote"):
+                entry = self._numbered(line) or self._labelled(line)
+            if entry and self._stands_alone(entry, ruled, cites):
+                first = runs[-1][0][1] if runs[-1] else None
+                if first and _place(entry) <= _place(first) and (
+                    len(runs[-1]) > 1 or (entry.urls and not first.urls)
+                ):  # fmt: skip
+                    runs.append([])  # it begins anew: a list below numbered paragraphs
                 runs[-1].append((line, entry))
             elif (
                 runs[-1]
@@ -327,16 +340,35 @@ class Lists:
         text_ends = [
             line.number for line in self._reading.lines if line.kind not in ("blank", "rule")
         ]
+        bare = not any(entry.urls for run in runs for _, entry in run)
         for run in runs:
-            numbers = [int(entry.id) for _, entry in run]
+            numbers = [_place(entry) for _, entry in run]
             addressed = sum(bool(entry.urls) for _, entry in run)
             rising = len(run) >= 2 and numbers[0] <= 2 and len(set(numbers)) > 1
             last = bool(run) and self._reading.line(run[-1][1].end) >= text_ends[-1] - 3
-            if run and ((addressed * 2 >= len(run) and (last or rising)) or (rising and last)):
+            if run and (
+                (addressed * 2 >= len(run) and (last or rising))
+                or (rising and last and (addressed or bare))
+            ):
                 found = Sources(run[0][0].number, [entry for _, entry in run])
                 self.lists.append(found)
                 end = self._reading.line(run[-1][1].end)
                 self.taken.update(range(found.line, end + 1))
+
+    def _stands_alone(self, entry: Entry, ruled: bool, cites: bool) -> bool:
+        """Whether a line looks like an entry where no heading says so."""
+        if entry.form in ("boxed", "caret", "super"):
+            return True
+        if entry.form in ("named", "label", "circled"):
+            return bool(entry.urls) and _place(entry) > 0
+        last = cites and _ADDRESS_LAST.search(entry.text)
+        return bool(entry.form == "dotted" and entry.urls and (ruled or last))
+
+
+def _place(entry: Entry) -> int:
+    """The number of an entry, or of its label; 0 without one."""
+    digits = re.search(r"\d+$", entry.id)
+    return int(digits[0]) if digits else 0
 
 
 @cache
@@ -345,11 +377,22 @@ def _headings() -> dict[str, str]:
     return {heading: kind for kind, heading in data.rows("source_lists.tsv")}
 
 
-def named(words: str) -> str | None:
-    """What kind of list a heading announces, if any."""
+def begins(words: str) -> bool:
+    """Whether words are the heading of a list of sources, or the beginning of one."""
+    name = " ".join(_bare(words).lower().split())
+    return bool(name) and any(heading.startswith(name) for heading in _headings())
+
+
+def _bare(words: str) -> str:
+    """A heading without its number, its marks and what is drawn beside it."""
     words = re.sub(r"[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]", "", words)
     words = re.sub(r"\{[^{}]{0,80}\}\s*$", "", words)
-    words = _DECORATION.sub("", words).rstrip(" *_:：#】]）)|.")
+    return _DECORATION.sub("", words).rstrip(" *_:：#】]）)|.")
+
+
+def named(words: str) -> str | None:
+    """What kind of list a heading announces, if any."""
+    words = _bare(words)
     for part in (
         words,
         *re.split(

@@ -15,9 +15,9 @@ from itertools import pairwise
 from typing import Literal
 
 from research import data
-from research.audit.addresses import ADDRESS, FALSE_ID, trimmed
-from research.audit.lists import NAMES, Lists
-from research.audit.parsing import Bracket, Link, ParsedReport
+from research.evidence.styles.addresses import ADDRESS, FALSE_ID, trimmed
+from research.evidence.styles.lists import NAMES, Lists
+from research.evidence.styles.parsing import Bracket, Link, ParsedReport
 from research.language.text import HAN
 
 Sort = Literal["number", "footnote", "label", "key", "link", "author", "note"]
@@ -101,14 +101,16 @@ _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 _BEHIND = re.compile(rf"[\w”’」』》)）%][{_CIRCLED}]+(?:[，。；！？、,.;!?]|\s*$)", re.MULTILINE)
 # What has an exponent: a unit, a symbol, a function, a number.
 _POWERED = re.compile(
-    r"(?:^|[^A-Za-z])(?:[a-zA-Zµμ]m?|ft|in|yd|mi|ha|dam|CO|min|sec|sinh?|cosh?|tanh?|cot|log|exp)$"
-    r"|[\d₀-₉|‖}米里方尺\u0370-\u03ff]$"
+    r"(?:^|[^A-Za-z])(?:[a-zA-Zµμ]m?|ft|in|yd|mi|ha|dam|kg|lb|k?Wh?|kPa|Pa|Hz|mol|eV|CO|min|sec|sinh?|cosh?|tanh?|cot|log|exp)$"
+    r"|[\d₀-₉|‖}米里方尺℃°\u0370-\u03ff]$"
 )
 _INTERVAL = re.compile(
     r"(?:\b(?:intervals?|ranges?|between|scale|CI|bounds?|domain|within|bracket|coordinates?|vector|array|list|tuple|index|indices|shape|dims?)(?: (?:of|is|was|from|in|to|the))?|∈|=|区间|范围|之间|取值|坐标|数组|向量|列表|索引)\s*[:：(（]?\s*$",
     re.IGNORECASE,
 )
 _ARRAY = re.compile(r"(?:array|list|index|vector|=|数组|列表|索引)\s*$")
+# A unit or a product behind a figure or a sign: 5 mW², E=mc².
+_SYMBOL = re.compile(r"(?:\d ?|[=+*/·×(])[A-Za-zµμ]{2,3}$")
 # What stands before an index where nobody marked the code as such: x, user_names, rows.
 _INDEXED = re.compile(
     r"(?:(?<![\w.])[a-z]|[A-Za-z0-9]_\w*[A-Za-z0-9]|\b(?:arr|array|args|argv|vec|idx|buf|xs|ys|nums|rows|cols|columns|items|keys|cells|stack|queue|buffer|nodes|elements|matrix|tmp|ptr|df|str|self\.\w+))$",
@@ -141,6 +143,7 @@ class Marks:
         stems = [_stem(label) for label in self._labels if re.search(r"\d", label)]
         self._stems = {stem for stem, times in Counter(stems).items() if stem and times >= 2}
         self.oddities: list[Oddity] = []
+        self.others: list[tuple[int, int]] = []  # numbers in brackets that are indices or intervals
         self.links = [link for link in reading.links if not self._listed(link.start)]
         found: list[Mark] = []
         self._covered: list[tuple[int, int]] = []
@@ -290,6 +293,7 @@ class Marks:
         if not numbers or (pair.opener != "[" and not line.strip() and not named and not known):
             return []
         if not named and len(known) < len(numbers) and self._is_other(pair, numbers, behind):
+            self.others.append((pair.start, pair.end))
             return []
         style: Style = "numbered" if pair.opener == "[" else "brackets"
         return [
@@ -447,11 +451,15 @@ class Marks:
         text = self._text
         before = text[max(0, start - 12) : start].rstrip(" ")
         behind = text[end : end + 1]
-        if _POWERED.search(before) or before.endswith(("⁻", "⁺", "^")):
-            return True
-        if re.match(r"[⁻⁺ᵃ-ᵿⁿ]", behind):
-            return True
         known = number in self._numbers
+        # No power is written ¹.
+        first = number == "1" and (
+            re.search(f"[{HAN}]$", before) or (known and not before[-1:].isdecimal())
+        )
+        if (_POWERED.search(before) and not first) or before.endswith(("⁻", "⁺", "^")):
+            return True
+        if re.match(r"[⁻⁺ᵃ-ᵿⁿ]", behind) or (number != "1" and _SYMBOL.search(before)):
+            return True
         if re.match(r"[A-Za-z\u0370-\u03ff]", behind):
             return not (known and re.search(r"[.,;:!?)”\"’]$", before))
         return not known and (not before or before.endswith((")", "]")))
