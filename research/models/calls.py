@@ -427,8 +427,8 @@ class Chat:
                 over = f"was still answering after {idle * STREAM:g} s"
                 late = over if loop.time() >= end else f"sent nothing more for {idle:g} s"
                 found = Trouble("timeout", f"{self.spec} {late}")
-            elif found.reason == "malformed":
-                found = Unfinished(found.reason, found.message, again=True)
+            elif found.reason == "malformed" or (usages and found.reason == "unavailable"):
+                found = Unfinished(found.reason, found.message, again=True, after=found.after)
             if last is None or not _finish(last):  # else only what came behind the text was lost
                 raise found from error
         finally:

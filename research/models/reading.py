@@ -174,17 +174,37 @@ def _fits(
     for value in values:
         left_out: list[str] = []
         meant = fit(value, schema, left_out.append)
-        mended = bool(left_out) or meant != value
         try:
-            yield _Fit(_validated(meant, shape), mended, left_out)
+            found = _validated(meant, shape, left_out)
+            yield _Fit(found, bool(left_out) or meant != value, left_out)
         except ValidationError as error:
-            problems.append(_problem(error) if not mended else _unread(json.dumps(value), shape))
+            problems.append(
+                _problem(error) if meant == value else _unread(json.dumps(value), shape)
+            )
         except RecursionError:
             problems.append("it is nested too deep")
 
 
-def _validated(value: Any, shape: type[_M]) -> _M:
-    return shape.model_validate_json(sound(json.dumps(value, ensure_ascii=False)))
+def _validated(value: Any, shape: type[_M], left_out: list[str]) -> _M:
+    """A value as a shape; items of its lists that do not fit are left out, unless all of a list are.
+
+    Raises:
+        ValidationError: it does not fit.
+    """
+    try:
+        return shape.model_validate_json(sound(json.dumps(value, ensure_ascii=False)))
+    except ValidationError as error:
+        spoilt = {step["loc"][:2] for step in error.errors(include_url=False, include_input=False)}
+        kept = {
+            name: [item for at, item in enumerate(items) if (name, at) not in spoilt]
+            for name, items in (value.items() if isinstance(value, dict) else ())
+            if isinstance(items, list) and any(place[0] == name for place in spoilt)
+        }
+        lists_alone = all(len(place) == 2 and kept.get(str(place[0])) for place in spoilt)
+        if not lists_alone:
+            raise
+        left_out += [f"{name} {int(at) + 1}" for name, at in sorted(spoilt)]
+        return shape.model_validate_json(sound(json.dumps(value | kept, ensure_ascii=False)))
 
 
 def _unread(text: str, shape: type[_M]) -> str:

@@ -98,19 +98,20 @@ def _object(value: Any, schema: Schema, where: str, note: Note) -> Any:
 def _as_object(value: Any, wanted: Schema) -> Any:
     """A list around an object, a list that is all an object has, JSON as a text, or a text that is the
     first of its members."""
-    first = next(iter(wanted.items()), None)
+    nothing: tuple[str, Schema] = ("", {})
+    first, inner = next(iter(wanted.items()), nothing)
     if isinstance(value, list):
         items = [item for item in value if item is not None]
         items = items[:1] if all(item == items[0] for item in items) else items
-        alone = len(wanted) == 1 and first is not None and first[1].get("type") == "array"
+        alone = len(wanted) == 1 and inner.get("type") == "array"
         if len(items) == 1 and isinstance(items[0], dict):
-            return {first[0]: items} if alone and not _named(items[0], wanted) else items[0]
-        return {first[0]: items} if alone else _UNREAD
+            return {first: items} if alone and not _named(items[0], wanted) else items[0]
+        return {first: items} if alone else _UNREAD
     if isinstance(value, str):
-        if isinstance(inner := one_value(value), dict):
-            return inner
-        if first and first[1].get("type") == "string" and "enum" not in first[1]:
-            return {first[0]: value}
+        if isinstance(found := one_value(value), dict):
+            return found
+        if inner.get("type") == "string" and "enum" not in inner:
+            return {first: value}
     return value
 
 
@@ -168,7 +169,11 @@ def _array(value: Any, schema: Schema, where: str, note: Note) -> Any:
         if item is None:
             continue
         place = f"{where} {at}"
-        found = _fit(item, inner, where, lambda part, place=place: note(f"{place}: {part}"))
+        parts: list[str] = []
+        bare = inner.get("type") == "string" and isinstance(item, int | float)
+        found = _UNREAD if bare else _fit(item, inner, where, parts.append)
+        for part in parts:
+            note(f"{place}: {part}")
         if found is _UNREAD:
             note(place)
         else:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -156,6 +156,28 @@ def test_a_part_without_one_meaning_is_left_out_and_named(
 def test_items_that_cannot_be_read_cost_themselves_alone() -> None:
     found, named = read(dumped(WHOLE | {"queries": ["a", {"x": "a", "y": "b"}, None, "b"]}))
     assert (found["queries"], named) == (["a", "b"], ["queries 2"])
+
+
+def test_rows_that_do_not_fit_cost_themselves_alone() -> None:
+    class Row(BaseModel):
+        number: int
+        kind: Literal["old", "new"]
+
+    class Table(Plan):
+        rows: list[Row]  # type: ignore[assignment]
+
+    rows: list[Any] = [
+        {"number": 1, "kind": "old"},
+        {"number": 2, "kind": "odd"},
+        {"kind": "new"},
+        7,
+    ]
+    left_out: list[str] = []
+    found = fitting(dumped(WHOLE | {"rows": rows}), Table, SCHEMA, left_out.append)
+    assert [row.number for row in found.rows] == [1]
+    assert left_out == ["rows 4", "rows 2", "rows 3"]
+    with pytest.raises(Unfit, match="rows"):
+        fitting(dumped(WHOLE | {"rows": rows[1:]}), Table, SCHEMA)
 
 
 @each_row(

@@ -73,10 +73,11 @@ async def test_a_stream_without_any_end_is_asked_for_once_more_in_one_piece(eith
     assert [is_streamed(call) for call in either.server.log] == [True, False]
 
 
+@pytest.mark.parametrize("fault", ["midbadjson", "miderror"])
 async def test_a_stream_that_cannot_be_read_is_asked_for_once_more_in_one_piece(
-    either: Wire,
+    either: Wire, fault: str
 ) -> None:
-    either.server.fail("write", "midbadjson", times=1)
+    either.server.fail("write", fault, times=1)
     found = await stream(either)
     assert (found.text, found.trouble) == (TEXT, None)
     assert told(either) == TEXT
