@@ -64,7 +64,7 @@ def _fit(value: Any, schema: Schema, where: str, note: Note) -> Any:
 
 def _unboxed(value: Any, kind: object) -> Any:
     """The value in an object that repeats the schema around it; not read if it is the schema alone."""
-    if not isinstance(value, dict) or value.get("type") not in _KINDS:
+    if not isinstance(value, dict) or str(value.get("type")) not in _KINDS:
         return value
     if "value" in value:
         return value["value"]

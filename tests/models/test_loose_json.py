@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import HumanMessage, ToolMessage
 from pydantic import BaseModel
 
 from research.models.reading import Unfit, fitting
@@ -285,3 +286,43 @@ async def test_what_could_not_be_read_is_told_and_asked_for_no_second_time(wire:
     assert wire.heard.of("parts_unreadable") == [
         {"stage": "plan", "what": f"{wire.name}:some-model", "parts": ["gap"]}
     ]
+
+
+LOOK = {
+    "type": "function",
+    "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object"}},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(
+    ("arguments", "args"),
+    [
+        ("{'city': '北京', 'near': None,}", {"city": "北京", "near": None}),
+        ('{"city": "北京" // the capital\n}', {"city": "北京"}),
+        ("", {}),
+        ('{"city": "北', None),
+        ("北京", None),
+    ],
+)
+async def test_a_call_of_a_tool_is_read_in_loose_json_as_well(
+    openai: Wire, arguments: str, args: dict[str, Any] | None
+) -> None:
+    function = {"name": "look", "arguments": arguments}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+    }
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    openai.server.replay("any", {"id": "1", "object": "chat.completion", "choices": [choice]})
+    said = await openai.chat().act([HumanMessage("Where?")], [LOOK], "search", openai.heard)
+    assert [call["args"] for call in said.tool_calls] == ([] if args is None else [args])
+    assert [call["id"] for call in said.invalid_tool_calls] == (["c1"] if args is None else [])
+    openai.server.reset()
+    answers = [ToolMessage("here", tool_call_id="c1", name="look")]
+    await openai.chat().act(
+        [HumanMessage("Where?"), said, *answers], [LOOK], "search", openai.heard
+    )
+    assert [call["id"] for call in openai.server.log[0].body["messages"][1]["tool_calls"]] == ["c1"]

@@ -115,7 +115,7 @@ class FakeOpenAI(Server):
         | _MESSAGES
         | set(_ERRORS)
         | set(_DETAILS)
-        | {"cutargs", "looseargs", "nodelta"}
+        | {"cutargs", "nodelta"}
     )
     prefix = "/v1"
 
@@ -297,7 +297,6 @@ def _problem(rounds: Sequence[Round]) -> str:
 def _function(call: ToolCall, fault: str) -> dict[str, Any]:
     args = json.dumps(call.args, ensure_ascii=False)
     args = args[: len(args) // 2] if fault == "cutargs" else args
-    args = repr(call.args) if fault == "looseargs" else args
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": args}}
 
 
