@@ -210,6 +210,16 @@ def _sources(name: str, code: str, told: str = "") -> Fault:
     return Fault(name, code, told=told, columns=SEARCHES)
 
 
+_LOOSE = {
+    "null for nothing": "nulls", "JSON written loosely": "loosejson", "a list around it": "listed",
+    "an object around it": "boxed", "names in camel case": "camel",
+}  # fmt: skip
+_ODD = {
+    "comments in a stream": "comments", "an event that is null": "nullevent", "a mark at the end": "done",
+    "a mark instead of an end": "unended", "a stream without an end": "endless",
+    "a delta that is null": "nodelta", "all once more in each chunk": "cumulative",
+    "all once more at the end": "repeated",
+}  # fmt: skip
 _UNPLACED = "could not be placed"
 FAULTS = (
     _all("hang", "hang", "timeout"),
@@ -271,6 +281,9 @@ FAULTS = (
         differs={"gemini": {"columns": (*_JSON, "answer")}},
     ),
     Fault("byte order mark", "bom"),
+    *(Fault(name, code, columns=_JSON) for name, code in _LOOSE.items()),
+    Fault("channels", "harmony", differs={"gemini": {"columns": (*_JSON, "answer")}}),
+    *(Fault(name, code, columns=("answer",)) for name, code in _ODD.items()),
     Fault("no usage", "uncounted"),
     Fault("prose", "prose", "malformed", told=_UNPLACED),
     _all("cut by a reset", "midreset", "unreachable"),
@@ -325,8 +338,8 @@ class Remembering(Brain):
         return text
 
     def said(self, query: str) -> bool:
-        quoted = json.dumps(query, ensure_ascii=False)
-        return any(quoted in reply for reply in tuple(self.replies))
+        quoted = (json.dumps(query, ensure_ascii=False), repr(query))
+        return any(q in reply for reply in tuple(self.replies) for q in quoted)
 
 
 class _Ear(logging.Handler):

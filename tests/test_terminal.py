@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -1022,6 +1023,22 @@ def test_the_help_names_every_exit_code_that_the_program_has() -> None:
     assert len(codes) == 6
     for code in codes:
         assert re.search(rf"(?m)^  {code} ", usage.EPILOG)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "words"),
+    [
+        ("prompt_undercounted", {"tokens": 812}, ["812 tokens"]),
+        ("parts_unreadable", {"parts": ["gap", "queries 2"]}, ["gap; queries 2"]),
+    ],
+)
+def test_what_a_model_may_not_have_read_and_what_of_it_was_not_is_told_in_a_line(
+    kind: str, data: dict[str, Any], words: list[str]
+) -> None:
+    said = {"stage": "plan", "what": "openai:m", **data}
+    event = Event(run="r", seq=1, time=datetime.now(UTC), kind=kind, data=said)
+    [(line, _)] = TELL[kind](event)
+    assert all(word in line for word in ["openai:m", *words])
 
 
 def test_a_model_that_takes_no_thinking_level_is_told_of_in_a_line() -> None:

@@ -101,6 +101,8 @@ class View:
     heeded: int = 0  # of the instructions, by a stage
     queued: list[str] = field(default_factory=list)
     unthinking: dict[str, str] = field(default_factory=dict)  # models, with the level they refused
+    undercounted: dict[str, int] = field(default_factory=dict)  # tokens that models counted
+    unreadable: dict[str, list[str]] = field(default_factory=dict)  # parts of answers, by model
     cites: int | None = None
     checking: int = 0  # sentences that a model is asked about
     reviewed: tuple[int, int] | None = None  # sentences that were ruled on, and put right
@@ -264,6 +266,12 @@ class View:
     def _on_unthinking(self, data: dict[str, Any], _: datetime) -> None:
         self.unthinking[data["what"]] = data["level"]
 
+    def _on_prompt_undercounted(self, data: dict[str, Any], _: datetime) -> None:
+        self.undercounted[data["what"]] = data["tokens"]
+
+    def _on_parts_unreadable(self, data: dict[str, Any], _: datetime) -> None:
+        self.unreadable.setdefault(data["what"], []).extend(data["parts"])
+
     def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
         self.tokens += data["input"] + data["output"]
         self.estimated = self.estimated or bool(data.get("estimated"))
@@ -405,6 +413,11 @@ def draw(view: View, run: Run) -> None:
             st.caption(t("step.again", what=plain(what), why=words, wait=seconds(wait)))
     for what, level in view.unthinking.items():
         st.caption(t("step.unthinking", what=plain(what), level=plain(level)))
+    for what, count in view.undercounted.items():
+        st.caption(t("step.undercounted", what=plain(what), n=number(count)))
+    for what, parts in view.unreadable.items():
+        told = plain("; ".join(dict.fromkeys(parts)))
+        st.caption(t("step.unreadable", what=plain(what), parts=told))
     if view.queued and run.active:
         names = plain(", ".join(dict.fromkeys(view.queued)))
         st.caption(t("step.queued", what=names, n=number(len(view.queued))))

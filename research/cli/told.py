@@ -101,6 +101,23 @@ def _told_unthinking(event: Event) -> Lines:
     ]
 
 
+def _tell_undercount(event: Event) -> Lines:
+    data = event.data
+    return [
+        (
+            f"  {data['what']}: counted only {data['tokens']} tokens of a longer prompt; it may not "
+            "have read all of it",
+            "yellow",
+        )
+    ]
+
+
+def _tell_unreadable(event: Event) -> Lines:
+    data = event.data
+    parts = cut(plain("; ".join(data["parts"])))
+    return [(f"  {data['what']}: could not be read in the answer: {parts}", "yellow")]
+
+
 def _told_tool(event: Event) -> Lines:
     data = event.data
     if "arguments" not in data:  # a step of the database
@@ -136,6 +153,8 @@ TELL: dict[str, Callable[[Event], Lines]] = {
     "row": _told_row,
     "queued": _told_queued,
     "unthinking": _told_unthinking,
+    "prompt_undercounted": _tell_undercount,
+    "parts_unreadable": _tell_unreadable,
     "unclear": lambda event: [(f"asks: {cut(event.data['question'])}", "bold")],
     "clarified": lambda event: [(f"answered: {cut(event.data['answer'] or '(skipped)')}", "bold")],
     "instruction": lambda event: [(f"instruction: {cut(event.data['text'])}", "bold")],

@@ -38,11 +38,21 @@ _PARTICLES = frozenset(
     "的了着过是在和与及或也都就还又很把被给让从到对向往于以而且但则若吗呢吧啊呀么之其这那哪个"
 )
 
+# Letters and symbols that are drawn as nothing, or stand for what is not there: Hangul fillers, the empty
+# Braille pattern, the replacement characters.
+_INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0\u2800\ufffc\ufffd")
+
 stem = lru_cache(200_000)(snowballstemmer.stemmer("english").stemWord)
 
 
 def has_han(text: str) -> bool:
     return _HAN.search(text) is not None
+
+
+def is_blank(text: str) -> bool:
+    """Return True for a text in which nothing can be seen: no letter, figure, sign or punctuation mark,
+    only spaces, controls, marks without a letter and format characters."""
+    return not any(c not in _INVISIBLE and unicodedata.category(c)[0] in "LNPS" for c in text)
 
 
 def language(text: str) -> Language:

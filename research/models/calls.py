@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from research import tracing
+from research.language.text import is_blank
 from research.models.clients import STREAM, Clients
 from research.models.contexts import SHORTEST, context, smaller
 from research.models.counting import completed, fewest, tokens
+from research.models.lenient_json import one_value
 from research.models.overflow import Overflow
-from research.models.reading import Unfit, fitting, spoken
+from research.models.reading import Unfit, fitting, joined, spoken
 from research.models.roles import Spec, lacking, usable
 from research.models.troubles import TooLong, Unsupported, trouble
 from research.models.ways import THINKING, at_level, blamed, bound, in_words, level
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 BACKOFF = 0.5  # seconds before the second attempt; doubled for each further one
 TELL = 0.05  # seconds between two stretches of a text that are told: chunks come faster
+PARTS = 10  # parts of an answer that are named because they could not be read
 _QUIET: RunnableConfig = {"callbacks": []}
 _T = TypeVar("_T")
 _A = TypeVar("_A")
@@ -45,6 +48,7 @@ _P = TypeVar("_P", bound="Prompt | Sequence[BaseMessage]")
 
 _FULL = "model_context_window_exceeded"
 _CUT = {"max_tokens", "length", _FULL}
+_NO_REASON = {"none", "null", "finish_reason_unspecified"}
 _BLOCKED = {
     "safety", "recitation", "content_filter", "blocklist", "prohibited_content", "spii", "language",
     "refusal",
@@ -77,6 +81,10 @@ class Reply:
     text: str
     cut: bool = False
     trouble: Trouble | None = None
+
+
+class Unfinished(Trouble):
+    """A stream that could not be read to its end, and may be had in one piece."""
 
 
 class Chat:
@@ -133,7 +141,13 @@ class Chat:
                     stage,
                     say,
                 )
-                return fitting(text, shape)
+                left_out: list[str] = []
+                found = fitting(text, shape, schema, left_out.append)
+                if left_out:
+                    say(
+                        "parts_unreadable", stage=stage, what=str(self.spec), parts=left_out[:PARTS]
+                    )
+                return found
             except Unfit as unfit:
                 problem = str(unfit)
             except Trouble as found:
@@ -150,13 +164,13 @@ class Chat:
         """
 
         async def ask(prompt: Prompt, whole: bool) -> Reply:
-            async def once() -> Reply:
-                message = await self._invoke(_messages(prompt), {}, stage, say, whole=whole)
-                return Reply(_whole(message, self.spec), cut=_finish(message) in _CUT)
-
-            return await self._repeated(once, stage, say)
+            return await self._repeated(lambda: self._text(prompt, stage, say, whole), stage, say)
 
         return await self._sized(prompt, ask)
+
+    async def _text(self, prompt: Prompt, stage: Stage, say: Say, whole: bool) -> Reply:
+        message = await self._invoke(_messages(prompt), {}, stage, say, whole=whole)
+        return Reply(_whole(message, self.spec), cut=_finish(message) in _CUT)
 
     async def stream(self, prompt: Prompt | Sized, stage: Stage, say: Say) -> Reply:
         """A text as it is written: `say("text", text=...)` for each stretch that is new, and with
@@ -172,16 +186,21 @@ class Chat:
         return await self._sized(prompt, ask)
 
     async def _streamed(self, prompt: Prompt, stage: Stage, say: Say, whole: bool) -> Reply:
-        best = Reply("")
+        best, readable = Reply(""), True  # else the text is asked for in one piece
 
         async def ask() -> Reply:
-            nonlocal best
+            nonlocal best, readable
             written: list[str] = []
             try:
-                return await self._counted(prompt, written, stage, say, whole)
+                if readable:
+                    return await self._counted(prompt, written, stage, say, whole)
+                reply = await self._text(prompt, stage, say, whole)
+                say("text", text=reply.text)
+                return reply
             except Trouble as found:
-                text = spoken("".join(written))
-                if text.strip():
+                readable = readable and not isinstance(found, Unfinished)
+                text = spoken(joined(written))
+                if not is_blank(text):
                     if len(text) > len(best.text):
                         best = Reply(text, trouble=found)
                     say("text", text="", restart=True)
@@ -190,7 +209,7 @@ class Chat:
         try:
             return await self._repeated(ask, stage, say)
         except Trouble as found:
-            if best.text.strip() and not (whole and isinstance(found, TooLong)):
+            if best.text and not (whole and isinstance(found, TooLong)):
                 return best
             raise
 
@@ -218,7 +237,7 @@ class Chat:
                 raise Trouble("malformed", f"{self.spec} stopped ({finish})", again=True)
             if finish in _BLOCKED:
                 raise Trouble("blocked", f"{self.spec} stopped ({finish})")
-            return message
+            return _with_loose_calls(message)
 
         told = tokens(json.dumps(list(tools), ensure_ascii=False))
         turns = (lambda room: messages(room - told)) if callable(messages) else messages
@@ -332,17 +351,22 @@ class Chat:
             raise self._explained(error) from error
         sent, offered = said(messages), json.dumps(tools, ensure_ascii=False) if tools else ""
         read = self._count([message.usage_metadata], sent + offered, said([message]), stage, say)
-        if whole:
-            self._read_whole(read, sent)
+        self._check_count(read, sent, whole, stage, say)
         return message
 
-    def _read_whole(self, read: int, sent: str) -> None:
-        """Raises TooLong if a server has left out some of a prompt without a word, as those do that
-        take no more than a context they were started with."""
+    def _check_count(self, read: int, sent: str, whole: bool, stage: Stage, say: Say) -> None:
+        """Warn of a count of tokens that is too low for the prompt: some of it may not have been read, or
+        the server counts what it had not in its cache. The answer is paid for and kept all the same.
+
+        Raises:
+            TooLong: Ollama has filled its context, where it cuts a prompt that has to be read `whole`.
+        """
         full = self.spec.wire == "ollama" and read >= context(self.spec, self._settings)
-        if read and (full or read < fewest(sent)):
+        if full and whole:
             message = f"{self.spec} has read only {read} tokens of a longer prompt"
             raise TooLong(message, Overflow(read, 0))
+        if 0 < read < fewest(sent):
+            say("prompt_undercounted", stage=stage, what=str(self.spec), tokens=read)
 
     async def _counted(
         self, prompt: Prompt, written: list[str], stage: Stage, say: Say, whole: bool
@@ -396,22 +420,30 @@ class Chat:
                         last = chunk
                     written.append(str(chunk.text))
                     if chunk.text and now >= due:
-                        told, due = _tell(spoken("".join(written)), told, say), now + TELL
+                        told, due = _tell(spoken(joined(written)), told, say), now + TELL
         except Exception as error:
-            raise self._explained(error) from error
+            found = self._explained(error)
+            if found.reason == "timeout" and usages:
+                over = f"was still answering after {idle * STREAM:g} s"
+                late = over if loop.time() >= end else f"sent nothing more for {idle:g} s"
+                found = Trouble("timeout", f"{self.spec} {late}")
+            elif found.reason == "malformed" or (usages and found.reason == "unavailable"):
+                found = Unfinished(found.reason, found.message, again=True, after=found.after)
+            if last is None or not _finish(last):  # else only what came behind the text was lost
+                raise found from error
         finally:
             if usages:  # an answer has begun
-                read = self._count(usages, sent, "".join(written), stage, say)
-        if whole:
-            self._read_whole(read, sent)
-        text = _tell(spoken("".join(written)), told, say)
+                read = self._count(usages, sent, joined(written), stage, say)
+        self._check_count(read, sent, whole, stage, say)
+        text = _tell(spoken(joined(written)), told, say)
+        blank = is_blank(text)
         if last is None:
-            if text.strip():
-                raise Trouble("unreachable", f"{self.spec} broke off", again=True)
+            if not blank:
+                raise Unfinished("unreachable", f"{self.spec} broke off", again=True)
             raise Trouble("malformed", f"{self.spec} answered without a text", again=True)
-        if _finish(last) in _CUT and text.strip():
+        if _finish(last) in _CUT and not blank:
             return Reply(text, cut=True)
-        if _finish(last) in _BLOCKED and text.strip():
+        if _finish(last) in _BLOCKED and not blank:
             raise Trouble("blocked", f"{self.spec} stopped ({_finish(last)})")
         _judge(last, text, self.spec)
         return Reply(text)
@@ -554,12 +586,28 @@ def _finish(message: AIMessage) -> str:
     """Why the model stopped, in lower case; "" while it has not."""
     meta = message.response_metadata
     names = ("finish_reason", "done_reason", "stop_reason")  # Anthropic's is the last
-    return next((str(meta[name]).lower() for name in names if meta.get(name)), "")
+    found = next((str(meta[name]).lower() for name in names if meta.get(name)), "")
+    return "" if found in _NO_REASON else found
+
+
+def _with_loose_calls(message: AIMessage) -> AIMessage:
+    """A message in which calls of tools whose arguments are JSON written loosely are calls as well."""
+    calls, broken = list(message.tool_calls), []
+    for call in message.invalid_tool_calls:
+        given = str(call["args"] or "").strip()
+        args = {} if given in ("", "null") else one_value(given)
+        if isinstance(args, dict) and call["name"]:
+            calls.append(
+                {"name": call["name"], "args": args, "id": call["id"], "type": "tool_call"}
+            )
+        else:
+            broken.append(call)
+    return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": broken})
 
 
 def _whole(message: AIMessage, spec: Spec) -> str:
     text = spoken(str(message.text))
-    if _finish(message) in _CUT and text.strip():
+    if _finish(message) in _CUT and not is_blank(text):
         return text
     _judge(message, text, spec)
     return text
@@ -581,8 +629,10 @@ def _judge(message: AIMessage, text: str, spec: Spec) -> None:
         raise TooLong(f"{spec} had no room for a word ({finish})", Overflow())
     if finish in _CUT:
         raise Trouble("cut off", f"{spec} reached its limit of output before the first word")
-    if text.strip() and not finish and spec.wire == "ollama":  # the last of its lines says why
+    if (
+        not is_blank(text) and not finish and spec.wire == "ollama"
+    ):  # the last of its lines says why
         raise Trouble("unreachable", f"{spec} broke off", again=True)
-    if not text.strip():
+    if is_blank(text):
         ended = f" ({finish})" if finish else ""
         raise Trouble("malformed", f"{spec} answered without a text{ended}", again=True)

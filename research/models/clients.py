@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from research.models import contexts
+from research.models import contexts, event_stream
 from research.models.gemini import API_VERSION, Gemini, base_url
 from research.models.limits import Limiter, Rest
 from research.models.roles import Spec
@@ -211,8 +211,26 @@ def _session(settings: Settings) -> aiohttp.ClientSession | None:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),  # the turns at a provider are ours
         cookie_jar=aiohttp.DummyCookieJar(),
+        middlewares=(_regular_content,),
         proxy=_proxy(base_url(settings)),
     )
+
+
+async def _regular_content(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Let an event stream over aiohttp be read as a regular one."""
+    response = await handler(request)
+    if response.content_type == event_stream.KIND:
+        vars(response)["content"] = event_stream.Content(response.content)
+    return response
+
+
+async def _regular_bytes(response: Any) -> None:
+    """Let an event stream over httpx, of whatever version, be read as a regular one."""
+    if response.headers.get("content-type", "").startswith(event_stream.KIND):
+        chunks = response.aiter_bytes
+        vars(response)["aiter_bytes"] = lambda: event_stream.regular(chunks(), "openai")
 
 
 def _proxy(url: str) -> str | None:
@@ -259,7 +277,9 @@ def _openai_chat(spec: Spec, settings: Settings) -> BaseChatModel:
         timeout=httpx.Timeout(settings.model_timeout * STREAM),
         max_retries=0,
         http_client=openai.DefaultHttpxClient(follow_redirects=False),
-        http_async_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+        http_async_client=openai.DefaultAsyncHttpxClient(
+            follow_redirects=False, event_hooks={"response": [_regular_bytes]}
+        ),
         stream_usage=True,
         use_responses_api=False,
     )

@@ -17,6 +17,7 @@ from research.models.calls import Chat, Prompt, Reply, Sized
 from research.models.counting import tokens
 from research.reasoners import briefs
 from research.reasoners.drafts import ending, leaving_out, quoted
+from research.reasoners.judgement import Judgement
 from research.reasoners.material import Listing, citable, fitted
 from research.reasoners.prompts import QUERY, briefer
 from research.records import (
@@ -67,9 +68,7 @@ class _Outline(_Json):
     sections: list[_Chapter]
 
 
-class _Judgement(_Json):
-    is_sufficient: bool
-    knowledge_gap: str = ""
+class _Judgement(Judgement, _Json):
     follow_ups: list[_Query] = []
 
 

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from research.evidence.markup import parse
 from research.evidence.registry import addresses, titles
 from research.i18n import message
-from research.language.text import language
+from research.language.text import is_blank, language
 from research.models.calls import Chat, Prompt
 from research.models.clients import Clients
 from research.models.roles import Spec, checker, lacking, reporter, roles, usable
@@ -32,6 +32,7 @@ from research.reasoners.drafts import (
 )
 from research.reasoners.editor import Editor
 from research.reasoners.explore import explore
+from research.reasoners.judgement import Judgement, lists_something
 from research.reasoners.material import Listing, citable, fitted
 from research.reasoners.places import wanted
 from research.reasoners.yes_or_no import says_only
@@ -79,10 +80,17 @@ class _Plan(_Json):
     question: str = ""
     ask_back: str = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _searches(cls, data: Any) -> Any:
+        """A plan with queries is one to search, also where it does not name the route."""
+        if isinstance(data, dict) and not data.get("route") and lists_something(data):
+            return {**data, "route": "search"}
+        return data
 
-class _Reflection(_Json):
-    is_sufficient: bool
-    knowledge_gap: str = ""
+
+class _Reflection(Judgement, _Json):
+    """A judgement with the queries of each source."""
 
 
 class LLM:
@@ -224,7 +232,7 @@ class LLM:
                 notes=(message("draft.unplanned", question.language),),
                 failures=(trouble.failure("plan"),),
             )
-        if made.route == "direct" and made.answer.strip():
+        if made.route == "direct" and not is_blank(made.answer):
             return Draft(
                 spans=(
                     Span(kind="notice", text=message("draft.direct", question.language)),

@@ -347,14 +347,19 @@ async def test_a_prompt_that_ollama_has_cut_is_asked_once_more_shorter(ollama: W
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["json", "text", "stream"])
-async def test_a_count_that_is_too_low_for_the_prompt_tells_that_it_was_cut(
-    openai: Wire, way: str
+async def test_an_answer_is_kept_with_a_warning_where_the_server_counts_too_few_tokens(
+    wire: Wire, way: str
 ) -> None:
-    await fresh(openai)
-    openai.server.counts = "low"  # as of Ollama's other API, which reads 4,096 tokens of any prompt
-    assert await asked(openai, way)
-    first, second = openai.server.log
-    assert len(second.prompt) < len(first.prompt) / 2
+    await fresh(wire)
+    wire.server.counts = "low"  # as of servers that count what was not in their cache
+    assert await asked(wire, way)
+    assert wire.server.calls() == 1
+    [warned] = wire.heard.of("prompt_undercounted")
+    assert warned["what"] == f"{wire.name}:of-length" and 0 < warned["tokens"] < 10_000
+    wire.server.reset()
+    wire.heard.told.clear()
+    assert await asked(wire, way)
+    assert wire.heard.of("prompt_undercounted") == []
 
 
 @given(st.text(max_size=300))

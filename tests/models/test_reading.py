@@ -48,7 +48,20 @@ def test_halves_of_surrogate_pairs_never_leave_a_model_s_text(text: str, clean: 
         ("<think>hm", ""),
         ("<think>the tag `</think>` ends it", ""),
         ("hm</think>", ""),
+        ("Old<think>Wait, is it so? Yes.</think> it is.", "Old it is."),
+        ("Old.\n<think>\nWait.\nYes.\n</think>\nIt is.", "Old.\n\nIt is."),
+        ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant", ""),
+        ("<|channel|>analysis<|message|>hm<|end|><|channel|>final<|message|>Old.", "Old."),
+        ("<|channel|>final <|constrain|>json<|message|>{}<|return|>", "{}"),
+        ("<answer>\nOld.\n</answer>\n", "Old."),
+        ("<answer>Old.", "Old."),
+        ("Old.</s>", "Old."),
         # none of these are thoughts
+        ("它用<think>和</think>包住思考。", "它用<think>和</think>包住思考。"),
+        ("Write `<think>some thoughts</think>` so.", "Write `<think>some thoughts</think>` so."),
+        ("`<|channel|>final<|message|>` begins it.", "`<|channel|>final<|message|>` begins it."),
+        ("<answer> is a tag.", "<answer> is a tag."),
+        ("<output>a</output> and more", "<output>a</output> and more"),
         ("The tag `</think>` ends the thoughts.", "The tag `</think>` ends the thoughts."),
         ("It writes <think> and </think> around.", "It writes <think> and </think> around."),
         ("hm</think>The tag </think> ends it.", "The tag </think> ends it."),
@@ -62,6 +75,9 @@ def test_thoughts_are_no_part_of_an_answer(written: str, answer: str) -> None:
 
 
 def test_a_thousand_tags_are_read_in_no_time() -> None:
+    assert spoken("<|end|> " * 50_000 + "Old.").endswith("Old.")
+    assert spoken("Old. <think>a " * 50_000).startswith("Old.")
+    assert spoken("<|channel|>final<|message|>" * 50_000 + "Old.") == "Old."
     assert spoken("</think>" * 1_000 + "Old.") == "Old."
     assert spoken("<think>a</think>" * 1_000 + "Old.") == "Old."
 
@@ -105,7 +121,7 @@ def test_an_object_may_hold_what_looks_like_its_end(colour: str) -> None:
         ('{"colour": "green"', "Invalid JSON"),
         ('Sure! {"parts": [{"colour": "green"}, {"colour"', "Invalid JSON"),
         ('```json\n{"parts": [{"colour": "green"},\n```', "Invalid JSON"),
-        ('{"parts": [{"colour": "green"},]}', "Invalid JSON"),
+        ('{"parts": [{"colour": "green"},]}', "colour: Field required"),
         ('[{"colour": "green"}]', "should be an object"),
         ('Sure! {"colour": 7}', "colour: Input should be a valid string"),
         ('Either {"colour": "green"} or {"colour": "red"}.', "several JSON objects"),

@@ -254,3 +254,20 @@ def test_each_failure_of_a_search_keeps_its_reason_and_message() -> None:
     (search,) = View().add(told).rounds[1].searches.values()
     assert (search.state, search.message, search.over) == ("timeout", "no answer within 30 s", True)
     assert (search.hint, search.provider) == ("endpoint", "tavily")
+
+
+def test_a_model_that_may_not_have_read_all_is_kept_with_its_count_and_what_was_not_read_of_it() -> (
+    None
+):
+    low = {"stage": "plan", "what": "openai:m", "tokens": 812}
+    odd = {"stage": "plan", "what": "openai:m", "parts": ["gap"]}
+    view = View().add(
+        events(
+            ("prompt_undercounted", low | {"tokens": 9}),
+            ("prompt_undercounted", low),
+            ("parts_unreadable", odd),
+            ("parts_unreadable", odd | {"stage": "reflect", "parts": ["queries 2"]}),
+        )
+    )
+    assert view.undercounted == {"openai:m": 812}
+    assert view.unreadable == {"openai:m": ["gap", "queries 2"]}

@@ -182,7 +182,7 @@ async def test_a_direct_route_without_an_answer_is_searched(
 
 @pytest.mark.parametrize(
     "proposed",
-    [[], [""], ["  ", "!?。"], [None, 5, {}, []], None, "a text", {"a": ["b"]}, 7],
+    [[], [""], ["  ", "!?。"], [None, 5, {}, []], None, "none", {"a": ["b"]}, 7],
 )
 @pytest.mark.parametrize(
     ("question", "note"),
@@ -195,6 +195,41 @@ async def test_without_a_query_the_question_itself_is_searched_and_that_is_noted
     plan = await planned(llm, question)
     assert (queries(plan), plan.notes, plan.failures) == ([question.text], (note,), ())
     assert [part.text for part in plan.parts] == [question.text]
+
+
+@pytest.mark.parametrize(
+    "proposed",
+    [
+        "tower",
+        {"query": "tower"},
+        [{"query": "tower", "reason": "its age"}],
+        [["tower"]],
+        "- tower\n",
+    ],
+)
+async def test_a_query_is_read_in_whatever_it_is_wrapped(
+    llm: LLM, gemini: FakeGemini, proposed: Any
+) -> None:
+    says(gemini, "plan", {"route": None, "answer": None, "queries": proposed})
+    plan = await planned(llm)
+    assert (queries(plan), plan.failures, gemini.calls()) == (["tower"], (), 1)
+
+
+async def test_a_reflection_without_its_judgement_finds_fault_by_what_it_lists(
+    llm: LLM, gemini: FakeGemini
+) -> None:
+    said = {
+        "is_sufficient": None,
+        "knowledge_gap": ["The price.", "The year."],
+        "follow_up_queries": "a",
+    }
+    says(gemini, "reflect", said)
+    found = await llm.reflect(EN, Plan(), [FOUND], WEB, 1, silent)
+    assert (found.sufficient, found.gap) == (False, ("The price.; The year.",))
+    assert [task.query for task in found.follow_ups] == ["a"]
+    says(gemini, "reflect", {"is_sufficient": None, "knowledge_gap": None})
+    found = await llm.reflect(EN, Plan(), [FOUND], WEB, 1, silent)
+    assert [failure.reason for failure in found.failures] == ["malformed"]
 
 
 async def test_queries_that_differ_in_dress_only_are_one(llm: LLM, gemini: FakeGemini) -> None:

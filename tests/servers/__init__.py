@@ -30,6 +30,10 @@ TRANSPORT = frozenset({
     "hang", "reset", "html502", "html200", "badjson", "bombody", "uncounted", "redirect", "toolong",
 })  # fmt: skip
 STREAMS = frozenset({"midreset", "midclose", "midend", "miderror", "midhang", "midbadjson", "slow"})
+# Streams that are all there, and odd: with comments and other fields, with an event that is null, with a
+# `[DONE]` at the end, with no reason for their end before it or at all, with chunks that repeat what was
+# said before.
+ODD = frozenset({"comments", "nullevent", "done", "unended", "endless", "cumulative", "repeated"})
 _CUTS = frozenset({"reset", "midreset", "midclose"})
 _PIECES = 16
 _COUNTS = frozenset({"usage", "usageMetadata", "prompt_eval_count", "eval_count"})
@@ -322,7 +326,9 @@ class Server(ABC):
         await response.prepare(request)
         middle = max(1, len(pieces) // 2)
         for piece in pieces[:middle] if fault.startswith("mid") else pieces:
-            await response.write(piece)
+            await response.write(_ASIDE + piece if fault == "comments" else piece)
+            if fault == "nullevent":
+                await response.write(b"data: null\n\n")
             if fault == "slow":
                 await asyncio.sleep(float(arg or 0.5))
         if fault.startswith("mid"):
@@ -332,8 +338,8 @@ class Server(ABC):
         elif fault == "midbadjson":
             broken = self.event({"cut": "here", "never": "seen"})
             await response.write(broken[: len(broken) // 2] + b"\r\n\r\n")
-        elif fault != "midend":
-            await response.write(self.end())
+        elif fault not in ("midend", "endless"):
+            await response.write(_DONE if fault in ("done", "unended") else self.end())
         await response.write_eof()
         return response
 
@@ -354,6 +360,17 @@ class Server(ABC):
             request.transport.close()
         if fault in ("midclose", "midhang"):
             await forever()
+
+
+_ASIDE = b": keep-alive\n\nevent: message\nid: 7\nretry: 1000\n"
+_DONE = b"data: [DONE]\n\n"
+
+
+def repeating(parts: Sequence[str], fault: str) -> list[str]:
+    """The pieces of a text, each with all before it, or with the whole once more at the end."""
+    if fault == "cumulative":
+        return ["".join(parts[:n]) for n in range(1, len(parts) + 1)]
+    return [*parts, "".join(parts)] if fault == "repeated" else list(parts)
 
 
 def _refusal(status: int, body: Any) -> web.Response:

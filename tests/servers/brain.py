@@ -26,9 +26,8 @@ _STAGES = {
     "tones": "tones", "answerable": "analyse", "sql": "sql",
     "columns": "tabulate", "cells": "cells", "colour": "check", "rulings": "rule", "rewritten": "rewrite",
 }  # fmt: skip
-_WRAPPED = frozenset(
-    {"fenced", "bom", "courtesy", "thoughts", "lonethink"}
-)  # all is there, and more
+_LOOSE = frozenset({"nulls", "loosejson", "listed", "boxed", "camel", "harmony"})
+_WRAPPED = _LOOSE | {"fenced", "bom", "courtesy", "thoughts", "lonethink"}  # all is there, and more
 TEXTS = _WRAPPED | {"wrongtypes", "wrongjson", "prose", "truncated", "maxtokens"}
 THOUGHT = "Let me think step by step about what is wanted here."
 TOOLS = frozenset({"nocall", "badargs", "loop", "invent", "parallel"})
@@ -168,8 +167,10 @@ class Brain:
             return "other"
         if ask.tools:
             return "tools"
-        sums_up = _fenced("query", ask.user) and not _fenced("question", ask.user)
-        return "write" if ask.streamed and not sums_up else "summarise"  # Ollama streams both
+        named = {name for name in ("query", "question", "section") if _fenced(name, ask.user)}
+        if ask.streamed:  # as Ollama is whatever is asked
+            return "summarise" if "query" in named and "question" not in named else "write"
+        return "write" if named == {"question"} else "summarise"
 
     def calls(self, ask: Ask, fault: str = "") -> list[ToolCall]:
         """The tools that a reply asks for; if there are none it is a text.
@@ -414,6 +415,10 @@ def spoilt(text: str, fault: str, ask: Ask) -> str:
         return f"Sure! Here it is:\n\n```json\n{text}\n```\nLet me know what else you need."
     if fault in ("thoughts", "lonethink"):
         return f"{'<think>' * (fault == 'thoughts')}\n{THOUGHT}\n</think>\n\n{text}"
+    if fault == "harmony":
+        return f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>{text}<|return|>"
+    if fault in _LOOSE and (told := _parsed_object(text)):
+        return _loose(told, fault)
     if fault == "wrongtypes":
         schema = ask.schema or _parsed(text)
         return json.dumps(_wrong(schema)) if schema else text
@@ -426,6 +431,29 @@ def spoilt(text: str, fault: str, ask: Ask) -> str:
     if fault in ("truncated", "maxtokens"):
         return text[: max(1, len(text) * 2 // 3)]
     return text
+
+
+def _parsed_object(text: str) -> dict[str, Any]:
+    """The object that a text is; {} if it is none."""
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _loose(told: dict[str, Any], fault: str) -> str:
+    """An object as models write it that take a schema for a suggestion."""
+    if fault == "nulls":
+        told = {name: None if value in ("", [], False) else value for name, value in told.items()}
+    if fault == "boxed":
+        told = {"result": told}
+    if fault == "camel":
+        told = {re.sub("_([a-z])", lambda m: m[1].upper(), name): v for name, v in told.items()}
+    if fault == "loosejson":  # as Python writes it, with a comment and a comma too many
+        return "{ // as you wished\n" + repr(told)[1:-1] + ",\n}"
+    text = json.dumps(told, ensure_ascii=False)
+    return f"[{text}]" if fault == "listed" else text
 
 
 def grounded(query: str) -> Grounded:

@@ -13,7 +13,17 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.servers import STREAMS, TRANSPORT, Server, json_bytes, pieces, reply, tokens
+from tests.servers import (
+    ODD,
+    STREAMS,
+    TRANSPORT,
+    Server,
+    json_bytes,
+    pieces,
+    repeating,
+    reply,
+    tokens,
+)  # fmt: skip
 from tests.servers.brain import TEXTS, TOOLS, Ask, Round, ToolCall, spoilt, utf8
 
 MODELS = ("gemini-3.8-flash", "gemini-3.5-flash-lite", "gemini-3.1-pro-preview")
@@ -166,7 +176,7 @@ class FakeGemini(Server):
     over as `ends` says: what it has takes the place of what a task that is completed tells.
     """
 
-    faults = TRANSPORT | STREAMS | TEXTS | TOOLS | set(_ERRORS) | set(_METADATA) | set(_BARE)
+    faults = TRANSPORT | STREAMS | ODD | TEXTS | TOOLS | set(_ERRORS) | set(_METADATA) | set(_BARE)
 
     def __init__(self, *, port: int = 0, latency: float = 0.0) -> None:
         super().__init__(port=port, latency=latency)
@@ -340,7 +350,8 @@ class FakeGemini(Server):
         if not ask.streamed:
             body = self._body(ask, texts, "".join(texts), finish, metadata)
             return [self._with_pages(ask, body) if ask.pages else body]
-        return self._pieces(ask, "".join(texts), finish, metadata)
+        finish = "" if fault in ("unended", "endless") else finish
+        return self._pieces(ask, "".join(texts), finish, metadata, fault)
 
     def _with_pages(self, ask: Ask, body: dict[str, Any]) -> dict[str, Any]:
         """A reply for which pages were read; what they say is in its last sentence."""
@@ -368,10 +379,10 @@ class FakeGemini(Server):
         return body
 
     def _pieces(
-        self, ask: Ask, text: str, finish: str, metadata: dict[str, Any] | None
+        self, ask: Ask, text: str, finish: str, metadata: dict[str, Any] | None, fault: str
     ) -> list[dict[str, Any]]:
         """The bodies of a stream; usage grows, the finish and the metadata come with the last."""
-        parts, so_far, bodies = pieces(text), "", []
+        parts, so_far, bodies = repeating(pieces(text), fault), "", []
         for part in parts:
             so_far += part
             bodies.append(self._body(ask, [part], so_far, "", {} if ask.search else None))

@@ -9,7 +9,17 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.servers import STREAMS, TRANSPORT, Server, json_bytes, pieces, reply, tokens
+from tests.servers import (
+    ODD,
+    STREAMS,
+    TRANSPORT,
+    Server,
+    json_bytes,
+    pieces,
+    repeating,
+    reply,
+    tokens,
+)  # fmt: skip
 from tests.servers.brain import TEXTS, TOOLS, Ask, Round, ToolCall, spoilt
 
 MODELS = ("gpt-fake", "qwen3-8b")
@@ -91,13 +101,21 @@ _UNANSWERED = (
 class FakeOpenAI(Server):
     """An OpenAI-compatible server; with `ignores_schemas` it answers JSON of its own shape.
 
-    The fault "cutargs" breaks off the arguments of each tool call. A schema that strict mode refuses is
-    refused here too, and closing the server raises an AssertionError that names it: a client that asks
-    in another way afterwards would hide it.
+    The fault "cutargs" breaks off the arguments of each tool call, "nodelta" ends a stream with an event
+    whose delta is null. A schema that strict mode refuses is refused here too, and closing the server
+    raises an AssertionError that names it: a client that asks in another way afterwards would hide it.
     """
 
     faults = (
-        TRANSPORT | STREAMS | TEXTS | TOOLS | _MESSAGES | set(_ERRORS) | set(_DETAILS) | {"cutargs"}
+        TRANSPORT
+        | STREAMS
+        | ODD
+        | TEXTS
+        | TOOLS
+        | _MESSAGES
+        | set(_ERRORS)
+        | set(_DETAILS)
+        | {"cutargs", "nodelta"}
     )
     prefix = "/v1"
 
@@ -317,7 +335,7 @@ def _chunks(ask: Ask, text: str, calls: Sequence[ToolCall], fault: str) -> list[
     message, finish = _message(text, calls, fault)
     said = message["content"] or ""
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": piece} for piece in pieces(said)] if said else []
+    deltas += [{"content": piece} for piece in repeating(pieces(said), fault)] if said else []
     for at, call in enumerate(message.get("tool_calls") or ()):
         deltas += _call_deltas(at, call)
     if "refusal" in message:
@@ -327,10 +345,15 @@ def _chunks(ask: Ask, text: str, calls: Sequence[ToolCall], fault: str) -> list[
         frame | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
         for delta in deltas
     ]
-    chunks.append(frame | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    end: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": finish}
+    if fault in ("unended", "endless"):
+        end["finish_reason"] = None
+    if fault == "nodelta":
+        end["delta"] = None
+    chunks.append(frame | {"choices": [end]})
     if fault == "empty":
         chunks = [chunk | {"choices": []} for chunk in chunks[:1]]
-    if ask.usage:
+    if ask.usage and fault not in ("unended", "endless"):
         chunks.append(frame | {"choices": [], "usage": _usage(ask, said)})
     return chunks
 

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from research.deadlines import uncounted
+from research.language.text import is_blank
 from research.models.calls import no_key, repeated
 from research.models.clients import Clients
 from research.models.gemini import get, members, number
@@ -178,10 +179,10 @@ class DeepResearch:
                 str(get(error, "message"))[:300] for error in members(body, "errors")[:3]
             )
             broken = Trouble(reason, f"{self.spec} {words}" + (f": {told}" if told else ""))
-            if not grounded.text.strip():
+            if is_blank(grounded.text):
                 raise broken
             failures = (broken.failure("search", self.name, query),)
-        if not grounded.text.strip():
+        if is_blank(grounded.text):
             raise Trouble("malformed", f"{self.spec} answered without a text")
         notes = []
         if grounded.unplaced:

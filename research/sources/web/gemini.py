@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from research.language.text import is_blank
 from research.models.calls import no_key, repeated
 from research.models.clients import Clients
 from research.models.counting import completed
@@ -148,7 +149,7 @@ class GeminiSearch:
         parts = members(get(candidate, "content"), "parts")
         grounded = read(parts, get(candidate, "grounding_metadata"), self._clock())
         self._count(get(response, "usage_metadata"), sent, grounded, say)
-        if grounded.text.strip():
+        if not is_blank(grounded.text):
             return candidate, grounded
         if block := get(get(response, "prompt_feedback"), "block_reason"):
             raise Trouble("blocked", f"{self.spec} refused the query ({block})")

@@ -1,0 +1,68 @@
+"""Event streams as servers send them, made such that the libraries of the models can read them.
+
+google-genai takes every line for JSON: a comment, an `event:` or a `[DONE]` breaks it. OpenAI's stumbles
+over `data: null`, and LangChain drops an event whose delta is null together with the end that it tells.
+Where `[DONE]` follows a text for whose end no reason was given, it is the reason. The format:
+https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterable, AsyncIterator
+from typing import Any
+
+KIND = "text/event-stream"
+# The events that end a stream of each wire.
+ENDS = {
+    "openai": b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n',
+    "gemini": b'data: {"candidates": [{"finishReason": "STOP"}]}\n',
+}
+_ASIDE = re.compile(rb":|(?:event|id|retry)\s*(?::|\Z)")
+_DATA = re.compile(rb"data:\s*(.*)", re.S)
+_FINISH = re.compile(rb'(?<!\\)"finish_?[rR]eason"\s*:\s*"[^"]')
+_NO_DELTA = re.compile(rb'(?<!\\)"delta"(\s*:\s*)null')
+
+
+async def regular(chunks: AsyncIterable[bytes], wire: str) -> AsyncIterator[bytes]:
+    """Yield the lines of an event stream without those that say nothing, `data` in its usual spelling."""
+    left, ended = b"", False
+    async for chunk in chunks:
+        *lines, left = (left + chunk).split(b"\n")
+        out = bytearray()
+        for line in lines:
+            plain, ended = _regular(line, wire, ended)
+            out += plain
+        if out:
+            yield bytes(out)
+    if left:
+        yield _regular(left, wire, ended)[0]
+
+
+def _regular(line: bytes, wire: str, ended: bool) -> tuple[bytes, bool]:
+    """A line as it is passed on, and whether the text has ended with it."""
+    found = _DATA.match(line)
+    if not found:
+        return (b"" if _ASIDE.match(line) else line + b"\n"), ended
+    data = found[1].strip()
+    if data in (b"", b"null"):
+        return b"", ended
+    if data.startswith(b"[DONE]"):
+        if not ended:
+            return ENDS[wire], True
+        return (b"" if wire == "gemini" else line + b"\n"), True
+    ended = ended or bool(_FINISH.search(data))
+    return b"data: " + _NO_DELTA.sub(rb'"delta"\1{}', data) + b"\n", ended
+
+
+class Content:
+    """The body of a response over aiohttp whose chunks are those of a regular event stream."""
+
+    def __init__(self, content: Any) -> None:
+        self._content = content
+
+    def iter_any(self) -> AsyncIterator[bytes]:
+        return regular(self._content.iter_any(), "gemini")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._content, name)

@@ -1,0 +1,28 @@
+"""A model's judgement of what was found, of a question or of a section."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, model_validator
+
+
+class Judgement(BaseModel):
+    """Whether the material is sufficient, and what is missing."""
+
+    is_sufficient: bool
+    knowledge_gap: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lacks(cls, data: Any) -> Any:
+        """Take what names a gap or new queries and leaves the judgement out for an insufficient one."""
+        if not isinstance(data, dict) or data.get("is_sufficient") is not None:
+            return data
+        lacks = bool(data.get("knowledge_gap")) or lists_something(data)
+        return {**data, "is_sufficient": False} if lacks else data
+
+
+def lists_something(data: Mapping[str, Any]) -> bool:
+    return any(isinstance(value, list) and value for value in data.values())
