@@ -603,6 +603,12 @@ def _workers(env: Mapping[str, str]) -> str:
     return text if text == "auto" else str(_whole(env, name, 0, 0, 64))
 
 
+def bare_environment() -> dict[str, str]:
+    """What a child process needs of the environment where it shall see no key: nothing, but on Windows."""
+    needed = "SYSTEMROOT SYSTEMDRIVE TEMP TMP" if os.name == "nt" else ""
+    return {name: os.environ[name] for name in needed.split() if name in os.environ}
+
+
 def _cores() -> int:
     """The cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):

@@ -132,7 +132,9 @@ def allowed(module: str, wanted: str) -> bool:
         return wanted in ("records", "data") or target == "language"
     if top == "language":
         return target == "language" or wanted in ("records", "data")
-    if wanted in NEUTRAL | PURE or target == "language":
+    if top == "parsing":
+        return target == "parsing" or wanted in ("settings", "trouble")
+    if wanted in NEUTRAL | PURE or target in ("language", "parsing"):
         return True
     if target == "wire" and top in WIRED:
         return True
@@ -200,6 +202,9 @@ def test_the_table_tells_right_from_wrong() -> None:
     assert not allowed("database.build", "places.offline")
     assert allowed("news.figures", "language.quantities")
     assert allowed("urls", "language.text")
+    assert allowed("library.documents", "parsing.pool")
+    assert not allowed("parsing.worker", "library.documents")
+    assert not allowed("webpages", "parsing.pool")
     assert not allowed("language.quantities", "settings")
     assert not allowed("language.quantities", "evidence.registry")
     assert not allowed("language.text", "places.coordinates")

@@ -20,6 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
+from research.settings import bare_environment
+
 INSTALL = "pip install 'rapidocr>=3.10,<4' 'onnxruntime>=1.20' 'pypdfium2>=5'"  # the extra `ocr`
 MODULES = ("rapidocr", "onnxruntime", "pypdfium2")
 PATIENCE = 300.0  # seconds for a page; the first one waits for the models too
@@ -27,8 +29,6 @@ TICK = 0.25  # seconds between looks at whether to go on
 PAGES = 100  # of one process, whose memory grows a little with each
 _ROOT = str(Path(__file__).resolve().parents[2])
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from research.library.recogniser import main; main()"
-# Nothing of our environment is handed on, where a process can do without: there may be keys in it.
-_ENVIRONMENT: dict[str, str] | None = None if sys.platform == "win32" else {}
 
 # Why a page could not be read: too many pixels, not enough memory, a damaged file, too slow, the
 # process ended, the document has more text than is taken in.
@@ -89,7 +89,8 @@ class _Process:
     def __init__(self, suffix: str, data: bytes) -> None:
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-c", _CODE, _ROOT],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_ENVIRONMENT,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=bare_environment(),  # there may be keys in ours
             start_new_session=True,  # what is pressed in a terminal ends us, and then it
         )  # fmt: skip
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from research.library.formats import MAX_MEGAPIXELS, PICTURES
+from research.parsing.worker import connect_nowhere
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -141,11 +142,6 @@ def _bounded() -> None:
         os.nice(10)
 
 
-def alone(event: str, _arguments: Any) -> None:
-    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
-        raise PermissionError("this process connects nowhere")
-
-
 def _hear(asked: queue.SimpleQueue[bytes]) -> None:
     """Takes what is asked for, and ends the process, whatever it is at, once nobody can ask any more."""
     for line in sys.stdin.buffer:
@@ -156,7 +152,7 @@ def _hear(asked: queue.SimpleQueue[bytes]) -> None:
 def main() -> None:
     said = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
-    sys.addaudithook(alone)
+    sys.addaudithook(connect_nowhere)
     _bounded()
     told = json.loads(sys.stdin.buffer.readline())
     data = sys.stdin.buffer.read(told["size"])

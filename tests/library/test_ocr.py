@@ -95,7 +95,7 @@ def test_a_page_that_is_damaged_or_missing_costs_no_other() -> None:
 
 def test_the_process_that_reads_connects_nowhere() -> None:
     code = (
-        "import socket, sys; from research.library.recogniser import alone; sys.addaudithook(alone); "
+        "import socket, sys; from research.parsing.worker import connect_nowhere; sys.addaudithook(connect_nowhere); "
         "socket.create_connection(('127.0.0.1', 9))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -1,0 +1,1 @@
+"""Parsers of files from outside, run in child processes with limits (`pool`, `worker`)."""
