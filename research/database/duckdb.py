@@ -29,23 +29,12 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.exc import DBAPIError
 
 from research.database.allowed import NAMES, Dialect
+from research.database.duckdbconfig import CONFIG
 from research.database.results import Failed, Limits, Result, Stream, collected
 from research.database.schema import READING, Comments, Reads, Schema, of_duckdb
 
 CATALOG = "attached_file"  # what the file is called within its engine
-MEMORY, SPILL, THREADS = "400MB", "1GB", 2
 BATCH = 16  # rows that are taken at once
-CONFIG: dict[str, Any] = {
-    "memory_limit": MEMORY,
-    "max_temp_directory_size": SPILL,
-    "threads": THREADS,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "allow_community_extensions": False,
-    "allow_persistent_secrets": False,
-    "python_enable_replacements": False,  # a variable of this process is no table
-    "python_scan_all_frames": False,
-}
 
 
 def _words(text: str) -> frozenset[str]:

@@ -4,7 +4,10 @@ Two steps, so that what was recognised can be corrected in between: `recognise` 
 columns and types a file has, `load` writes them. What a value is not (a word in a column of numbers)
 is never dropped: the column stays text, and that is told.
 
-A file is read by an engine that may read that one path and no other, has no network and no extension.
+A file is a stranger's, so both happen in a child process with limits (`research.parsing`); what it comes to is
+written as JSON and as a database. There, a file is read by an engine that may read that one path and no
+other, has no network and no extension. A workbook is measured before it is opened
+(`research.database.extents`).
 Names of files, sheets and columns are made of letters, digits and _ alone, whatever they were.
 """
 
@@ -17,25 +20,30 @@ import csv
 import re
 import tempfile
 import threading
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime, time
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TextIO, get_args
 
 import duckdb
 from pydantic import Field
 from python_calamine import CalamineWorkbook
 
-from research.database.duckdb import CONFIG
-from research.i18n import message
+from research.database.duckdbconfig import CONFIG
+from research.database.extents import ExtentError, check_workbook
+from research.parsing.packages import PackageError
+from research.parsing.pool import MB, Allowance, ParserError, ParserPool
 from research.records import Language, Record
 
 Type = Literal["text", "integer", "number", "date", "datetime", "boolean"]
 TYPES: tuple[Type, ...] = get_args(Type)
-Why = Literal["kind", "size", "rows", "columns", "empty", "encoding", "ragged", "broken", "value"]
+Why = Literal[
+    "kind", "size", "rows", "columns", "empty", "encoding", "ragged", "broken", "value", "extent",
+    "unpacked", "time", "memory", "busy",
+]  # fmt: skip
 LARGEST = 1_073_741_824  # bytes of a file
 ROWS = 20_000_000  # of a table
 COLUMNS = 500
@@ -44,6 +52,13 @@ SHOWN = 5  # rows that are shown
 SHEETS = 50
 UNPACKED = 2 * LARGEST  # bytes of an Excel file without its compression
 BLOCK = 1 << 20
+LINE = 4_194_304  # characters of a line of a text
+ENGINE = 1_500  # MB that DuckDB and what feeds it may take
+WRITING = (1.0, 0.02)  # MB and seconds of processor time for each column that is written
+_BASES = {".parquet": 512, ".jsonl": 320, ".ndjson": 320}  # MB; others need less
+LONGEST = 7_200.0  # seconds of processor time of any file
+_PARSERS = ParserPool(3, "research.database.files")
+PATIENCE = 300.0  # seconds that a file waits for its turn
 NAME = 60  # characters of a name
 KINDS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".xlsb", ".ods", ".parquet", ".jsonl", ".ndjson")
 _BOOKS = (".xlsx", ".xls", ".xlsb", ".ods")
@@ -72,6 +87,8 @@ class Unreadable(Exception):
 
     def told(self, language: Language) -> str:
         """What is wrong, in one line."""
+        from research.i18n import message
+
         key = "broken_at" if self.why == "broken" and self.row else self.why
         return message(f"unreadable.{key}", language, file=self.file, row=self.row)
 
@@ -125,7 +142,111 @@ def recognise(path: Path, name: str, corrections: Mapping[str, Correction] | Non
         raise Unreadable("empty", shown)
     if size > LARGEST:
         raise Unreadable("size", shown)
-    given = corrections or {}
+    given = {sheet: each.model_dump(mode="json") for sheet, each in (corrections or {}).items()}
+    found = _parse_apart(
+        "recognise_task", _allowance(path, kind, shown), shown,
+        path=str(path.absolute()), kind=kind, shown=shown, corrections=given,
+    )  # fmt: skip
+    taken: set[str] = set()
+    tables = tuple(FileTable.model_validate(each) for each in found)
+    return tuple(t.model_copy(update={"name": _unique(t.name, taken)}) for t in tables)
+
+
+def _parse_apart(task: str, allowance: Allowance, file: str, say: Say = lambda part: None, **arguments: Any) -> Any:  # fmt: skip
+    """Does a task of this module in a parser process.
+
+    Raises:
+        Unreadable: the file cannot be read.
+    """
+    try:
+        found = _PARSERS.call(
+            f"research.database.files:{task}",
+            arguments=arguments,
+            allowance=allowance,
+            progress=say,
+            patience=PATIENCE,
+        )
+    except ParserError as error:
+        raise Unreadable("broken" if error.fault == "crash" else error.fault, file) from error
+    if "why" in found:
+        raise Unreadable(found["why"], file, row=int(found["row"]))
+    return found["found"]
+
+
+def _task(parse: Callable[[], Any]) -> dict[str, Any]:
+    """What a task of a parser process returns: what was found, or why there is nothing."""
+    try:
+        return {"found": parse()}
+    except Unreadable as error:
+        return {"why": error.why, "row": error.row}
+
+
+def _allowance(path: Path, kind: str, file: str, columns: int = 0, target: Path | None = None) -> Allowance:  # fmt: skip
+    """What reading a file may use, by what it has without its compression, and what DuckDB takes for each of
+    the `columns` that are written into `target`.
+
+    Raises:
+        Unreadable: it is a workbook that is not opened.
+    """
+    about = path.stat()
+    plain = size = about.st_size / MB
+    if kind in _BOOKS:
+        plain = _plain_size(str(path.absolute()), kind, file, about.st_size, about.st_mtime_ns) / MB
+        memory = 160 + plain * (40 if kind == ".xls" else 8)
+        more = 10.0 if kind == ".xls" else 1.0
+    else:
+        base = _BASES.get(kind, 128)
+        memory = min(ENGINE, base + 20 * size)
+        more = 30.0 if kind == ".parquet" else 2.0
+    memory += WRITING[0] * columns
+    seconds = 1.5 + more * plain + WRITING[1] * columns
+    written = target.stat().st_size if target and target.exists() else 0
+    disk = written + int((1_024 + 30 * plain) * MB)
+    return Allowance(int(memory * MB), min(LONGEST, seconds), disk)
+
+
+@lru_cache(64)
+def _plain_size(path: str, kind: str, file: str, size: int, changed: int) -> int:
+    """The bytes of a workbook without its compression; asked again only once the file has changed.
+
+    Raises:
+        Unreadable: it is not opened.
+    """
+    allowance = Allowance(128 * MB + 4 * size, 2.0 + 0.1 * size / MB)
+    plain: int = _parse_apart("check_task", allowance, file, path=path, kind=kind, shown=file)
+    return plain
+
+
+def check_task(data: bytes, progress: Say, *, path: str, kind: str, shown: str) -> dict[str, Any]:
+    """The bytes of a workbook without its compression; a task of a parser process."""
+
+    def check() -> int:
+        try:
+            return check_workbook(Path(path), kind, UNPACKED)
+        except ExtentError:
+            raise Unreadable("extent", shown) from None
+        except PackageError as error:
+            over = error.problem in ("unpacked", "entries")
+            raise Unreadable("unpacked" if over else "broken", shown) from None
+        except Exception:  # noqa: BLE001 - whatever is raised over damage
+            raise Unreadable("broken", shown) from None
+
+    return _task(check)
+
+
+def recognise_task(
+    data: bytes, progress: Say, *, path: str, kind: str, shown: str, corrections: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The tables of a file; a task of a parser process."""
+    given = {sheet: Correction.model_validate(each) for sheet, each in corrections.items()}
+    return _task(
+        lambda: [
+            each.model_dump(mode="json") for each in _recognised(Path(path), kind, shown, given)
+        ]
+    )
+
+
+def _recognised(path: Path, kind: str, shown: str, given: Mapping[str, Correction]) -> list[FileTable]:  # fmt: skip
     found: list[FileTable] = []
     if kind in _BOOKS:
         for sheet, rows in _sheets(path, shown):
@@ -141,8 +262,7 @@ def recognise(path: Path, name: str, corrections: Mapping[str, Correction] | Non
         first, delimiter = _first(path, encoding, kind, shown)
         table = _told(first, shown, "", given.get(""))
         found.append(table.model_copy(update={"encoding": encoding, "delimiter": delimiter}))
-    taken: set[str] = set()
-    return tuple(t.model_copy(update={"name": _unique(t.name, taken)}) for t in found)
+    return found
 
 
 def load(
@@ -165,7 +285,17 @@ def load(
                 named = table.model_copy(update={"name": _unique(table.name, taken)})
                 start = before + share * n / len(tables)
                 width = share / len(tables)
-                out.append(_written(path, named, part, _within(say, start, width)))
+                kind = Path(table.file).suffix.lower()
+                made = _parse_apart(
+                    "write_task",
+                    _allowance(path, kind, table.file, len(table.columns), part),
+                    table.file,
+                    _within(say, start, width),
+                    path=str(path.absolute()),
+                    table=named.model_dump(mode="json"),
+                    target=str(part.absolute()),
+                )
+                out.append(FileTable.model_validate(made))
             done += path.stat().st_size
         part.replace(target)
     finally:
@@ -173,6 +303,16 @@ def load(
             left.unlink(missing_ok=True)
     say(1.0)
     return tuple(out)
+
+
+def write_task(
+    data: bytes, progress: Say, *, path: str, table: Mapping[str, Any], target: str
+) -> dict[str, Any]:
+    """A table, written into a database; a task of a parser process."""
+    known = FileTable.model_validate(table)
+    return _task(
+        lambda: _written(Path(path), known, Path(target), progress).model_dump(mode="json")
+    )
 
 
 def _within(say: Say, start: float, width: float) -> Say:
@@ -279,7 +419,7 @@ def _encoding(path: Path, file: str) -> str:
         head = opened.read(4096)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         guesses = ["utf-16"]
-    elif b"\x00" in head:
+    elif b"\x00" in head and not _is_bytewise(head):
         guesses = ["utf-16-le" if head[1::2].count(0) >= head[0::2].count(0) else "utf-16-be"]
     else:
         guesses = ["utf-8-sig", "gb18030"]
@@ -294,6 +434,27 @@ def _encoding(path: Path, file: str) -> str:
     raise Unreadable("encoding", file)
 
 
+def _is_bytewise(head: bytes) -> bool:
+    """Whether a text is one of single bytes with a few that are zero, and none in UTF-16, where every comma
+    and every line break brings one."""
+    rest = head.replace(b"\x00", b"")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(rest)  # its last character may be cut
+    except UnicodeError:
+        return False
+    return 4 * (len(head) - len(rest)) < len(head)
+
+
+def _lines(opened: TextIO, file: str) -> Iterator[str]:
+    """The lines of a text, none of which is endless."""
+    number = 0
+    while line := opened.readline(LINE + 1):
+        number += 1
+        if len(line) > LINE:
+            raise Unreadable("broken", file, row=number)
+        yield line
+
+
 def _first(path: Path, encoding: str, kind: str, file: str) -> tuple[list[list[str]], str]:
     """The first rows of a text, and what its values are parted by."""
     with path.open(encoding=encoding, newline="") as opened:
@@ -304,7 +465,7 @@ def _first(path: Path, encoding: str, kind: str, file: str) -> tuple[list[list[s
     rows: list[list[str]] = []
     try:
         with path.open(encoding=encoding, newline="") as opened:
-            for row in csv.reader(opened, delimiter=delimiter):
+            for row in csv.reader(_lines(opened, file), delimiter=delimiter):
                 rows.append(row)
                 if len(rows) >= SAMPLE:
                     break
@@ -317,10 +478,6 @@ def _first(path: Path, encoding: str, kind: str, file: str) -> tuple[list[list[s
 
 def _sheets(path: Path, file: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
     """The sheets of an Excel file and their rows as texts. What a formula came to last is its value."""
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as packed:
-            if sum(entry.file_size for entry in packed.infolist()) > UNPACKED:
-                raise Unreadable("size", file)
     try:
         book = CalamineWorkbook.from_path(str(path))
         for name in book.sheet_names[:SHEETS]:
@@ -336,6 +493,8 @@ def _sheets(path: Path, file: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
 
 
 def _cell(value: object) -> str:
+    if type(value) is str:  # most are
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -352,6 +511,11 @@ def _typed(path: Path, kind: str, file: str, given: Correction | None) -> FileTa
     """The table of a file that has types of its own."""
     with _reading(path, file) as raw:
         source = _source(path, kind)
+        if kind == ".parquet":
+            where = _text(str(path.absolute()))
+            (rows,) = raw.execute(f"select sum(num_rows) from parquet_file_metadata({where})").fetchone() or (0,)  # fmt: skip
+            if rows and not 0 <= rows <= ROWS:
+                raise Unreadable("rows", file)
         found = raw.execute(f"describe select * from {source}").fetchall()
         rows = raw.execute(f"select * from {source} limit {SHOWN}").fetchall()
     if not found:
@@ -407,7 +571,7 @@ def _reading(path: Path, file: str, target: Path | None = None) -> Iterator[duck
         except duckdb.ConversionException:
             raise
         except duckdb.OutOfMemoryException:
-            raise Unreadable("size", file) from None
+            raise Unreadable("memory", file) from None
         except (duckdb.Error, UnicodeError) as error:
             row = re.search(r"Line: (\d+)", str(error))
             ragged = "Expected Number of Columns" in str(error)
@@ -437,7 +601,7 @@ def _csv(path: Path, table: FileTable, delimiter: str) -> str:
     return (
         f"read_csv({_text(str(path.absolute()))}, auto_detect = false, header = false, "
         f"delim = {_text(delimiter)}, quote = '\"', escape = '\"', skip = {table.header}, "
-        f"columns = {{{columns}}}, max_line_size = 4194304, null_padding = false)"
+        f"columns = {{{columns}}}, max_line_size = {LINE}, null_padding = false)"
     )
 
 

@@ -129,6 +129,11 @@ unreadable-ragged =
     Line { $row } of { $file } has more or fewer values than the others.
 unreadable-broken = { $file } is damaged or not what its extension says.
 unreadable-broken_at = { $file } cannot be read from line { $row } on: is a quotation mark unclosed?
+unreadable-extent = { $file } has cells far away from its table, with millions of empty ones in between. Delete them, save the file anew and try again.
+unreadable-unpacked = { $file } unpacks to far more than its size allows. Save it anew, or as CSV.
+unreadable-time = Reading { $file } takes longer than a file of its size may take. It may be damaged or built to stop programs: save it anew, or as CSV.
+unreadable-memory = Reading { $file } takes more memory than a file of its size may take. It may be damaged or built to stop programs: save it anew, or as CSV.
+unreadable-busy = Too many files are being read at once. Try { $file } again in a minute.
 unreadable-value = { $file } has values that do not fit their column's detected type.
 loaded-table = { $table } ({ $rows } rows) from { $file }: { $columns }
 loaded-kept = Kept as text, as not every value has the type of the first rows: { $columns }.

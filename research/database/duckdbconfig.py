@@ -1,0 +1,18 @@
+"""Limits of every DuckDB engine that is begun here: memory, room for spilling, threads, nothing fetched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MEMORY, SPILL, THREADS = "400MB", "1GB", 2
+CONFIG: dict[str, Any] = {
+    "memory_limit": MEMORY,
+    "max_temp_directory_size": SPILL,
+    "threads": THREADS,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,  # a variable of this process is no table
+    "python_scan_all_frames": False,
+}
