@@ -12,13 +12,64 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import lxml.html
 from lxml import etree
 
 from research.language.published import BEGAN, day
 from research.language.text import HAN
+
+MAX_ATTRIBUTES = 200  # of an element; the time that parsers take grows with the square of them
+MAX_ELEMENTS = 500_000
+FEW = 30_000  # elements of a page whose main text is always looked for
+DENSE = 60  # characters for each element; a page of more elements than that is not looked through
+_QUOTED = r"""=\s*+(?:"[^"]*+"|'[^']*+')"""
+# Tags, and what may look like one and is none. Each character is passed once.
+_MARKUP = re.compile(
+    rf"""<!--.*?(?:-->|\Z)
+    |<(script|style|textarea|title|iframe|noembed|noframes|xmp)\b[^>]*+>.*?(?:</\1|\Z)
+    |<[a-z](?P<tag>(?:[^>=]++|{_QUOTED}|=)*+)""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+
+
+Shape = Literal["attributes", "elements"]
+
+
+class ShapeError(ValueError):
+    """A page with more `shape` than parsers get through in seconds."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape: Shape = shape
+        super().__init__(
+            f"An element has more than {MAX_ATTRIBUTES} attributes"
+            if shape == "attributes"
+            else f"The page has more than {MAX_ELEMENTS:,} elements"
+        )
+
+
+def check_shape(text: str) -> None:
+    """Refuses markup over which parsers spend minutes.
+
+    Raises:
+        ShapeError: an element has too many attributes, or there are too many elements.
+    """
+    elements = 0
+    for found in _MARKUP.finditer(text):
+        tag = found["tag"]
+        elements += tag is not None
+        if tag and len(tag) > MAX_ATTRIBUTES:
+            bare = re.sub(_QUOTED, "= ", tag)
+            if max(bare.count("="), len(re.split(r"[\s/]+", bare))) > MAX_ATTRIBUTES:
+                raise ShapeError("attributes")
+        if elements > MAX_ELEMENTS:
+            raise ShapeError("elements")
+
+
+def is_dense(root: Any, size: int) -> bool:
+    """Whether a page of `size` characters has so many elements that finding its main text takes minutes."""
+    return sum(1 for _ in root.iter()) > max(FEW, size // DENSE)
 
 
 def tree(text: str, *, whole: bool = False) -> Any:
@@ -29,7 +80,9 @@ def tree(text: str, *, whole: bool = False) -> Any:
         lxml.etree.LxmlError: there is no element in it.
         ValueError: it holds characters that no page can have.
         RecursionError: it has to be whole, and is not.
+        ShapeError: parsing it would take very long.
     """
+    check_shape(text)
     parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
     found = lxml.html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), parser=parser)
     if whole and any(
@@ -48,7 +101,8 @@ def _drop_readings(root: Any) -> None:
         reading = next(base.iterancestors("ruby"), base.getparent())
         reading.append(base)
     etree.strip_elements(root, "rt", "rp", "rtc", with_tail=False)
-    for ruby in root.iter("ruby"):  # the source may have each part on a line of its own
+    outermost = root.xpath("descendant-or-self::ruby[not(ancestor::ruby)]")
+    for ruby in outermost:  # the source may have each part on a line of its own
         for node in ruby.iter():
             node.text = _BESIDE_WIDE.sub("", node.text or "")
             if node is not ruby:

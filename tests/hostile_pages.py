@@ -53,6 +53,7 @@ def shapes(size: int) -> dict[str, str]:
         "paragraphs": _filled("<p id=x>x</p>", size),
         "links": "<p>" + _filled("<a href=/x>x</a>", size) + "</p>",
         "readings": "<p>" + _filled("<ruby>漢<rt>かん</rt></ruby>", size) + "</p>",
+        "readings in readings": _filled("<ruby>" * 200 + "x" + "</ruby>" * 200, size),
         "wrong ends": "<div>" * 200 + _filled("</b></p>", size) + "text",
     }
 

@@ -27,11 +27,19 @@ OVER = {
     "page": "over.page",
     "depth": "over.depth",
     "pixels": "over.pixels",
+    "attributes": "over.attributes",
+    "elements": "over.elements",
+    "time": "over.time",
+    "memory": "over.memory",
 }
 REMEDIES = {
     "page": "remedy.page",
     "depth": "remedy.depth",
     "pixels": "remedy.pixels",
+    "attributes": "remedy.shape",
+    "elements": "remedy.shape",
+    "time": "remedy.time",
+    "memory": "remedy.memory",
 }  # where to split the file is none
 
 

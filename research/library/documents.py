@@ -1,7 +1,8 @@
 """Files -> text: what a file says, as plain text with sections that can be cited.
 
-`read` is pure: bytes in, a `Document` out, no file system, no network; what cannot be read raises
-`Unreadable`. Text and markup are read here, packaged formats in `research.library.formats`. The
+`read` takes bytes and returns a `Document`; a file that cannot be read raises `Unreadable`. The bytes are
+a stranger's, so they are parsed in a child process with limits (`research.parsing`), by `parse`. Text and
+markup are read in `research.library.markup`, packaged formats in `research.library.formats`. The
 text keeps the file's own characters (no NFKC), so that a quote from it is found again in the file; only
 white space that a layout has put there is gone.
 """
@@ -12,14 +13,13 @@ import csv
 import hashlib
 import os
 import struct
-import threading
-import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from lxml import etree
 
@@ -49,7 +49,9 @@ from research.library.formats import (
     too_long,
 )
 from research.library.markup import read_html, read_md, read_txt, web_address
+from research.parsing.pool import MB, Allowance, Fault, ParserError, ParserPool
 from research.records import Language, Record
+from research.webpages import MAX_ATTRIBUTES, MAX_ELEMENTS
 
 __all__ = [
     "LIMITS",
@@ -65,11 +67,11 @@ __all__ = [
     "Section",
     "Unreadable",
     "accepted",
+    "parse",
     "read",
     "walk",
 ]
 
-MB = 1024 * 1024
 MAX_BYTES = 50 * MB
 # What a file may have; sizes in MB.
 LIMITS: dict[Limit, int] = {
@@ -81,10 +83,34 @@ LIMITS: dict[Limit, int] = {
     "unpacked": MAX_UNPACKED // MB,
     "depth": MAX_DEPTH,
     "pixels": MAX_MEGAPIXELS,
+    "attributes": MAX_ATTRIBUTES,
+    "elements": MAX_ELEMENTS,
 }
+PATIENCE = 600.0  # seconds that a file waits for its turn
 
-# `warnings.catch_warnings` changes the whole process: two at once restore each other's filters.
-_ONE_AT_A_TIME = threading.Lock()
+
+class Rate(NamedTuple):
+    """What a file of a format may use: `memory` in MB and that many times its size, `seconds` of processor
+    time, and so many more for each MB. An honest file was measured to need a quarter of it at most."""
+
+    memory: int
+    times: int
+    seconds: float
+    more: float
+
+
+_TEXT, _PAGE = Rate(64, 32, 1.5, 3), Rate(64, 150, 1.5, 4)
+_PLAIN_PAGE = Rate(64, 60, 1.0, 1)
+_RATES = {
+    ".html": _PAGE, ".htm": _PAGE, ".md": _PAGE, ".markdown": _PAGE,
+    ".pdf": Rate(224, 40, 1.5, 60), ".docx": Rate(96, 400, 1.5, 20), ".xlsx": Rate(96, 150, 1.5, 15),
+}  # fmt: skip
+LONGEST = 900.0  # seconds of processor time of any file
+_IMPORTS = {
+    ".html": ("trafilatura",), ".htm": ("trafilatura",), ".pdf": ("pypdf",), ".docx": ("docx",),
+    ".xlsx": ("openpyxl",), **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"), ("PIL.TiffImagePlugin",)),
+}  # fmt: skip
+_PARSERS = ParserPool(3)
 
 
 class Section(Record):
@@ -122,16 +148,99 @@ def read(name: str, data: bytes, *, scans: bool = False) -> Document:
     Raises:
         Unreadable: the file gives no text; it says why.
     """
-    path = PurePosixPath(name.replace("\\", "/"))
-    suffix = path.suffix.lower()
+    suffix = _suffix(name, data)
+    rate = _RATES.get(suffix, _TEXT)
+    try:
+        found = _parse_apart(name, data, rate, scans=scans)
+    except ParserError as error:
+        if suffix not in (".html", ".htm") or error.fault == "busy":
+            raise _broken_off(error.fault, suffix) from error
+        try:  # finding the main text takes longer than reading all of it
+            found = _parse_apart(name, data, _PLAIN_PAGE, scans=scans, whole=True)
+        except ParserError as second:
+            raise _broken_off(second.fault, suffix) from second
+    if "document" not in found:
+        raise Unreadable(**found)
+    return Document.model_validate(found["document"])
+
+
+def _parse_apart(name: str, data: bytes, rate: Rate, **options: bool) -> Any:
+    size = len(data) / MB
+    return _PARSERS.call(
+        "research.library.documents:parse_task",
+        data,
+        {"name": name, **options},
+        allowance=Allowance(
+            int((rate.memory + rate.times * size) * MB),
+            min(LONGEST, rate.seconds + rate.more * size),
+        ),
+        imports=_IMPORTS.get(PurePosixPath(name.replace("\\", "/")).suffix.lower(), ()),
+        patience=PATIENCE,
+    )
+
+
+def parse_task(data: bytes, progress: object, *, name: str, **options: bool) -> dict[str, Any]:
+    """`parse` as a task of a parser process."""
+    try:
+        return {"document": parse(name, data, **options).model_dump(mode="json")}
+    except Unreadable as error:
+        return {
+            "problem": error.problem,
+            "detail": error.detail,
+            "limit": error.limit,
+            "pages": error.pages,
+        }
+
+
+def _broken_off(fault: Fault, suffix: str) -> Unreadable:
+    """The refusal of a file over which the parser broke off."""
+    if fault == "busy":
+        return Unreadable("unreadable", "Too many files are being read; try again.")
+    if fault == "time":
+        detail = (
+            "Reading it takes longer than a file of its size may take; save it anew or split it."
+        )
+        return Unreadable("too large", detail, "time")
+    if fault == "memory":
+        detail = "Reading it takes more memory than a file of its size may take; save it anew or split it."
+        return Unreadable("too large", detail, "memory")
+    return _damaged(suffix)
+
+
+def _damaged(suffix: str) -> Unreadable:
+    kind = suffix[1:].upper()
+    detail = f"The file is damaged or no {kind} file; open it, save it anew and try again."
+    return Unreadable("unreadable", detail)
+
+
+def _suffix(name: str, data: bytes) -> str:
+    """The suffix of a file that is of a known format and not too large.
+
+    Raises:
+        Unreadable: it is not.
+    """
+    suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
     if suffix not in _READERS:
         what = f"{suffix} files" if suffix else "Files without a suffix"
         raise Unreadable("unsupported", f"{what} cannot be read; accepted: {' '.join(SUFFIXES)}.")
     if len(data) > MAX_BYTES:
         detail = f"The file is larger than {LIMITS['size']} MB; split it."
         raise Unreadable("too large", detail, "size")
-    draft = _parse(suffix, data) if data.strip() else Draft()
-    title = one_line(draft.title) or one_line(path.stem) or "untitled"
+    return suffix
+
+
+def parse(name: str, data: bytes, *, scans: bool = False, whole: bool = False) -> Document:
+    """`read` in this very process, for files that no stranger wrote. A web page is taken `whole`, its menus
+    included, instead of by its main text.
+
+    Raises:
+        Unreadable: the file gives no text; it says why.
+    """
+    suffix = _suffix(name, data)
+    draft = _parse(suffix, data, whole=whole) if data.strip() else Draft()
+    title = (
+        one_line(draft.title) or one_line(PurePosixPath(name.replace("\\", "/")).stem) or "untitled"
+    )
     text, sections = _tile(draft.pieces, title)
     if not text.strip() and not (scans and draft.pictures):
         if draft.pictures:
@@ -207,7 +316,6 @@ def _parser_errors() -> tuple[type[Exception], ...]:
         AttributeError,
         EOFError,
         LookupError,  # with KeyError and IndexError
-        MemoryError,
         OSError,
         RuntimeError,  # with RecursionError and NotImplementedError
         SyntaxError,  # with ElementTree.ParseError
@@ -216,17 +324,15 @@ def _parser_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def _parse(suffix: str, data: bytes) -> Draft:
+def _parse(suffix: str, data: bytes, *, whole: bool) -> Draft:
     try:
-        with _ONE_AT_A_TIME, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return _READERS[suffix](data)
+        if whole and suffix in (".html", ".htm"):
+            return read_html(data, whole=True)
+        return _READERS[suffix](data)
     except _parser_errors() as error:
         if "Excessive depth" in str(error):  # as libxml2 calls it
             raise too_deep() from error
-        kind = suffix[1:].upper()
-        detail = f"The file is damaged or no {kind} file; open it, save it anew and try again."
-        raise Unreadable("unreadable", detail) from error
+        raise _damaged(suffix) from error
 
 
 def _tile(pieces: list[Block], title: str) -> tuple[str, tuple[Section, ...]]:

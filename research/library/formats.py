@@ -11,7 +11,6 @@ import csv
 import io
 import logging
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +21,9 @@ from lxml import etree
 
 from research.language.decimals import join_decimals
 from research.language.sentences import unwrapped
+from research.parsing.packages import PackageError, check_package
 from research.records import Language
+from research.webpages import ShapeError
 
 if TYPE_CHECKING:
     import pypdf
@@ -40,9 +41,10 @@ PICTURES = ("PNG", "JPEG", "WEBP", "TIFF")  # as Pillow calls them
 Problem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "too large"]
 # The limit that a file is over: of its size, its text, the pages of a PDF, the rows of a table, the
 # cells of a sheet, what a container unpacks to, what one page of a PDF draws, how deep it is nested, the
-# megapixels of a picture.
+# megapixels of a picture, the attributes of an element, the elements of a page, the time and the memory that reading it takes.
 Limit = Literal[
-    "", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth", "pixels"
+    "", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth", "pixels",
+    "attributes", "elements", "time", "memory",
 ]  # fmt: skip
 
 _UNSEEN = "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -81,6 +83,11 @@ def too_deep() -> Unreadable:
     """That the elements of a page or a document lie too deep in each other."""
     detail = f"It is nested more than {MAX_DEPTH} levels deep; save it as PDF or plain text."
     return Unreadable("unreadable", detail, "depth")
+
+
+def misshapen(error: ShapeError) -> Unreadable:
+    """That a page has more attributes or elements than any page needs."""
+    return Unreadable("unreadable", f"{error}; save it as PDF or plain text.", error.shape)
 
 
 class Block(NamedTuple):
@@ -281,13 +288,18 @@ def check_container(data: bytes, what: str) -> None:
                 "encrypted", f"The {what} is protected with a password; save it without."
             )
         raise Unreadable("unreadable", f"The {what} is in an old Office format; save it anew.")
-    with zipfile.ZipFile(io.BytesIO(data)) as container:
-        members = container.infolist()
-    if any(member.flag_bits & 1 for member in members):
-        raise Unreadable("encrypted", f"The {what} is protected with a password; save it without.")
-    if sum(member.file_size for member in members) > MAX_UNPACKED:
+    try:
+        check_package(io.BytesIO(data), MAX_UNPACKED)
+    except PackageError as error:
+        if error.problem == "encrypted":
+            locked = f"The {what} is protected with a password; save it without."
+            raise Unreadable("encrypted", locked) from None
+        if error.problem == "doctype":
+            declared = f"The {what} declares a document type, which no office program writes; save it anew."
+            raise Unreadable("unreadable", declared) from None
         limit = MAX_UNPACKED // 1024**2
-        raise Unreadable("too large", f"The {what} unpacks to more than {limit} MB.", "unpacked")
+        many = f"The {what} unpacks to more than {limit} MB, or to far more than its size allows."
+        raise Unreadable("too large", many, "unpacked") from None
 
 
 # Word

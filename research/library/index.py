@@ -24,7 +24,7 @@ from typing import Any
 
 from research.language.text import STOP, characters, tokens
 from research.library import bin, listing, renewal, scans, unread
-from research.library.documents import walk
+from research.library.documents import parse, walk
 from research.library.intake import Files, Intake
 from research.library.listing import Counts, Entry, Excerpt, Wanted
 from research.library.marks import marks
@@ -297,7 +297,9 @@ class Library:
         }
         if current == {name: hashlib.sha256(data).hexdigest() for name, data in files}:
             return
-        prepared = [prepare(name, data, current.get(name, "")) for name, data in files]
+        prepared = [
+            prepare(name, data, current.get(name, ""), reader=parse) for name, data in files
+        ]
         gone = set(current) - {name for name, _ in files}
         with self._change() as connection:
             state = connection.execute("select value from meta where key='sample'").fetchone()

@@ -24,12 +24,13 @@ from research.library.formats import (
     checked,
     decode,
     first_line,
+    misshapen,
     one_line,
     table_lines,
     too_deep,
     visible,
 )
-from research.webpages import decoded, published, text_pieces, title, tree
+from research.webpages import ShapeError, decoded, is_dense, published, text_pieces, title, tree
 
 
 def web_address(text: str) -> str:
@@ -174,6 +175,8 @@ def _tree(text: str) -> Any:
         return tree(text, whole=True)
     except RecursionError:
         raise too_deep() from None
+    except ShapeError as error:
+        raise misshapen(error) from None
 
 
 def _flat(root: Any) -> str:
@@ -214,18 +217,24 @@ def _add_main(draft: Draft, element: Any) -> None:
         draft.body(child.tail or "")
 
 
-def read_html(data: bytes) -> Draft:
-    """A web page: its main text if that can be told apart, else all its text."""
+def _find_main(draft: Draft, root: Any) -> None:
     import trafilatura
 
-    try:
-        root = _tree(visible(_decoded(data)))
-    except etree.ParserError:
-        return Draft()
-    draft = _page_facts(root)
     main: Any = trafilatura.bare_extraction(root, include_comments=False, include_tables=True)
     if main is not None and main.body is not None:
         _add_main(draft, main.body)
+
+
+def read_html(data: bytes, *, whole: bool = False) -> Draft:
+    """A web page: its main text if that can be told apart, else all its text, as with `whole`."""
+    text = visible(_decoded(data))
+    try:
+        root = _tree(text)
+    except etree.ParserError:
+        return Draft()
+    draft = _page_facts(root)
+    if not whole and not is_dense(root, len(text)):
+        _find_main(draft, root)
     if not any(not piece.shown for piece in draft.pieces):
         draft.pieces.clear()
         draft.body("".join(_flat(body) for body in root.iter("body")))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -103,13 +103,20 @@ def storable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def prepare(name: str, data: bytes, known: str, *, scans: bool = False) -> Added | Prepared:
+def prepare(
+    name: str,
+    data: bytes,
+    known: str,
+    *,
+    scans: bool = False,
+    reader: Callable[..., Document] = read,
+) -> Added | Prepared:
     """Reads a file; `known` is the digest (SHA-256) of what the index has under its name. With `scans`,
     what is a picture in it can be read later."""
     if hashlib.sha256(data).hexdigest() == known:
         return Added(name, "unchanged")
     try:
-        document = read(name, data, scans=scans)
+        document = reader(name, data, scans=scans)
     except Unreadable as error:
         return Added(name, error.problem, 0, str(error), error.limit, error.pages)
     text = document.text

@@ -1,7 +1,8 @@
 """From the bytes of a feed to articles: RSS, Atom, RDF, JSON Feed, and lists of feeds (OPML).
 
 A feed is written by strangers: XML may be broken, addresses relative or worse, titles full of
-mark-up. What can be read is read, and what is broken is said. Asks nobody.
+mark-up. It is parsed in a child process with limits (`research.parsing`). What can be read is read, and what
+is broken is said. Asks nobody.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from typing import Any
 
 from research.language.text import tokens
 from research.news.article import HEADLINE, Article, host, web_address
+from research.parsing.pool import FETCHED, MB, Allowance, ParserError
+from research.parsing.troubles import broken_off
 from research.trouble import Trouble
+from research.webpages import ShapeError, check_shape
 from research.wire.plain import rows, shortened, unmarked
 
 PROVIDER = "feeds"
@@ -65,12 +69,9 @@ def parsed(body: bytes, url: str, retrieved: datetime, kind: str = "") -> Feed:
     Raises:
         Trouble: it is no feed.
     """
-    head = body[:2_000].lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
-    if head.startswith(b"{"):
-        return _json(body, url, retrieved)
-    if b"<opml" in head:
-        return Feed(lists=listed(body), listing=True)
-    return _xml(body, url, kind, retrieved)
+    found = _parse_apart("feed_task", body, url=url, retrieved=retrieved.isoformat(), kind=kind)
+    items = tuple(_item(Article.model_validate(each)) for each in found["articles"])
+    return Feed(found["title"], items, found["fault"], tuple(found["lists"]), found["listing"])
 
 
 def listed(body: bytes) -> tuple[str, ...]:
@@ -79,6 +80,73 @@ def listed(body: bytes) -> tuple[str, ...]:
     Raises:
         Trouble: it is none.
     """
+    return tuple(_parse_apart("list_task", body)["lists"])
+
+
+def _parse_apart(task: str, body: bytes, **arguments: str) -> Any:
+    """Does a task of this module in a parser process.
+
+    Raises:
+        Trouble: it cannot be done.
+    """
+    size = len(body) / MB
+    allowance = Allowance(int((96 + 60 * size) * MB), 1.5 + 5 * size)
+    try:
+        found = FETCHED.call(
+            f"research.news.parsing:{task}",
+            body,
+            arguments,
+            allowance=allowance,
+            imports=("feedparser",),
+        )
+    except ParserError as error:
+        raise broken_off(error, "the feed") from error
+    if "message" in found:
+        raise Trouble("malformed", found["message"])
+    return found
+
+
+def feed_task(
+    data: bytes, progress: object, *, url: str, retrieved: str, kind: str
+) -> dict[str, Any]:
+    """The fields of a feed, or why there are none; a task of a parser process."""
+    try:
+        feed = _parsed(data, url, datetime.fromisoformat(retrieved), kind)
+    except Trouble as error:
+        return {"message": error.message}
+    return {
+        "title": feed.title,
+        "articles": [item.article.model_dump(mode="json") for item in feed.items],
+        "fault": feed.fault,
+        "lists": feed.lists,
+        "listing": feed.listing,
+    }
+
+
+def list_task(data: bytes, progress: object) -> dict[str, Any]:
+    """The addresses of feeds, or why there are none; a task of a parser process."""
+    try:
+        return {"lists": _listed(data)}
+    except Trouble as error:
+        return {"message": error.message}
+
+
+def _parsed(body: bytes, url: str, retrieved: datetime, kind: str) -> Feed:
+    head = body[:2_000].lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
+    if head.startswith(b"{"):
+        return _json(body, url, retrieved)
+    try:
+        check_shape(body.decode("latin-1"))
+    except ShapeError as error:
+        raise Trouble(
+            "malformed", f"{host(url)} sent a feed that cannot be read: {error}"
+        ) from error
+    if b"<opml" in head:
+        return Feed(lists=_listed(body), listing=True)
+    return _xml(body, url, kind, retrieved)
+
+
+def _listed(body: bytes) -> tuple[str, ...]:
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)

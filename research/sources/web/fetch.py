@@ -23,7 +23,7 @@ import aiohttp
 from protego import Protego
 from yarl import URL
 
-from research.sources.web.reader import Page, read
+from research.sources.web.reader import Page, read, warm
 from research.sources.web.results import AHEAD
 from research.trouble import Trouble, of_address
 from research.urls import url_identity, wraps
@@ -170,6 +170,7 @@ class Fetcher:
     async def _load(self, target: URL, key: str) -> Page:
         try:
             async with asyncio.timeout(self._deadline):
+                await asyncio.to_thread(warm)
                 final, answer = await self._follow(target)
                 page = await asyncio.to_thread(
                     read,

@@ -1,7 +1,8 @@
 """From the bytes of a page to its text.
 
 The bytes are a stranger's: nothing in them is believed without need, nothing that they refer to is
-fetched, and there is no page that takes long to read. Knows nothing of the network.
+fetched, and they are parsed in a child process with limits (`research.parsing`), which `warm` starts
+ahead. Knows nothing of the network.
 """
 
 from __future__ import annotations
@@ -11,19 +12,19 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-import trafilatura
 from lxml import etree
 
 from research.language.decimals import join_decimals
 from research.language.sentences import unwrapped
 from research.language.text import language
+from research.parsing.pool import FETCHED, MB, Allowance, ParserError
+from research.parsing.troubles import broken_off
 from research.trouble import Trouble
-from research.webpages import decoded, published, text_pieces, title, tree
+from research.webpages import FEW, ShapeError, decoded, published, text_pieces, title, tree
 from research.wire.plain import legible
 
 LONGEST = 200_000  # characters of a page's text that are kept
-# With more elements finding the main text takes seconds, with very many it takes minutes.
-ELEMENTS = 30_000
+PATIENCE = 10.0  # seconds that a page waits for its turn
 
 
 @dataclass(frozen=True)
@@ -40,21 +41,77 @@ class Page:
     language: str
 
 
+def warm() -> None:
+    """Has a process ready that reads pages."""
+    FETCHED.warm()
+
+
 def read(data: bytes, url: str, *, charset: str = "", plain: bool = False, latest: date) -> Page:
     """The page that some bytes are. `charset` is what came with them, if anything did; nothing is
     published after `latest`.
 
     Raises:
-        Trouble: there is no text in them.
+        Trouble: there is no text in them, or it takes too long to find.
     """
     try:
+        try:
+            found = _parse_apart(data, url, charset, plain, latest, seconds=1.2, more=2.0)
+        except ParserError as error:
+            if plain or error.fault == "busy":
+                raise
+            # finding the main text takes longer than reading all of it
+            found = _parse_apart(
+                data, url, charset, plain, latest, seconds=0.6, more=0.6, whole=True
+            )
+    except ParserError as error:
+        raise broken_off(error, "the page") from error
+    if "reason" in found:
+        raise Trouble("empty" if found["reason"] == "empty" else "malformed", str(found["message"]))
+    day = date.fromisoformat(found["published"]) if found["published"] else None
+    return Page(url, str(found["title"]), str(found["text"]), day, str(found["language"]))
+
+
+def _parse_apart(
+    data: bytes, url: str, charset: str, plain: bool, latest: date, *, seconds: float, more: float,
+    whole: bool = False,
+) -> Any:  # fmt: skip
+    size = len(data) / MB
+    return FETCHED.call(
+        "research.sources.web.reader:parse_task",
+        data,
+        {
+            "url": url,
+            "charset": charset,
+            "plain": plain,
+            "latest": latest.isoformat(),
+            "whole": whole,
+        },
+        allowance=Allowance(int((64 + 150 * size) * MB), seconds + more * size),
+        imports=("trafilatura",),
+        patience=PATIENCE,
+    )
+
+
+def parse_task(
+    data: bytes, progress: object, *, url: str, charset: str, plain: bool, latest: str, whole: bool
+) -> dict[str, Any]:
+    """The fields of a page, or why there are none; a task of a parser process."""
+    try:
         text = decoded(data, charset)
-    except UnicodeError as error:
-        raise Trouble("malformed", str(error)) from None
-    page = _plain(text, url) if plain else _web(text, url, latest)
+        page = (
+            _plain(text, url) if plain else _web(text, url, date.fromisoformat(latest), whole=whole)
+        )
+    except (UnicodeError, ShapeError) as error:
+        return {"reason": "malformed", "message": str(error)}
     if not page.text:
-        raise Trouble("empty", "there is no text on the page that can be read without a browser")
-    return page
+        message = "there is no text on the page that can be read without a browser"
+        return {"reason": "empty", "message": message}
+    return {
+        "title": page.title,
+        "text": page.text,
+        "published": page.published and page.published.isoformat(),
+        "language": page.language,
+    }
 
 
 def _plain(text: str, url: str) -> Page:
@@ -63,12 +120,14 @@ def _plain(text: str, url: str) -> Page:
     return Page(url, first if len(first) <= 80 else "", text, None, language(text))
 
 
-def _web(text: str, url: str, latest: date) -> Page:
+def _web(text: str, url: str, latest: date, *, whole: bool) -> Page:
     try:
         root = tree(text)
+    except ShapeError:
+        raise
     except (etree.LxmlError, ValueError):
         return Page(url, "", "", None, "")
-    body = _main(root) or _tidy("".join(text_pieces(root)))
+    body = ("" if whole else _main(root)) or _tidy("".join(text_pieces(root)))
     stated = (day for day in published(root) if day <= latest)
     heading = " ".join(legible(title(root)).split())[:300]
     return Page(url, heading, body, next(stated, None), _language(root, body))
@@ -85,7 +144,9 @@ _STUMBLES = (
 
 def _main(tree: Any) -> str:
     """The main text of a page; "" if it cannot be told from the rest in a short time."""
-    if sum(1 for _ in tree.iter()) > ELEMENTS:
+    import trafilatura
+
+    if sum(1 for _ in tree.iter()) > FEW:
         return ""
     try:
         found: Any = trafilatura.bare_extraction(tree, include_comments=False)
