@@ -159,7 +159,7 @@ def _route(parts: SplitResult) -> str:
     query = "&".join(_kept(query))
     named = path.strip("/!") if rooted else "/" in unquote(path)
     further = f"#{anchor}" if re.search("[/=]", anchor) else ""
-    if not (named or query or further):
+    if not (named or query.strip("/!") or further):
         return ""
     return path + (mark if query else "") + query + further
 

@@ -45,7 +45,7 @@ CITED = QUESTION + "\n[@3fa9] A tower. [@77aa01] A bell. [@beef] A gate."
 
 class Plan(BaseModel):
     route: Literal["direct", "search"]
-    answer: str = Field(max_length=80)
+    answer: str
     sub_questions: list[str] = Field(max_length=2)
     web_queries: list[str] = Field(max_length=4)
     news_queries: list[str] = Field(max_length=12)
@@ -53,7 +53,7 @@ class Plan(BaseModel):
 
 class Reflection(BaseModel):
     is_sufficient: bool
-    knowledge_gap: str = Field(max_length=60)
+    knowledge_gap: str
     web_queries: list[str] = Field(max_length=3)
 
 

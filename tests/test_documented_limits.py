@@ -10,7 +10,7 @@ from pages.middleware import pace, uploads
 from pages.shared import exports, login
 from pages.tables import form
 from research import FILE_LIMITS
-from research.database import duckdb, files, rewrites
+from research.database import duckdbconfig, files, rewrites
 from research.library import bin as library_bin
 from research.library.ocr import PATIENCE
 from research.mcp import listening
@@ -105,7 +105,7 @@ def stated() -> dict[str, tuple[str, str]]:
         ),
         "duckdb": (
             "database.md",
-            f"{duckdb.MEMORY[:-2]} MB of memory, {duckdb.SPILL[:-2]} GB of room for spilling",
+            f"{duckdbconfig.MEMORY[:-2]} MB of memory, {duckdbconfig.SPILL[:-2]} GB of room for spilling",
         ),
         "shown rows": ("database.md", f"{load({}).database_rows:,} rows are shown"),
         "scans": (
