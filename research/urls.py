@@ -157,9 +157,11 @@ def _route(parts: SplitResult) -> str:
     if not rooted and not mark and "=" in path:
         path, query = "", path
     query = "&".join(_kept(query))
+    if not mark and "=" not in query:
+        query = ""
     named = path.strip("/!") if rooted else "/" in unquote(path)
     further = f"#{anchor}" if re.search("[/=]", anchor) else ""
-    if not (named or query.strip("/!") or further):
+    if not (named or query or further):
         return ""
     return path + (mark if query else "") + query + further
 

@@ -67,7 +67,7 @@ def _source(n: int) -> Evidence:
     url = f"https://example.org/report/{n}" if n % 9 else f"{ADDRESS}&n={n}"
     text = f"In {1900 + n % 120} district {n} handled {1_000 + 37 * n} tonnes. 第{n}区吞吐量为{1_000 + 37 * n}吨。"
     if n < 2:  # about which two sources disagree
-        text += f" The harbour of Aldwick handled {500 + 100 * n} tonnes in 2020."
+        text += f" Aldwick Lighthouse is {40 + 5 * n} metres high."
     script = [*SCRIPTS.values()][n % len(SCRIPTS)]
     return Evidence(
         id=evidence_id("web", url, ""), kind="news" if n % 4 == 3 else "web",
