@@ -63,9 +63,9 @@ def plainer(tree: exp.Expr, columns: Columns, dialect: Dialect, bounds: Bounds) 
     for table in list(tree.find_all(exp.Table)):
         if isinstance(table.this, _SERIES):
             plain_table(table, "ordinality")
-            listed = spread(table.this, dialect, bounds)
+            series = spread(table.this, dialect, bounds)
             numbered = bool(table.args.get("ordinality"))
-            table.replace(_values(listed, table.args.get("alias"), "generate_series", numbered))
+            table.replace(_values(series, table.args.get("alias"), "generate_series", numbered))
     for unnested in list(tree.find_all(exp.Unnest)):
         listed = unnested.expressions and isinstance(unnested.expressions[0], exp.Array)
         if not listed:
