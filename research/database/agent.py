@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from research.database.asking import Interpretation, NotUnderstood, Shape
+from research.database.asking import Interpretation, NotHeld, NotUnderstood, Shape
 from research.database.refusals import Refused
 from research.language.hanzi import simplified
 from research.language.text import language
@@ -41,6 +41,11 @@ class Outcome(Record):
     steps: tuple[Step, ...] = ()
     missing: tuple[tuple[str, int], ...] = ()
     problem: str = ""  # why there are no rows, for a person
+    holds: tuple[int, int] = (
+        0,
+        0,
+    )  # how many areas the shipped database has, in how many provinces
+    absent: bool = False  # `problem` is what the database has no rows of
     reason: Reason | None = None  # of what kind that is, where it is a failure
     hint: Hint = ""
     failures: tuple[Failure, ...] = ()  # what failed beside rows that were found
@@ -154,10 +159,11 @@ class Agent:
         try:
             reading = await self._by_rules(question, trail)
         except NotUnderstood as lost:
-            if self._writer is None:
+            if self._writer is None or isinstance(lost, NotHeld):  # a model finds it no more
                 return Outcome(
-                    status="unclear", question=question, steps=tuple(trail.steps), problem=lost.rest
-                )
+                    status="unclear", question=question, steps=tuple(trail.steps), problem=lost.rest,
+                    holds=lost.holds, absent=isinstance(lost, NotHeld),
+                )  # fmt: skip
             return await self._by_model(question, self._writer, trail)
         return await self._read(question, reading, trail)
 

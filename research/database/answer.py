@@ -49,7 +49,11 @@ def sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
         by_rules = not any(step.kind == "understand" for step in outcome.steps)
         if by_rules and not outcome.problem:
             return [say("no rules")], []
-        return [say("unclear" if by_rules else "asks", problem=outcome.problem)], []
+        areas, provinces = outcome.holds
+        if outcome.absent:
+            return [say("absent", problem=outcome.problem, n=areas, provinces=provinces)], []
+        unclear = say("unclear" if by_rules else "asks", problem=outcome.problem)
+        return [unclear, *([say("holds", n=areas, provinces=provinces)] if areas else [])], []
     if rows is None:
         key = "failed" if outcome.status == "failed" else "refused"
         return [say(key, problem=outcome.problem)], []

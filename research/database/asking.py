@@ -77,11 +77,20 @@ class Interpretation:
 
 
 class NotUnderstood(ValueError):
-    """The rules do not know this shape; `rest` are the words that they could not place."""
+    """The rules do not know this shape; `rest` are the words that they could not place.
+
+    `holds` is how many areas the shipped database has, and in how many provinces; (0, 0) for another.
+    """
+
+    holds = (0, 0)
 
     def __init__(self, rest: str) -> None:
         self.rest = rest
         super().__init__(rest)
+
+
+class NotHeld(NotUnderstood):
+    """The question is understood, but `rest` is something that the database has no rows of."""
 
 
 @dataclass

@@ -14,6 +14,7 @@ shares no line with the guard's.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -30,11 +31,16 @@ from sqlalchemy.exc import DBAPIError
 
 from research.database.allowed import NAMES, Dialect
 from research.database.duckdbconfig import CONFIG
-from research.database.results import Failed, Limits, Result, Stream, collected
+from research.database.excess import excess
+from research.database.results import BinarySize, Failed, Limits, Result, Stream, collected
 from research.database.schema import READING, Comments, Reads, Schema, of_duckdb
 
 CATALOG = "attached_file"  # what the file is called within its engine
 BATCH = 16  # rows that are taken at once
+_PLAIN = re.compile(
+    r"BOOLEAN|U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)|DATE|TIME[A-Z_ ]*|INTERVAL|UUID|ENUM\(.*\)|.?NULL.?"
+)
+"""Types of values that are short, and are taken as they are."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -126,8 +132,17 @@ class DuckDB:
         """
         with self._opened(self._limits.seconds) as raw:
             self._vet(raw, text)
-            found = raw.execute(text)
-            yield [str(column[0]) for column in found.description or ()], _rows(found)
+            if why := excess(raw, text):
+                raise Failed("size", f"The statement, with the views that it reads, is too large: {why}. Choose other columns.")  # fmt: skip
+            columns = raw.execute(f"describe {text}").fetchall()
+            names, types = (
+                [str(column[0]) for column in columns],
+                [str(column[1]) for column in columns],
+            )
+            if len(names) > self._limits.columns:
+                yield names, iter(())
+                return
+            yield names, _rows(raw.execute(self._cut(text, types)), types)
 
     def within(self, limits: Limits) -> DuckDB:
         """The same database within other limits."""
@@ -219,6 +234,17 @@ class DuckDB:
             elif kind == "STAR" and node.get("expr"):
                 raise _refused("COLUMNS is not allowed")
 
+    def _cut(self, text: str, types: Sequence[str]) -> str:
+        """The statement with its texts cut where they are made, and of binary values the size alone. What
+        is made of parts is a text as DuckDB writes it."""
+        names = [f"c{place}" for place in range(len(types))]
+        kept = ", ".join(
+            name if _PLAIN.fullmatch(kind) else f"octet_length({name})" if kind == "BLOB"
+            else f"left(cast({name} as varchar), {self._limits.cell + 1})"
+            for name, kind in zip(names, types, strict=True)
+        )  # fmt: skip
+        return f"select {kept} from ({text}) as asked({', '.join(names)})"  # noqa: S608
+
     def _failed(self, error: BaseException) -> Failed:
         text = str(error).split("\n", 1)[0]
         if isinstance(error, duckdb.InterruptException):
@@ -259,9 +285,14 @@ def _entries(node: dict[str, Any]) -> list[dict[str, Any]]:
     return (node.get("cte_map") or {}).get("map") or []
 
 
-def _rows(found: duckdb.DuckDBPyConnection) -> Iterator[Sequence[object]]:
+def _rows(found: duckdb.DuckDBPyConnection, types: Sequence[str]) -> Iterator[Sequence[object]]:
+    binary = [place for place, kind in enumerate(types) if kind == "BLOB"]
     while rows := found.fetchmany(BATCH):
-        yield from rows
+        for row in rows:
+            values = list(row)
+            for place in binary:
+                values[place] = None if row[place] is None else BinarySize(row[place])
+            yield values
 
 
 class _Connected:

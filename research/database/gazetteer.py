@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+
+from research import data
 
 # Each name is that of all its provinces.
 REGIONS = {
@@ -65,6 +68,34 @@ def aliases(areas: Mapping[str, int], places: Iterable[str]) -> dict[str, int]:
         if form not in taken | _SHARED and form not in areas
     }
     return out | {form: areas[name] for form, name in _CALLED.items() if name in areas}
+
+
+def is_elsewhere(text: str) -> bool:
+    """Whether a text names nothing but places outside of the provinces that the areas are in."""
+    rest, found = f" {text.casefold()} ", False
+    words = re.sub(r"[^\w'’.-]+", " ", rest).split()
+    for size in (4, 3, 2, 1):  # the longest names first: New South Wales
+        for at in range(len(words) - size + 1):
+            name = " ".join(words[at : at + size])
+            if name in _elsewhere() and f" {name} " in rest:
+                rest, found = rest.replace(f" {name} ", "  "), True
+    for name in sorted((n for n in _elsewhere() if n > "\u2fff" and n in rest), key=len, reverse=True):  # fmt: skip
+        if name in rest:
+            rest, found = rest.replace(name, " "), True
+    return found and not _NEAR_PLACES.sub(" ", rest).strip()
+
+
+@cache
+def _elsewhere() -> frozenset[str]:
+    """Countries, regions and cities abroad, and what China's table of areas does not have."""
+    named = (name for row in data.rows("uncovered.tsv") for name in "|".join(row[2:]).split("|"))
+    return frozenset(name.casefold() for name in (*named, *_NOT_LISTED) if len(name) > 1)
+
+
+_NOT_LISTED = ("香港", "澳门", "台湾", "Hong Kong", "Macau", "Macao", "Taiwan")
+_NEAR_PLACES = re.compile(
+    r"附近|周边|周围|境内|特别行政区|[省市州县郡区国的]|[^\w\s]|\b(?:the|in|near|around|of|city|state|province|prefecture)\b"
+)
 
 
 def _forms(name: str) -> Iterator[str]:

@@ -135,6 +135,15 @@ class _DuckDBGiven(DuckDB):
         }
 
 
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower().replace("_", "")))
+
+
+_SAID = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER)
+_SPELLINGS = _words(
+    "within nulls last both leading trailing symmetric asymmetric zone without value respect only"
+)
+"""Words of grammar that the writers have other words for, or that say what is so without them."""
 _AFTER_LIMIT = (TokenType.OFFSET, TokenType.COMMA, TokenType.SEMICOLON)
 _UNKNOWN_LAST: dict[Dialect, type[Parser]] = {
     "sqlite": _SQLiteGiven,
@@ -172,7 +181,7 @@ class _Guard:
         columns, filters = self._names.columns(tree, self._bounds)
         tables = tuple(sorted({self._names.known(table) for table in self._names.tables(tree)}))
         if self._dialect == "postgres":
-            text = self._written(shorter(_rounded(_without_distance(tree, self._dialect))))
+            text = self._written(shorter(_exact(_without_distance(tree, self._dialect))))
         elif self._dialect == "duckdb":
             text = self._written(shorter(_without_distance(tree, self._dialect)))
         parts, ordered = self._names.parts(tree), bool(tree.args.get("order"))
@@ -226,12 +235,42 @@ class _Guard:
         tree = _bare(found[0])
         if not isinstance(tree, (exp.Select, exp.SetOperation)):
             raise Refused("statement", f"Only SELECT and WITH … SELECT may run, not {tree.key.upper()}.")  # fmt: skip
+        given = tree.copy()
         plainer(tree, self._names.columns_of, self._dialect, self._bounds)
         for node in tree.walk():
             allow(node, self._dialect, self._bounds, sql)
+        self._nothing_lost(sql, given)
         self._count(tree)
         self._names.resolve(tree)
         return tree
+
+    def _nothing_lost(self, sql: str, tree: exp.Expr) -> None:
+        """Refuse a text with a word, name or value that the tree which was read from it does not say.
+
+        The parser passes over what it does not know, and a writer leaves out what its engine has no
+        words for: the ties of a FETCH, the time zone of a function. Names of functions, words of
+        grammar and sizes of types, which DuckDB does not have, are not compared.
+        """
+        maker = _TEXTS[self._dialect](
+            dialect=self._parser, comments=False, unsupported_level=ErrorLevel.IGNORE
+        )
+        with parsing():
+            written = self._parser.tokenize(maker.generate(tree, copy=False))
+        known = _words(" ".join(token.text for token in written)) | _SPELLINGS
+        for alias in tree.find_all(
+            exp.TableAlias
+        ):  # which SQLite has no words for: `named_columns`
+            known |= _words(" ".join(column.name for column in alias.columns))
+        found = self._parser.tokenize(sql)
+        kinds = [None, None, *(token.token_type for token in found), None]
+        types = self._parser.parser_class.TYPE_TOKENS
+        for at, token in enumerate(found, 2):
+            called = token.token_type is TokenType.VAR and kinds[at + 1] is TokenType.L_PAREN
+            sized = kinds[at - 1] is TokenType.L_PAREN and kinds[at - 2] in types
+            lost = set() if called or sized or token.token_type not in _SAID else _words(token.text) - known  # fmt: skip
+            if lost:
+                word = next(word for word in re.findall(r"\w+", token.text) if _words(word) & lost)
+                raise Refused("syntax", f"{word[:60]!r} is not understood here and would be ignored; write it in another way, or without it.")  # fmt: skip
 
     def _count(self, tree: exp.Expr) -> None:
         """Is there not too much of anything?"""
@@ -347,10 +386,28 @@ def _without_distance(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
     return tree
 
 
-def _rounded(tree: exp.Expr) -> exp.Expr:
-    """PostgreSQL rounds a float to the even neighbour and to no digits but whole ones; a numeric it
-    rounds as SQLite does all numbers, so every number is one when it is rounded."""
-    for call in tree.find_all(exp.Round):
-        if not (isinstance(call.this, exp.Cast) and call.this.is_type(exp.DType.DECIMAL)):
-            call.set("this", exp.cast(call.this, exp.DType.DECIMAL))
+def _exact(tree: exp.Expr) -> exp.Expr:
+    """The tree with what PostgreSQL reckons with exact numbers alone given such numbers: rounding to some
+    digits, logarithms to a base, remainders. ROUND of an exact number also rounds halves as SQLite
+    does."""
+    for call in tree.find_all(exp.Round, exp.Trunc, exp.Log, exp.Mod, exp.IntDiv, exp.Anonymous):
+        if isinstance(call, exp.Round):
+            keys = ["this"]
+        elif isinstance(call, exp.Trunc):
+            keys = ["this"] if call.args.get("decimals") else []
+        elif isinstance(call, exp.Log):
+            keys = ["this", "expression"] if call.args.get("expression") else []
+        elif isinstance(call, exp.Anonymous):
+            if call.name.lower() == "div":
+                call.set("expressions", [_as_exact(value) for value in call.expressions])
+            continue
+        else:  # of whole numbers they are whole
+            keys = ["this", "expression"] if call.find(exp.Pow, exp.Exp) else []
+        for key in keys:
+            call.set(key, _as_exact(call.args[key]))
     return tree
+
+
+def _as_exact(value: exp.Expr) -> exp.Expr:
+    exact = isinstance(value, exp.Cast) and value.is_type(exp.DType.DECIMAL)
+    return value if exact else exp.cast(value.unnest(), exp.DType.DECIMAL)

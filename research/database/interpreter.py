@@ -22,10 +22,11 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from research.database.asking import Interpretation, NotUnderstood
-from research.database.mentions import Forms, Item, Sense, asks, inflected, mentioned
+from research.database.mentions import Forms, Item, Sense, asks, mentioned
 from research.database.schema import Column, Schema, Table, is_text
 from research.database.semantics import SemanticModel, TableModel, is_id
 from research.i18n import message, speaker
+from research.language.nouns import plural
 from research.language.numbers import number
 from research.language.text import language
 from research.language.units import UNITS, Unit
@@ -1453,7 +1454,11 @@ class _Writer:
         told = ", ".join(_named(list(columns.items())))
         order = f"{by} {read.way}" if by else ", ".join(list(columns)[:2])
         sql = f"SELECT {'DISTINCT ' if distinct else ''}{told} FROM {self._from()}{_where(tests)} ORDER BY {order} LIMIT {read.limit or MOST}"  # fmt: skip
-        things = self._things(self._anchor) if read.head else ", ".join(i.text for i in read.shown)
+        things = (
+            self._things(self._anchor).strip()
+            if read.head
+            else ", ".join(i.text for i in read.shown)
+        )
         return self._reading(sql, [things], [], tests, ordered=by, shape="")
 
     def _reading(
@@ -1502,7 +1507,10 @@ class _Writer:
         return getattr(label, self._read.tongue) or label.en or label.zh or table
 
     def _things(self, table: str) -> str:
-        return inflected(self._thing(table))[-1]
+        thing = self._thing(table)
+        if self._read.tongue == "en":
+            return plural(thing)
+        return f"{thing} " if thing.isascii() else thing
 
     def _expression(self, text: str, table: str) -> str:
         """A metric's expression, each column with its table."""

@@ -20,6 +20,7 @@ from research.database.asking import NotUnderstood
 from research.database.semantics import Label, SemanticModel, TableModel
 from research.language.hanzi import simplified
 from research.language.measure import UNCONVERTED, Measure
+from research.language.nouns import plural
 from research.language.numbers import numerals
 from research.language.quantities import measures
 from research.language.segment import cut, tag
@@ -156,9 +157,7 @@ def inflected(word: str) -> tuple[str, ...]:
     """A word, and its plural in English."""
     if not word.isascii():
         return (word, f"{word[:-1]}总{word[-1]}") if re.search("[额量]$", word) else (word,)
-    if re.search(r"[^aeiou]y$", word):
-        return (word, f"{word[:-1]}ies")
-    return (word, f"{word}es") if re.search(r"(?:s|x|ch|sh)$", word) else (word, f"{word}s")
+    return (word, plural(word))
 
 
 def _conjugated(word: str) -> tuple[str, ...]:

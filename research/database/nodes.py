@@ -51,7 +51,8 @@ def _unlisted(node: exp.Expr, dialect: Dialect, sql: str) -> Refused:
     if isinstance(node, exp.ObjectIdentifier):
         return Refused("type", f"A cast to {node.name.lower()} is not allowed.")
     if isinstance(node, (exp.Binary, exp.Operator)):
-        return Refused("operator", f"The operator {_operator(node, dialect)} is not allowed; LIKE, =, <, IN and arithmetic are.")  # fmt: skip
+        instead = "a power is power(a, b)" if isinstance(node, exp.BitwiseXor) else "LIKE, =, <, IN and arithmetic are"  # fmt: skip
+        return Refused("operator", f"The operator {_operator(node, dialect)} is not allowed; {instead}.")  # fmt: skip
     return Refused("syntax", f"{node.key.upper()} is not allowed in a statement here.")
 
 
@@ -140,7 +141,13 @@ def _with(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
 
 
 def _table(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
-    if extra := [k for k, v in node.args.items() if v and k not in ("this", "alias", "db", "catalog", "joins")]:  # fmt: skip
+    plain_table(node)
+
+
+def plain_table(node: exp.Expr, *besides: str) -> None:
+    """Raise Refused if a table has clauses other than a name, an alias and those `besides`."""
+    known = ("this", "alias", "db", "catalog", "joins", *besides)
+    if extra := [key for key, value in node.args.items() if value and key not in known]:
         raise Refused("syntax", f"{extra[0].upper()} of a table is not allowed.")
 
 
@@ -225,6 +232,13 @@ def _collate(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
     name = node.args["expression"].name
     if name.lower() not in COLLATIONS[dialect]:
         raise Refused("operator", f"The collation {name[:40]!r} is not allowed.", sorted(COLLATIONS[dialect])[:NEAR])  # fmt: skip
+
+
+def _fetch(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
+    options = node.args.get("limit_options")
+    ties = options and options.args.get("with_ties") and dialect != "postgres"
+    if ties or (options and options.args.get("percent")):
+        raise Refused("limit", "FETCH may ask for a number of rows only; write LIMIT.")
 
 
 def _days(node: exp.Expr, dialect: Dialect, bounds: Bounds) -> None:
@@ -351,6 +365,7 @@ _RULES: dict[str, Callable[[exp.Expr, Dialect, Bounds], None]] = {
     "DataType": _type,
     "Collate": _collate,
     "Limit": _limit,
+    "Fetch": _fetch,
     "Offset": _offset,
     "Format": _formatted,
     "Rand": _random,

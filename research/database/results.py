@@ -37,6 +37,10 @@ class Failed(Exception):
         super().__init__(f"{cause}: {self.message}")
 
 
+class BinarySize(int):
+    """The number of bytes of a binary value, in place of the value."""
+
+
 class Part(NamedTuple):
     """Which rows of a statement are wanted that has passed before: those after the first `skip`, and
     none beyond `most`, the limit that it had itself. The limit in its text is the guard's."""
@@ -102,7 +106,7 @@ def gather(
             break
         values = [plain(value) for value in row]
         for place, value in enumerate(values):
-            if isinstance(row[place], (bytes, bytearray, memoryview)):
+            if isinstance(row[place], (bytes, bytearray, memoryview, BinarySize)):
                 binary.add(place)
             if isinstance(value, str) and len(value) > limits.cell:
                 values[place] = value[: limits.cell] + "…"
@@ -127,6 +131,8 @@ def bounded(columns: Sequence[str], limits: Limits) -> None:
 
 def plain(value: object) -> Value:
     """A value of an engine as one that JSON knows: dates as ISO text, decimals as numbers."""
+    if isinstance(value, BinarySize):
+        return f"({value} bytes)"
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, Decimal):

@@ -11,12 +11,13 @@ is not seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
 from research.database.allowed import Dialect
+from research.database.nodes import plain_table
 from research.database.refusals import Bounds, Refused
 from research.database.series import counted, listing, spread
 
@@ -54,18 +55,26 @@ def plainer(tree: exp.Expr, columns: Columns, dialect: Dialect, bounds: Bounds) 
             select.set("expressions", [exp.Literal.number(1)])
         _alone(select)
     if dialect == "sqlite":  # which has no such functions
+        for select in list(tree.find_all(exp.Select)):
+            _numbered(select, columns)
         for values in list(tree.find_all(exp.Values)):
             named_columns(values)
         return
     for table in list(tree.find_all(exp.Table)):
         if isinstance(table.this, _SERIES):
-            table.replace(_values(spread(table.this, dialect, bounds), table.args.get("alias"), "generate_series"))  # fmt: skip
+            plain_table(table, "ordinality")
+            series = spread(table.this, dialect, bounds)
+            numbered = bool(table.args.get("ordinality"))
+            table.replace(_values(series, table.args.get("alias"), "generate_series", numbered))
     for unnested in list(tree.find_all(exp.Unnest)):
         listed = unnested.expressions and isinstance(unnested.expressions[0], exp.Array)
         if not listed:
             _called(unnested)
         elif isinstance(unnested.parent, (exp.From, exp.Join)):
-            unnested.replace(_values(_listed(unnested), unnested.args.get("alias"), "unnest"))
+            alias, offset = unnested.args.get("alias"), unnested.args.get("offset")
+            if alias and isinstance(offset, exp.Identifier):
+                alias.append("columns", offset)
+            unnested.replace(_values(_listed(unnested), alias, "unnest", bool(offset)))
 
 
 def _joined(select: exp.Select, columns: Columns) -> None:
@@ -100,7 +109,7 @@ def _alone(select: exp.Select) -> None:
 def _listed(unnested: exp.Unnest) -> list[exp.Expr]:
     (array, *more) = unnested.expressions
     values = array.expressions if isinstance(array, exp.Array) else []
-    if more or unnested.args.get("offset") or not values or not all(isinstance(v, exp.Literal) for v in values):  # fmt: skip
+    if more or not values or not all(isinstance(v, exp.Literal) for v in values):  # fmt: skip
         raise Refused("table", "unnest takes one list of values here, such as unnest(ARRAY['a', 'b']) AS t(x).")  # fmt: skip
     return [value.copy() for value in values]
 
@@ -114,17 +123,87 @@ def _called(unnested: exp.Unnest) -> None:
     source.set("alias", alias)
 
 
-def _values(values: list[exp.Expr], alias: exp.Expr | None, name: str) -> exp.Values:
-    """A list as a table of one column, called as the function's result would be."""
+def _values(
+    values: list[exp.Expr], alias: exp.Expr | None, name: str, numbered: bool
+) -> exp.Values:
+    """A list as a table of one column, called as the function's result would be; where its rows are
+    numbered (WITH ORDINALITY), of two."""
     called = alias.this.copy() if alias and alias.this else exp.to_identifier(name)
     own = (alias.args.get("columns") if alias else None) or [called]
-    return listing(values, called, [column.copy() for column in own])
+    columns = [column.copy() for column in own]
+    if numbered and len(columns) == 1:
+        columns.append(exp.to_identifier("ordinality"))
+    return listing(values, called, columns, numbered=numbered)
+
+
+def _numbered(select: exp.Select, columns: Columns) -> None:
+    """DISTINCT ON, which SQLite does not have, becomes the first row of each group by row_number().
+
+    Raises:
+        Refused: the result has columns that are not named, or its order is of something else.
+    """
+    distinct = select.args.get("distinct")
+    keys = distinct.args.get("on") if distinct else None
+    if keys is None:
+        return
+    outputs = _outputs(select, columns)
+    by = [_output(key, outputs) for key in keys.expressions]
+    given = select.args["order"].expressions if select.args.get("order") else ()
+    order = [exp.Ordered(**{**item.args, "this": _output(item.this, outputs)}) for item in given]
+    inner = exp.Select(**{key: value for key, value in select.args.items() if key not in _OUTER})
+    within = [item.copy() for item in order] or [exp.Ordered(this=key.copy()) for key in by]
+    first = exp.Window(this=exp.RowNumber(), partition_by=by, order=exp.Order(expressions=within))
+    inner.set("expressions", [
+        *(exp.alias_(out.unalias(), f"_{n}") for n, out in enumerate(outputs)),
+        *(exp.alias_(item.this, f"_by_{n}") for n, item in enumerate(order)),
+        exp.alias_(first, "_row"),
+    ])  # fmt: skip
+    named = [exp.alias_(exp.column(f"_{n}"), out.alias_or_name or f"_{n}", quoted=True) for n, out in enumerate(outputs)]  # fmt: skip
+    for key in set(select.args) - _OUTER:
+        select.set(key, None)
+    for key in ("distinct", "order"):
+        select.set(key, None)
+    select.set("expressions", named)
+    select.set("from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("_distinct")))))  # fmt: skip
+    select.set("where", exp.Where(this=exp.EQ(this=exp.column("_row"), expression=exp.Literal.number(1))))  # fmt: skip
+    if order:
+        kept = [exp.Ordered(**{**item.args, "this": exp.column(f"_by_{n}")}) for n, item in enumerate(order)]  # fmt: skip
+        select.set("order", exp.Order(expressions=kept))
+
+
+_OUTER = {"with_", "distinct", "order", "limit", "offset"}
+
+
+def _output(key: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
+    """What a key of ORDER BY or DISTINCT ON stands for: an output by its place or name, or itself."""
+    if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(outputs):
+        return outputs[int(key.name) - 1].unalias().copy()
+    if isinstance(key, exp.Column) and not key.table:
+        named = (out for out in outputs if isinstance(out, exp.Alias) and out.alias == key.name)
+        return next((out.this for out in named), key).copy()
+    return key.copy()
+
+
+def _outputs(select: exp.Select, columns: Columns) -> list[exp.Expr]:
+    """What a SELECT selects, with the star of its only table spelled out."""
+    source = select.args.get("from_")
+    known = columns(source.this) if source and isinstance(source.this, exp.Table) else None
+    outputs: list[exp.Expr] = []
+    for out in select.expressions:
+        if not out.is_star:
+            outputs.append(out)
+        elif known is None or select.args.get("joins"):
+            raise Refused("syntax", "Name the columns after DISTINCT ON; * is not allowed there.")
+        else:
+            outputs += [exp.column(name, quoted=True) for name in known]
+    return outputs
 
 
 def named_columns(values: exp.Values) -> None:
     """VALUES whose columns have names become a WITH part: SQLite has no other words for the names."""
     alias = values.args.get("alias")
-    if not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
+    others = {key for key, value in values.args.items() if value} - {"expressions", "alias"}
+    if others or not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
         return
     listed = exp.Values(expressions=values.expressions, alias=exp.TableAlias(this=exp.to_identifier("listed")))  # fmt: skip
     part = exp.CTE(this=exp.select("*").from_(listed), alias=alias.copy())

@@ -12,10 +12,19 @@ import unicodedata
 from collections.abc import Callable
 
 from research import data
-from research.database.asking import FIRST, SIGN, Asked, Interpretation, NotUnderstood, Vocabulary
+from research.database.asking import (
+    FIRST,
+    SIGN,
+    Asked,
+    Interpretation,
+    NotHeld,
+    NotUnderstood,
+    Vocabulary,
+)
 from research.database.gazetteer import (
     MUNICIPALITIES,
     REGIONS,
+    is_elsewhere,
     short_city,
     short_province,
 )
@@ -37,7 +46,16 @@ def read(question: str, words: Vocabulary) -> Interpretation:
 
     Raises:
         NotUnderstood: it is none of the known shapes, or has more in it than these.
+        NotHeld: it is about areas of another level, or in places that have none.
     """
+    try:
+        return _read(question, words)
+    except NotUnderstood as lost:
+        lost.holds = (len(words.called), len(words.provinces))
+        raise
+
+
+def _read(question: str, words: Vocabulary) -> Interpretation:
     text = simplified(unicodedata.normalize("NFKC", question))
     if re.search(SIGN, text):
         raise NotUnderstood(question)
@@ -57,12 +75,21 @@ def read(question: str, words: Vocabulary) -> Interpretation:
     ):  # fmt: skip
         rule(asked)
     if rest := _rest(asked):
-        raise asked.lost(rest)
+        raise NotHeld(rest) if is_elsewhere(rest) else asked.lost(rest)
     return built(asked, words)
+
+
+_OTHER_LEVEL = re.compile(
+    r"(?<![A-Za-z0-9.])(?:[0-46-9]|[1-9]\d)\s?-?A级?(?![A-Za-z0-9])|"
+    r"[一二三四六七八九两]\s?个?A级?(?![A-Za-z0-9])|"
+    r"(?<![A-Za-z])(?:A{2,4}|A{6,})级?(?![A-Za-z])|(?<![A-Za-z\d一二三四五六七八九])A(?:级|[ -](?:level|grade|rated)\b)"
+)
 
 
 def _never(asked: Asked) -> None:
     """What the tables cannot tell, though its words mean nothing by themselves."""
+    if level := _OTHER_LEVEL.search(asked.text):
+        raise NotHeld(level[0].strip())
     other = (
         r"为什么|为何|怎么|怎样|如何|(?<![a-z])why(?![a-z])|什么是|是什么|(?<![a-z])what(?:'s| is| are) an? |"
         r"国家(?:级|重点)+风景名胜区"

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from research.database.allowed import Dialect
 from research.database.catalogue import HOMES, Catalogue, called
+from research.database.excess import excess, excessive_views
 
 Comments = Callable[[str, str], str]
 """From a table and one of its columns ("" for the table itself) to what it means, or ""."""
@@ -150,19 +151,24 @@ def of_duckdb(raw: Any, catalog: str, reads: Reads | None, comments: Comments | 
 
     found = [ColumnRow(*row) for row in raw.execute(_DUCKDB, [catalog]).fetchall()]
     indexes = {f"fts_{row.schema}_{row.table}" for row in found}
+    chosen = _chosen((row for row in found if row.schema not in indexes), reads)
+    wanted = {row.table for row in chosen if row.view}
+    views = raw.execute("select view_name, sql from duckdb_views() where database_name = $1 and not internal", [catalog])  # fmt: skip
+    excessive = excessive_views(raw, dict(views.fetchall())) if wanted else {}
 
     def reason(row: ColumnRow) -> str:
         view = ".".join(_quoted(part) for part in (catalog, row.schema, row.table))
+        if why := excessive.get(row.table.lower()):
+            return why
         try:
             raw.execute(f"describe select * from {view}")  # noqa: S608
+            return excess(raw, f"select * from {view}")  # noqa: S608
         except InterruptException:
             raise
         except Error as error:
             return first_line(str(error))
-        return ""
 
-    own = [row for row in found if row.schema not in indexes]
-    rows, unreadable = _readable(_chosen(own, reads), "main", reason)
+    rows, unreadable = _readable(chosen, "main", reason)
     return Schema("duckdb", build_tables(rows, "main", comments), unreadable=unreadable)
 
 

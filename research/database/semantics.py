@@ -36,6 +36,7 @@ from pydantic import Field, ValidationError
 
 from research.database.schema import Column, Schema, Table, is_text
 from research.i18n import message
+from research.language.nouns import singular
 from research.records import Language, Record
 
 LONGEST = 400_000  # characters of a file
@@ -250,7 +251,7 @@ def _drafted(table: Table, keys: set[str]) -> TableModel:
     ]  # fmt: skip
     persons = [name for name in named if re.search("first|last", name, re.I)]
     return TableModel(
-        label=_label(table.name),
+        label=_label(table.name, one=True),
         description=table.comment,
         row=tuple(sorted(persons) if len(persons) > 1 else named[:1] or keyed[:1]),
         date=next((name for name in dates if not _BIRTH.search(name)), ""),
@@ -262,12 +263,14 @@ def _column(column: Column) -> ColumnModel:
     return ColumnModel(label=_label(column.name), description=column.comment)
 
 
-def _label(name: str) -> Label:
-    """A name as words: order_items and OrderItems are "order items", 销售额 is Chinese."""
+def _label(name: str, *, one: bool = False) -> Label:
+    """A name as words: order_items and OrderItems are "order items", or "order item" for what is in one
+    row; 销售额 is Chinese."""
     if re.search("[\u4e00-\u9fff]", name):
         return Label(zh=name)
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+", " ", name)
-    return Label(en=" ".join(parts.split()).lower())
+    words = " ".join(parts.split()).lower()
+    return Label(en=singular(words) if one else words)
 
 
 def is_id(name: str) -> bool:

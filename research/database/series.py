@@ -69,7 +69,9 @@ def _count_out(part: exp.CTE, dialect: Dialect, bounds: Bounds) -> None:
     source, where = step.args.get("from_"), step.args.get("where")
     own = (
         source.this.this
-        if source and isinstance(source.this, exp.Table) and not source.this.db
+        if source
+        and isinstance(source.this, exp.Table)
+        and not {key for key, value in source.this.args.items() if value} - {"this", "alias"}
         else None
     )
     known = isinstance(own, exp.Identifier) and _folded(own, dialect) == _folded(
@@ -156,11 +158,16 @@ def _folded(name: exp.Expr, dialect: Dialect) -> str:
 
 
 def listing(
-    values: Sequence[exp.Expr], name: str | exp.Identifier, columns: Sequence[exp.Expr]
+    values: Sequence[exp.Expr],
+    name: str | exp.Identifier,
+    columns: Sequence[exp.Expr],
+    *,
+    numbered: bool = False,
 ) -> exp.Values:
-    """Values as a table of one column."""
+    """Values as a table of one column, or of two, the second of which numbers them from 1."""
+    rows = ([value, exp.Literal.number(n)] if numbered else [value] for n, value in enumerate(values, 1))  # fmt: skip
     return exp.Values(
-        expressions=[exp.Tuple(expressions=[value]) for value in values],
+        expressions=[exp.Tuple(expressions=row) for row in rows],
         alias=exp.TableAlias(this=exp.to_identifier(name), columns=list(columns)),
     )
 

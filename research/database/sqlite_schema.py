@@ -147,7 +147,7 @@ def _shadow_owners(
 def _columns(connection: Connection, name: str, *, view: bool) -> list[ColumnRow]:
     """The columns of a table or view. Raises NoSuchTableError if it has none that can be read."""
     raw: Any = connection.connection.driver_connection
-    described = inspect(connection).get_columns(name)
+    described: list[Any] = list(inspect(connection).get_columns(name))
     if not described:
         raise NoSuchTableError(name)
     if not view:

@@ -64,6 +64,43 @@ async def test_it_is_said_in_the_language_of_the_question(
     assert words in told(await DatabaseService("", tmp_path).ask(question, silent))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("浙江有哪些4A景区？", "4A"),
+        ("杭州有多少3A级景区", "3A"),
+        ("离西湖最近的4A景区", "4A"),
+        ("全国有多少AAAA级景区", "AAAA"),
+        ("四A级景区有哪些", "四A"),
+        ("全国有多少A级景区", "A级"),
+        ("How many 4A scenic areas are in Zhejiang?", "4A"),
+        ("AAA-rated sights in Beijing", "AAA"),
+        ("the nearest 3A area to the West Lake", "3A"),
+        ("法国有哪些5A景区？", "法国"),
+        ("日本东京有几个景区", "日本东京"),
+        ("台湾有多少5A景区", "台湾"),
+        ("5A areas in California", "California"),
+        ("How many areas are there in New Zealand?", "New Zealand"),
+    ],
+)
+async def test_what_the_data_does_not_hold_is_said_with_what_it_holds(
+    tmp_path: Path, question: str, named: str
+) -> None:
+    outcome = await DatabaseService("", tmp_path).ask(question, silent)
+    text = told(outcome)
+    assert named in text and "358" in text and "5A" in text.replace(named, "", 1)
+    assert outcome.rows is None
+    assert "没有读懂" not in text and "not understood" not in text
+
+
+@pytest.mark.slow
+async def test_beside_what_was_not_understood_stands_what_the_data_holds(tmp_path: Path) -> None:
+    for question in ("浙江有哪些餐厅", "Which hotels are in Hangzhou?", "鹤岗市有哪些5A景区"):
+        text = told(await DatabaseService("", tmp_path).ask(question, silent))
+        assert "5A" in text and "358" in text and "31" in text
+
+
 async def test_what_is_missing_is_named_with_how_many_rows_lack_it(tmp_path: Path) -> None:
     outcome = await DatabaseService("", tmp_path).ask("浙江景区的开放时间", silent)
     assert outcome.status == "partial"

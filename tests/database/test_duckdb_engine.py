@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -218,3 +219,68 @@ def test_cells_and_rows_are_bounded(tmp_path: Path) -> None:
     result = run(database, "SELECT a FROM t")
     assert (len(result.rows), result.truncated, result.cut) == (200, True, 200)
     assert max(len(str(row[0])) for row in result.rows) <= Limits().cell + 1
+
+
+HUGE = {
+    "v": "select repeat('x', 500000000) as t",
+    "product": "select repeat('x', 500 * 1000 * 1000) as t",
+    "power": "select repeat('x', (10 ^ 9)::bigint) as t",
+    "nested": "select repeat(repeat(repeat('x', 1000), 1000), 1000) as t",
+    "filled": "select lpad('x', 900000000, 'y') as t",
+    "printed": "select printf('%900000000d', a) as t from good",
+    "bytes": "select repeat('x', 500000000)::blob as t",
+    "member": "select {a: repeat('x', 500000000)} as t",
+    "chosen": "select case when a > 0 then repeat('x', 500000000) else '' end as t from good",
+    "kept": "select a from good where length(repeat('x', 700000000)) > 3",
+    "limited": "select a from good limit length(repeat('x', 700000000))",
+    "joined": "select g.a from good g join good h on length(repeat(h.b, 700000000)) > g.a",
+    "part": "with q as (select repeat('x', 30000) as t) select repeat(t, 30000) as t from q",
+    "over": "select t from v",
+}
+HONEST = {
+    "stars": ("select repeat('★', a) as t from good", "★★★"),
+    "label": ("select b || '-' || a || lpad(a::text, 4, '0') as t from good", "x-30003"),
+    "replaced": ("select replace(b, 'x', 'yyyy') as t from good", "yyyy"),
+    "parts": ("select {'a': a, 'b': [b, b]} as t from good", "{'a': 3, 'b': [x, x]}"),
+    "bare": ("select 'ab'::blob as t", "(2 bytes)"),
+}
+
+
+def test_a_value_of_hundreds_of_megabytes_in_a_view_is_never_made(tmp_path: Path) -> None:
+    path = tmp_path / "some.duckdb"
+    with duckdb.connect(path) as made:
+        made.execute("create table good(a integer, b text); insert into good values (3, 'x')")
+        made.execute("create macro grown(s) as repeat(s, 500000000)")
+        views = {**HUGE, "macro": "select grown(b) as t from good"}
+        views |= {name: sql for name, (sql, _) in HONEST.items()}
+        made.execute("create view twice0 as select b as t from good")
+        for n in range(1, 27):
+            views[f"twice{n}"] = f"select t || t as t from twice{n - 1}"
+        for name, sql in views.items():
+            made.execute(f"create view {name} as {sql}")
+    before = peak()
+    database = open_database(path, limits=Limits(seconds=20))
+    assert {each.name for each in database.schema.unreadable} >= {*HUGE, "macro", "twice20", "twice26"}  # fmt: skip
+    for name, (_, wanted) in HONEST.items():
+        assert run(database, f"SELECT t FROM {name}").rows == ((wanted,),), name
+    assert run(database, "SELECT t FROM twice3").rows == (("x" * 8,),)
+    with pytest.raises(Refused, match="about 500,000,000 characters"):
+        database.check("SELECT length(t) FROM v")
+    with pytest.raises(Failed) as caught:  # past the guard
+        database._backend.run("select a from good, (select repeat('x', 400000000) as t) q")
+    assert caught.value.cause in ("size", "refused")
+    assert peak() - before < 250 * 1024
+
+
+def peak() -> int:
+    """The most memory that this process has had, in kilobytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def test_a_long_value_that_is_stored_is_cut_where_it_lies(tmp_path: Path) -> None:
+    path = tmp_path / "some.duckdb"
+    with duckdb.connect(path) as made:
+        made.execute("create table long as select 1 as id, repeat('x', 5000000) as t, repeat('y', 3000000)::blob as b")  # fmt: skip
+    found = run(open_database(path), "SELECT id, t, b FROM long")
+    assert (found.types, found.cut) == (("integer", "text", "bytes"), 1)
+    assert found.rows == ((1, "x" * 2_000 + "…", "(3000000 bytes)"),)

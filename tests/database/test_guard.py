@@ -565,3 +565,95 @@ def test_substring_on_postgresql_takes_numbers_and_no_pattern() -> None:
 def test_powers_are_of_doubles_unless_they_are_small() -> None:
     text = passed("SELECT power(n, 2), power(n, 9000), exp(n) FROM visit", "postgres").text
     assert "POWER(n, 2), POWER(CAST(n AS DOUBLE PRECISION), 9000), EXP(CAST(n AS" in text
+
+
+# Nothing of a statement is lost on its way
+
+
+@each_row(
+    ("sql", "dialects", "word"),
+    [
+        ("SELECT q.gid FROM (SELECT gid FROM visit ORDER BY gid FETCH FIRST 3 ROWS WITH TIES) q",
+         ("sqlite", "duckdb"), "FETCH"),
+        ("SELECT q.gid FROM (SELECT gid FROM visit ORDER BY gid FETCH FIRST 5 PERCENT ROWS ONLY) q", DIALECTS, "FETCH"),
+        ("SELECT date_trunc('day', rated, 'Asia/Tokyo') FROM a_sight", ("duckdb",), "Tokyo|Asia"),
+        ("SELECT strftime('%Y', rated, 'localtime') FROM a_sight", ("duckdb",), "localtime"),
+        ("SELECT current_timestamp(3)", DIALECTS, "3"),
+        ("SELECT gid FROM visit UNION ALL CORRESPONDING SELECT gid FROM visit", DIALECTS, "CORRESPONDING"),
+        ("SELECT v FROM generate_series(1, 9) AS t(v) TABLESAMPLE BERNOULLI (10)", ("postgres", "duckdb"), "SAMPLE"),
+        ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t TABLESAMPLE BERNOULLI (10) WHERE n < 5) SELECT n FROM t",
+         DIALECTS, "series"),
+    ],
+)  # fmt: skip
+def test_a_clause_that_would_be_dropped_is_refused_by_its_name(
+    sql: str, dialects: tuple[Dialect, ...], word: str
+) -> None:
+    for dialect in dialects:
+        assert re.search(word, refused(sql, dialect).message, re.I), dialect
+
+
+@each_row(
+    ("sql", "dialects", "kept"),
+    [
+        ("SELECT q.gid FROM (SELECT gid FROM visit ORDER BY gid FETCH FIRST 3 ROWS WITH TIES) q", ("postgres",), "WITH TIES"),
+        ("SELECT sum(n) OVER (ORDER BY gid ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE TIES) AS s FROM visit", DIALECTS, "EXCLUDE TIES"),
+        ("SELECT sum(n) OVER (ORDER BY gid GROUPS 1 PRECEDING) AS s FROM visit", DIALECTS, "GROUPS"),
+        ("SELECT count(*) FILTER (WHERE n > 1) AS s FROM visit", DIALECTS, "FILTER"),
+        ("SELECT name FROM a_sight ORDER BY score DESC NULLS FIRST", ("sqlite", "duckdb"), "NULLS FIRST"),
+        ("WITH q AS MATERIALIZED (SELECT gid FROM visit) SELECT gid FROM q", DIALECTS, "AS MATERIALIZED"),
+        ("WITH q AS NOT MATERIALIZED (SELECT gid FROM visit) SELECT gid FROM q", DIALECTS, "NOT MATERIALIZED"),
+        ("SELECT DISTINCT ON (city) city, name FROM a_sight ORDER BY city, name", ("postgres", "duckdb"), r"DISTINCT ON \(city\)"),
+        ("SELECT city FROM a_sight GROUP BY GROUPING SETS ((city), ())", ("postgres", "duckdb"), "GROUPING SETS"),
+        ("SELECT name FROM a_sight ORDER BY name COLLATE \"C\"", ("postgres",), 'COLLATE "C"'),
+        ("SELECT CAST(rated AS timestamptz) AT TIME ZONE 'Asia/Tokyo' AS t FROM a_sight", ("postgres",), "AT TIME ZONE 'Asia/Tokyo'"),
+        ("SELECT gid FROM visit QUALIFY row_number() OVER (PARTITION BY gid ORDER BY n) = 1", ("duckdb",), "QUALIFY"),
+        ("SELECT a.gid, q.s FROM a_sight a, LATERAL (SELECT sum(n) AS s FROM visit v WHERE v.gid = a.gid) q", ("postgres", "duckdb"), "LATERAL"),
+    ],
+)  # fmt: skip
+def test_a_clause_that_an_engine_has_is_kept(
+    sql: str, dialects: tuple[Dialect, ...], kept: str
+) -> None:
+    for dialect in dialects:
+        assert re.search(kept, passed(sql, dialect).text), dialect
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "duckdb"])
+def test_the_numbers_of_rows_of_a_series_are_kept(dialect: Dialect) -> None:
+    for sql, names in (
+        ("SELECT * FROM generate_series(4, 5) WITH ORDINALITY", ("generate_series", "ordinality")),
+        ("SELECT * FROM generate_series(4, 5) WITH ORDINALITY AS t(v, n)", ("v", "n")),
+        ("SELECT * FROM unnest(ARRAY[4, 5]) WITH ORDINALITY AS t(v, n)", ("v", "n")),
+        ("SELECT * FROM unnest(ARRAY[4, 5]) WITH ORDINALITY AS t(v)", ("v", "ordinality")),
+    ):
+        text = passed(sql, dialect).text
+        assert "(4, 1), (5, 2)" in text and f"({', '.join(names)})" in text, sql
+    assert refused("SELECT v FROM unnest(string_to_array('a,b', ',')) WITH ORDINALITY AS t(v, n)", "postgres")  # fmt: skip
+
+
+def test_the_first_row_of_each_group_is_that_of_its_order_on_sqlite(tmp_path: Path) -> None:
+    path = tmp_path / "many.db"
+    with sqlite3.connect(path) as made:
+        made.execute("create table t(kind integer, n integer, s text)")
+        made.executemany("insert into t values (?, ?, ?)", [(k, n, f"{k}-{n}") for n in range(60) for k in range(50)])  # fmt: skip
+    made.close()
+    database = open_database(path)
+    first = [(k, 59) for k in range(50)]
+    for sql, wanted in (
+        ("SELECT DISTINCT ON (kind) kind, n FROM t ORDER BY kind, n DESC", first),
+        ("SELECT DISTINCT ON (k) kind AS k, n FROM t ORDER BY 1 DESC, 2 DESC", first[::-1]),
+        ("SELECT DISTINCT ON (kind) kind, n FROM t ORDER BY kind, n DESC LIMIT 2 OFFSET 1", first[1:3]),
+        ("SELECT DISTINCT ON (kind) * FROM t ORDER BY kind LIMIT 1", [(0, 0, "0-0")]),
+        ("SELECT count(*) FROM (SELECT DISTINCT ON (kind) kind, n FROM t ORDER BY kind, n) q", [(50,)]),
+    ):  # fmt: skip
+        found = database.run(database.check(sql))
+        if "*" in sql and "count" not in sql:
+            assert (found.columns, len(found.rows)) == (("kind", "n", "s"), 1)
+        else:
+            assert list(found.rows) == wanted, sql
+
+
+def test_postgresql_is_given_exact_numbers_where_it_takes_no_others() -> None:
+    text = passed("SELECT log(2, score ^ 4), mod(exp(score), 3), gid % 3 FROM a_sight", "postgres").text  # fmt: skip
+    assert re.search(r"LOG\(CAST\(2 AS DECIMAL\), CAST\(POWER\(.+?\) AS DECIMAL\)\)", text)
+    assert re.search(r"CAST\(EXP\(.+?\) AS DECIMAL\) % CAST\(3 AS DECIMAL\), gid % 3", text)
+    assert "power" in refused("SELECT gid ^ 2 FROM visit").message

@@ -14,7 +14,7 @@ from research.database.asking import NotUnderstood
 from research.database.engines import Database, open_database
 from research.database.interpreter import Lexicon, interpreted
 from research.database.lexicon import lexicon
-from research.database.semantics import drafted
+from research.database.semantics import drafted, loaded
 from tests.database.foreign import database, described, questions, same, verdict
 
 RIGHT, WRONG = 0.7, 0.05  # of the questions that were not looked at
@@ -141,3 +141,27 @@ def _number(cell: object) -> object:
     if isinstance(cell, str):
         return cell.replace("T00:00:00", " 00:00:00")
     return cell if not hasattr(cell, "as_tuple") else float(str(cell))
+
+
+@pytest.mark.parametrize("described_as", ["", "tables: {flights: {label: {en: flights}}}"])
+def test_tables_that_are_called_in_the_plural_are_not_put_into_it_again(
+    tmp_path: Path, described_as: str
+) -> None:
+    path = tmp_path / "some.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(
+            "create table flights(id integer primary key, code text); create table jobs(id integer);"
+            "create table addresses(id integer); insert into flights values (1, 'CA1')"
+        )
+    base = open_database(path)
+    model = loaded(described_as, base.schema) if described_as else drafted(base.schema)
+    words = lexicon(base, model)
+    for question, meant in (
+        ("How many flights are there?", "number of flights"),
+        ("how many jobs", "number of jobs"),
+        ("number of addresses", "number of addresses"),
+    ):
+        assert interpreted(question, words).meant == meant
+    for question in ("flights有多少？", "jobs的数量"):
+        meant = interpreted(question, words).meant
+        assert "ses" not in meant and meant.endswith(" 数量")

@@ -349,3 +349,18 @@ def test_postgis_columns_are_read_as_text(scenic_address: str, owner: Any) -> No
         }
     finally:
         owner.execute("drop table geo; drop extension postgis")
+
+
+@pytest.mark.slow
+def test_functions_that_take_exact_numbers_alone_are_given_them(server_database: Database) -> None:
+    for sql, wanted in (
+        ("SELECT log(2, gid ^ 4) FROM a_sight WHERE gid = 2", 4),
+        ("SELECT log(2, CAST(gid AS double precision)) FROM a_sight WHERE gid = 8", 3),
+        ("SELECT log10(power(gid, 2)) FROM a_sight WHERE gid = 10", 2),
+        ("SELECT trunc(gid ^ 4 / 3, 1) FROM a_sight WHERE gid = 2", 5.3),
+        ("SELECT mod(gid ^ 4, 3) FROM a_sight WHERE gid = 2", 1),
+        ("SELECT div(gid ^ 4, 3) FROM a_sight WHERE gid = 2", 5),
+        ("SELECT 7 % 4 / 2 FROM a_sight WHERE gid = 2", 1),
+    ):
+        ((found,),) = server_database.run(server_database.check(sql)).rows
+        assert found == pytest.approx(wanted), sql

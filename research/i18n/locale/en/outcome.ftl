@@ -34,6 +34,8 @@ outcome-unknown =
     }
 outcome-unknown_here = { $name } unknown
 outcome-unclear = This needs a model: “{ $problem }” was not understood. Rephrase it, or set up a model.
+outcome-absent = The database has nothing on “{ $problem }”: it holds { $n } areas, all of them in China and rated 5A, in { $provinces } provinces.
+outcome-holds = The database holds China’s 5A-rated areas, { $n } in { $provinces } provinces: where they are, when they were rated, tickets and opening hours.
 outcome-known_areas =
     { $name } { $columns ->
         [one] is
