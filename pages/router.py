@@ -13,7 +13,7 @@ from pages.shared import errors, layout, login, tour, trouble, words
 from pages.shared.files import ASSETS, script
 from pages.shared.forms import NAMES
 from pages.shared.safe import plain
-from pages.shared.words import lang, number, t
+from pages.shared.words import address, lang, number, t
 from research import SettingError, StoreError, runs
 
 UNDER_WAY = 8  # runs in the sidebar, at most
@@ -55,7 +55,7 @@ def sidebar(owner: str) -> None:
                         script("ask"),
                         label=plain(run.question, 15 if lang() == "zh" else 28),
                         icon=":material/pending:",
-                        query_params={"run": run.id},
+                        query_params=address(run.id),
                     )
             if len(active) > UNDER_WAY:
                 rest = f"+ {number(len(active) - UNDER_WAY)} · {t('nav.history')}"

@@ -9,7 +9,7 @@ from pages.shared import asking, effort, errors, guide, layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import t
+from pages.shared.words import address, t
 from research import Options, PaceError, QuestionError, runs
 
 RECENT = 4  # conversations that one may go on with
@@ -63,8 +63,8 @@ def preview(question: str, limits: Options) -> None:
         return
     st.session_state.draft_question = question
     st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
-    st.query_params.pop("run", None)
     st.session_state.pop("last_run", None)
+    asking.address_by("plan", "draft", "run")
     st.rerun()
 
 
@@ -73,6 +73,7 @@ def draft() -> None:
     from pages.run import plan
     from pages.run import view as run
 
+    asking.address_by("plan", "draft")
     layout.header(t("plan.title"), plain(st.session_state.draft_question))
     if st.session_state.draft.failures:
         run.failures(st.session_state.draft.failures)
@@ -116,7 +117,7 @@ def recent() -> None:
                 with errors.row():
                     st.page_link(
                         script("ask"), label=plain(talk.title, 90), icon=":material/history:",
-                        query_params={"run": talk.latest},
+                        query_params=address(talk.latest),
                     )  # fmt: skip
 
 
@@ -162,4 +163,5 @@ if shown is not None:
 elif "draft" in st.session_state:
     draft()
 else:
+    st.query_params.pop("plan", None)
     empty()

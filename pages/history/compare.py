@@ -11,7 +11,7 @@ from pages.shared import layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import line, link, plain
-from pages.shared.words import local_time, money, number, seconds, t
+from pages.shared.words import address, local_time, money, number, seconds, t
 from research import ComparedRun, ComparedSource, Comparison, Report, compare, runs
 
 SHOWN = 60  # sentences or sources of a list
@@ -55,7 +55,7 @@ def _head(report: Report) -> None:
         st.markdown(f"**{plain(run.question, 300)}**")
         st.page_link(
             script("ask"), label=t("compare.open"), icon=":material/open_in_new:",
-            query_params={"run": run.id},
+            query_params=address(run.id),
         )  # fmt: skip
 
 

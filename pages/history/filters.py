@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
+from pages.shared import asking
 from pages.shared.words import t
 
 KINDS = ("all", "question", "report", "table", "database", "places")
@@ -27,14 +28,20 @@ KEYS = ("history_filter", "history_kind", "history_state", "history_period", "hi
 
 def clear() -> None:
     """Back to everything."""
-    for key in (*KEYS, "history_page", "history_wanted"):
-        st.session_state.pop(key, None)
+    _forget()
     for name in NAMES:
         st.query_params.pop(name, None)
 
 
+def _forget() -> None:
+    for key in (*KEYS, "history_page", "history_wanted"):
+        st.session_state.pop(key, None)
+
+
 def draw(tags: Sequence[str]) -> dict[str, Any]:
     """The filters; returns what is wanted, as `runs.history` takes it."""
+    if asking.navigated():
+        _forget()
     _from_address(tags)
     chosen = st.session_state
     with st.container(key="history_filters", gap="small"):

@@ -56,7 +56,7 @@ def _draw(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *, comparin
                 _tick(latest)
             st.page_link(
                 script("ask"), label=plain(entry.title, 160), icon=asking.icon(latest.run.options),
-                query_params={"run": latest.run.id},
+                query_params=address(latest.run.id),
             )  # fmt: skip
             with st.container(
                 horizontal=True, vertical_alignment="center", width="content", gap="xsmall"
@@ -91,7 +91,7 @@ def _turn(turn: HistoryTurn, *, comparing: bool) -> None:
                 _tick(turn)
             st.page_link(
                 script("ask"), label=plain(turn.run.question, 120),
-                icon=":material/subdirectory_arrow_right:", query_params={"run": turn.run.id},
+                icon=":material/subdirectory_arrow_right:", query_params=address(turn.run.id),
             )  # fmt: skip
             _status(turn)
         _hits(turn)

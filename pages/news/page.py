@@ -10,7 +10,7 @@ from pages.shared import asking, errors, layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import local_time, named, source_name, t
+from pages.shared.words import address, local_time, named, source_name, t
 from research import Options, PaceError, QuestionError, Unwatchable, runs
 
 SHOWN = 20
@@ -68,7 +68,7 @@ def earlier() -> None:
     for item in found:
         with errors.row(), st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
-                script("news"), label=plain(item.question, 100), query_params={"run": item.id}
+                script("news"), label=plain(item.question, 100), query_params=address(item.id)
             )
             st.badge(
                 plain(named("run", item.status)), color=asking.COLORS.get(item.status, "orange")

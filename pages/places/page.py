@@ -15,7 +15,7 @@ from pages.shared import map as maps
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import lang, local_time, number, t
+from pages.shared.words import address, lang, local_time, number, t
 from research import Centre, Distances, Finding, Place, Route, Sighting, runs
 
 KEY = "all"  # of the map of this page
@@ -199,7 +199,7 @@ def around(seen: Sighting) -> None:
             script("ask"),
             label=plain(question, 60),
             icon=":material/search:",
-            query_params={"run": run},
+            query_params=address(run),
         )
 
 

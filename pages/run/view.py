@@ -26,7 +26,7 @@ from pages.shared import asking, effort, layout, map, trouble
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import local_time, source_name, t
+from pages.shared.words import address, local_time, source_name, t
 from research import (
     MAX_QUESTION,
     CitedAnswer,
@@ -350,7 +350,7 @@ def thread(run: Run) -> None:
     for turn in reversed(line):
         st.page_link(
             script("ask"), label=plain(turn.question, 80), icon=":material/subdirectory_arrow_right:",
-            query_params={"run": turn.id},
+            query_params=address(turn.id),
         )  # fmt: skip
 
 
@@ -361,7 +361,7 @@ def follow_up(run: Run, suggested: Sequence[str]) -> None:
         if turn.follows == run.id:
             st.page_link(
                 script("ask"), label=plain(turn.question, 80), icon=":material/arrow_forward:",
-                query_params={"run": turn.id},
+                query_params=address(turn.id),
             )  # fmt: skip
 
     def take(question: str) -> None:

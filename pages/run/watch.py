@@ -9,7 +9,7 @@ import streamlit as st
 from pages.shared import errors, layout
 from pages.shared.files import script
 from pages.shared.safe import plain
-from pages.shared.words import local_time, named, t
+from pages.shared.words import address, local_time, named, t
 from research import Change, Figure, Watch
 
 ICONS = {
@@ -43,7 +43,7 @@ def table(
         with errors.row(), st.container(horizontal=True, vertical_alignment="center"):
             if one.latest:
                 st.page_link(
-                    script("news"), label=plain(one.topic, 100), query_params={"run": one.latest}
+                    script("news"), label=plain(one.topic, 100), query_params=address(one.latest)
                 )
             else:
                 st.markdown(f":material/error: {plain(one.topic, 100)}", width="content")
@@ -72,7 +72,7 @@ def changes(found: Iterable[Change], compared: str) -> None:
         lines = [f"- {ICONS.get(one.kind, '')} {_line(one)}" for one in rows]
         if lines:
             st.markdown("\n".join(lines))
-        st.page_link(script("news"), label=t("watch.before"), query_params={"run": compared})
+        st.page_link(script("news"), label=t("watch.before"), query_params=address(compared))
 
 
 def _line(one: Change) -> str:

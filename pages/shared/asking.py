@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 from streamlit.material_icon_names import ALL_MATERIAL_ICONS
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import errors
 from pages.shared.files import script
@@ -17,6 +18,20 @@ REPORTS = "last_report"  # under which the page of the news remembers a run
 TABLES = "last_table"  # and that of the tables
 
 
+def navigated() -> bool:
+    """Tell whether the browser's history led here (Back, Forward), or the menu's entry of the page that
+    was shown, and no widget: then the address alone says what is shown."""
+    context = get_script_run_ctx()
+    return bool(context and context.is_history_navigation)
+
+
+def address_by(name: str, value: str, *others: str) -> None:
+    """Put a parameter into the address instead of some others, as one step of the browser's history."""
+    kept = {key: kept for key, kept in st.query_params.items() if key not in others}
+    if kept | {name: value} != st.query_params.to_dict():
+        st.query_params.from_dict(kept | {name: value})
+
+
 def home(last: str) -> None:
     """Which page draws runs now: under `last` it remembers the one that it has shown last."""
     st.session_state.home = last
@@ -28,6 +43,8 @@ def _last() -> str:
 
 def current() -> Run | None:
     """The run of the URL, else the last one that this visitor looked at on this page."""
+    if navigated() and not {"run", "plan"} & {*st.query_params}:
+        leave()
     asked = st.query_params.get("run", "")
     run_id = asked or st.session_state.get(_last(), "")
     if not run_id:
@@ -67,12 +84,14 @@ def icon(options: Options) -> str:
 
 
 def show(run: Run) -> None:
-    st.query_params["run"] = run.id
+    address_by("run", run.id, "plan")
     st.session_state[_last()] = run.id
 
 
 def leave() -> None:
-    st.query_params.pop("run", None)
+    """Go back to where a question is asked."""
+    for name in ("run", "plan"):
+        st.query_params.pop(name, None)
     for key in (_last(), "draft", "draft_question"):
         st.session_state.pop(key, None)
 

@@ -9,7 +9,7 @@ from pages.shared import asking, errors, layout
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import local_time, named, number, source_name, t
+from pages.shared.words import address, local_time, named, number, source_name, t
 from pages.tables import form
 from research import Grid, Options, PaceError, Plan, QuestionError, runs
 
@@ -91,7 +91,7 @@ def earlier() -> None:
                 horizontal_alignment="distribute",
             ):  # fmt: skip
                 st.page_link(
-                    script("tables"), label=plain(item.question, 100), query_params={"run": item.id},
+                    script("tables"), label=plain(item.question, 100), query_params=address(item.id),
                     icon=":material/table_view:",
                 )  # fmt: skip
                 with st.container(horizontal=True, vertical_alignment="center", width="content"):

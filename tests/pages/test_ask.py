@@ -206,7 +206,7 @@ def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
     assert (second.follows, second.conversation) == (first.id, first.conversation)
     assert any("周一" in block["text"] for block in visitor.blocks("quote"))
     links = {link.proto.label: link.proto.query_string for link in visitor.at.get("page_link")}
-    assert links["故宫博物院的门票多少钱？"] == f"run={first.id}"
+    assert links["故宫博物院的门票多少钱？"].partition("&")[0] == f"run={first.id}"
 
 
 def test_an_empty_follow_up_is_not_asked(visit: Visit) -> None:

@@ -99,3 +99,17 @@ if (path?.get && path.configurable) {
     },
   });
 }
+
+// The menu's entry of the page that is shown leads to the start of that page. Streamlit would draw the page
+// again with the address as it is; a step of the history without its parameters is what the server takes for
+// leaving. The language stays.
+addEventListener("click", (event) => {
+  const entry = event.target.closest?.('[data-testid="stSidebarNavLink"][aria-current="page"]');
+  if (!entry || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const lang = new URLSearchParams(location.search).get("lang");
+  const start = location.pathname + (lang ? `?lang=${encodeURIComponent(lang)}` : "");
+  if (location.pathname + location.search !== start) history.pushState({}, "", start);
+  dispatchEvent(new PopStateEvent("popstate"));
+}, true);
