@@ -24,7 +24,7 @@ from research.reasoners.concepts import matches
 from research.reasoners.follow import standalone, unresolved
 from research.reasoners.parts import keywords, read
 from research.reasoners.places import kinds, wanted
-from research.reasoners.quotes import Quote, select
+from research.reasoners.quotes import Quote, answers, select
 from research.records import (
     Cell,
     Cite,
@@ -455,6 +455,10 @@ class Digest:
         yield from (places := list(_listed(part, findings)))
         told = rows and not self._names(part.subject, question.text)  # the tables count and rank
         quotes = () if told else self._quotes(question, part, findings)
+        if quotes and not (rows or places or answers(*self.sought(part, question.text), quotes)):
+            yield Span(
+                kind="missing", text=message("digest.nearest", question.language), part=part.id
+            )
         yield from (_span(quote, part) for quote in quotes)
         back = [f.message for f in findings if f.task.part == part.id and _asks_back(f)]
         for text in dict.fromkeys(back):

@@ -123,6 +123,8 @@ def looks(question: str) -> re.Pattern[str] | None:
     return next((has for ask, has in _kinds() if ask.search(asked)), None)
 
 
+# 4A, G7, C919: digits with a capital letter.
+_DESIGNATION = re.compile(r"(?<![0-9A-Za-z])(?=[0-9A-Za-z]*[0-9])(?=[0-9A-Za-z]*[A-Z])[0-9A-Za-z]+")
 _LISTS = re.compile(
     r"哪些|哪几|都有[谁啥什]|有什么|列出|列举|\b(?:list|name) (?:the|all|every)\b|\bwhat are\b"
     r"|\bwhich (?:of (?:the|these) )?(?:[a-z]+ ){0,2}?[a-z]+s\b"
@@ -341,6 +343,19 @@ def select(
         for quoted in (best, *_items(best, passages[best.evidence, best.passage].text)):
             out.setdefault((quoted.evidence, quoted.passage, quoted.start), quoted)
     return tuple(out.values())
+
+
+def answers(part: str, names: Sequence[str], proper: bool, quotes: Sequence[Quote]) -> bool:
+    """Tell whether some quotes have what a part asks for, and not its subject alone: one of its words,
+    and each of its designations, such as 4A. What could not stand in their script is not missed."""
+    text = " ".join(_plain(quote.text) for quote in quotes)
+    for designation in _DESIGNATION.findall(part):
+        if not re.search(rf"(?<![0-9a-z]){designation.lower()}(?![0-9a-z])", text):
+            return False
+    asked = [term for term in terms(part, names if proper else ()) if term.kind == "word"]
+    told = [(has_han(quote.text), units(quote.text)) for quote in quotes]
+    fit = [term for term in asked if any(term.han if han else term.latin for han, _ in told)]
+    return not fit or any(form <= has for term in fit for form in term.forms for _, has in told)
 
 
 def _items(lead: Quote, text: str) -> Iterator[Quote]:

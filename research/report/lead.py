@@ -15,6 +15,7 @@ from research.records import Language, Report
 from research.report.words import speaker
 
 # What the digest says of a part that has nothing, and the words of the line for it.
+# What it says above quotes that only come near a part keeps the part from counting.
 _SAID = {
     "digest.missing": "lead.missing",
     "digest.unsearched": "lead.unsearched",
@@ -77,10 +78,11 @@ def _parts(report: Report, cited: CitedAnswer, language: Language) -> Iterator[_
             continue
         said = [one for _, one in own[1:]]
         alone = len(said) == 1 and said[0].span.kind == "missing"
+        nearest = any(one.span.text == message("digest.nearest", language) for one in said)
         yield _Part(
             own[0][1].span.text,
             tuple(at for at, _ in own),
-            any(one.numbers for one in said),
+            not nearest and any(one.numbers for one in said),
             whys.get(said[0].span.text, "") if alone else "",
         )
 

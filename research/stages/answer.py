@@ -129,7 +129,10 @@ async def _drafted(
 
 def _widened(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
     """What is said of searches around a place that had to reach farther than was asked for."""
-    for finding in {f.centre: f for f in findings if f.centre and f.centre.asked}.values():
+    searched = (f for f in findings if f.centre and f.centre.asked)
+    for finding in {f.centre: f for f in searched}.values():
+        if finding.provider == "offline" and not finding.evidence:
+            continue  # a sample proves no absence; the finding says so
         centre, tongue = finding.centre, question.language
         assert centre is not None
         key = "answering.widened" if finding.evidence else "answering.nowhere"
