@@ -142,8 +142,10 @@ def empty() -> None:
     with layout.column("home", 820):
         layout.header(t("ask.title"), t("ask.lead"))
         form()
-        models = runs.services(owner=owner()).models
-        told = t("ask.models", write=plain(models.name("write"))) if models else t("ask.keyless")
+        services = runs.services(owner=owner())
+        models = services.models
+        told = t("nothing.idle") if services.idle else t("ask.keyless")
+        told = t("ask.models", write=plain(models.name("write"))) if models else told
         with st.container(horizontal=True, vertical_alignment="center", key="writer"):
             st.caption(told, width="content")
             if not models:

@@ -149,11 +149,13 @@ def examples() -> None:
 
 def writer(*, own: bool) -> None:
     """Who writes the SQL."""
-    models = runs.services(owner=owner()).models
-    if models:
-        st.caption(t("database.model", write=plain(models.name("plan"))))
-    else:
-        st.caption(t("database.rules_own") if own else t("database.rules"))
+    services = runs.services(owner=owner())
+    if services.models:
+        st.caption(t("database.model", write=plain(services.models.name("plan"))))
+        return
+    st.caption(t("database.rules_own") if own else t("database.rules"))
+    if own or services.idle:
+        st.caption(t("nothing.idle") if services.idle else t("nothing.model"))
 
 
 # What was found right

@@ -467,8 +467,16 @@ def found_nothing(report: Report, numbered: CitedAnswer | None) -> bool:
 
 def helping() -> None:
     """What can be done where nothing was found."""
+    services = runs.services(owner=owner())
+    ways = [t("nothing.help")]
+    if not services.web.providers:
+        ways.append(t("nothing.web"))
+    if services.idle:
+        ways.append(t("nothing.idle"))
+    elif services.models is None:
+        ways.append(t("nothing.model"))
     with st.container(border=True, key="helping"):
-        st.markdown(t("nothing.help"))
+        st.markdown("\n".join(["", *(f"- {way}" for way in ways)]))
         with st.container(horizontal=True):
             for page, words, icon in (
                 ("library", "nothing.library", ":material/upload_file:"),

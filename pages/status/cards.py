@@ -57,6 +57,9 @@ def gathered(
     found = [_source(name, one, schema, documents) for name, one in ready.items()]
     usable = [role for role in models if not role.lacks]
     names = " · ".join(dict.fromkeys(plain(role.model) for role in usable))
+    if not usable and (services := runs.services(owner=owner())).idle:
+        lacks = ", ".join(map(plain, services.lacks))
+        return [*found, Card("models", "missing", t("status.idle", setting=lacks))]
     state: State = "live" if usable else "missing"
     return [*found, Card("models", state, names or t("status.digest"), "" if usable else "models")]
 

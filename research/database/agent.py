@@ -41,11 +41,10 @@ class Outcome(Record):
     steps: tuple[Step, ...] = ()
     missing: tuple[tuple[str, int], ...] = ()
     problem: str = ""  # why there are no rows, for a person
-    holds: tuple[int, int] = (
-        0,
-        0,
-    )  # how many areas the shipped database has, in how many provinces
+    # How many areas the shipped database has, in how many provinces
+    holds: tuple[int, int] = (0, 0)
     absent: bool = False  # `problem` is what the database has no rows of
+    idle: bool = False  # a model is set, and could not be asked here
     reason: Reason | None = None  # of what kind that is, where it is a failure
     hint: Hint = ""
     failures: tuple[Failure, ...] = ()  # what failed beside rows that were found
@@ -139,13 +138,14 @@ class Agent:
         known: Known = lambda question: "",
         key: str = "gid",
         tables: str = "",
+        idle: bool = False,
     ) -> None:
         """`read` turns a question into a statement without a model, or raises `NotUnderstood`; `known` tells
         the statement that an analyst has found right for the same question; `key` is the column by
-        which rows are the same; `tables` tells which the writer was told of, if not of all."""
+        which rows are the same; `tables` tells which the writer was told of, if not of all. `idle` says that a model is set that cannot be asked here."""
         self._engine, self._reading, self._link = engine, read, link
         self._writer, self._known, self._key = writer, known, key
-        self._tables = tables
+        self._tables, self._idle = tables, idle
 
     async def ask(self, question: str, say: Say) -> Outcome:
         """What the database says to a question. A failure that is to be expected is an outcome."""
@@ -162,7 +162,7 @@ class Agent:
             if self._writer is None or isinstance(lost, NotHeld):  # a model finds it no more
                 return Outcome(
                     status="unclear", question=question, steps=tuple(trail.steps), problem=lost.rest,
-                    holds=lost.holds, absent=isinstance(lost, NotHeld),
+                    holds=lost.holds, absent=isinstance(lost, NotHeld), idle=self._idle,
                 )  # fmt: skip
             return await self._by_model(question, self._writer, trail)
         return await self._read(question, reading, trail)

@@ -47,13 +47,14 @@ def sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
     rows = outcome.rows
     if outcome.status == "unclear":
         by_rules = not any(step.kind == "understand" for step in outcome.steps)
-        if by_rules and not outcome.problem:
-            return [say("no rules")], []
+        if not by_rules:
+            return [say("asks", problem=outcome.problem)], []
         areas, provinces = outcome.holds
         if outcome.absent:
             return [say("absent", problem=outcome.problem, n=areas, provinces=provinces)], []
-        unclear = say("unclear" if by_rules else "asks", problem=outcome.problem)
-        return [unclear, *([say("holds", n=areas, provinces=provinces)] if areas else [])], []
+        lost = say("lost", problem=outcome.problem) if outcome.problem else say("no rules")
+        holds = [say("holds", n=areas, provinces=provinces)] if areas else []
+        return [lost, *holds, say("idle" if outcome.idle else "no model")], []
     if rows is None:
         key = "failed" if outcome.status == "failed" else "refused"
         return [say(key, problem=outcome.problem)], []

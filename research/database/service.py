@@ -76,6 +76,7 @@ class DatabaseService:
         reads: Reads | None = None,
         semantic: Path | None = None,
         described: Callable[[str, str], str] = lambda owner, base: "",
+        idle: bool = False,
     ) -> None:
         """`address` is that of a database, "" for the one that ships; `folder` is the data folder.
         An attached one has a `title`, and of its tables those can be asked that `reads` lets pass.
@@ -86,11 +87,12 @@ class DatabaseService:
         read before a statement is run. A statement may take and give what `limits` say.
 
         What an attached one means is told by the semantic model that an owner has edited (`described`
-        gives its text), else by the file `semantic`, else by a draft from its schema.
+        gives its text), else by the file `semantic`, else by a draft from its schema. `idle` says that a
+        model is set that cannot write SQL.
         """
         self._address, self._folder, self._reads = address, folder, reads
         self.title = title
-        self._writer, self._pairs = writer, pairs
+        self._writer, self._pairs, self._idle = writer, pairs, idle
         self._samples, self._limits = samples or not address, limits
         self.base = fingerprint(address) if address else "sights"
         self._database: Database | None = None
@@ -131,6 +133,7 @@ class DatabaseService:
             writer=writer,
             known=lambda asked: same(asked, pairs),
             tables=choice.told if choice else "",
+            idle=self._idle,
         )
         return await self._headed(await agent.ask(question, say), owner)
 
@@ -360,9 +363,9 @@ class DatabaseService:
 class SharedDatabase(DatabaseService):
     """The same database, opened once, with a writer of one's own."""
 
-    def __init__(self, desk: DatabaseService, writer: Make | None) -> None:
+    def __init__(self, desk: DatabaseService, writer: Make | None, *, idle: bool = False) -> None:
         self.__dict__.update(desk.__dict__)
-        self._desk, self._writer = desk, writer
+        self._desk, self._writer, self._idle = desk, writer, idle
 
     async def _opened(self) -> Database:
         return await self._desk._opened()

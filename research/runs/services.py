@@ -31,7 +31,7 @@ from research.reasoners.sql import SQLWriter
 from research.records import Check, Options
 from research.runs.check import connections, key_check
 from research.runs.live import Resources
-from research.settings import Role, Settings, forget_old_tracing
+from research.settings import ROLES, Role, Settings, forget_old_tracing
 from research.sources import Retriever, Selective, Several, Standing, Supplies, registry
 from research.sources.guest import Guest
 from research.sources.toolservers import described
@@ -199,6 +199,19 @@ class Services:
         """The models that a run of these limits asks, if it asks any."""
         return self.reporters if options.sections else self.models
 
+    @property
+    def idle(self) -> bool:
+        """Whether a model is set, and none can be asked for questions: its key is missing, or it is for
+        reports alone."""
+        named = any(self.settings.model(role) for role in ROLES)
+        return self.models is None and (named or self.reporters is not None)
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """The settings that the models which are set lack."""
+        own = [lacks for role, _, _, lacks in self.table() if self.settings.model(role) and lacks]
+        return tuple(dict.fromkeys(own))
+
     def _reasoner(self) -> Reasoner:
         if self.models:
             return self.models
@@ -237,7 +250,10 @@ class Services:
         """The databases that all may ask, by name."""
         if self._desk:
             writer = self._writer()
-            return {name: SharedDatabase(one, writer) for name, one in self._desk.databases.items()}
+            return {
+                name: SharedDatabase(one, writer, idle=self.idle)
+                for name, one in self._desk.databases.items()
+            }
         return {
             SHIPPED: self._service("", self._writer()),
             **{
@@ -273,6 +289,7 @@ class Services:
             reads=reads,
             semantic=semantic,
             described=self.descriptions.get,
+            idle=self.idle,
         )
 
     def _writer(self) -> Make | None:
@@ -316,7 +333,7 @@ class Services:
             known = self._loaded[owner, upload] = self._service(path, None, title=", ".join(kept.names)[:80])  # fmt: skip
             while len(self._loaded) > OPEN:
                 self._loaded.popitem(last=False)
-        return SharedDatabase(known, self._writer())
+        return SharedDatabase(known, self._writer(), idle=self.idle)
 
     async def warm(self) -> None:
         """Makes the clients of the models and starts the map's server, on the loop of the runs."""

@@ -55,7 +55,7 @@ from research.records import Known, Rows, silent
         ("Where is Mount Emei?", "峨眉山景区: in 峨眉山市, Leshan, Sichuan. Address unknown."),
         ("江苏有哪些5A景区？", "江苏省有 26 个 5A 级景区。前 10 个："),
         ("评分最多的景区", "没有读懂“评分最多”"),
-        ("Which area is the loveliest?", "This needs a model: “loveliest” was not understood."),
+        ("Which area is the loveliest?", "The rules did not understand “loveliest”."),
     ],
 )
 async def test_it_is_said_in_the_language_of_the_question(
@@ -151,11 +151,19 @@ def test_more_rows_than_were_taken_are_said() -> None:
     assert "The first 10: n0" in text and "Only the first 12 rows were retrieved" in text
 
 
-def test_a_database_that_the_rules_do_not_know_needs_a_model_or_sql() -> None:
-    assert told(Outcome(status="unclear", question="有多少商品？")) == (
-        "规则不认识这个数据库的表：请设置模型，或直接写 SQL。"
+def test_what_the_rules_do_not_know_names_a_remedy_that_is_one() -> None:
+    """A model is recommended only where none is set."""
+    tables = Outcome(status="unclear", question="有多少商品？")
+    assert told(tables) == "规则不认识这个数据库的表，请直接写 SQL。也可以设置模型。"
+    words = Outcome(status="unclear", question="How many 4A areas are there?", problem="4A")
+    assert (
+        told(words)
+        == "The rules did not understand “4A”. Rephrase it. You can also set up a model."
     )
-    assert "was not understood" not in told(Outcome(status="unclear", question="How many goods?"))
+    for outcome in (tables, words):
+        text = told(outcome.model_copy(update={"idle": True}))
+        assert "也可以设置模型" not in text and "set up a model" not in text
+        assert "“状态”页" in text or "Status page" in text
 
 
 KNOWN = [

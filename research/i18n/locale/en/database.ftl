@@ -16,8 +16,8 @@ database-sql_own = One SELECT statement
 database-sql_help = The statement is checked before it runs: a single SELECT on the tables below, returning at most { $n } rows; page or export to see more.
 database-ask = Ask
 database-run = Run
-database-rules = No model is in use: rules turn common kinds of questions into SQL. For anything else, write SQL yourself.
-database-rules_own = No model is in use: common kinds of questions are understood by the names below (Names and meanings). For anything else, write SQL or set up a model.
+database-rules = Without a model, rules turn common kinds of questions into SQL. For anything else, write SQL yourself.
+database-rules_own = Without a model, common kinds of questions are understood by the names below (Names and meanings). For anything else, write SQL.
 database-model = { $write } writes the SQL; questions that the rules understand need no model.
 database-schema =
     { $n ->

@@ -33,7 +33,9 @@ outcome-unknown =
        *[other] rows
     }
 outcome-unknown_here = { $name } unknown
-outcome-unclear = This needs a model: “{ $problem }” was not understood. Rephrase it, or set up a model.
+outcome-lost = The rules did not understand “{ $problem }”. Rephrase it.
+outcome-no_model = You can also set up a model.
+outcome-idle = The model that is set cannot be asked for this; see the Status page.
 outcome-absent = The database has nothing on “{ $problem }”: it holds { $n } areas, all of them in China and rated 5A, in { $provinces } provinces.
 outcome-holds = The database holds China’s 5A-rated areas, { $n } in { $provinces } provinces: where they are, when they were rated, tickets and opening hours.
 outcome-known_areas =
@@ -71,7 +73,7 @@ outcome-part =
         [one] row
        *[other] rows
     } of a subquery
-outcome-no_rules = The rules do not know this database's tables: set up a model or write SQL.
+outcome-no_rules = The rules do not know this database's tables. Write SQL.
 outcome-asks = This cannot be answered: { $problem }
 outcome-refused = No statement could be run: { $problem }
 outcome-failed = The query failed: { $problem }

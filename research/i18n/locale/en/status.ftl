@@ -20,6 +20,7 @@ status-broken = not usable
 status-now_live = live: { $names }
 status-now_sample = sample only: { $names }
 status-now_missing = not available: { $names }
+status-idle = A model is set and cannot be asked: { $setting } is missing. Until then, rule-based quotes.
 status-digest = No model: rule-based quotes
 status-nothing_asked = No service available
 status-web_off = Web search is turned off

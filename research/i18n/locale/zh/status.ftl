@@ -20,6 +20,7 @@ status-broken = 无法使用
 status-now_live = 可用：{ $names }
 status-now_sample = 仅有示例：{ $names }
 status-now_missing = 不可用：{ $names }
+status-idle = 已设置模型，但缺少 { $setting }，无法使用；在此之前按规则摘录引文。
 status-digest = 无模型：按规则逐字摘引
 status-nothing_asked = 没有可用的服务
 status-web_off = 网络搜索已关闭
