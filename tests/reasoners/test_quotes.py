@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from research.library.index import Library
-from research.reasoners.quotes import ITEMS, LONGEST, QUOTES, Quote, looks, select
+from research.reasoners.quotes import ITEMS, LONGEST, QUOTES, Quote, answers, looks, select
 from research.records import Evidence, Finding, Passage, Task
 from tests.tables import each_row
 
@@ -165,3 +165,26 @@ def test_a_sentence_that_leads_to_a_list_is_quoted_with_its_items(library: Libra
 def test_of_a_long_list_the_first_items_are_quoted(library: Library) -> None:
     text = "颐和园的景点如下：\n" + "\n".join(f"第{n}处景点。" for n in range(30))
     assert len(chosen(library, "有哪些景点", finding(text))) == 1 + ITEMS
+
+
+@each_row(
+    ("part", "names", "text", "answered"),
+    [
+        ("有几个4A景区", ("北京",), "乘坐北京地铁1号线到天安门东站。", False),
+        ("有几个4A景区", ("北京",), "北京有 72 个4A景区。", True),
+        ("有几个4A景区", ("北京",), "北京有 9 个5A景区。", False),
+        ("埃菲尔铁塔多高", ("北京",), "京沪高铁从北京南站到上海虹桥站约需四个半小时。", False),
+        ("门票多少钱", ("故宫",), "故宫门票旺季为60元。", True),
+        ("How many 4A areas does it have", ("Zhejiang",), "Watching the bore from outside the marked areas is dangerous.", False),
+        ("When does line S1 open", ("Beijing",), "Line S12 of Beijing opens at five.", False),
+        ("When does line S1 open", ("Beijing",), "Beijing's line s1 opens at five.", True),
+        ("When was it restored", ("West Lake",), "西湖环湖景区从2002年起陆续免费开放。", True),
+        ("", ("故宫",), "故宫实行网上预约购票。", True),
+    ],
+)  # fmt: skip
+def test_quotes_have_to_have_what_a_part_asks_for(
+    part: str, names: tuple[str, ...], text: str, answered: bool
+) -> None:
+    """Its subject alone is not enough; what could not stand in their script is not missed."""
+    quote = Quote("e", "p", text, 0, len(text), 0.9)
+    assert answers(part, names, True, [quote]) is answered

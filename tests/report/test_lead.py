@@ -136,3 +136,12 @@ def test_an_outline_and_a_run_without_an_answer_have_no_such_line() -> None:
     made = report([*part(1), *part(2, "missing")], 2, outline=True)
     assert said(made) == ""
     assert answer_lead(made, None) == ("", frozenset())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_quotes_that_only_come_near_a_part_are_no_evidence_on_it(language: Language) -> None:
+    near = part(2, "nearest", "", language=language)
+    made = report([*part(1, language=language), *near], 2, language)
+    assert ("1 of 2" if language == "en" else "2 个部分中有 1 个") in said(made)
+    alone = report([*part(1, "nearest", "", language=language), *near], 2, language)
+    assert said(alone) == ""
