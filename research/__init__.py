@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         Estimate,
         Event,
         Evidence,
+        Failure,
         Figure,
         Finding,
         GivenFigure,
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from research.report.cells import tabled as report_tabled
     from research.report.data import report_json
     from research.report.docx import report_docx
+    from research.report.failures import explain_failure, group_failures, parse_failure
     from research.report.formats import FORMATS as REPORT_FORMATS
     from research.report.formats import TABLES as TABLE_FORMATS
     from research.report.formats import report_as
@@ -250,6 +252,7 @@ __all__ = [
     "Excerpt",
     "Export",
     "Exported",
+    "Failure",
     "Figure",
     "FigureChange",
     "FileColumn",
@@ -354,11 +357,13 @@ __all__ = [
     "english_region",
     "evaluate_report",
     "evaluations_sarif",
+    "explain_failure",
     "export_rows",
     "file_name",
     "filled_table",
     "from_gcj02",
     "geojson",
+    "group_failures",
     "guessed_column",
     "has_message",
     "kml",
@@ -372,6 +377,7 @@ __all__ = [
     "message",
     "news_report",
     "page_ranges",
+    "parse_failure",
     "places_csv",
     "prices_as_of",
     "query_database",
@@ -499,6 +505,9 @@ _HOMES = {
     "Label": "database.semantics",
     "DatabaseDescription": "runs.database",
     "answer_lead": "report.lead",
+    "parse_failure": "report.failures",
+    "group_failures": "report.failures",
+    "explain_failure": "report.failures",
     "answer_stretches": "verification.support",
     "answer_tables": "report.grids",
     "answer_tables_csv": "report.grids",

@@ -72,6 +72,8 @@ Hint = Literal[
     "model",  # the model is not there (any more)
     "context",  # the input is too long for the model
     "endpoint",  # the address answers, but it is not this service
+    "dns",  # the name of the server cannot be looked up
+    "tls",  # the certificate of the server cannot be verified
 ]
 
 MEMORY = "memory"  # the source of what earlier turns have found

@@ -69,6 +69,28 @@ class Trouble(Exception):
         )
 
 
+# What in a chain of exceptions tells that a name was not found, or that a certificate does not hold:
+# classes of socket, ssl and aiohttp by their names, and the words of transports that keep no cause.
+_DNS = {"gaierror", "ClientConnectorDNSError"}
+_TLS = {"SSLError", "SSLCertVerificationError", "ClientSSLError", "CertificateError"}
+_DNS_WORDS = re.compile(r"name or service not known|name resolution|nodename nor servname|getaddrinfo|ENOTFOUND|EAI_AGAIN|\[Errno -[235]\]", re.I)  # fmt: skip
+_TLS_WORDS = re.compile(r"certificate|\bssl\b|\btls\b|CERT_", re.I)
+
+
+def connection_hint(error: BaseException) -> Hint:
+    """Tell from an exception of a connection whether the name was not found or TLS failed."""
+    seen: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in seen:
+        seen.append(link)
+        link = link.__cause__ or link.__context__
+    names = {cls.__name__ for one in seen for cls in type(one).__mro__}
+    words = " ".join(map(str, seen))
+    if names & _DNS or _DNS_WORDS.search(words):
+        return "dns"
+    return "tls" if names & _TLS or _TLS_WORDS.search(words) else ""
+
+
 def of_status(status: int, message: str, headers: Mapping[str, str] | None = None) -> Trouble:
     """The trouble that an HTTP status from 300 on tells of, whatever the service.
 

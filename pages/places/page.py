@@ -10,13 +10,23 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import layout
+from pages.shared import failed, layout
 from pages.shared import map as maps
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
 from pages.shared.words import address, lang, local_time, number, t
-from research import Centre, Distances, Finding, Place, Route, Sighting, runs
+from research import (
+    Centre,
+    Distances,
+    Failure,
+    Finding,
+    Place,
+    Route,
+    Sighting,
+    explain_failure,
+    runs,
+)
 
 KEY = "all"  # of the map of this page
 NEAR = 1e-5  # degrees, about a metre: a click is read to six places
@@ -43,10 +53,11 @@ def search() -> None:
     with round_:
         round_form()
     quota()
-    if failed := st.session_state.get("places_failed"):
-        tell(failed)
+    if unfound := st.session_state.get("places_failed"):
+        tell(unfound)
     for failure in getattr(st.session_state.get("places_last"), "failures", ()):
-        st.info(why(failure.reason, failure.hint, failure.message))
+        st.info(why(failure))
+        detail(failure)
 
 
 def near_form() -> None:
@@ -172,16 +183,23 @@ def searched(pin: Centre, centre: Centre) -> bool:
 
 def tell(finding: Finding) -> None:
     """Why a search has brought nothing."""
-    st.warning(why(finding.reason or "empty", finding.hint, finding.message))
+    failure = Failure(
+        source=finding.provider or "places", reason=finding.reason or "empty", hint=finding.hint,
+        message=finding.message,
+    )  # fmt: skip
+    st.warning(why(failure))
+    detail(failure)
 
 
-def why(reason: str, hint: str, message: str) -> str:
-    """Why the map did not answer. What it says itself may be in another language than the page, and
-    is left out where a hint says it."""
-    if reason in ("unclear", "empty"):  # said for the visitor
-        return plain(message, 400) or t(f"reason.{reason}")
-    own = t(f"hint.{hint}") if hint else t("places.said", text=plain(message, 400))
-    return f"{t(f'reason.{reason}')} — {own}"
+def why(failure: Failure) -> str:
+    """Why the map did not answer, and what can be done."""
+    return plain(explain_failure(failure, lang()), 400)
+
+
+def detail(failure: Failure) -> None:
+    """What the service has said itself, where it is not what the page says."""
+    if failure.reason not in ("unclear", "empty"):
+        failed.details([failure.message])
 
 
 def around(seen: Sighting) -> None:
@@ -375,9 +393,8 @@ def day(chosen: Sequence[Sighting], route: Route) -> None:
     if any(leg.direct for leg in route.legs):
         st.caption(t("places.straight_help"))
     if route.failure:
-        failure = route.failure
-        told_ = why(failure.reason, failure.hint, failure.message)
-        st.info(t("places.day_failed", why=told_))
+        st.info(t("places.day_failed", why=why(route.failure)))
+        detail(route.failure)
     maps.draw(stops, key="day", ways=route.legs, ordered=True)
     maps.downloads(stops, (), t("places.day_title"), file("day"), key="day", ways=route.legs)
 
@@ -386,7 +403,8 @@ def table(found: Distances) -> None:
     """How far the selected places are from one another."""
     layout.section(t("places.distances"))
     if failure := found.failure:
-        st.info(why(failure.reason, failure.hint, failure.message))
+        st.info(why(failure))
+        detail(failure)
         return
     st.caption(t("places.table_help", means=t(maps.MEANS[found.means][0])))
     names = [f"**{plain(name, 60)}**" for name in found.names]

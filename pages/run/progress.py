@@ -463,6 +463,7 @@ def _draw_section(id_: str, chapter: Chapter, run: Run) -> None:
         st.markdown("\n\n".join(_line(search, run) for search in chapter.searches.values()) or "–")
 
 
+FOR_PEOPLE = ("unclear", "empty")  # reasons whose messages are written for people
 _ICONS = {
     "found": ":green[✓]",
     "searching": "⋯",
@@ -528,7 +529,7 @@ def _outcome(search: Search, run: Run) -> str:
         outcome = plain(named("reason", search.state))
         if search.hint:
             outcome += f" — {plain(named('hint', search.hint))}"
-        if search.message:
+        if search.message and search.state in FOR_PEOPLE:
             outcome += f" ({plain(search.message, 120)})"
     end = t("step.reused") if search.reused else seconds(search.seconds)
     if search.cached:

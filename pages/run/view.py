@@ -22,15 +22,16 @@ from pages.run import (
     usage,
     watch,
 )
-from pages.shared import asking, effort, layout, map, trouble
+from pages.shared import asking, effort, failed, layout, map, trouble
 from pages.shared.files import script
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import address, local_time, source_name, t
+from pages.shared.words import address, lang, local_time, source_name, t
 from research import (
     MAX_QUESTION,
     CitedAnswer,
     Clarification,
+    Failure,
     Grid,
     Plan,
     Report,
@@ -39,6 +40,9 @@ from research import (
     answer_tables,
     cited,
     drafted,
+    explain_failure,
+    group_failures,
+    parse_failure,
     related_questions,
     runs,
 )
@@ -97,8 +101,12 @@ def head(run: Run, view: progress.View) -> None:
                 )
     progress.meters(view, run)
     if run.resumable:
-        note = t(f"run.{run.status}_help", error=plain(run.error) or t("run.no_reason"))
+        failure = parse_failure(run.error)
+        why = plain(explain_failure(failure, lang()) if failure else run.error)
+        note = t(f"run.{run.status}_help", error=why or t("run.no_reason"))
         (st.error if run.status == "failed" else st.info)(note)
+        if failure:
+            failed.details([failure.message])
 
 
 def activity(run: Run, view: progress.View, report: Report | None = None) -> None:
@@ -516,17 +524,19 @@ def outcome(report: Report, numbered: CitedAnswer | None) -> None:
         conflicts.draw(report, numbered)
 
 
-def failures(failed: tuple) -> None:  # type: ignore[type-arg]
-    lines = []
-    for f in failed:
-        where = plain(source_name(f.source))
-        if f.stage != "search" or not where:
-            where = " · ".join(filter(None, [where, t(f"stage.{f.stage}")]))
-        what = f"{plain(f.query)} — {where}" if f.query else where
-        hint = f" — {t(f'hint.{f.hint}')}" if f.hint else ""
-        message = f" ({plain(f.message)})" if f.message else ""
-        lines.append(f"- {what}: {t(f'reason.{f.reason}')}{hint}{message}")
-    st.warning(t("answer.failures", n=len(failed)) + "\n" + "\n".join(lines))
+def failures(found: Sequence[Failure]) -> None:
+    """What failed, each kind of failure in a sentence, and in an expander what was said of each."""
+    groups = group_failures(found, lang())
+    lines = [f"- {failed.counted(plain(one.text), one.count)}" for one in groups]
+    st.warning(t("answer.failures", n=len(found)) + "\n" + "\n".join(lines))
+    failed.details(
+        [
+            " — ".join(
+                filter(None, [f.query, source_name(f.source), t(f"stage.{f.stage}"), f.message])
+            )
+            for f in found
+        ]
+    )
 
 
 def again(run: Run, old: Plan) -> None:

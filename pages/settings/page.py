@@ -11,12 +11,20 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.shared import layout, login
+from pages.shared import failed, layout, login
 from pages.shared.forms import NAMES
 from pages.shared.login import owner
 from pages.shared.safe import plain
-from pages.shared.words import seconds, source_name, t
-from research import Check, Choice, KeyState, SettingError, has_message, runs
+from pages.shared.words import lang, seconds, source_name, t
+from research import (
+    Check,
+    Choice,
+    KeyState,
+    SettingError,
+    explain_failure,
+    has_message,
+    runs,
+)
 
 EFFORT = ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "SIGHTLINE_SOURCES", "SIGHTLINE_APPROVE_PLAN", "SIGHTLINE_CLARIFY",
           "SIGHTLINE_REPORT_SECTIONS", "MAX_REFLECTIONS", "SIGHTLINE_REPORT_SOURCES")  # fmt: skip
@@ -425,10 +433,9 @@ def tested(state: KeyState, names: Sequence[str]) -> None:
     if state.name in typed:
         st.caption(t("settings.test_unsaved"))
     if failure := check.failure:
-        told_ = failure.reason in ("refused", "no key", "quota", "unreachable")  # by the line above
-        reason = "" if told_ else t(f"reason.{failure.reason}")
-        hint = t(f"hint.{failure.hint}") if failure.hint else ""
-        st.caption(" · ".join(filter(None, [reason, hint, plain(failure.message)])))
+        if failure.reason != "no key":  # told by the line above
+            st.caption(plain(explain_failure(failure, lang())))
+        failed.details([failure.message])
 
 
 def test_outcome(check: Check) -> str:
@@ -539,10 +546,11 @@ def outcome(check: Check) -> None:
             st.badge(t("status.ok", seconds=seconds(check.seconds)), color="green")
         else:
             st.badge(t(f"reason.{failure.reason}"), color="red")
-    said = [t(f"hint.{failure.hint}")] if failure and failure.hint else []
-    said += [plain(text) for text in (failure.message if failure else "", check.warning) if text]
-    if said:
+    said = [explain_failure(failure, lang())] if failure else []
+    if said := [plain(text) for text in (*said, check.warning) if text]:
         st.caption(" · ".join(said))
+    if failure:
+        failed.details([failure.message])
 
 
 # Language and appearance

@@ -10,16 +10,17 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
-from pages.shared import layout, login
+from pages.shared import failed, layout, login
 from pages.shared.notices import draw_schema_notices
 from pages.shared.safe import plain
-from pages.shared.words import day, local_time, number, seconds, source_name, t
+from pages.shared.words import day, lang, local_time, number, seconds, source_name, t
 from pages.status import belongings, cards, spending
 from research import (
     DatabaseSchema,
     ModelRole,
     Settings,
     database_schema,
+    explain_failure,
     has_message,
     prices_as_of,
     runs,
@@ -55,12 +56,11 @@ def connections() -> None:
             else:
                 st.badge(t(f"reason.{failure.reason}"), color="red", icon=":material/close:")
                 st.caption(seconds(check.seconds), width="content")
-        words = [t(f"hint.{failure.hint}")] if failure and failure.hint else []
-        words += [
-            plain(text) for text in (failure.message if failure else "", check.warning) if text
-        ]
-        if words:
+        words = [explain_failure(failure, lang())] if failure else []
+        if words := [plain(text) for text in (*words, check.warning) if text]:
             st.caption(" · ".join(words))
+        if failure:
+            failed.details([failure.message])
 
 
 def models(found: list[ModelRole]) -> None:

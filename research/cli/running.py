@@ -179,8 +179,11 @@ def finished(report: Report, args: argparse.Namespace) -> int:
         Screen().line(counted)
     if run.status == "failed" or answer is None:
         again = f" Resume with: {prog()} resume {run.id}" if run.resumable else ""
-        why = run.error or "it has no answer"
-        raise Quit(FAILED, f"The run has {run.status}: {why}.{again}")
+        failure = research.parse_failure(run.error)
+        why = research.explain_failure(failure, "en") if failure else run.error
+        why = f"{(why or 'it has no answer').rstrip('.')}."
+        details = f" ({plain(failure.message)})" if failure and failure.message not in why else ""
+        raise Quit(FAILED, f"The run has {run.status}: {why}{details}{again}")
     if not answer.sources and answer.answer.failures:
         lost = len(answer.answer.failures)
         return complain(

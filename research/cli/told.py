@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from research.cli.screen import cut, plain
 
@@ -29,13 +29,30 @@ def _told_search(event: Event) -> Lines:
     return [(f"round {task['round']}: {task['source']} ← {cut(task['query'])}{why}", "cyan")]
 
 
+def _reason(data: Mapping[str, Any]) -> str:
+    """Why a search has brought nothing, as a sentence; one of a later version keeps its own word."""
+    from research import Failure, explain_failure
+
+    try:
+        failure = Failure(
+            source=data.get("provider") or data["task"]["source"], reason=data["reason"],
+            hint=data.get("hint", ""), message=data["message"],
+        )  # fmt: skip
+    except ValueError:
+        return str(data["reason"])
+    return (
+        data["message"] or "nothing found"
+        if failure.reason == "empty"
+        else explain_failure(failure, "en")
+    )
+
+
 def _told_found(event: Event) -> Lines:
     data = event.data
     query = cut(data["task"]["query"], 40)
     if data["reason"]:
-        message = f", {data['message']}" if data["message"] else ""
         style = "dim" if data["reason"] == "empty" else "yellow"
-        return [(f"  {query} → {data['reason']}{message}", style)]
+        return [(f"  {query} → {_reason(data)}", style)]
     count = data["passages"]
     titles = "; ".join(dict.fromkeys(data["titles"]))
     if data["provider"]:

@@ -15,7 +15,7 @@ from research.models.lifecycle import describe
 from research.models.overflow import Overflow, overflow
 from research.models.quotas import Spent, delay, spent, unpaid
 from research.models.roles import Spec
-from research.trouble import REDIRECTS, Trouble, of_status
+from research.trouble import REDIRECTS, Trouble, connection_hint, of_status
 
 # Names of classes rather than the classes: which transport a client uses depends on what is
 # installed (httpx, its successor, aiohttp), and each has errors of its own.
@@ -77,7 +77,8 @@ def trouble(error: Exception, spec: Spec) -> Trouble:
     if any(found & _CONNECTIONS for found in names):
         words = _OBJECT.sub("", str(error))
         where = "" if spec.wire == "gemini" else f" ({spec.address})"  # others name no host
-        return Trouble("unreachable", f"{what}: {words}{where}", again=True)
+        text = f"{what}: {words}{where}"
+        return Trouble("unreachable", text, hint=connection_hint(error), again=True)
     told = _in_place(error)
     if not told and any(found & _UNREADABLE for found in names):
         return Trouble("malformed", f"{spec} answered something that is not its JSON", again=True)

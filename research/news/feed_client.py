@@ -132,7 +132,8 @@ class FeedClient:
             async with session.get(target, headers=headers, allow_redirects=False) as response:
                 yield response
         except (aiohttp.ClientSSLError, ssl.SSLError) as error:
-            raise Trouble("unreachable", f"{host} has no certificate that holds") from error
+            text = f"{host} has no certificate that holds"
+            raise Trouble("unreachable", text, hint="tls") from error
         except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, zlib.error) as error:
             raise Trouble("malformed", f"{host} sent what cannot be read") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:

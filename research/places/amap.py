@@ -20,7 +20,7 @@ import httpx
 from research.places import kinds
 from research.places.coordinates import amap_system
 from research.records import Hint, Reason
-from research.trouble import Trouble, conceal, of_status
+from research.trouble import Trouble, conceal, connection_hint, of_status
 
 BASE_URL = "https://restapi.amap.com"
 AGENT = "Sightline/1.0"
@@ -212,7 +212,7 @@ class Amap:
             trouble = Trouble("malformed", "Amap: the answer cannot be read", hint="endpoint")
         except httpx.HTTPError as error:
             text = f"Amap: no connection ({type(error).__name__})"
-            trouble = Trouble("unreachable", text, again=True)
+            trouble = Trouble("unreachable", text, hint=connection_hint(error), again=True)
         raise trouble
 
     def _shared(self) -> httpx.AsyncClient:

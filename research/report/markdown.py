@@ -41,6 +41,7 @@ from research.records import (
 )
 from research.report import coverage
 from research.report.conflicts import conflicts
+from research.report.failures import FailureGroup, group_failures
 from research.report.inline import (
     BREAKS,
     bullets,
@@ -67,6 +68,7 @@ from research.verification.support import (
     support,
 )
 
+SHOWN_QUERIES = 5  # of failures that read the same
 TITLE_LENGTH = 80  # characters
 PLACES = 200  # rows of the table of places
 NOTED = 80  # characters of a passage that a note repeats
@@ -537,10 +539,28 @@ def failed(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
 
 
 def _failures(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[str]:
+    """What failed: failures that read the same once, with the searches that failed so, and at last what
+    services have said themselves."""
     failures = failed(report, cited)
-    if failures:
-        yield f"## {say('failures')}"
-        yield from bullets(_failure(failure, say) for failure in failures)
+    if not failures:
+        return
+    groups = group_failures(failures, language_of(report, cited))
+    yield f"## {say('failures')}"
+    yield from bullets(_grouped(group, say) for group in groups)
+    details = dict.fromkeys(text for group in groups for text in group.details)
+    if details:
+        yield (say("failure details") + say("colon")).rstrip()
+        yield from bullets(escape(text) for text in details)
+
+
+def _grouped(group: FailureGroup, say: Say) -> str:
+    text = escape(group.text)
+    if group.count > 1:
+        text += say("aside", what=f"{group.count}×")
+    queries = [f"“{escape(query)}”" for query in group.queries[:SHOWN_QUERIES]]
+    if len(group.queries) > SHOWN_QUERIES:
+        queries.append("…")
+    return text + say("aside", what=say("comma").join(queries)) if queries else text
 
 
 def _failure(failure: Failure, say: Say) -> str:
@@ -557,13 +577,14 @@ def _failure(failure: Failure, say: Say) -> str:
 
 
 def _because(reason: Reason | None, hint: Hint, message: str, say: Say) -> Iterator[str]:
-    """A reason in words, what could help, and what was said by whoever failed."""
+    """A reason in words, and what could help."""
     if reason == "unclear" and message.strip():  # it asks back
         yield say("reason.unclear") + say("colon") + escape(message)
         return
     yield say(f"reason.{reason}") if reason else ""
     yield say(f"hint.{hint}") if hint else ""
-    yield escape(message)
+    if reason in (None, "empty"):  # else it is told with what failed
+        yield escape(message)
 
 
 def _where_looked(source: str, say: Say) -> str:

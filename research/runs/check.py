@@ -90,7 +90,7 @@ async def _provider(provider: Provider) -> Check:
         if not found.evidence:
             raise Trouble("empty", found.message or "it answered, but found nothing")
 
-    seconds, failure = await timed(ask)
+    seconds, failure = await timed(ask, provider.name)
     return Check(
         name=provider.name, setting="WEB_SEARCH", model=provider.ready().detail,
         seconds=seconds, failure=failure,
@@ -105,7 +105,7 @@ async def _source(name: str, retriever: Retriever, deadline: float) -> Check:
         if found.reason:
             raise Trouble(found.reason, found.message, hint=found.hint)
 
-    seconds, failure = await timed(ask)
+    seconds, failure = await timed(ask, name)
     ready = retriever.ready()
     warning = (
         f"more than models take, not offered to them: {ready.withheld}" if ready.withheld else ""
@@ -162,7 +162,7 @@ async def _amap(settings: Settings) -> Check:
         await amap.geocode(PLACE)
 
     try:
-        seconds, failure = await timed(ask)
+        seconds, failure = await timed(ask, "amap")
     finally:
         await amap.close()
     return Check(name="places", setting="AMAP_MAPS_API_KEY", seconds=seconds, failure=failure)
@@ -232,11 +232,13 @@ async def _proved(
     raise trouble(_Answer(response, told), Spec(provider.name, provider.proof, own=own))
 
 
-async def timed(ask: Callable[[], Awaitable[None]]) -> tuple[float, Failure | None]:
-    """How long a request takes, and how it fails."""
+async def timed(
+    ask: Callable[[], Awaitable[None]], source: str = ""
+) -> tuple[float, Failure | None]:
+    """How long a request to a source takes, and how it fails."""
     start = time.monotonic()
     try:
         await ask()
     except Trouble as trouble:
-        return round(time.monotonic() - start, 3), trouble.failure("check")
+        return round(time.monotonic() - start, 3), trouble.failure("check", source)
     return round(time.monotonic() - start, 3), None

@@ -165,7 +165,8 @@ async def system_addresses(host: str, port: int) -> list[Address]:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         passing = isinstance(error, OSError) and error.errno == socket.EAI_AGAIN
-        raise Trouble("unreachable", f"{host} cannot be found", again=passing) from error
+        text = f"{host} cannot be found"
+        raise Trouble("unreachable", text, hint="dns", again=passing) from error
     numbers = (item[4][0] for item in found if item[0] in (socket.AF_INET, socket.AF_INET6))
     return [ip_address(str(number)) for number in dict.fromkeys(numbers)]
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from research.trouble import Trouble
+from research.trouble import Trouble, connection_hint
 from research.wire.plain import rows
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ async def reaching(service: str, seconds: float) -> AsyncIterator[None]:
         raise Trouble("malformed", f"{service}: {error}", hint="endpoint") from error
     except httpx.HTTPError as error:
         text = f"{service}: {error or 'the connection broke'}"
-        raise Trouble("unreachable", text, again=True) from error
+        raise Trouble("unreachable", text, hint=connection_hint(error), again=True) from error
 
 
 def late(service: str, seconds: float) -> Trouble:

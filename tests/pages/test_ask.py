@@ -329,7 +329,9 @@ def test_an_answer_that_cannot_be_written_leaves_what_was_found_and_is_written_o
     (run,) = runs.recent()
     assert run.status == "failed"
     (error,) = visitor.errors
-    assert error.startswith("The run failed: unavailable: openai:gpt-fake: ")
+    told = english("report.failed.unavailable", service="OpenAI (gpt-fake)")
+    assert error == english("run.failed_help", error=told)
+    assert english("answer.failure_details") in visitor.words  # where the server's own words are
     assert "could not write an answer" in visitor.blocks("notice")[0]["text"]
     assert visitor.blocks("quote")
     before = runs.desk().runs.store.searches(run.id)
@@ -354,16 +356,13 @@ def test_what_fails_at_any_stage_is_listed_with_its_reason_and_what_helps(
     visitor.at.button_group(key="sources").set_value(["web", "library"])
     visitor.ask(EN).wait()
     (warning,) = (shown(item.value) for item in visitor.at.warning)
-    refused, unset = english("reason.refused"), english("reason.no key")
     assert english("answer.failures", n=4) in warning
-    for told in (
-        f"{english('stage.plan')}: {refused} — {english('hint.model')} (openai:gpt-fake",
-        f"{EN} — {english('source.web')}: {unset} — {english('hint.key')} (",
-        f"{english('stage.reflect')}: {refused} — {english('hint.context')} (openai:gpt-fake",
-        f"{english('stage.write')}: {refused} — {english('hint.key')} (openai:gpt-fake",
-    ):
-        assert told in warning
-    assert KEY not in warning
+    for stage, hint in (("plan", "model"), ("reflect", "context"), ("write", "key")):
+        told = english(f"report.failed.refused {hint}", service="OpenAI (gpt-fake)")
+        assert f"{english(f'stage.{stage}')}: {told}" in warning
+    assert f"{english('source.web')}: the setting GEMINI_API_KEY" in warning
+    assert "openai:" not in warning and "HTTP" not in warning
+    assert KEY not in visitor.words
 
 
 def test_a_summary_that_fails_is_not_taken_for_a_search_that_failed(
@@ -378,8 +377,8 @@ def test_a_summary_that_fails_is_not_taken_for_a_search_that_failed(
         visitor.at.slider(key="loops").set_value(1)
         visitor.ask(EN).wait()
     (warning,) = (shown(item.value) for item in visitor.at.warning)
-    where = f"{english('source.web')} · {english('stage.summarise')}"
-    assert f" — {where}: {english('reason.unavailable')} (" in warning
+    told = english("report.failed.unavailable", service="OpenAI (gpt-fake)")
+    assert f"{english('stage.summarise')}: {told}" in warning
     assert f"{english('source.web')} ({english('source.searxng')})" in visitor.words
     assert visitor.blocks("text")
 
@@ -388,8 +387,8 @@ def test_failures_are_told_in_chinese_too(visit: Visit, server: FakeOpenAI) -> N
     server.fail("write", "400key")
     visitor = visit(lang="zh").ask(ZH).wait()
     (warning,) = (shown(item.value) for item in visitor.at.warning)
-    told = [WORDS[key][0] for key in ("stage.write", "reason.refused", "hint.key")]
-    assert f"{told[0]}: {told[1]} — {told[2]} (" in warning
+    told = WORDS["report.failed.refused key"][0].format(service="OpenAI（gpt-fake）")
+    assert f"{WORDS['stage.write'][0]}：{told}" in warning
 
 
 # Limits
@@ -407,7 +406,7 @@ def test_the_limits_of_the_form_are_those_of_the_run_and_of_the_next_question(vi
     assert len(runs.desk().runs.store.searches(run.id)) == 1
     assert "limit is 1 search," in visitor.blocks("notice")[0]["text"]
     (warning,) = (shown(item.value) for item in visitor.at.warning)
-    assert f"{english('reason.left out')} (1 search)" in warning
+    assert "not run (1 search)" in warning
     assert visitor.press("new").at.number_input(key="max_searches").value == 1
 
 

@@ -160,8 +160,8 @@ def test_what_the_service_says_itself_is_marked_on_a_page_in_another_language(
 ) -> None:
     amap.fail("around", "quota")
     said = search(visit("places", locale="zh-CN"), "王府井", "公园").words
-    quota, words = WORDS["reason.quota"][0], WORDS["places.said"][0]
-    assert f"{quota} — {words.format(text='Amap')}" in said
+    assert WORDS["report.failed.quota"][0].format(service="Amap") in said
+    assert WORDS["answer.failure_details"][0] in said
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,7 @@ def test_amap_is_asked_once_and_the_rest_of_the_day_is_told(visit: Visit, amap: 
 def test_a_refused_key_is_told_with_the_remedy(visit: Visit, amap: FakeAmap) -> None:
     amap.keys = {"another"}
     words = search(visit("places"), "王府井").words
-    assert english("reason.refused") in words
-    assert english("hint.key") in words
+    assert english("report.failed.refused key", service="Amap") in words
     assert KEY not in words
 
 
@@ -334,7 +333,7 @@ def test_distances_between_the_selected_are_a_table(visit: Visit, amap: FakeAmap
 def test_distances_without_amap_say_why_there_are_none(visit: Visit) -> None:
     visitor = search(visit("places"), "王府井")
     visitor = select(visitor, *names(visitor)[:2]).press("places_measure")
-    assert english("hint.key") in visitor.words
+    assert "the setting AMAP_MAPS_API_KEY is missing" in visitor.words
 
 
 def way(visitor: Visitor, start: str, end: str, means: str = "") -> Visitor:
@@ -366,7 +365,7 @@ def test_the_sample_says_that_it_knows_no_ways(visit: Visit) -> None:
     visitor = way(visit("places"), "王府井", "故宫博物院")
     (line,) = ways(visitor)
     assert line.startswith(":material/straighten: Straight line")
-    assert english("hint.key") in visitor.words
+    assert "the setting AMAP_MAPS_API_KEY is missing" in visitor.words
 
 
 def test_a_round_goes_through_its_stops(visit: Visit, amap: FakeAmap) -> None:

@@ -156,8 +156,10 @@ def test_a_connection_that_fails_is_told_with_its_reason_and_what_helps(
 ) -> None:
     server.fail("check", fault)
     words = visit("status").press("check").words
-    assert words.count(english(f"reason.{reason}")) == 4
-    assert not hint or words.count(english(f"hint.{hint}")) == 4
+    who = "OpenAI (gpt-fake)"
+    told = english(f"report.failed.{reason} {hint}".strip(), service=who)
+    assert words.count(told) == 4 and "gpt-fake" in words
+    assert words.count(english("answer.failure_details")) == 4
 
 
 def test_a_search_that_fails_its_test_is_told_beside_models_that_work(
@@ -169,7 +171,7 @@ def test_a_search_that_fails_its_test_is_told_beside_models_that_work(
         words = visit("status").press("check").words
     assert english("source.tavily") in words
     assert words.count(english("status.ok", seconds="").strip()) == 4
-    assert words.count(english("reason.refused")) == words.count(english("hint.key")) == 1
+    assert words.count(english("report.failed.refused key", service=english("source.tavily"))) == 1
 
 
 def test_a_run_server_that_is_not_there_is_told(

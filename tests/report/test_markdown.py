@@ -435,9 +435,9 @@ the link expires after about 30 days
 
 ## Failed steps
 
-- “Opened in 1925.” — Opened in 1925.; no answer in time; Opened in 1925.
-- reflecting — Opened in 1925.; the key or the request was refused; the key is wrong or missing; \
-Opened in 1925.
+- Opened in 1925. did not answer in time. Try again; if this happens often, the time limits can be raised on \
+the server. (“Opened in 1925.”)
+- reflection: Opened in 1925. refused the key. Check the key in Settings.
 
 ## Plan and rounds
 
@@ -454,8 +454,7 @@ Opened in 1925.
 - “Opened in 1925.” — library (Opened in 1925.); why: Opened in 1925.; 3 passages; \
 Opened in 1925.; 0.4 s; reused
   - Queries run: “Opened in 1925.”; “Opened in 1925.”
-  - Also failed: summarising what was found — Opened in 1925.; cut off at the length limit; \
-Opened in 1925.
+  - Also failed: summarising what was found — Opened in 1925.; cut off at the length limit
 - “Opened in 1925.” — web; why: Opened in 1925.; not run
 
 Reflection: there are gaps.
@@ -468,7 +467,7 @@ Opened in 1925.
 ### Round 2
 
 - “Opened in 1925.” — Opened in 1925.; why: Opened in 1925.; no answer in time; \
-the service is not available in this region; Opened in 1925.; 30.0 s
+the service is not available in this region; 30.0 s
 
 ## Usage
 
@@ -503,7 +502,7 @@ def test_a_report_in_chinese_has_chinese_headings_and_words() -> None:
     assert "（无来源）" in markdown
     assert "链接约 30 天后失效" in markdown
     assert "   - “开放于1925年。” — 搜索模型的概述，非原文" in markdown
-    assert "- 反思 — 开放于1925年。；密钥或请求被拒绝；密钥有误或缺失；开放于1925年。" in markdown
+    assert "- 反思：开放于1925年。拒绝了密钥，请在设置中检查。" in markdown
     assert "（估算，部分价格未知）" in section(markdown, "用量")
 
 
@@ -672,10 +671,8 @@ def test_a_run_without_an_answer_exports_its_plan_and_what_it_found(status: RunS
     markdown = report_markdown(made, None)
     assert f"There is no answer. The run's status is: {status}." in markdown
     assert "  - [Found \\*this\\*.](https://example.org/a) — web page" in markdown
-    assert "- “Found \\*this\\*.” — Found \\*this\\*.; no answer in time" in markdown
-    assert (
-        "- summarising what was found — Found \\*this\\*.; cut off at the length limit" in markdown
-    )
+    assert "- Found \\*this\\*. did not answer in time." in markdown
+    assert "Found \\*this\\*. stopped at its length limit" in markdown
     assert "; the search model's wording, not the page's" in markdown
     assert "- Error: No <disk>" in markdown.replace("\\", "")
     assert "Author" not in markdown
@@ -1056,10 +1053,10 @@ def test_the_json_has_the_places_and_what_was_searched_around() -> None:
 @pytest.mark.parametrize(
     ("language", "line"),
     [
-        ("zh", "- “附近？” — 地点；需要说得更具体：哪座城市的附近？"),
+        ("zh", "- 需要说得更具体：哪座城市的附近？（“附近？”）"),
         (
             "en",
-            "- “附近？” — places; it needs to be more specific: 哪座城市的附近？",
+            "- Be more specific: 哪座城市的附近？ (“附近？”)",
         ),
     ],
 )

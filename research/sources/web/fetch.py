@@ -303,7 +303,8 @@ class Fetcher:
             async with self._opened().get(target, allow_redirects=False) as response:
                 yield response
         except (aiohttp.ClientSSLError, ssl.SSLError) as error:
-            raise Trouble("unreachable", f"{host} has no certificate that holds") from error
+            text = f"{host} has no certificate that holds"
+            raise Trouble("unreachable", text, hint="tls") from error
         except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, zlib.error) as error:
             raise Trouble("malformed", f"{host} sent what cannot be read") from error
         except (aiohttp.ClientError, OSError) as error:

@@ -213,3 +213,5 @@ role-reflect = Reflection
 role-write = Writing
 role-runs = Run server
 role-search = Searching and summarising
+hint-dns = the name of the server cannot be looked up
+hint-tls = the certificate of the server cannot be verified

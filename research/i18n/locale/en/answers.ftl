@@ -2,6 +2,7 @@
 
 answer-by = Written by
 answer-failures = Failed steps ({ $n })
+answer-failure_details = Details
 answer-title = Answer
 answer-contents = Contents
 answer-drawer = Evidence

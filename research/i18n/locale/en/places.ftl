@@ -10,7 +10,6 @@ places-radius = Radius
 places-search = Search
 places-searching = Searching…
 places-nowhere = Enter the name of a place or coordinates.
-places-said = the service said: { $text }
 places-quota = { $left } of { $limit } searches left today
 places-around = Search around here
 places-empty = Nothing has been found yet: the map shows the offline sample around Wangfujing in Beijing. Search above, or ask a question about places.

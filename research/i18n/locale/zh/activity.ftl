@@ -151,3 +151,5 @@ role-reflect = 反思
 role-write = 撰写答案
 role-runs = 研究服务器
 role-search = 搜索与归纳
+hint-dns = 服务器的名称无法解析
+hint-tls = 服务器的证书无法验证

@@ -2,6 +2,7 @@
 
 answer-by = 作者
 answer-failures = 失败的步骤（{ $n }）
+answer-failure_details = 详情
 answer-title = 答案
 answer-contents = 目录
 answer-drawer = 依据

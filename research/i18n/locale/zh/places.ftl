@@ -10,7 +10,6 @@ places-radius = 半径
 places-search = 搜索地点
 places-searching = 正在搜索……
 places-nowhere = 请填写地名或坐标。
-places-said = 服务返回：{ $text }
 places-quota = 今天还可搜索 { $left } 次（共 { $limit } 次）
 places-around = 以此为中心搜索
 places-empty = 还没有找到过地点：地图上是北京王府井一带的离线示例。可在上面搜索，或提一个找地方的问题。

@@ -1,0 +1,25 @@
+"""How failures are told on a page: a sentence for people, and the details behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.shared.safe import plain
+from pages.shared.words import number, t
+
+MOST = 40  # details that are listed
+
+
+def counted(text: str, count: int) -> str:
+    """A sentence, with how often it holds if that is more than once."""
+    return text if count == 1 else t("mark.aside", text=text, more=f"{number(count)}×")
+
+
+def details(texts: Sequence[str]) -> None:
+    """What services and libraries have said themselves, folded."""
+    found = [text for text in dict.fromkeys(texts) if text.strip()]
+    if found:
+        with st.expander(t("answer.failure_details"), icon=":material/info:"):
+            st.markdown("\n".join(f"- {plain(text, 600)}" for text in found[:MOST]))
