@@ -25,7 +25,7 @@ class FailureGroup(NamedTuple):
     said by the services, each once."""
 
     text: str
-    count: int
+    number: int
     queries: tuple[str, ...]
     details: tuple[str, ...]
 

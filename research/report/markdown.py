@@ -555,8 +555,8 @@ def _failures(report: Report, cited: CitedAnswer | None, say: Say) -> Iterator[s
 
 def _grouped(group: FailureGroup, say: Say) -> str:
     text = escape(group.text)
-    if group.count > 1:
-        text += say("aside", what=f"{group.count}×")
+    if group.number > 1:
+        text += say("aside", what=f"{group.number}×")
     queries = [f"“{escape(query)}”" for query in group.queries[:SHOWN_QUERIES]]
     if len(group.queries) > SHOWN_QUERIES:
         queries.append("…")

@@ -92,7 +92,7 @@ def test_failures_that_read_the_same_are_told_once_with_their_number() -> None:
     ]  # fmt: skip
     failures.append(Failure(source="tavily", query="last", reason="timeout"))
     many, one = group_failures(failures, "en")
-    assert (many.count, one.count) == (12, 1)
+    assert (many.number, one.number) == (12, 1)
     assert many.queries == tuple(f"query {n}" for n in range(12))
     assert many.details == (f"{RAW} 0", f"{RAW} 1")
 
