@@ -430,7 +430,8 @@ def finished(run: Run) -> None:
         outcome(report, numbered)
         rows.draw(report)
     if found_nothing(report, numbered):
-        helping()
+        if any(finding.reason in (None, "empty") for finding in report.findings):
+            helping()  # where every search failed, other words or documents are no help
     else:
         toolbar(run, report, numbered)
     coverage.draw(report, numbered)
@@ -484,7 +485,7 @@ def helping() -> None:
     elif services.models is None:
         ways.append(t("nothing.model"))
     with st.container(border=True, key="helping"):
-        st.markdown("\n".join(["", *(f"- {way}" for way in ways)]))
+        st.markdown("\n".join(f"- {way}" for way in ways) if len(ways) > 1 else ways[0])
         with st.container(horizontal=True):
             for page, words, icon in (
                 ("library", "nothing.library", ":material/upload_file:"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,17 @@ def test_the_first_page_and_the_status_say_of_a_model_that_is_set_what_it_lacks(
     assert ("OPENAI_API_KEY is missing" in status.replace("\\", "")) is (
         remedy == "idle" and not runs.services().settings.report_model
     )
+
+
+def test_where_every_search_failed_no_other_words_are_recommended(
+    visit: Visit, folder: Path
+) -> None:
+    spans = (Span(kind="heading", text=NOTHING), Span(kind="missing", text="It failed.", part="p1"))
+    put(runs.desk().runs.store, GOOD, written=answer(GOOD, spans=spans))
+    with closing(sqlite3.connect(folder / "runs.db")) as connection, connection:
+        connection.execute(
+            "update search set finding=json_set(finding, '$.reason', 'timeout', '$.evidence', json('[]'))"
+        )
+    visitor = visit(run=GOOD)
+    assert visitor.errors == []
+    assert shown(WORDS["nothing.help"][1]) not in visitor.words
