@@ -468,9 +468,9 @@ class Digest:
             text = message("digest.no map", question.language)
             yield Span(kind="missing", text=text, part=part.id)
         elif not (rows or places or quotes or back):
-            offline = any(_unknown_offline(f) for f in own)
-            key = "digest.not offline" if offline else self._lacking(question, part, findings)
-            yield Span(kind="missing", text=message(key, question.language), part=part.id)
+            text = message(self._lacking(question, part, findings), question.language)
+            unknown = (f.message for f in own if _unknown_offline(f))  # says what the sample lacks
+            yield Span(kind="missing", text=next(unknown, "") or text, part=part.id)
 
     def _lacking(self, question: Question, part: Part, findings: Sequence[Finding]) -> str:
         """The key of what is said of a part without a quote."""

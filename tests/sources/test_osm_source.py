@@ -78,7 +78,7 @@ def test_nobody_is_asked_unless_the_open_sources_are_on(
     assert server.log == []
     assert report.answer
     told = " ".join(span.text for span in report.answer.spans)
-    assert "不在高德地图的覆盖范围（中国大陆、香港和澳门）内" in told
+    assert "“京都”不在离线示例中" in told
     assert "开放来源" in told
 
 

@@ -42,7 +42,6 @@ digest-failed = Could not be looked up: the search failed; that does not mean th
 digest-sample = Some quotes come from the sample library that ships with Sightline, for demonstration; turn it off on the Library page.
 digest-sample_places = The places come from the offline sample that ships with Sightline, which covers Wangfujing, the Bund and West Lake, accurate to about 100 metres; set AMAP_MAPS_API_KEY to ask Amap.
 digest-no_map = The map could not be searched; that does not mean nothing is there. The reason is below.
-digest-not_offline = The offline sample has no such place: it covers only Wangfujing, the Bund and West Lake. Set AMAP_MAPS_API_KEY to ask Amap.
 digest-which = Which one does “{ $words }” mean? Ask again with its name.
 digest-no_tables = The database was not queried: without a model it counts, ranks, lists and filters the rows of its tables, and answers what you have confirmed before.
 digest-general = Overview

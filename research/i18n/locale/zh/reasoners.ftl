@@ -37,7 +37,6 @@ digest-failed = 未能查询：搜索失败了，这不表示资料中没有。
 digest-sample = 部分引文来自随程序附带的示例资料库，仅供演示，可在“资料库”页关闭。
 digest-sample_places = 地点来自随程序附带的离线示例，只有王府井、外滩、西湖一带，位置精确到约一百米；设置 AMAP_MAPS_API_KEY 可查询高德地图。
 digest-no_map = 未能查询地图，这不表示附近没有；原因见下。
-digest-not_offline = 离线示例里没有这样的地点：它只有王府井、外滩、西湖一带。设置 AMAP_MAPS_API_KEY 可查询高德地图。
 digest-which = “{ $words }”指的是哪一个？请写出名称再问一次。
 digest-no_tables = 没有查询数据库：不用模型时，它只回答对景区表的计数、排序、列举和筛选，或您确认过的问题。
 digest-general = 概况
