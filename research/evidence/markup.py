@@ -20,6 +20,7 @@ from markdown_it.rules_inline.state_inline import Delimiter, StateInline
 from markdown_it.token import Token
 
 from research.evidence.citations import NumberedSpan
+from research.evidence.dialects import usual
 from research.evidence.formulas import MASK, Formulas
 from research.evidence.placing import FIRST as _FIRST
 from research.evidence.placing import MARK as _MARK
@@ -195,6 +196,7 @@ _HUSK = re.compile(
     rf"{_MARK}(?:[ \t,;，；、]*{_MARK})*[ \t]*(?:[\]］】〕)）」』》〉}}>]|</sup>|\^)",
     re.IGNORECASE,
 )
+_NUMBER_LINK = re.compile(r"\[\s*(?:\\?\[)?(\d{1,3})(?:\\?\])?\s*\]\(")
 _NOTE = re.compile(r"\^\[[^\[\]\n]{0,300}\]")  # a note within the text
 _HUSKS = 3  # brackets within brackets
 _LONGEST = 200  # characters; what brackets hold beyond that is no citation
@@ -225,8 +227,11 @@ def parse(
     text = _unwrapped(_steady(text) if partial else text, partial=partial).strip("\n")
     text = _AFTER_FENCE.sub(r"\1\n\2", text)
     scan, formulas = _Scan(handles, urls, titles, awaited=awaited), Formulas()
+    text = "".join(
+        block if fenced else formulas.hidden(usual(block)) for fenced, block in by_fences(text)
+    )
     blocks = [
-        scan.code(block) if fenced else scan.prose(formulas.hidden(block))
+        scan.code(block) if fenced else scan.prose(block)
         for fenced, block in by_fences(scan.resolved(text).strip("\n"))
     ]
     return tuple(scan.spans(formulas.shown(settled("".join(blocks)).rstrip())))
@@ -248,10 +253,13 @@ class _Scan:
         self._awaited = awaited
         self._taken: list[Meaning] = []  # None: it points at nothing that was gathered
         self._listed = Resolved("")
+        self._series = False  # whether the numbers that are links count from 1: they are citations
 
     def resolved(self, text: str) -> str:
         """The text without a list of sources of its own and the marks that point into it."""
         gathered = Gathered(self._handles, self._urls, self._titles)
+        numbers = {int(number) for number in _NUMBER_LINK.findall(text)}
+        self._series = numbers == set(range(1, len(numbers) + 1))
         self._listed = resolve(text, gathered, self._put, awaited=self._awaited)
         return self._listed.text
 
@@ -355,7 +363,9 @@ class _Scan:
         meant = self._meant(inside, linked=target is not None)
         if target:
             more = re.match(r"[ \t]*[^\W_]", text[target.end() : target.end() + 40])
-            new, at = self._linked(opener, inside, meant, target, bool(more)), target.end()
+            apart = re.search(rf"(?:^|[\s{HAN}*_])$", "".join(out[max(0, start - 3) : start]))
+            counts = bool(more and apart) and not self._series
+            new, at = self._linked(opener, inside, meant, target, counts), target.end()
         elif meant:
             new = opener[: opener.startswith("!")] + self._put(meant)
             line = text[text.rfind("\n", 0, at) + 1 : at]
@@ -370,19 +380,18 @@ class _Scan:
         return at
 
     def _linked(
-        self, opener: str, inside: str, meant: list[Meaning], target: re.Match[str], more: bool
+        self, opener: str, inside: str, meant: list[Meaning], target: re.Match[str], counts: bool
     ) -> str:
         """A link without its address; an image as the words that describe it.
 
-        A number as the text of a link is a citation, unless the sentence goes on with a word
-        (`more`): then it may be what the sentence counts.
+        A number as the text of a link is a citation, unless it may be what the sentence `counts`.
         """
         handles = [cite for cite in meant if isinstance(cite, Cite)]
         if opener == "![" and not handles:
             return inside
         address = html.unescape(target["angled"] or target["plain"] or "").strip()
         cite = self._urls.get(url_identity(address))
-        if handles or (meant and not more) or _MARKER.fullmatch(_content(inside)):
+        if handles or (meant and not counts) or _MARKER.fullmatch(_content(inside)):
             return opener[:-1] + self._put(handles or [cite])
         if cite:  # the link names its source: nothing that stood in its text was without one
             taken = {mark: self._taken[ord(mark) - _FIRST] for mark in re.findall(_MARK, inside)}
@@ -518,9 +527,9 @@ _UNFINISHED = re.compile(
     rf"|(?:^|(?<=\n))[ \t]*(?:{_begun(*_CALLED)}) ?\d{{0,3}}"
     rf"|[(（]\s?(?:{_begun(*_CALLED)})?\s?[:：]?\s?[@＠\da-f ,;、，；–-]{{0,40}}"
     rf"|[(（]\s?(?:{NAMES}) ?[:：][^()（）\n]{{0,200}}"
-    r"|<sup\b[^<>\n]{0,60}>(?:(?!</sup>)[^\n]){0,200}|<a\s[^<>\n]{0,300}>(?:(?!</a>)[^\n]){0,200}"
+    r"|<sup\b[^<>\n]{0,60}>(?:(?!</sup>)[^\n]){0,200}|<ref\b[^<>\n]{0,60}(?:>(?:(?!</ref>)[^\n]){0,2000})?|<a\s[^<>\n]{0,300}>(?:(?!</a>)[^\n]){0,200}"
     r"|<a\s+(?:href|class|id|rel|target|title)\b[^<>\n]{0,300}|<sup\b[^<>\n]{0,60}|</?[a-z]{0,3}"
-    r"|\^[\[(\d, –-]{0,20})\Z"
+    r"|\^[\[(\d, –-]{0,20}|\$(?:\^[^$\n]{0,60})?)\Z"
     r"|(?:!?\\?[\[［【〔][^\[\]［］【】〔〕\n]{0,200}"
     r"|!?\[(?![@＠^])[^\[\]\n]{0,200}\](?:\([^()\s]{0,2000})?"
     r"|[(（]\s?[@＠][0-9a-fA-F@＠,;，；、 ]{0,60}"

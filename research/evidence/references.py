@@ -33,7 +33,7 @@ _HANDLE = re.compile(r"[@＠]\s?([0-9a-f]{4,8})(?![0-9a-z])", re.IGNORECASE)
 _TOKEN = re.compile(r"[【\[［]\s*(\d{1,3})(?::\d{1,3})?\s*†")
 # Labels as search tools give them to models: S1, web:2, doc_3.
 _KIND = r"(?:S|web|doc(?:ument)?|(?:search[ _]?)?result|snippet|passage|chunk|src|source|note|注释?)[ _:#-]?"
-_WORD = rf"(?:参考资料|参考文献|资料来源|信息来源|{NAMES}) ?[:：]? ?#?"
+_WORD = rf"(?:参考资料|参考文献|资料来源|信息来源|注释?|{NAMES}) ?[:：]? ?#?"
 _NEXT = r"\s*(?:[,;、，；&|–~-]|and|和|与|及)\s*"
 _LABELLED = re.compile(
     rf"[\[［【〔]\s*{_KIND}\d{{1,3}}(?:{_NEXT}(?:{_KIND})?\d{{1,3}})*\s*[\]］】〕]"
@@ -132,9 +132,14 @@ def resolve(text: str, gathered: Gathered, put: Put, *, awaited: bool = False) -
 
 def _in_lines(text: str) -> str:
     """A text in which each entry of a list of sources has a line of its own."""
-    lines = text.split("\n")
-    last = max((at for at, line in enumerate(lines) if line.strip()), default=0)
-    return "\n".join(_entries(line, last=at == last) for at, line in enumerate(lines))
+    reading = ParsedReport(text)
+    kinds = [line.kind for line in reading.lines]
+    last = max((at for at, kind in enumerate(kinds) if kind != "blank"), default=0)
+    lines = zip(reading.raw.split("\n"), kinds, strict=True)
+    return "\n".join(
+        line if kind == "code" else _entries(line, last=at == last)
+        for at, (line, kind) in enumerate(lines)
+    )
 
 
 def _entries(line: str, *, last: bool) -> str:
@@ -373,8 +378,11 @@ class _Resolver:
         """Marks in words: (Source 1), [web:2], 来源3, (来源：title)."""
         plain = self._reading.plain
         for match in _LABELLED.finditer(plain):
-            if not self._listed(match.start()):
-                yield *match.span(), self.put(dict.fromkeys(self._labels(match[0], match.start())))
+            if self._listed(match.start()):
+                continue
+            found = self._labels(match[0], match.start())
+            if any(found) or not re.match(r"[(（]\s*注", match[0]):  # a note may be the text's own
+                yield *match.span(), self.put(dict.fromkeys(found))
         for match in _PLACED.finditer(plain):
             if self._listed(match.start()):
                 continue

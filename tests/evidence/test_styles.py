@@ -75,6 +75,16 @@ STYLES = {
     "handles and their list": "It is tall [@3fa9]. It is old [@77aa].\n\nSources:\n- [@3fa9] Tower\n- [@77aa] Bridge",
     "handles in one line": "It is tall [@3fa9]. It is old [@77aa].\n\nSources: [@3fa9], [@77aa]",
     "addresses of chat exports": f"It is tall [1]. It is old [2].\n\n1. {ONE}/?utm_source=chatgpt.com\n2. www.example.org/b",
+    "cite with a colon": f"[cite_start]It is tall [cite: 1]. It is old [cite: 2].\n\n1. {ONE}\n2. {TWO}",
+    "lines of daggers": f"It is tall【1†L3-L7】. It is old【2†L9-L12】.\n\n1. {ONE}\n2. {TWO}",
+    "underscores": f"It is tall [web_1]. It is old [web-2].\n\n[web_1]: {ONE}\n[web_2]: {TWO}",
+    "tags of references": f"It is tall<ref>1</ref>. It is old<ref name=\"b\">{TWO}</ref>.\n\n1. {ONE}",
+    "tokens around": f"It is tall [REF]1[/REF]. It is old [REF]2[/REF].\n\n1. {ONE}\n2. {TWO}",
+    "raised by TeX": f"It is tall$^{{[1]}}$. It is old$^{{[2]}}$.{LIST}",
+    "twice in brackets": f"It is tall [[1]]. It is old [[2]].{LIST}",
+    "number links with words behind": f"It is tall.[1]({ONE}) It is old.[2]({TWO})",
+    "a line each": f"It is tall.\nSource: {ONE}\n\nIt is old.\n*Source: [Bridge]({TWO})*",
+    "credits with links": f"It is tall (source: [Tower]({ONE})). It is old. (Sources: {TWO})",
 }  # fmt: skip
 CHINESE = {
     "numbers": f"塔高330米[1]。塔龄百年[2]。\n\n参考来源：\n[1] 官网，{ONE}（访问日期：2024年5月6日）\n[2] 维基，{TWO}",
@@ -86,6 +96,11 @@ CHINESE = {
     "pages": f"塔高330米[1，第3页]。塔龄百年[2：第4页]。{LIST}",
     "standard": f"塔高330米[1]。塔龄百年[2]。\n\n参考文献：\n[1] 官网[EB/OL]. (2024-01-02)[2024-05-06]. {ONE}.\n[2] 维基[EB/OL]. {TWO}.",
     "traditional": f"塔高330米[1]。塔龄百年[2]。\n\n參考資料\n[1] 官網 {ONE}\n[2] {TWO}",
+    "carets": f"塔高330米【^1^】。塔龄百年【^2^】。\n\n【^1^】：{ONE}\n【^2^】：{TWO}",
+    "raised by TeX": f"塔高330米$^{{[1]}}$。塔龄百年$^{{[2]}}$。\n\n1. {ONE}\n2. {TWO}",
+    "notes": f"塔高330米（注1）。塔龄百年（注2）。\n\n注1：{ONE}\n注2：{TWO}",
+    "a line each": f"塔高330米。\n（来源：{ONE}）\n\n塔龄百年。\n**来源：** [桥]({TWO})",
+    "credits with links": f"塔高330米（来源：[塔]({ONE})）。塔龄百年。（来源：[桥]({TWO})）",
     "superscripts": f"塔高330米¹。塔龄百年。²\n\n¹ {ONE}\n² {TWO}",
     "before": f"[1]塔高330米。[2]塔龄百年。{LIST}",
     "one line": f"塔高330米[1]。塔龄百年[2]。\n\n参考：[1] 官网 {ONE}；[2] 维基 {TWO}",
@@ -113,7 +128,7 @@ def test_so_is_one_in_chinese(text: str) -> None:
         ("[1、2]", "ab"), ("[2；1]", "ba"), ("[^1][^2]", "ab"), ("¹,²", "ab"), ("<sup>1,3</sup>", "ac"),
         ("(Sources 1 and 3)", "ac"), ("（来源1、来源2）", "ab"), ("(Source 2; Source 1)", "ba"), ("[S1, S2]", "ab"),
         ("[1], [2]", "ab"), ("([1], [2])", "ab"), ("[1] [@77aa]", "ab"), ("[1][9]", "a?"), ("[7]", "?"),
-        ("[1-9]", "abc?"),
+        ("[1-9]", "abc?"), ("[cite: 1, 3]", "ac"), ("$^{[1,2]}$", "ab"), ("[[1, 2]]", "ab"), ("【1†L3】【2†L9】", "ab"),
     ],
 )  # fmt: skip
 def test_a_mark_may_point_to_several_sources(marks: str, cites: str) -> None:
@@ -141,6 +156,17 @@ def test_a_mark_that_nothing_explains_goes_and_leaves_its_sentence_without_a_sou
         shown = short(text)
         assert re.match(r"The tower is tall\.?<\?>\.? It is old\.<a>", shown), shown
         assert "evil" not in shown
+
+
+@each_row("mark", ["[1, 2]", "[1-2]", "[cite: 1, 2]", "【1†L3】【2†L9】", "$^{[1,2]}$"])
+def test_a_list_without_a_heading_is_found_by_marks_of_several_sources(mark: str) -> None:
+    assert short(f"It is tall{mark}.\n\n1. {ONE}\n2. {TWO}") == "It is tall.<ab>"
+
+
+def test_a_line_with_a_source_is_of_the_item_above_it_and_an_invented_one_goes() -> None:
+    text = f"- Tall\n  - Source: {ONE}\n- Old\n  - Source: https://evil.example/x"
+    assert short(text) == "- Tall<a>\n- Old<?>"
+    assert short("塔高（注1）。\n\n注1：不含天线。") == "塔高（注1）。\n\n注1：不含天线。"
 
 
 def test_only_what_was_gathered_resolves_a_mark() -> None:
@@ -171,6 +197,10 @@ def test_each_section_has_the_list_below_it() -> None:
         "So:\n\n```\na[1] = [2]¹\n```",
         "$x_1 = [0, 1]$ and $$a_{[0,1]} = b^2$$",
         "Sources disagree on it. 来源很多。",
+        "So \\(f([1,2])\\), \\[ x \\in [1, 2] \\] and $[0,1]$ and E = mc².",
+        "Open from [2020-01-01] to [2020-12-31].",
+        f"So:\n\n```\n[1] {ONE} [2] {TWO}\nSource: {ONE}\n```",
+        "Use `[cite: 1]`, `[REF]1[/REF]` and ``$^{[1]}$``.",
     ],
 )
 def test_what_is_no_mark_stays_beside_a_list_too(text: str) -> None:
@@ -183,6 +213,15 @@ def test_an_index_or_an_interval_without_ticks_is_shown_as_code() -> None:
     assert short(text) == (
         "So arr`[0]` and rows`[3]`, 区间`[0, 1]` and the interval `[3, 7]` are tall.<a>"
     )
+    text = f"设x∈[1, 2]，矩阵[1, 2; 2, 1]很小[1]。{LIST}"
+    assert short(text) == "设x∈`[1, 2]`，矩阵`[1, 2; 2, 1]`很小。<a>"
+
+
+def test_a_number_that_is_a_link_may_be_what_a_sentence_counts() -> None:
+    assert (
+        short(f"It has [3]({ONE}) floors. 有[5]({TWO})个门。") == "It has 3<a> floors. 有5<b>个门。"
+    )
+    assert short(f"Tall [1]({ONE}) and old [2]({TWO}) too.") == "Tall<a> and old<b> too."
 
 
 def test_numbered_paragraphs_without_sources_keep_their_numbers() -> None:
@@ -275,7 +314,8 @@ def test_a_draft_says_that_an_invented_handle_has_no_source_and_nothing_yet_of_a
 REPEATED = [
     "[1] A. ", "来源1", "(Source 1)", "a¹ ", "[1] x.\n", "[1]: https://example.org/a\n", "<sup>1</sup>", "(see ",
     "- [1] a https://x.example/y\n", "Sources:\n[1] https://example.org/a\n\n", "《[1]》", "^1", "[^1]: x\n", "[S1] ",
-    "<a href='https://x.example/'>1</a>", "(Smith, 2020) ", "[1](", "Sources: ", "¹ https://x.example/y\n",
+    "<a href='https://x.example/'>1</a>", "(Smith, 2020) ", "[1](", "Sources: ", "$^{[1]}$", "[cite: 1", "[REF]1", "[[1]]",
+    "<ref>1</ref>", "<ref>", "a\nSource: https://x.example/y\n", "(source: [b](https://x.example/y) ", "¹ https://x.example/y\n",
 ]  # fmt: skip
 
 

@@ -61,7 +61,7 @@ _DEFINITION = re.compile(r"\s*(?:<[^<>\n]*>|\S+)(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|
 # The end of an entry whose title stands before its address, and numbers that may mean such entries.
 _ADDRESS_LAST = re.compile(r"\w.*(?:\s[\[<(]?|\]\()(?:https?://|www\.)\S+\s*$")
 _CITES = re.compile(
-    rf"[\[［【](?:[\^S]|(?:web|doc|{NAMES})[ _:：-]?)?\d{{1,3}}[\]］】]|<sup\b|[¹²³]|[(（](?:{NAMES}) ?[:：]? ?\d",
+    rf"[\[［【](?:[\^S]|(?:web|doc|{NAMES})[ _:：-]?)?\d{{1,3}}(?:\s*[,;、，；–-]\s*\d{{1,3}}){{0,20}}(?:[\]］】]|(?::\d{{1,3}})?†)|<sup\b|[¹²³]|[(（](?:{NAMES}) ?[:：]? ?\d",
     re.IGNORECASE,
 )
 _BIBTEX = re.compile(

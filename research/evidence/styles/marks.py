@@ -108,9 +108,10 @@ _INTERVAL = re.compile(
     r"(?:\b(?:intervals?|ranges?|between|scale|CI|bounds?|domain|within|bracket|coordinates?|vector|array|list|tuple|index|indices|shape|dims?)(?: (?:of|is|was|from|in|to|the))?|∈|=|区间|范围|之间|取值|坐标|数组|向量|列表|索引)\s*[:：(（]?\s*$",
     re.IGNORECASE,
 )
+_MEMBER = re.compile(r"[∈∉⊂⊆]\s*$")
 _ARRAY = re.compile(r"(?:array|list|index|vector|=|数组|列表|索引)\s*$")
 # A unit or a product behind a figure or a sign: 5 mW², E=mc².
-_SYMBOL = re.compile(r"(?:\d ?|[=+*/·×(])[A-Za-zµμ]{2,3}$")
+_SYMBOL = re.compile(r"(?:\d ?|[=+*/·×] ?|\()[A-Za-zµμ]{2,3}$")
 # What stands before an index where nobody marked the code as such: x, user_names, rows.
 _INDEXED = re.compile(
     r"(?:(?<![\w.])[a-z]|[A-Za-z0-9]_\w*[A-Za-z0-9]|\b(?:arr|array|args|argv|vec|idx|buf|xs|ys|nums|rows|cols|columns|items|keys|cells|stack|queue|buffer|nodes|elements|matrix|tmp|ptr|df|str|self\.\w+))$",
@@ -292,7 +293,13 @@ class Marks:
         known = [number for number in numbers if number in self._numbers]
         if not numbers or (pair.opener != "[" and not line.strip() and not named and not known):
             return []
-        if not named and len(known) < len(numbers) and self._is_other(pair, numbers, behind):
+        matrix = "," in inside and ";" in inside
+        member = _MEMBER.search(line) is not None and len(numbers) > 1
+        if not named and (
+            matrix
+            or member
+            or (len(known) < len(numbers) and self._is_other(pair, numbers, behind))
+        ):
             self.others.append((pair.start, pair.end))
             return []
         style: Style = "numbered" if pair.opener == "[" else "brackets"
@@ -303,8 +310,7 @@ class Marks:
     def _is_other(self, pair: Bracket, numbers: list[str], behind: str) -> bool:
         """Whether numbers that not all have a source are an index, an interval or a year."""
         line = self._text[max(0, pair.start - 40) : pair.start].rpartition("\n")[2]
-        known = any(number in self._numbers for number in numbers)
-        if "0" in numbers or (not known and any(len(number) == 4 for number in numbers)):
+        if "0" in numbers or any(len(n) == 4 and n not in self._numbers for n in numbers):
             return True
         if _INTERVAL.search(line) and (len(numbers) > 1 or _ARRAY.search(line)):
             return True

@@ -1,0 +1,77 @@
+"""Marks that one family of models writes, as the usual ones: [cite: 1] and $^{[1]}$ are [1], and a line
+that names the source of the text above it is a mark of that text. Knows no sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from research.evidence.styles.lists import NAMES
+
+_NUMBERS = r"\^?\d{1,3}(?:\s*[,;、，；–-]\s*\^?\d{1,3}){0,20}"
+_CODE = r"(?P<ticks>(?<!`)`+(?!`))(?:[^\n]|\n(?![ \t]*\n))+?(?<!`)(?P=ticks)(?!`)"
+_DRESSED = re.compile(
+    rf"{_CODE}"
+    r"|(?P<start>\[cite_start\] ?)"
+    rf"|\[\s*cite:\s*(?P<cite>{_NUMBERS})\s*\]"
+    rf"|\[\[\s*(?P<double>{_NUMBERS})\s*\]\](?![(\[:])"
+    rf"|\$\s?\^\s?\{{?\s?\\?\[\s*(?P<power>{_NUMBERS})\s*\\?\]\s?\}}?\s?\$"
+    rf"|【\s*\^(?P<caret>\d{{1,3}})\^?\s*】"
+    rf"|\[REF\]\s*\[?(?P<ref>{_NUMBERS})\]?\s*\[/REF\]"
+    rf"|<ref\b[^<>\n/]{{0,60}}>\s*(?:\[?(?P<tag>{_NUMBERS})\]?|(?P<url>https?://[^\s<>]{{1,2000}}))\s*</ref>",
+    re.IGNORECASE,
+)
+_UNDERSCORED = re.compile(
+    r"\[\s*(ref|web|doc|source|src|cite|result)[_-](\d{1,3})\s*\]", re.IGNORECASE
+)
+# A source in brackets or in a line of its own, by nothing but links.
+_NAME = rf"(?:资料|信息|数据|參考|参考|图片)?(?:{NAMES}|來源|出处|出處)"
+_LINK = r"(?:\[[^\[\]\n]{0,300}\]\(\s*<?https?://(?:[^\s()<>]|\([^\s()<>]*\)){1,2000}>?\s*\)|<?https?://[^\s<>()（）\[\]，。；]{1,2000}>?)"
+_CREDITED = re.compile(
+    rf"[(（\[［【]\s*{_NAME}\s*[:：]\s*({_LINK}(?:[\s,;，；、]{{1,3}}{_LINK}){{0,9}})\s*[)）\]］】]",
+    re.IGNORECASE,
+)
+_LINE = re.compile(
+    rf"[ \t>]*(?:[-*+•–—][ \t]+)?[*_(（]{{0,3}}{_NAME}[*_]{{0,2}}\s?[:：][*_]{{0,2}}\s*({_LINK})[*_)）.。]{{0,4}}\s*",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"https?://(?:[^\s()<>\[\]]|\([^\s()<>]*\))+")
+_MARKED = re.compile(rf"[\[［【]\s*{_NUMBERS}\s*[\]］】]|[¹²³⁴⁵⁶⁷⁸⁹]|\[\^|<sup\b")
+_PROSE = re.compile(r"[ \t>]*(?![ \t>|#`~]|[-*_=]{3,}\s*$)\S.*[^\s:：|].*")
+
+
+def usual(text: str) -> str:
+    """A stretch without fenced code, with the marks that everybody writes; code within it stays."""
+    text = _DRESSED.sub(_undressed, text)
+    if len({match[1].lower() for match in _UNDERSCORED.finditer(text)}) == 1:
+        text = _UNDERSCORED.sub(r"[\2]", text)
+    if not _MARKED.search(text):
+        text = "\n".join(_joined(text.split("\n")))
+    return _CREDITED.sub(lambda match: _boxed(match[1]), text)
+
+
+def _undressed(match: re.Match[str]) -> str:
+    kind = match.lastgroup
+    if kind in (None, "ticks"):
+        return match[0]
+    return "" if kind == "start" else f"[{match[str(kind)]}]"
+
+
+def _boxed(links: str) -> str:
+    """The addresses of some links, each in brackets."""
+    return "".join(f"[{address}]" for address in _ADDRESS.findall(links))
+
+
+def _joined(lines: list[str]) -> Iterator[str]:
+    """The lines, those that name the source of the line above at the end of that line."""
+    last: str | None = None
+    for line in lines:
+        credit = _LINE.fullmatch(line)
+        if credit and last is not None and _PROSE.fullmatch(last) and not _LINE.fullmatch(last):
+            last += " " + _boxed(credit[1])
+            continue
+        if last is not None:
+            yield last
+        last = line
+    if last is not None:
+        yield last
