@@ -16,7 +16,8 @@ _DRESSED = re.compile(
     rf"|\[\s*cite:\s*(?P<cite>{_NUMBERS})\s*\]"
     rf"|\[\[\s*(?P<double>{_NUMBERS})\s*\]\](?![(\[:])"
     rf"|\$\s?\^\s?\{{?\s?\\?\[\s*(?P<power>{_NUMBERS})\s*\\?\]\s?\}}?\s?\$"
-    rf"|【\s*\^(?P<caret>\d{{1,3}})\^?\s*】"
+    r"|【\s*\^(?P<caret>\d{1,3})\^?\s*】|\[(?P<foot>\^\d{1,3})\^\]"
+    r"|\[\s*<a\s[^<>\n]{0,200}?href=[\"']?(?P<href>https?://[^\s\"'<>]{1,2000})[^<>\n]{0,200}>\s*(?P<linked>\d{1,3})\s*</a>\s*\]"
     rf"|\[REF\]\s*\[?(?P<ref>{_NUMBERS})\]?\s*\[/REF\]"
     rf"|<ref\b[^<>\n/]{{0,60}}>\s*(?:\[?(?P<tag>{_NUMBERS})\]?|(?P<url>https?://[^\s<>]{{1,2000}}))\s*</ref>",
     re.IGNORECASE,
@@ -54,7 +55,8 @@ def _undressed(match: re.Match[str]) -> str:
     kind = match.lastgroup
     if kind in (None, "ticks"):
         return match[0]
-    return "" if kind == "start" else f"[{match[str(kind)]}]"
+    target = f"({match['href']})" if match["href"] else ""
+    return "" if kind == "start" else f"[{match[str(kind)]}]{target}"
 
 
 def _boxed(links: str) -> str:

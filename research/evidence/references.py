@@ -67,6 +67,9 @@ _ENTRY = re.compile(
 _INTRO = re.compile(
     rf"[ \t]*[^\n]{{0,60}}(?:{NAMES}|links?|链接)[^\n]{{0,20}}[:：][ \t*_]*", re.IGNORECASE
 )
+_NOTES = re.compile(
+    r"\W*(?:(?:foot|end)?notes?|remarks?|[脚尾备附]?注[释釋]?|備註|註[釋解]?)\W*", re.IGNORECASE
+)
 _RULES = re.compile(r"(?:\n[ \t]*(?:-[ \t]*|\*[ \t]*|_[ \t]*){3,})+\s*\Z")
 _BARE = re.compile(
     r"(?<![\w./@-])((?:[a-z0-9-]+\.)+[a-z]{2,}/[^\s<>()（）\[\]，。；]*)", re.IGNORECASE
@@ -487,7 +490,8 @@ class _Resolver:
         if self.awaited and headed and self._marks.all:
             sources = found.entries
         elif cited:
-            sources = [e for e in found.entries if self._means_source(e, within=headed)]
+            within = headed and not self._notes(found)
+            sources = [e for e in found.entries if self._means_source(e, within=within)]
         elif cites and all(self._is_entry(entry) for entry in found.entries):
             sources = found.entries
         else:
@@ -498,6 +502,11 @@ class _Resolver:
             gone |= {line.number for line in lines if line.kind in ("heading", "row", "rule")}
             gone.add(found.line)
         return gone
+
+    def _notes(self, found: Sources) -> bool:
+        """Whether a heading announces remarks, which are part of the answer, and no sources alone."""
+        line = self._reading.lines[found.line - 1]
+        return _NOTES.fullmatch(self.text[line.start : line.end]) is not None
 
     def _is_entry(self, entry: Entry) -> bool:
         """Whether an entry that no mark points to is one of sources, and no sentence with a source."""

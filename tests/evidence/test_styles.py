@@ -78,6 +78,8 @@ STYLES = {
     "cite with a colon": f"[cite_start]It is tall [cite: 1]. It is old [cite: 2].\n\n1. {ONE}\n2. {TWO}",
     "lines of daggers": f"It is tall【1†L3-L7】. It is old【2†L9-L12】.\n\n1. {ONE}\n2. {TWO}",
     "underscores": f"It is tall [web_1]. It is old [web-2].\n\n[web_1]: {ONE}\n[web_2]: {TWO}",
+    "footnotes without notes": f"It is tall [^1^]. It is old [2].{LIST}",
+    "tagged links in brackets": f'It is tall [<a href="{ONE}">1</a>]. It is old<sup>[<a href="{TWO}">2</a>]</sup>.',
     "tags of references": f"It is tall<ref>1</ref>. It is old<ref name=\"b\">{TWO}</ref>.\n\n1. {ONE}",
     "tokens around": f"It is tall [REF]1[/REF]. It is old [REF]2[/REF].\n\n1. {ONE}\n2. {TWO}",
     "raised by TeX": f"It is tall$^{{[1]}}$. It is old$^{{[2]}}$.{LIST}",
@@ -240,6 +242,15 @@ def test_numbered_paragraphs_without_sources_keep_their_numbers() -> None:
 )  # fmt: skip
 def test_a_list_that_is_the_answer_stays(text: str) -> None:
     assert short(text).count("<a>") >= 1 and "<b>" in short(text)
+
+
+@each_row("heading", ["Notes:", "## Footnotes", "注释：", "**备注**"])
+def test_remarks_below_a_heading_of_notes_are_part_of_the_answer(heading: str) -> None:
+    remarks = f"{heading}\n1. Except on public holidays.\n2. Up to 12 years."
+    text = f"It is closed on Mondays [1]. It is free for children [2].\n\n{remarks}"
+    assert short(text) == f"It is closed on Mondays.<?> It is free for children.<?>\n\n{remarks}"
+    listed = f"It is tall [1].\n\n{heading}\n1. {ONE}\n"
+    assert short(listed) == "It is tall.<a>"
 
 
 def test_what_stands_behind_the_list_stays() -> None:
