@@ -51,8 +51,10 @@ _CUT = {"max_tokens", "length", _FULL}
 _NO_REASON = {"none", "null", "finish_reason_unspecified"}
 _BLOCKED = {
     "safety", "recitation", "content_filter", "blocklist", "prohibited_content", "spii", "language",
-    "refusal",
+    "refusal", "sensitive",
 }  # fmt: skip
+# Ends that are none of the text: of Zhipu, DeepSeek, OpenRouter, and of vLLM and SGLang.
+_BROKEN = {"network_error", "insufficient_system_resource", "error", "abort", "aborted"}
 
 
 class Prompt(NamedTuple):
@@ -437,7 +439,7 @@ class Chat:
         self._check_count(read, sent, whole, stage, say)
         text = _tell(spoken(joined(written)), told, say)
         blank = is_blank(text)
-        if last is None:
+        if last is None or _finish(last) in _BROKEN:
             if not blank:
                 raise Unfinished("unreachable", f"{self.spec} broke off", again=True)
             raise Trouble("malformed", f"{self.spec} answered without a text", again=True)
@@ -625,6 +627,8 @@ def _judge(message: AIMessage, text: str, spec: Spec) -> None:
         raise Trouble("blocked", f"{spec} refused: {refusal}")
     if finish in _BLOCKED:
         raise Trouble("blocked", f"{spec} stopped ({finish})")
+    if finish in _BROKEN:
+        raise Trouble("unreachable", f"{spec} broke off ({finish})", again=True)
     if finish == _FULL:
         raise TooLong(f"{spec} had no room for a word ({finish})", Overflow())
     if finish in _CUT:

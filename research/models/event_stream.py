@@ -1,13 +1,15 @@
 """Event streams as servers send them, made such that the libraries of the models can read them.
 
 google-genai takes every line for JSON: a comment, an `event:` or a `[DONE]` breaks it. OpenAI's stumbles
-over `data: null`, and LangChain drops an event whose delta is null together with the end that it tells.
+over `data: null` and drops the event behind a byte order mark, and LangChain drops an event whose delta
+is null or absent together with the end that it tells.
 Where `[DONE]` follows a text for whose end no reason was given, it is the reason. The format:
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
@@ -21,14 +23,17 @@ ENDS = {
 _ASIDE = re.compile(rb":|(?:event|id|retry)\s*(?::|\Z)")
 _DATA = re.compile(rb"data:\s*(.*)", re.S)
 _FINISH = re.compile(rb'(?<!\\)"finish_?[rR]eason"\s*:\s*"[^"]')
+_BARE_END = re.compile(rb'(?<!\\)("finish_reason"\s*:\s*"[^"])')
 _NO_DELTA = re.compile(rb'(?<!\\)"delta"(\s*:\s*)null')
 
 
 async def regular(chunks: AsyncIterable[bytes], wire: str) -> AsyncIterator[bytes]:
     """Yield the lines of an event stream without those that say nothing, `data` in its usual spelling."""
-    left, ended = b"", False
+    left, ended, first = b"", False, True
     async for chunk in chunks:
         *lines, left = (left + chunk).split(b"\n")
+        if lines and first:
+            lines[0], first = lines[0].removeprefix(codecs.BOM_UTF8), False
         out = bytearray()
         for line in lines:
             plain, ended = _regular(line, wire, ended)
@@ -51,6 +56,8 @@ def _regular(line: bytes, wire: str, ended: bool) -> tuple[bytes, bool]:
         if not ended:
             return ENDS[wire], True
         return (b"" if wire == "gemini" else line + b"\n"), True
+    if wire == "openai" and b'"delta"' not in data:
+        data = _BARE_END.sub(rb'"delta": {}, \1', data)
     ended = ended or bool(_FINISH.search(data))
     return b"data: " + _NO_DELTA.sub(rb'"delta"\1{}', data) + b"\n", ended
 

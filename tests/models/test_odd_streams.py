@@ -58,11 +58,40 @@ async def test_a_text_that_is_all_there_is_taken_once(either: Wire, fault: str) 
     assert either.server.calls() <= (1 if either.name == "openai" else 2)
 
 
-async def test_an_end_whose_event_has_no_delta_is_an_end(openai: Wire) -> None:
+@pytest.mark.parametrize("fault", ["nodelta", "deltaless"])
+async def test_an_end_whose_event_has_no_delta_is_an_end(openai: Wire, fault: str) -> None:
     openai.server.brain.answer = TEXT
-    openai.server.fail("write", "nodelta")
+    openai.server.fail("write", fault)
     assert (await stream(openai)).text == told(openai) == TEXT
     assert openai.server.calls() == 1
+
+
+async def test_a_byte_order_mark_before_a_stream_costs_no_word(either: Wire) -> None:
+    either.server.fail("write", "bombody")
+    assert (await stream(either)).text == told(either) == TEXT
+    assert either.server.calls() == 1
+
+
+@pytest.mark.parametrize(
+    "reason", ["network_error", "insufficient_system_resource", "error", "abort"]
+)
+async def test_an_end_that_is_a_failure_of_the_server_is_no_end(openai: Wire, reason: str) -> None:
+    openai.server.brain.answer = TEXT
+    openai.server.fail("write", f"finish:{reason}", times=1)
+    found = await stream(openai)
+    assert (found.text, found.trouble) == (TEXT, None)
+    assert [is_streamed(call) for call in openai.server.log] == [True, False]
+    openai.server.fail("write", f"finish:{reason}")
+    found = await stream(openai)
+    assert found.text == TEXT
+    assert found.trouble is not None and found.trouble.reason == "unreachable"
+
+
+async def test_a_text_that_a_filter_has_ended_is_said_to_be_so(openai: Wire) -> None:
+    openai.server.brain.answer = TEXT
+    openai.server.fail("write", "finish:sensitive")
+    found = await stream(openai)
+    assert found.trouble is not None and found.trouble.reason == "blocked"
 
 
 async def test_a_stream_without_any_end_is_asked_for_once_more_in_one_piece(either: Wire) -> None:

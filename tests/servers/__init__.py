@@ -325,6 +325,8 @@ class Server(ABC):
         response = web.StreamResponse(headers={"Content-Type": self.streams_as})
         await response.prepare(request)
         middle = max(1, len(pieces) // 2)
+        if fault == "bombody":
+            await response.write(b"\xef\xbb\xbf")
         for piece in pieces[:middle] if fault.startswith("mid") else pieces:
             await response.write(_ASIDE + piece if fault == "comments" else piece)
             if fault == "nullevent":

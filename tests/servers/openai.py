@@ -102,7 +102,7 @@ class FakeOpenAI(Server):
     """An OpenAI-compatible server; with `ignores_schemas` it answers JSON of its own shape.
 
     The fault "cutargs" breaks off the arguments of each tool call, "nodelta" ends a stream with an event
-    whose delta is null. A schema that strict mode refuses is refused here too, and closing the server
+    whose delta is null, "deltaless" with one that has none, "finish:REASON" ends a text for that reason. A schema that strict mode refuses is refused here too, and closing the server
     raises an AssertionError that names it: a client that asks in another way afterwards would hide it.
     """
 
@@ -115,7 +115,7 @@ class FakeOpenAI(Server):
         | _MESSAGES
         | set(_ERRORS)
         | set(_DETAILS)
-        | {"cutargs", "nodelta"}
+        | {"cutargs", "nodelta", "deltaless", "finish"}
     )
     prefix = "/v1"
 
@@ -208,7 +208,7 @@ class FakeOpenAI(Server):
         make = _chunks if ask.streamed else _completion
         return await self.send(
             request,
-            make(ask, text, calls, fault),
+            make(ask, text, calls, f"finish:{arg}" if fault == "finish" else fault),
             streamed=ask.streamed,
             fault=fault,
             arg=arg,
@@ -309,6 +309,8 @@ def _message(text: str, calls: Sequence[ToolCall], fault: str) -> tuple[dict[str
         return {"content": None}, ends[fault]
     if fault == "refusal":
         return {"content": None, "refusal": "I'm sorry, I can't help with that."}, "stop"
+    if fault.startswith("finish:"):
+        return {"content": text}, fault.removeprefix("finish:")
     return {"content": text}, "length" if fault == "maxtokens" else "stop"
 
 
@@ -350,6 +352,8 @@ def _chunks(ask: Ask, text: str, calls: Sequence[ToolCall], fault: str) -> list[
         end["finish_reason"] = None
     if fault == "nodelta":
         end["delta"] = None
+    if fault == "deltaless":
+        del end["delta"]
     chunks.append(frame | {"choices": [end]})
     if fault == "empty":
         chunks = [chunk | {"choices": []} for chunk in chunks[:1]]
