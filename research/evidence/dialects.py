@@ -46,8 +46,7 @@ def usual(text: str) -> str:
     text = _DRESSED.sub(_undressed, text)
     if len({match[1].lower() for match in _UNDERSCORED.finditer(text)}) == 1:
         text = _UNDERSCORED.sub(r"[\2]", text)
-    if not _MARKED.search(text):
-        text = "\n".join(_joined(text.split("\n")))
+    text = "\n".join(_joined(text.split("\n"), listed=_MARKED.search(text) is not None))
     return _CREDITED.sub(lambda match: _boxed(match[1]), text)
 
 
@@ -64,12 +63,14 @@ def _boxed(links: str) -> str:
     return "".join(f"[{address}]" for address in _ADDRESS.findall(links))
 
 
-def _joined(lines: list[str]) -> Iterator[str]:
-    """The lines, those that name the source of the line above at the end of that line."""
+def _joined(lines: list[str], *, listed: bool) -> Iterator[str]:
+    """The lines, those that name the source of the line above at the end of that line. Where marks may
+    point to a list, the last line and one below a mark may be that."""
+    end = max((at for at, line in enumerate(lines) if line.strip()), default=0) if listed else -1
     last: str | None = None
-    for line in lines:
-        credit = _LINE.fullmatch(line)
-        if credit and last is not None and _PROSE.fullmatch(last) and not _LINE.fullmatch(last):
+    for at, line in enumerate(lines):
+        credit = _LINE.fullmatch(line) if last and at != end else None
+        if credit and last and _PROSE.fullmatch(last) and not (listed and _MARKED.search(last)):
             last += " " + _boxed(credit[1])
             continue
         if last is not None:

@@ -179,8 +179,10 @@ class _Resolver:
         self._reading = ParsedReport(self.text)
         self._lists = Lists(self._reading)
         self._marks = Marks(self._reading, self._lists)
-        self._sources = [found for found in self._lists.lists if not found.further]
         self._means: dict[int, tuple[Cite, ...]] = {}
+        self._sources = [
+            found for found in self._lists.lists if not found.further and not self._remarks(found)
+        ]
         self._none: Meaning = "pending" if self.awaited else None
         self._points = False  # whether any mark is of a style that needs a list
         self._resolves = False  # whether anything outside the list is cited
@@ -507,6 +509,10 @@ class _Resolver:
         """Whether a heading announces remarks, which are part of the answer, and no sources alone."""
         line = self._reading.lines[found.line - 1]
         return _NOTES.fullmatch(self.text[line.start : line.end]) is not None
+
+    def _remarks(self, found: Sources) -> bool:
+        """Whether a list below such a heading has no source in it."""
+        return self._notes(found) and not any(map(self._names, found.entries))
 
     def _is_entry(self, entry: Entry) -> bool:
         """Whether an entry that no mark points to is one of sources, and no sentence with a source."""

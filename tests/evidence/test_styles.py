@@ -168,6 +168,9 @@ def test_a_list_without_a_heading_is_found_by_marks_of_several_sources(mark: str
 def test_a_line_with_a_source_is_of_the_item_above_it_and_an_invented_one_goes() -> None:
     text = f"- Tall\n  - Source: {ONE}\n- Old\n  - Source: https://evil.example/x"
     assert short(text) == "- Tall<a>\n- Old<?>"
+    marked = "It is open [1].\n\nTall.\nSource: {}\n\nOld.\nSource: {}\n\nSo.{}"
+    assert short(marked.format(ONE, TWO, LIST)) == "It is open.<a>\n\nTall.<a>\n\nOld.<b>\n\nSo."
+    assert short(f"It is tall [1].\nSource: {ONE}") == "It is tall.<a>"
     assert short("塔高（注1）。\n\n注1：不含天线。") == "塔高（注1）。\n\n注1：不含天线。"
 
 
@@ -249,6 +252,9 @@ def test_remarks_below_a_heading_of_notes_are_part_of_the_answer(heading: str) -
     remarks = f"{heading}\n1. Except on public holidays.\n2. Up to 12 years."
     text = f"It is closed on Mondays [1]. It is free for children [2].\n\n{remarks}"
     assert short(text) == f"It is closed on Mondays.<?> It is free for children.<?>\n\n{remarks}"
+    assert short(f"It is tall [1].\n\n{remarks}\n\n## Sources\n1. {ONE}\n") == (
+        f"It is tall.<a>\n\n{remarks}"
+    )
     listed = f"It is tall [1].\n\n{heading}\n1. {ONE}\n"
     assert short(listed) == "It is tall.<a>"
 
