@@ -12,7 +12,7 @@ import re
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
@@ -23,6 +23,8 @@ MESSAGE = 300  # characters that a message keeps
 HIDDEN = "•••"
 LONGEST_PAUSE = 86_400.0  # seconds; a service that asks for a longer one is asked again after a day
 _SECONDS = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,9})?)\s*s?\s*")
+_UNIX = re.compile(r"[12][0-9]{9}(?:[0-9]{3})?")  # seconds or milliseconds since the epoch
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]")
 
 REDIRECTS = (301, 302, 303, 307, 308)
 _ORIGIN = re.compile(r"(?:https?:)?//(?:[^/?#@]*@)?[\w.:\[\]-]+", re.I)
@@ -139,7 +141,7 @@ def _origin(location: str) -> str:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a response asks to wait, at most `LONGEST_PAUSE`, by `retry-after-ms` or by
-    `Retry-After`, which has seconds or an HTTP date. None if it asks for nothing that can be read, or for
+    `Retry-After`, which has seconds or an HTTP date; some send a time of Unix or of ISO 8601. None if it asks for nothing that can be read, or for
     a moment that is past.
 
     A date is compared with the `Date` of the same response, so that no clock needs to be right. Source:
@@ -148,10 +150,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     if (exact := seconds(headers.get("retry-after-ms"))) is not None:
         return min(exact / 1000, LONGEST_PAUSE)
     value = headers.get("retry-after")
-    if (after := seconds(value)) is not None:
-        return after
     until = _moment(value)
-    left = until - (_moment(headers.get("date")) or time.time()) if until else 0.0
+    if until is None:
+        return seconds(value)
+    left = until - (_moment(headers.get("date")) or time.time())
     return min(left, LONGEST_PAUSE) if left > 0 else None
 
 
@@ -163,9 +165,13 @@ def seconds(value: str | None) -> float | None:
 
 
 def _moment(value: str | None) -> float | None:
-    """Seconds since the epoch of an HTTP date; None if it is none."""
+    """Seconds since the epoch of a date or of a time of Unix; None if it is none."""
+    value = (value or "").strip()
+    if _UNIX.fullmatch(value):
+        return float(value) / (1 if len(value) < 13 else 1000)
     try:
-        found = parsedate_to_datetime(value or "")
+        iso = _ISO.match(value)
+        found = datetime.fromisoformat(value) if iso else parsedate_to_datetime(value)
         return found.replace(tzinfo=found.tzinfo or UTC).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None

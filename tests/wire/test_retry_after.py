@@ -33,7 +33,13 @@ def after(**headers: str) -> float | None:
         ("Thursday, 26-Nov-26 09:01:30 GMT", 90.0),  # the two older forms of an HTTP date
         ("Thu Nov 26 09:01:30 2026", 90.0),
         ("Thu, 26 Nov 2026 17:01:30 +0800", 90.0),
+        # other clocks
+        (str(int(NOW.timestamp()) + 90), 90.0),
+        (f"{int(NOW.timestamp()) + 90}000", 90.0),
+        ("2026-11-26T09:01:30Z", 90.0),
+        ("2026-11-26T17:01:30.5+08:00", 90.5),
         # nothing that could be kept to
+        ("2026-99-26T09:01:30Z", None),
         (format_datetime(NOW - timedelta(days=1), usegmt=True), None),
         (SENT["date"], None),
         ("-5", None),
