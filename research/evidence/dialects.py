@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from research.evidence.styles.lists import NAMES
 
+_HANDLE = r"[@＠] ?[0-9a-f]{4,8}(?![0-9a-z])"
 _NUMBERS = r"\^?\d{1,3}(?:\s*[,;、，；–-]\s*\^?\d{1,3}){0,20}"
 _CODE = r"(?P<ticks>(?<!`)`+(?!`))(?:[^\n]|\n(?![ \t]*\n))+?(?<!`)(?P=ticks)(?!`)"
 _DRESSED = re.compile(
@@ -15,12 +16,21 @@ _DRESSED = re.compile(
     r"|(?P<start>\[cite_start\] ?)"
     rf"|\[\s*cite:\s*(?P<cite>{_NUMBERS})\s*\]"
     rf"|\[\[\s*(?P<double>{_NUMBERS})\s*\]\](?![(\[:])"
-    rf"|\$\s?\^\s?\{{?\s?\\?\[\s*(?P<power>{_NUMBERS})\s*\\?\]\s?\}}?\s?\$"
+    rf"|\$\s?\^\s?\{{?\s?\\?\[\s*(?P<power>{_NUMBERS}|{_HANDLE}(?:[\s,;、，；]{{1,3}}{_HANDLE}){{0,9}})\s*\\?\]\s?\}}?\s?\$"
     r"|【\s*\^(?P<caret>\d{1,3})\^?\s*】|\[(?P<foot>\^\d{1,3})\^\]"
     r"|\[\s*<a\s[^<>\n]{0,200}?href=[\"']?(?P<href>https?://[^\s\"'<>]{1,2000})[^<>\n]{0,200}>\s*(?P<linked>\d{1,3})\s*</a>\s*\]"
     rf"|\[REF\]\s*\[?(?P<ref>{_NUMBERS})\]?\s*\[/REF\]"
     rf"|<ref\b[^<>\n/]{{0,60}}>\s*(?:\[?(?P<tag>{_NUMBERS})\]?|(?P<url>https?://[^\s<>]{{1,2000}}))\s*</ref>",
     re.IGNORECASE,
+)
+# Handles with words between or behind them: @3fa9 and @77aa, @3fa9†L1-L3, @3fa9: "tall"; in TeX and in tags.
+_WORDED = re.compile(
+    rf"{_CODE}|[\[［【]\s*(?P<inner>{_HANDLE}[^\[\]［］【】\n]{{1,200}})[\]］】]"
+    r"|\\cite[a-z]{0,10}\*?\{\s*(?P<tex>[@＠]?[0-9a-f]{4,8}(?:\s*,\s*[@＠]?[0-9a-f]{4,8}){0,9})\s*\}",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    r"(?:[\s,;、，；|/&–-]|and|和|与|及)*(?:[†^:：·|–—.。-].*|\Z)", re.IGNORECASE | re.DOTALL
 )
 _UNDERSCORED = re.compile(
     r"\[\s*(ref|web|doc|source|src|cite|result)[_-](\d{1,3})\s*\]", re.IGNORECASE
@@ -43,7 +53,7 @@ _PROSE = re.compile(r"[ \t>]*(?![ \t>|#`~]|[-*_=]{3,}\s*$)\S.*[^\s:：|].*")
 
 def usual(text: str) -> str:
     """A stretch without fenced code, with the marks that everybody writes; code within it stays."""
-    text = _DRESSED.sub(_undressed, text)
+    text = _DRESSED.sub(_undressed, _WORDED.sub(_bare, text))
     if len({match[1].lower() for match in _UNDERSCORED.finditer(text)}) == 1:
         text = _UNDERSCORED.sub(r"[\2]", text)
     text = "\n".join(_joined(text.split("\n"), listed=_MARKED.search(text) is not None))
@@ -56,6 +66,17 @@ def _undressed(match: re.Match[str]) -> str:
         return match[0]
     target = f"({match['href']})" if match["href"] else ""
     return "" if kind == "start" else f"[{match[str(kind)]}]{target}"
+
+
+def _bare(match: re.Match[str]) -> str:
+    """The handles within brackets alone, unless words there say more."""
+    if tex := match["tex"]:
+        return "[" + ", ".join("@" + key.strip(" @＠") for key in tex.split(",")) + "]"
+    inner = match["inner"] or ""
+    handles = re.findall(_HANDLE, inner, re.IGNORECASE)
+    behind = re.split(_HANDLE, inner, flags=re.IGNORECASE)[1:]
+    between = all(_BESIDE.fullmatch(words) for words in behind)
+    return f"[{', '.join(handles)}]" if handles and between else match[0]
 
 
 def _boxed(links: str) -> str:

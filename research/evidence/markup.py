@@ -29,7 +29,7 @@ from research.evidence.references import Gathered, Meaning, Resolved, resolve
 from research.evidence.styles.lists import NAMES
 from research.language.sentences import flowing
 from research.language.text import HAN
-from research.records import Cite, Span
+from research.records import Cite, Span, normalised
 from research.urls import url_identity
 
 Node = str | dict[str, Any]
@@ -174,6 +174,9 @@ _TARGET = re.compile(
 # learned elsewhere: numbers, footnotes, 4†source, id/0-1, 来源3.
 _KEY = r"[A-Za-z0-9_.:-]{1,40}"
 _MARKER = re.compile(rf"\^?@ ?{_KEY}(?:{_BETWEEN}*@ ?{_KEY}|{_BETWEEN}+{_HEX})*")
+_NAMED = re.compile(
+    rf"(?P<own>@ ?{_HEX})[ ,:-]+(?P<behind>.+)|(?P<before>.+?)[ ,:-]+(?P<other>@ ?{_HEX})"
+)
 _BARE_MARKER = re.compile(rf"{_HEX}(?:{_BETWEEN}+{_HEX})*")
 _COUNT = r"\^?[0-9]{1,3}"
 _PRETENCE = re.compile(
@@ -183,7 +186,8 @@ _PRETENCE = re.compile(
 )
 # What may stand before a handle within its brackets, and behind it: source: @3fa9, p. 3.
 _CREDIT = re.compile(
-    rf"^(?:\d{{1,3}}|see|via|handles?|{NAMES}|参见|见|出处|引自) ?:? ?(?=\^?@)", re.IGNORECASE
+    rf"^(?:\d{{1,3}}|see|via|handles?|{NAMES}|参见|见|出处|引自) ?:? ?(?=\^?@|[0-9a-f]{{4,8}}(?![\w.]))",
+    re.IGNORECASE,
 )
 _LOCATED = re.compile(
     r"(?<=[0-9a-f]) ?[,:] ?(?:pp?\. ?[\d, -]+|§ ?[\d.]+|第 ?\d+ ?[页頁章节節条條段])$",
@@ -191,9 +195,9 @@ _LOCATED = re.compile(
 )
 # Brackets of which nothing is left but citations, and tags that raise these.
 _HUSK = re.compile(
-    r"(?:[\[［【〔(（「『《〈{<]|<sup\b[^<>\n]{0,60}>|\^)[ \t]*"
+    r"(?:[\[［【〔(（「『《〈{<]|<(?:sup|cite|citation|source)\b[^<>\n]{0,60}>|\^)[ \t]*"
     rf"(?:(?:see|cf\.|via|{NAMES}|参见|见|出处|引自)[ \t]*[:：]?[ \t]*)?"
-    rf"{_MARK}(?:[ \t,;，；、]*{_MARK})*[ \t]*(?:[\]］】〕)）」』》〉}}>]|</sup>|\^)",
+    rf"{_MARK}(?:[ \t,;，；、]*{_MARK})*[ \t]*(?:[\]］】〕)）」』》〉}}>]|</(?:sup|cite|citation|source)>|\^)",
     re.IGNORECASE,
 )
 _NUMBER_LINK = re.compile(r"\[\s*(?:\\?\[)?(\d{1,3})(?:\\?\])?\s*\]\(")
@@ -408,6 +412,9 @@ class _Scan:
         if _BARE_MARKER.fullmatch(content) and re.search("[a-f]", content, re.IGNORECASE):
             known = self._known(content)
             return known if all(known) else []
+        if named := _NAMED.fullmatch(content):  # a handle beside the title of a source
+            words = normalised(named["before"] or named["behind"])
+            return self._known(named["own"] or named["other"]) if words in self._titles else []
         if not _PRETENCE.fullmatch(content):
             return []
         found = [None] if linked else self._listed.meant(content)

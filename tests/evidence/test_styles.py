@@ -174,6 +174,27 @@ def test_a_line_with_a_source_is_of_the_item_above_it_and_an_invented_one_goes()
     assert short("塔高（注1）。\n\n注1：不含天线。") == "塔高（注1）。\n\n注1：不含天线。"
 
 
+@each_row(
+    ("mark", "cites"),
+    [
+        ("【@3fa9†source】", "a"), ("[@3fa9†L1-L3]", "a"), ("[@3fa9^]", "a"), ("[@3fa9.]", "a"), ("[citation: 3fa9]", "a"),
+        ("[@3fa9 and @77aa]", "ab"), ("[@3fa9 和 @77aa]", "ab"), ('[@3fa9: "tall"]', "a"), ("[@3fa9 - Some page]", "a"),
+        ("[Tower Guide @3fa9]", "a"), ("[@3fa9 Tower Guide]", "a"), ("$^{[@3fa9, @77aa]}$", "ab"), ("\\cite{3fa9}", "a"),
+        ("\\citep{@3fa9, 77aa}", "ab"), ("<cite>[@3fa9]</cite>", "a"), ("<citation>@3fa9</citation>", "a"),
+        ("【@beef†source】", "?"), ("[@3fa9 and @beef]", "a?"), ("\\cite{beef}", "?"),
+    ],
+)  # fmt: skip
+def test_a_handle_in_any_dress_is_a_citation_and_leaves_nothing_of_it(
+    mark: str, cites: str
+) -> None:
+    assert short(f"It is tall{mark}. It is red.") == f"It is tall.<{cites}> It is red."
+    assert short(f"It is tall {mark}.") == f"It is tall.<{cites}>"
+
+
+def test_words_beside_a_handle_that_say_something_stay() -> None:
+    assert short("So [@3fa9 says that it is tall].") == "So [<a> says that it is tall]."
+
+
 def test_only_what_was_gathered_resolves_a_mark() -> None:
     evil = "It is tall [1]. It is old [2].\n\n## Sources\n1. https://evil.example/a\n"
     assert short(f"{evil}2. {TWO}\n") == "It is tall.<?> It is old.<b>"
@@ -332,7 +353,7 @@ REPEATED = [
     "[1] A. ", "来源1", "(Source 1)", "a¹ ", "[1] x.\n", "[1]: https://example.org/a\n", "<sup>1</sup>", "(see ",
     "- [1] a https://x.example/y\n", "Sources:\n[1] https://example.org/a\n\n", "《[1]》", "^1", "[^1]: x\n", "[S1] ",
     "<a href='https://x.example/'>1</a>", "(Smith, 2020) ", "[1](", "Sources: ", "$^{[1]}$", "[cite: 1", "[REF]1", "[[1]]",
-    "<ref>1</ref>", "<ref>", "a\nSource: https://x.example/y\n", "(source: [b](https://x.example/y) ", "¹ https://x.example/y\n",
+    "[@3fa9: ", "[@3fa9 and ", "\\cite{3fa9,", "<cite>@3fa9", "[Tower Guide @3fa9 ", "<ref>1</ref>", "<ref>", "a\nSource: https://x.example/y\n", "(source: [b](https://x.example/y) ", "¹ https://x.example/y\n",
 ]  # fmt: skip
 
 
