@@ -13,7 +13,7 @@ _NUMBERS = r"\^?\d{1,3}(?:\s*[,;、，；–-]\s*\^?\d{1,3}){0,20}"
 _CODE = r"(?P<ticks>(?<!`)`+(?!`))(?:[^\n]|\n(?![ \t]*\n))+?(?<!`)(?P=ticks)(?!`)"
 _DRESSED = re.compile(
     rf"{_CODE}"
-    r"|(?P<start>\[cite_start\] ?)"
+    r"|(?P<start>\[cite_start\] ?)|⁽(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})⁾"
     rf"|\[\s*cite:\s*(?P<cite>{_NUMBERS})\s*\]"
     rf"|\[\[\s*(?P<double>{_NUMBERS})\s*\]\](?![(\[:])"
     rf"|\$\s?\^\s?\{{?\s?\\?\[\s*(?P<power>{_NUMBERS}|{_HANDLE}(?:[\s,;、，；]{{1,3}}{_HANDLE}){{0,9}})\s*\\?\]\s?\}}?\s?\$"
@@ -64,6 +64,8 @@ def _undressed(match: re.Match[str]) -> str:
     kind = match.lastgroup
     if kind in (None, "ticks"):
         return match[0]
+    if kind == "raised":
+        return match["raised"]
     target = f"({match['href']})" if match["href"] else ""
     return "" if kind == "start" else f"[{match[str(kind)]}]{target}"
 

@@ -21,7 +21,7 @@ TITLES = {"tower guide": A, "故宫博物院官网": B}
 ONE, TWO = "https://example.org/a", "https://example.org/b"
 LIST = f"\n\n[1] {ONE}\n[2] {TWO}\n"
 RAW = re.compile(
-    r"[\[\]［］【】〔〕†^¹²³]|https?:|\(\s*\)|（\s*）|(?i:source|cite|ref)|来源\d?|<sup|\d\.\s*$"
+    r"[\[\]［］【】〔〕†^⁽⁾¹²³]|https?:|\(\s*\)|（\s*）|(?i:source|cite|ref)|来源\d?|<sup|\d\.\s*$"
 )
 
 
@@ -80,6 +80,7 @@ STYLES = {
     "underscores": f"It is tall [web_1]. It is old [web-2].\n\n[web_1]: {ONE}\n[web_2]: {TWO}",
     "footnotes without notes": f"It is tall [^1^]. It is old [2].{LIST}",
     "tagged links in brackets": f'It is tall [<a href="{ONE}">1</a>]. It is old<sup>[<a href="{TWO}">2</a>]</sup>.',
+    "raised brackets": f"It is tall.⁽¹⁾ It is old.⁽²⁾{LIST}",
     "tags of references": f"It is tall<ref>1</ref>. It is old<ref name=\"b\">{TWO}</ref>.\n\n1. {ONE}",
     "tokens around": f"It is tall [REF]1[/REF]. It is old [REF]2[/REF].\n\n1. {ONE}\n2. {TWO}",
     "raised by TeX": f"It is tall$^{{[1]}}$. It is old$^{{[2]}}$.{LIST}",
@@ -100,6 +101,7 @@ CHINESE = {
     "traditional": f"塔高330米[1]。塔龄百年[2]。\n\n參考資料\n[1] 官網 {ONE}\n[2] {TWO}",
     "carets": f"塔高330米【^1^】。塔龄百年【^2^】。\n\n【^1^】：{ONE}\n【^2^】：{TWO}",
     "raised by TeX": f"塔高330米$^{{[1]}}$。塔龄百年$^{{[2]}}$。\n\n1. {ONE}\n2. {TWO}",
+    "round brackets": f"塔高330米（1）。塔龄百年（2）。{LIST}",
     "notes": f"塔高330米（注1）。塔龄百年（注2）。\n\n注1：{ONE}\n注2：{TWO}",
     "a line each": f"塔高330米。\n（来源：{ONE}）\n\n塔龄百年。\n**来源：** [桥]({TWO})",
     "credits with links": f"塔高330米（来源：[塔]({ONE})）。塔龄百年。（来源：[桥]({TWO})）",
@@ -226,6 +228,7 @@ def test_each_section_has_the_list_below_it() -> None:
         "So \\(f([1,2])\\), \\[ x \\in [1, 2] \\] and $[0,1]$ and E = mc².",
         "Open from [2020-01-01] to [2020-12-31].",
         f"So:\n\n```\n[1] {ONE} [2] {TWO}\nSource: {ONE}\n```",
+        "（1）先买票。步骤（1）是买票，（2）是排队。",
         "Use `[cite: 1]`, `[REF]1[/REF]` and ``$^{[1]}$``.",
     ],
 )
