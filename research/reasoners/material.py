@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Protocol
 
+from research.language.folding import plain as plain_text
 from research.language.text import telling
 from research.models.calls import Prompt
 from research.models.counting import tokens
@@ -349,9 +350,15 @@ def pieces(evidence: Iterable[Evidence], most: int = 0) -> Sequence[Attributed]:
     return [Attributed(text, tuple(sources)) for (_, text), sources in found.items()]
 
 
+_HIDDEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
+_QUOTES = re.compile("[“”„‟«»＂]")
+
+
 def _key(*texts: str) -> str:
-    """Equal for texts that differ in nothing but white space."""
-    return fingerprint(*(" ".join(text.split()) for text in texts))
+    """Equal for texts that differ in white space, widths, quotation marks, accents, case or hidden
+    characters alone, as copies of one page do."""
+    composed = (_HIDDEN.sub("", unicodedata.normalize("NFC", text)) for text in texts)
+    return fingerprint(*(" ".join(_QUOTES.sub('"', plain_text(text)).split()) for text in composed))
 
 
 _NOTICES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
@@ -559,6 +560,25 @@ def test_a_source_whose_text_is_shown_under_another_address_is_not_left_out(
     assert (listing.missing, listing.partly, listing.left_out) == ((), (), 0)
     assert listing.text.count("Fact 1") == 1
     assert len({cite.evidence for cite in listing.handles.values()}) == 6
+
+
+def test_copies_that_another_reader_of_the_page_has_spelt_otherwise_are_one_text() -> None:
+    text = "The tower is “330 metres” tall, tickets cost 29€ in the Café. 塔高330米。"
+    copies = [
+        unicodedata.normalize("NFD", text), text.replace("“", '"').replace("”", '"'), text.replace("330米", "３３０米"),
+        text.replace("metres", "me\u00adtres"), text.replace("tower", "to\u200bwer"), text.replace(" ", "\u00a0"),
+    ]  # fmt: skip
+    found = [finding(f"q{n}", evidence(f"copy{n}", one)) for n, one in enumerate([text, *copies])]
+    listing = Listing.of(found, ROOM)
+    assert listing.text.count("tickets cost") == 1
+    assert len({cite.evidence for cite in listing.handles.values()}) == len(found)
+    tight = Listing.of(found, tokens(listing.text) + 20)
+    assert (tight.missing, tight.partly, tight.left_out) == ((), (), 0)
+    other = finding(
+        "other", evidence("other", text.replace("330", "331").replace("塔高331", "塔高330"))
+    )
+    assert len(Listing.of([found[0], other], ROOM).handles) == 2
+    assert Listing.of([found[0], other], ROOM).text.count("tickets cost") == 2
 
 
 def test_of_copies_and_others_only_those_that_are_not_shown_are_left_out() -> None:
