@@ -252,7 +252,11 @@ def _recognised(path: Path, kind: str, shown: str, given: Mapping[str, Correctio
         for sheet, rows in _sheets(path, shown):
             first = [row for row, _ in zip(rows, range(SAMPLE), strict=False)]
             if any(any(row) for row in first):
-                found.append(_told(first, shown, sheet, given.get(sheet)))
+                table = _told(first, shown, sheet, given.get(sheet))
+                if len(first[0]) > len(table.columns):  # what stands further right, further down
+                    reach = max(map(_reach, rows), default=0)
+                    table = _told(first, shown, sheet, given.get(sheet), reach)
+                found.append(table)
         if not found:
             raise Unreadable("empty", shown)
     elif kind in (".parquet", ".jsonl", ".ndjson"):
@@ -348,8 +352,15 @@ def _unique(name: str, taken: set[str]) -> str:
 # Recognising
 
 
-def _told(rows: Sequence[Sequence[str]], file: str, sheet: str, given: Correction | None) -> FileTable:  # fmt: skip
-    """A table, by its first rows."""
+def _reach(row: Sequence[str]) -> int:
+    """The number of the last value of a row that is not empty."""
+    return max((n for n, value in enumerate(row, 1) if value), default=0)
+
+
+def _told(
+    rows: Sequence[Sequence[str]], file: str, sheet: str, given: Correction | None, reach: int = 0
+) -> FileTable:
+    """A table, by its first rows; of those after them, `reach` is the number of the last column with a value."""
     header = _header(rows) if given is None or given.header is None else given.header
     if header > len(rows):
         raise Unreadable("empty", file)
@@ -362,7 +373,7 @@ def _told(rows: Sequence[Sequence[str]], file: str, sheet: str, given: Correctio
         raise Unreadable("empty", file)
     while len(headings) < width:
         headings.append("")
-    while headings and not headings[-1] and not any(len(row) >= len(headings) and row[len(headings) - 1] for row in body):  # fmt: skip
+    while len(headings) > reach and not headings[-1] and not any(len(row) >= len(headings) and row[len(headings) - 1] for row in body):  # fmt: skip
         headings.pop()
     if len(headings) > COLUMNS:
         raise Unreadable("columns", file)

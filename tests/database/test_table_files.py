@@ -120,6 +120,21 @@ def test_every_sheet_is_a_table_and_a_formula_is_its_value(tmp_path: Path) -> No
     assert found["客户_表"][1] == (("a", 1),)
 
 
+@pytest.mark.slow  # a workbook of more rows than are looked at for the types
+def test_a_note_far_right_of_a_late_row_is_not_lost(tmp_path: Path) -> None:
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("log")
+    sheet.append(["time", "event"])
+    for n in range(3_000):
+        sheet.append([n, "Anmeldung", *([None] * 5), *(["siehe Anhang"] if n == 2_500 else [])])
+    book.save(tmp_path / "log.xlsx")
+    table, _ = became(tmp_path / "log.xlsx")["log"]
+    assert [column.heading for column in table.columns[::7]] == ["time", "column_8"]
+    database = open_database(tmp_path / "made.duckdb", samples=False)
+    noted = database.run(database.check("SELECT time, column_8 FROM log WHERE column_8 <> ''")).rows
+    assert noted == ((2_500, "siehe Anhang"),)
+
+
 def test_parquet_and_json_lines_have_types_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     with duckdb.connect() as raw:
