@@ -31,6 +31,8 @@ OVER = {
     "elements": "over.elements",
     "time": "over.time",
     "memory": "over.memory",
+    "busy": "over.busy",
+    "start": "over.start",
 }
 REMEDIES = {
     "page": "remedy.page",
@@ -40,6 +42,8 @@ REMEDIES = {
     "elements": "remedy.shape",
     "time": "remedy.time",
     "memory": "remedy.memory",
+    "busy": "remedy.busy",
+    "start": "remedy.start",
 }  # where to split the file is none
 
 

@@ -42,7 +42,7 @@ Type = Literal["text", "integer", "number", "date", "datetime", "boolean"]
 TYPES: tuple[Type, ...] = get_args(Type)
 Why = Literal[
     "kind", "size", "rows", "columns", "empty", "encoding", "ragged", "broken", "value", "extent",
-    "unpacked", "time", "memory", "busy",
+    "unpacked", "time", "memory", "busy", "start",
 ]  # fmt: skip
 LARGEST = 1_073_741_824  # bytes of a file
 ROWS = 20_000_000  # of a table

@@ -153,7 +153,7 @@ def read(name: str, data: bytes, *, scans: bool = False) -> Document:
     try:
         found = _parse_apart(name, data, rate, scans=scans)
     except ParserError as error:
-        if suffix not in (".html", ".htm") or error.fault == "busy":
+        if suffix not in (".html", ".htm") or error.fault in ("busy", "start"):
             raise _broken_off(error.fault, suffix) from error
         try:  # finding the main text takes longer than reading all of it
             found = _parse_apart(name, data, _PLAIN_PAGE, scans=scans, whole=True)
@@ -195,7 +195,10 @@ def parse_task(data: bytes, progress: object, *, name: str, **options: bool) -> 
 def _broken_off(fault: Fault, suffix: str) -> Unreadable:
     """The refusal of a file over which the parser broke off."""
     if fault == "busy":
-        return Unreadable("unreadable", "Too many files are being read; try again.")
+        return Unreadable("unreadable", "Too many files are being read; try again.", "busy")
+    if fault == "start":
+        detail = "The process that reads files cannot be started; it is no fault of the file."
+        return Unreadable("unreadable", detail, "start")
     if fault == "time":
         detail = (
             "Reading it takes longer than a file of its size may take; save it anew or split it."

@@ -41,10 +41,11 @@ PICTURES = ("PNG", "JPEG", "WEBP", "TIFF")  # as Pillow calls them
 Problem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "too large"]
 # The limit that a file is over: of its size, its text, the pages of a PDF, the rows of a table, the
 # cells of a sheet, what a container unpacks to, what one page of a PDF draws, how deep it is nested, the
-# megapixels of a picture, the attributes of an element, the elements of a page, the time and the memory that reading it takes.
+# megapixels of a picture, the attributes of an element, the elements of a page, the time and the memory that reading it takes;
+# or that of the machine: files that are read at once, processes that can be started.
 Limit = Literal[
     "", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth", "pixels",
-    "attributes", "elements", "time", "memory",
+    "attributes", "elements", "time", "memory", "busy", "start",
 ]  # fmt: skip
 
 _UNSEEN = "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]"

@@ -40,12 +40,12 @@ _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from research.parsing.work
 # Libraries reserve memory for each thread that they might begin.
 _FRUGAL = {"MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
-Fault = Literal["time", "memory", "crash", "busy"]
+Fault = Literal["time", "memory", "crash", "busy", "start"]
 
 
 class ParserError(Exception):
     """A file got no result: it took more time or memory than it is allowed, the parser broke off over
-    it, or all processes were busy for long."""
+    it, all processes were busy for long, or none can be started, which is no fault of the file."""
 
     def __init__(self, fault: Fault, detail: str = "") -> None:
         self.fault: Fault = fault
@@ -93,10 +93,7 @@ class ParserPool:
         Raises:
             ParserError: there is no result.
         """
-        with (
-            self._place(patience),
-            tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True) as scratch,
-        ):
+        with self._place(patience), _scratch() as scratch:
             head = json.dumps(
                 {
                     "task": task, "size": len(data), "imports": list(imports),
@@ -115,6 +112,8 @@ class ParserPool:
                     self._end(child)
                     if used:  # it had ended for want of work
                         continue
+                    if child.ready:
+                        raise ParserError("crash", "it ended") from None
                     break
                 except BaseException:
                     self._end(child)
@@ -122,7 +121,7 @@ class ParserPool:
                     raise
                 self._give_back(child, fit=fit)
                 return result
-        raise ParserError("crash", "the process cannot be started")
+        raise ParserError("start")
 
     def warm(self) -> None:
         """Has a process ready for the next caller."""
@@ -171,7 +170,7 @@ class ParserPool:
             try:
                 child = self._begin()
             except OSError as error:
-                raise ParserError("busy", str(error.strerror)) from error
+                raise ParserError("start", str(error.strerror)) from error
             self._busy.add(child)
             return child, False
 
@@ -200,6 +199,21 @@ class ParserPool:
 FETCHED = ParserPool(4, "research.sources.web.reader", "trafilatura")
 
 
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder for the temporary files of one request.
+
+    Raises:
+        ParserError: it cannot be made.
+    """
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise ParserError("start", str(error.strerror)) from error
+    with folder as scratch:
+        yield scratch
+
+
 class _Gone(Exception):
     """A process ended before it began on a request."""
 
@@ -210,6 +224,7 @@ class _Child:
     def __init__(self, imports: Sequence[str]) -> None:
         from research.settings import bare_environment  # which the children do not load
 
+        self.ready = False  # it has begun
         # The child holds the reading end; nobody writes, and the end closes with this process.
         lifeline, self._line = os.pipe() if sys.platform != "win32" else (-1, -1)
         try:
@@ -257,11 +272,13 @@ class _Child:
                 code = self._process.wait(ENDING)
             except subprocess.TimeoutExpired:  # it closed what it answers by, and lives
                 raise ParserError("crash", "no answer") from None
-            if code == 0:
+            if code == 0 or not self.ready:
                 raise _Gone from None
             raise ParserError("time" if late.is_set() else _fault(code), f"code {code}") from None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             self._process.kill()
+            if not self.ready:
+                raise _Gone from None
             raise ParserError("crash", f"no answer: {type(error).__name__}") from None
         finally:
             timer.cancel()
@@ -284,6 +301,9 @@ class _Child:
             if not line.endswith(b"\n"):
                 raise EOFError
             told = json.loads(line)
+            if "ready" in told:
+                self.ready = True
+                continue
             if "progress" in told:
                 progress(min(1.0, max(0.0, float(told["progress"]))))
                 continue

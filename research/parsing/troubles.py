@@ -10,6 +10,10 @@ def broken_off(error: ParserError, what: str) -> Trouble:
     """The failure of `what` was fetched, such as "the page", over which the parser broke off."""
     if error.fault == "busy":
         return Trouble("timeout", f"too much is being read at once; {what} was not", again=True)
+    if error.fault == "start":
+        return Trouble(
+            "unavailable", f"no process can be started here that reads {what}", again=True
+        )
     if error.fault == "time":
         return Trouble("malformed", f"reading {what} takes longer than its size allows")
     if error.fault == "memory":

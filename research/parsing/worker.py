@@ -1,7 +1,7 @@
 """A child process that parses what strangers wrote, within limits that the system enforces.
 
 `research.parsing.pool` starts it and reuses it. In: a line of JSON with the fields of `Request`, then
-`size` bytes. Out: lines of JSON, any number of {"progress"}, then {"fault"} or {"size", "last"} and
+`size` bytes. Out: lines of JSON, {"ready"} once, any number of {"progress"}, then {"fault"} or {"size", "last"} and
 `size` bytes of JSON, the result. A file that breaks a parser ends this process at worst: it has no key in
 its environment and connects nowhere.
 """
@@ -135,25 +135,25 @@ def _run(request: Request, data: bytes, progress: Progress) -> bytes:
         _limit("RLIMIT_FSIZE", 0)
 
 
+def _send(made: BinaryIO, **fields: Any) -> None:
+    made.write(json.dumps(fields).encode() + b"\n")
+    made.flush()
+
+
 def _answer(line: bytes, given: BinaryIO, made: BinaryIO, begun: int) -> bool:
     """Answers one request; returns whether the process can take another one."""
-
-    def send(**fields: Any) -> None:
-        made.write(json.dumps(fields).encode() + b"\n")
-        made.flush()
-
     request = Request(**json.loads(line))
     data = given.read(request.size)
     try:
-        result = _run(request, data, lambda part: send(progress=part))
+        result = _run(request, data, lambda part: _send(made, progress=part))
     except MemoryError:
-        send(fault="memory")
+        _send(made, fault="memory")
         return False
     except BaseException as error:  # noqa: BLE001 - a panic of a Rust library is no Exception
-        send(fault="crash", detail=type(error).__name__)
+        _send(made, fault="crash", detail=type(error).__name__)
         return False
     last = data_size() - begun > GROWTH
-    send(size=len(result), last=last)
+    _send(made, size=len(result), last=last)
     made.write(result)
     made.flush()
     return not last
@@ -180,6 +180,7 @@ def main(lifeline: int, *imports: str) -> None:
         importlib.import_module(name)
     begun = data_size()
     with suppress(BrokenPipeError):
+        _send(made, ready=True)
         while _waits(given) and (line := given.readline()):
             if not _answer(line, given, made, begun):
                 break

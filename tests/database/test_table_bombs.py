@@ -195,7 +195,7 @@ def test_rows_without_end_are_refused_before_they_are_read(tmp_path: Path) -> No
     assert caught.value.why == "rows"
 
 
-@pytest.mark.parametrize("why", ["extent", "unpacked", "time", "memory", "busy"])
+@pytest.mark.parametrize("why", ["extent", "unpacked", "time", "memory", "busy", "start"])
 def test_a_refusal_is_told_in_both_languages(why: str) -> None:
     error = Unreadable(why, "sales.xlsx")  # type: ignore[arg-type]
     assert error.told("en") == message(f"unreadable.{why}", "en", file="sales.xlsx", row=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -139,6 +140,29 @@ def test_who_finds_all_processes_busy_is_told_so() -> None:
     assert caught.value.fault == "busy"
     pool.close()
     thread.join(30)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such programs")
+@pytest.mark.parametrize("program", ["/nowhere/python", "/bin/false", "/bin/cat"])
+def test_a_process_that_cannot_be_started_is_no_fault_of_the_file(
+    pool: ParserPool, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    for _ in range(4):
+        with pytest.raises(ParserError) as caught:
+            call(pool, "echo")
+        assert caught.value.fault == "start"
+    monkeypatch.undo()
+    assert call(pool, "echo")["text"] == ""
+
+
+def test_without_a_folder_for_temporary_files_nothing_is_read_and_that_is_told(
+    pool: ParserPool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(ParserError) as caught:
+        call(pool, "echo")
+    assert caught.value.fault == "start"
 
 
 def test_a_parser_sees_no_variable_of_ours(

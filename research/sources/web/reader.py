@@ -57,7 +57,7 @@ def read(data: bytes, url: str, *, charset: str = "", plain: bool = False, lates
         try:
             found = _parse_apart(data, url, charset, plain, latest, seconds=1.2, more=2.0)
         except ParserError as error:
-            if plain or error.fault == "busy":
+            if plain or error.fault in ("busy", "start"):
                 raise
             # finding the main text takes longer than reading all of it
             found = _parse_apart(

@@ -134,6 +134,7 @@ unreadable-unpacked = { $file } unpacks to far more than its size allows. Save i
 unreadable-time = Reading { $file } takes longer than a file of its size may take. It may be damaged or built to stop programs: save it anew, or as CSV.
 unreadable-memory = Reading { $file } takes more memory than a file of its size may take. It may be damaged or built to stop programs: save it anew, or as CSV.
 unreadable-busy = Too many files are being read at once. Try { $file } again in a minute.
+unreadable-start = { $file } was not read: the process that reads files cannot be started on this machine.
 unreadable-value = { $file } has values that do not fit their column's detected type.
 loaded-table = { $table } ({ $rows } rows) from { $file }: { $columns }
 loaded-kept = Kept as text, as not every value has the type of the first rows: { $columns }.

@@ -101,6 +101,7 @@ unreadable-unpacked = { $file } 解压后的大小远超其文件大小所允许
 unreadable-time = 读取 { $file } 所需时间超过了这个大小的文件的上限。文件可能已损坏，或是有意让程序停摆：请重新保存，或另存为 CSV。
 unreadable-memory = 读取 { $file } 所需内存超过了这个大小的文件的上限。文件可能已损坏，或是有意让程序停摆：请重新保存，或另存为 CSV。
 unreadable-busy = 正在读取的文件太多，请稍后再试 { $file }。
+unreadable-start = { $file } 未能读取：本机无法启动读取文件的进程。
 unreadable-value = { $file } 中有些值无法按识别出的类型读取。
 loaded-table = { $table }（{ $rows } 行），来自 { $file }：{ $columns }
 loaded-kept = { $columns } 中有些值与前面各行的类型不同，因此按文本保存。
