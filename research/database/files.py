@@ -518,10 +518,26 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
+class _UnlikeError(Exception):
+    """A line of JSON has a key or a type that none of the first ones has."""
+
+
 def _typed(path: Path, kind: str, file: str, given: Correction | None) -> FileTable:
     """The table of a file that has types of its own."""
+    try:
+        table = _described(path, kind, file, given, SAMPLE * 10)
+        if kind != ".parquet":
+            with _reading(path, file) as raw:
+                raw.execute(f"select count(COLUMNS(*)) from {_source(path, kind)}").fetchall()
+        return table
+    except _UnlikeError:
+        return _described(path, kind, file, given, -1)
+
+
+def _described(path: Path, kind: str, file: str, given: Correction | None, sampled: int) -> FileTable:  # fmt: skip
+    """The table of a file that has types of its own; of JSON lines, told by the first `sampled` ones, by all if it is -1."""
     with _reading(path, file) as raw:
-        source = _source(path, kind)
+        source = _source(path, kind, sampled)
         if kind == ".parquet":
             where = _text(str(path.absolute()))
             (rows,) = raw.execute(f"select sum(num_rows) from parquet_file_metadata({where})").fetchone() or (0,)  # fmt: skip
@@ -559,11 +575,11 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _source(path: Path, kind: str) -> str:
+def _source(path: Path, kind: str, sampled: int = SAMPLE * 10) -> str:
     where = _text(str(path.absolute()))
     if kind == ".parquet":
         return f"read_parquet({where})"
-    return f"read_json({where}, format = 'newline_delimited', maximum_object_size = 16777216, sample_size = {SAMPLE * 10})"  # fmt: skip
+    return f"read_json({where}, format = 'newline_delimited', maximum_object_size = 16777216, sample_size = {sampled})"  # fmt: skip
 
 
 @contextmanager
@@ -584,6 +600,8 @@ def _reading(path: Path, file: str, target: Path | None = None) -> Iterator[duck
         except duckdb.OutOfMemoryException:
             raise Unreadable("memory", file) from None
         except (duckdb.Error, UnicodeError) as error:
+            if isinstance(error, duckdb.BinderException) or "JSON transform error" in str(error):
+                raise _UnlikeError from None  # a known column is missing among the first lines, or new later
             row = re.search(r"Line: (\d+)", str(error))
             ragged = "Expected Number of Columns" in str(error)
             raise Unreadable("ragged" if ragged else "broken", file, row=int(row[1]) if row else 0) from None  # fmt: skip
@@ -593,7 +611,10 @@ def _written(path: Path, table: FileTable, target: Path, say: Say) -> FileTable:
     """A table, written; columns not all of whose values are of their type are text."""
     kind = Path(table.file).suffix.lower()
     if kind in (".parquet", ".jsonl", ".ndjson"):
-        return _filled(path, _source(path, kind), table, target, say, given=True)
+        try:
+            return _filled(path, _source(path, kind), table, target, say, given=True)
+        except _UnlikeError:
+            return _filled(path, _source(path, kind, -1), table, target, say, given=True)
     if kind in _BOOKS or table.encoding != "utf-8-sig":
         with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
             plain = Path(folder) / "plain.csv"

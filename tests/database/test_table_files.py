@@ -180,6 +180,17 @@ def test_a_bad_file_is_told_in_one_line(
     assert not list(tmp_path.glob("*.part*"))
 
 
+@pytest.mark.slow  # more lines than are looked at for the columns
+@pytest.mark.parametrize("late", ['{"id": 1, "note": "siehe Anhang"}', '{"id": "siehe Anhang"}'])
+def test_json_lines_may_have_late_keys_and_types(tmp_path: Path, late: str) -> None:
+    lines = ['{"id": 0}'] * 25_000
+    became(written(tmp_path, "log.jsonl", "\n".join([*lines, late, *lines])))
+    database = open_database(tmp_path / "made.duckdb", samples=False)
+    column = "note" if "note" in late else "id"
+    found = database.run(database.check(f"SELECT {column} FROM log WHERE {column} LIKE '%Anhang%'"))
+    assert [str(value).strip('"') for (value,) in found.rows] == ["siehe Anhang"]
+
+
 def test_hostile_names_are_names_and_nothing_else(tmp_path: Path) -> None:
     heads = '"x""; DROP TABLE y; --",<script>,=1+1,\u202eabc,\u0007,select,a'
     path = written(tmp_path, "it's ${x} '); attach.csv", f"{heads}\n1,2,3,4,5,6,7\n")
