@@ -474,6 +474,7 @@ def _first(path: Path, encoding: str, kind: str, file: str) -> tuple[list[list[s
     best = {mark: head.count(mark) for mark in (("\t",) if kind == ".tsv" else (",", "\t", ";", "|"))}  # fmt: skip
     delimiter = max(best, key=lambda mark: best[mark])
     rows: list[list[str]] = []
+    csv.field_size_limit(LINE)  # a text may be as long as a line
     try:
         with path.open(encoding=encoding, newline="") as opened:
             for row in csv.reader(_lines(opened, file), delimiter=delimiter):

@@ -191,6 +191,13 @@ def test_json_lines_may_have_late_keys_and_types(tmp_path: Path, late: str) -> N
     assert [str(value).strip('"') for (value,) in found.rows] == ["siehe Anhang"]
 
 
+def test_a_cell_may_hold_a_long_text(tmp_path: Path) -> None:
+    text = "第一条, " * 40_000
+    _, rows = became(written(tmp_path, "laws.csv", f'id,text\n1,"{text}"\n2,short\n'))["laws"]
+    assert [row[0] for row in rows] == [1, 2]
+    assert str(rows[0][1]).startswith("第一条, 第一条")
+
+
 def test_hostile_names_are_names_and_nothing_else(tmp_path: Path) -> None:
     heads = '"x""; DROP TABLE y; --",<script>,=1+1,\u202eabc,\u0007,select,a'
     path = written(tmp_path, "it's ${x} '); attach.csv", f"{heads}\n1,2,3,4,5,6,7\n")
