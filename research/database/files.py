@@ -30,7 +30,7 @@ from typing import Any, Literal, TextIO, get_args
 
 import duckdb
 from pydantic import Field
-from python_calamine import CalamineWorkbook
+from python_calamine import CalamineWorkbook, SheetTypeEnum
 
 from research.database.duckdbconfig import CONFIG
 from research.database.extents import ExtentError, check_workbook
@@ -492,11 +492,14 @@ def _sheets(path: Path, file: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
     """The sheets of an Excel file and their rows as texts. What a formula came to last is its value."""
     try:
         book = CalamineWorkbook.from_path(str(path))
-        for name in book.sheet_names[:SHEETS]:
+        for about in book.sheets_metadata[:SHEETS]:
+            name = about.name
             try:
                 sheet = book.get_sheet_by_name(name)
-            except Exception:  # noqa: BLE001, S112 - a sheet of charts has no rows
-                continue
+            except Exception:
+                if about.typ == SheetTypeEnum.WorkSheet:
+                    raise
+                continue  # a sheet of charts has no rows
             yield name, ([_cell(value) for value in row] for row in sheet.iter_rows())
     except Unreadable:
         raise

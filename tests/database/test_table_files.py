@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -189,6 +190,24 @@ def test_json_lines_may_have_late_keys_and_types(tmp_path: Path, late: str) -> N
     column = "note" if "note" in late else "id"
     found = database.run(database.check(f"SELECT {column} FROM log WHERE {column} LIKE '%Anhang%'"))
     assert [str(value).strip('"') for (value,) in found.rows] == ["siehe Anhang"]
+
+
+def test_a_damaged_sheet_is_not_left_out_in_silence(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["a", 1])
+    book.create_chartsheet("Diagramm")
+    book.create_sheet("second").append(["b", 2])
+    path = tmp_path / "book.xlsx"
+    book.save(path)
+    assert set(became(path)) == {"book", "second"}
+    with zipfile.ZipFile(path) as package:
+        parts = {name: package.read(name) for name in package.namelist()}
+    with zipfile.ZipFile(path, "w") as package:
+        for name, content in parts.items():
+            package.writestr(name, content[:-40] if name.endswith("/sheet2.xml") else content)
+    with pytest.raises(Unreadable) as caught:
+        recognise(path, path.name)
+    assert caught.value.why == "broken"
 
 
 def test_a_cell_may_hold_a_long_text(tmp_path: Path) -> None:
