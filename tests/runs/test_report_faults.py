@@ -90,10 +90,19 @@ def prompts(newsroom: Newsroom, words: str = "") -> list[str]:
     return [call.prompt for call in newsroom.model.log if words in call.prompt]
 
 
+DETAILS = "What the services answered:"
+
+
 def listed(report: Report) -> list[str]:
-    """The lines of the report that say what failed."""
+    """The lines of the report that say what failed, without what the services said themselves."""
+    return [line for line in told(report)[0].splitlines() if line.startswith("- ")]
+
+
+def told(report: Report) -> tuple[str, str]:
+    """The part of the report on what failed: in words for people, and as the services said it."""
     section = markdown(report).partition("## Failed steps\n")[2].partition("\n## ")[0]
-    return [line for line in section.splitlines() if line.startswith("- ")]
+    words, _, details = section.partition(DETAILS)
+    return words, details
 
 
 def queries(newsroom: Newsroom) -> list[str]:
@@ -111,39 +120,39 @@ def handles(prompt: str) -> list[str]:
 FAULTS: dict[str, tuple[dict[str, Any], int, str, str, tuple[str, ...]]] = {
     "wrong key": (
         {"status": 401, "error": {"detail": {"error": "Unauthorized"}}}, 1,
-        "refused", "key", ("the key is wrong or missing", "HTTP 401"),
+        "refused", "key", ("News refused the key.", "HTTP 401"),
     ),
     "forbidden": (
         {"status": 403, "error": {"detail": {"error": "closed to you"}}}, 1,
-        "refused", "", ("was refused", "HTTP 403: closed to you"),
+        "refused", "", ("News refused the request.", "HTTP 403: closed to you"),
     ),
     "rate": (
         {"status": 429, "error": {"detail": {"error": "Too many requests."}}, **AT_ONCE}, 2,
-        "quota", "", ("the quota is used up", "HTTP 429: Too many requests."),
+        "quota", "", ("The quota of News is used up.", "HTTP 429: Too many requests."),
     ),
     "plan limit": (
         {"status": 432, "error": {"detail": {"error": "Upgrade."}}}, 1,
-        "quota", "", ("the quota is used up", "HTTP 432: the plan's limit is reached"),
+        "quota", "", ("The quota of News is used up.", "HTTP 432: the plan's limit is reached"),
     ),
     "pay as you go": (
         {"status": 433, "error": {"detail": {"error": "Raise it."}}}, 1,
-        "quota", "", ("the quota is used up", "HTTP 433: the pay-as-you-go limit is reached"),
+        "quota", "", ("The quota of News is used up.", "HTTP 433: the pay-as-you-go limit is reached"),
     ),
     "error": (
         {"status": 500, "error": {"detail": {"error": "Oops."}}, **AT_ONCE}, 2,
-        "unavailable", "", ("the service is temporarily unavailable", "HTTP 500: Oops."),
+        "unavailable", "", ("News is out of service at the moment.", "HTTP 500: Oops."),
     ),
     "overloaded": (
         {"status": 503, **AT_ONCE}, 2,
-        "unavailable", "", ("the service is temporarily unavailable", "HTTP 503"),
+        "unavailable", "", ("News is out of service at the moment.", "HTTP 503"),
     ),
     "page": (
         {"fault": "html"}, 1,
-        "malformed", "endpoint", ("the reply could not be read", "text/html"),
+        "malformed", "endpoint", ("Tavily sent something other than the reply", "text/html"),
     ),
-    "half": ({"fault": "broken"}, 1, "malformed", "endpoint", ("the reply could not be read",)),
-    "nothing": ({"fault": "empty"}, 1, "malformed", "endpoint", ("the reply could not be read",)),
-    "broken off": ({"fault": "drops"}, 2, "unreachable", "", ("no connection",)),
+    "half": ({"fault": "broken"}, 1, "malformed", "endpoint", ("Tavily sent something other than the reply",)),
+    "nothing": ({"fault": "empty"}, 1, "malformed", "endpoint", ("Tavily sent something other than the reply",)),
+    "broken off": ({"fault": "drops"}, 2, "unreachable", "", ("Tavily could not be reached.",)),
 }  # fmt: skip
 
 
@@ -157,8 +166,9 @@ def test_a_search_that_fails_costs_its_section_only_and_the_report_says_why(
     assert len(newsroom.tavily.asked("tower B")) == requests
     (failure,) = failures(report)
     assert (failure.query, failure.reason, failure.hint) == ("tower B", reason, hint)
-    (line,) = listed(report)
-    assert all(word in line for word in ("“tower B”", "news", *words)), line
+    assert len(listed(report)) == 1
+    said = "".join(told(report))
+    assert all(word in said for word in ("“tower B”", *words)), said
     assert len(of(report, "tower A")[0].evidence) == 7
     assert any(span.cites for span in report.answer.spans if span.part == "s1")  # type: ignore[union-attr]
     assert text(report, "s2").startswith("The searches for this section failed")
@@ -172,7 +182,7 @@ def test_a_server_that_hangs_costs_its_section_only_and_the_report_says_so(
     report = newsroom.write(desk=newsroom.open(search_timeout=4.0), reflections=0)
     assert [(f.query, f.reason) for f in failures(report)] == [("tower B", "timeout")]
     (line,) = listed(report)
-    assert "no answer in time" in line
+    assert "did not answer in time" in line
     assert text(report, "s2").startswith("The searches for this section failed")
     assert any(span.cites for span in report.answer.spans if span.part == "s1")  # type: ignore[union-attr]
 
@@ -195,8 +205,11 @@ def test_each_kind_of_failure_reads_differently(newsroom: Newsroom) -> None:
         newsroom.tavily.odd[f"tower {letter}"] = FAULTS[name][0]
     newsroom.tavily.odd["tower H"] = {"results": []}
     report = newsroom.write(sections=9, reflections=0)
-    lines = {line.partition("”")[2] for line in listed(report)}
-    assert len(lines) == 7
+    details = [line for line in told(report)[1].splitlines() if line.startswith("- ")]
+    assert len(details) == len(set(details)) == 7
+    kinds = {"refused the key", "quota", "out of service", "other than the reply", "not be reached"}
+    assert len(listed(report)) == len(kinds)
+    assert all(any(kind in line for line in listed(report)) for kind in kinds)
     fates = [text(report, f"s{n}") for n in range(1, 10)]
     assert len(set(fates[:7])) == 1 and fates[7] not in fates[:7]
     assert len(of(report, "tower I")[0].evidence) == 7
@@ -216,7 +229,7 @@ def test_a_long_pause_is_not_waited_for(newsroom: Newsroom) -> None:
     desk, run = newsroom.begin(reflections=0)
     report = over(desk, run.id)
     assert len(newsroom.tavily.asked("tower B")) == 1
-    assert "possible again in 600 s" in listed(report)[0]
+    assert "possible again in 600 s" in "".join(told(report))
     assert not [event for event in desk.runs.events(run.id) if event.kind == "waiting"]
 
 
@@ -325,7 +338,7 @@ def test_where_all_searches_fail_the_report_says_so_and_nothing_is_invented(
     assert [(f.query, f.reason) for f in failures(report)] == [
         ("tower A", reason), ("tower B", reason),
     ]  # fmt: skip
-    assert all(any(word in line for line in listed(report)) for word in words)
+    assert all(word in "".join(told(report)) for word in words)
     assert report.answer and report.evidence == () and report.answer.cites == 0
     assert {span.kind for span in report.answer.spans if "## " not in span.text} == {"missing"}
     assert text(report, "s1") == text(report, "s2")
@@ -363,11 +376,8 @@ def test_without_a_key_a_report_looks_in_the_library_and_news_says_which_setting
     assert desk.services.reporting().sources == ("library",)
     report = newsroom.write(desk=desk, sources=("news",), reflections=1)
     assert {(f.reason, f.hint) for f in failures(report)} == {("no key", "key")}
-    line = listed(report)[0]
-    assert "the key it needs is not set" in line
-    assert (
-        "news needs one of TAVILY\\_API\\_KEY" in line or "news needs one of TAVILY_API_KEY" in line
-    )
+    line = listed(report)[0].replace("\\_", "_")
+    assert "Missing: TAVILY_API_KEY" in line
     assert text(report, "s1").startswith("The searches for this section failed")
     assert newsroom.tavily.log == []  # the keyless allowance is not touched
 
@@ -507,7 +517,7 @@ def test_a_fence_around_json_is_taken_off(newsroom: Newsroom) -> None:
 def test_a_section_that_is_cut_off_says_so_and_has_no_json_in_it(newsroom: Newsroom) -> None:
     newsroom.model.fail("summarise", "maxtokens", matching=SECTION)
     report = newsroom.write(reflections=0)
-    assert "the model reached its output limit" in listed(report)[0]
+    assert "stopped at its length limit" in listed(report)[0]
     assert text(report, "s1").endswith(
         "The answer is incomplete: the model reached its output limit."
     )
