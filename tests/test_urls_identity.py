@@ -318,6 +318,12 @@ ONE_PAGE = [
         "https://arxiv.org/html/1706.03762#S3",
     ],
     ["https://arxiv.org/abs/1706.03762v5", "https://arxiv.org/pdf/1706.03762v5", "https://arxiv.org/pdf/1706.03762v5.pdf"],
+    ["https://en.wikipedia.org/wiki/AC%2FDC", "https://en.wikipedia.org/wiki/AC/DC"],
+    ["https://mp.weixin.qq.com/s/AbCd-1", "https://mp.weixin.qq.com/s/AbCd-1?scene=1&poc_token=HK9"],
+    ["https://www.ncbi.nlm.nih.gov/pubmed/31452104", "https://pubmed.ncbi.nlm.nih.gov/31452104/"],
+    ["https://www.ncbi.nlm.nih.gov/pmc/articles/PMC7029158/", "https://pmc.ncbi.nlm.nih.gov/articles/PMC7029158"],
+    ["https://ex.org/a/b", "https://ex.org/./a/x/../b", "https://ex.org/../a/%2E/b", "https://ex.org/a/b/."],
+    ["https://ex.org/a/", "https://ex.org/a/b/..", "https://ex.org/x/%2e%2e/a"],
     ["https://arxiv.org/abs/math.GT/0309136v1", "https://arxiv.org/pdf/math.GT/0309136v1.pdf"],
     [
         "https://www.youtube.com/watch?v=abc123def45",
