@@ -158,14 +158,23 @@ def _without_dots(path: str) -> str:
 
 
 def _route(parts: SplitResult) -> str:
+    """Return the fragment if it names a page that a script draws, as it stays however often it is read."""
+    fragment = parts.fragment.partition(":~:")[0]
+    for _ in range(_HOPS):
+        if (shown := _kept_of(parts.path, fragment)) == fragment:
+            return shown
+        fragment = shown
+    return ""
+
+
+def _kept_of(place: str, fragment: str) -> str:
     """Return the fragment if it names a page that a script draws, "" if it names a place in one.
 
     Routes begin with / or ! (#/news/1, #!/a), have a path (#news/1) or parameters (#id=5). A text
     directive (:~:text=, https://wicg.github.io/scroll-to-text-fragment/), an anchor after a route
     and tracking parameters are no part of them.
     """
-    fragment = parts.fragment.partition(":~:")[0]
-    if _FILE.search(parts.path) or (_PDF.search(parts.path) and _PDF_PLACE.match(fragment)):
+    if _FILE.search(place) or (_PDF.search(place) and _PDF_PLACE.match(fragment)):
         return ""
     route, _, anchor = fragment.partition("#")
     path, mark, query = route.partition("?")

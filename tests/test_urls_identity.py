@@ -467,6 +467,7 @@ ADDRESSES = st.builds("https://{}{}?{}#{}".format, HOSTS, PATHS, QUERIES, FRAGME
 @given(ADDRESSES)
 @example("https://cdn.ampproject.org/c/s/vk.com/away.php?to=https%3A%2F%2Fexample.org%2Fa%2520b")
 @example("https://www.google.com/amp/s/www.google.com/url?q=https://example.org/%25252541")
+@example("https://ex.org/?#utm_source=x/?")
 def test_what_is_shown_of_an_address_is_shown_of_itself(url: str) -> None:
     shown = canonical_url(url)
     assert canonical_url(shown) == shown
