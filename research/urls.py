@@ -46,6 +46,7 @@ _ARXIV = re.compile(
     r"/(?:abs|pdf|html|ps)/(?P<id>[0-9]{4}\.[0-9]{4,5}(?:v[0-9]+)?|[a-z.-]+/[0-9]{7}(?:v[0-9]+)?)(?:\.pdf)?",
     re.IGNORECASE,
 )
+_NCBI = re.compile(r"/(?:(?P<pubmed>pubmed)(?=/[0-9])|pmc(?=/articles/))(?P<rest>/.+)")  # moved
 # Files have places, never pages of their own: report.pdf#page=3, talk.mp4#t=90.
 _FILE = re.compile(rf"\.(?:{data.words('addresses')['files']})$", re.IGNORECASE)
 _PDF = re.compile(r"(?<![a-z])pdf(?![a-z])", re.IGNORECASE)
@@ -53,6 +54,7 @@ _PDF_PLACE = re.compile(r"(?:page|nameddest|zoom|view|viewrect|search|toolbar)="
 
 _PORTS = {"http": 80, "https": 443}
 _UNSAFE = re.compile(r'[<>"{}|\\^`]')  # RFC 3986 has no place for them in an address
+_DOTS = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 # An address in a text: up to a blank, a bracket or a mark of Chinese, or to Chinese right after a
 # letter or digit of ASCII, as in https://example.org/a讲了什么.
@@ -134,22 +136,45 @@ def _plain(url: str) -> str:
     if parts.scheme not in _PORTS or not host:
         return ""
     netloc = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
-    path = re.sub(r"/+$", "/", parts.path) or "/"
+    path = re.sub(r"/+$", "/", _without_dots(parts.path)) or "/"
     query = "&".join(_kept(parts.query))
     fragment = "" if _WIKI.fullmatch(without_www(netloc)) else _route(parts)
     rest = path + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
     return f"{parts.scheme}://{netloc}{_safe(rest)}"
 
 
+def _without_dots(path: str) -> str:
+    """A path without its steps . and .., which no server is sent (RFC 3986, 5.2.4)."""
+    kept: list[str] = []
+    steps = [
+        re.sub("(?i)%2e", ".", step) if _DOTS.fullmatch(step) else step for step in path.split("/")
+    ]
+    for step in steps:
+        if step == "..":
+            kept = kept[:-1] or [""]
+        elif step != ".":
+            kept.append(step)
+    return "/".join(kept) + ("/" if steps[-1] in (".", "..") else "")
+
+
 def _route(parts: SplitResult) -> str:
+    """Return the fragment if it names a page that a script draws, as it stays however often it is read."""
+    fragment = parts.fragment.partition(":~:")[0]
+    for _ in range(_HOPS):
+        if (shown := _kept_of(parts.path, fragment)) == fragment:
+            return shown
+        fragment = shown
+    return ""
+
+
+def _kept_of(place: str, fragment: str) -> str:
     """Return the fragment if it names a page that a script draws, "" if it names a place in one.
 
     Routes begin with / or ! (#/news/1, #!/a), have a path (#news/1) or parameters (#id=5). A text
     directive (:~:text=, https://wicg.github.io/scroll-to-text-fragment/), an anchor after a route
     and tracking parameters are no part of them.
     """
-    fragment = parts.fragment.partition(":~:")[0]
-    if _FILE.search(parts.path) or (_PDF.search(parts.path) and _PDF_PLACE.match(fragment)):
+    if _FILE.search(place) or (_PDF.search(place) and _PDF_PLACE.match(fragment)):
         return ""
     route, _, anchor = fragment.partition("#")
     path, mark, query = route.partition("?")
@@ -305,6 +330,10 @@ def _by_site(host: str, path: str, pairs: list[str]) -> tuple[str, str, list[str
         return host, *_wiki_article(wiki["subdomain"] or "", path, pairs)
     if host == "mp.weixin.qq.com" and path == "/s":
         return host, path, _article_of_weixin(pairs)
+    if host == "mp.weixin.qq.com" and path.startswith("/s/"):
+        return host, path, []  # the path alone names the article
+    if host == "ncbi.nlm.nih.gov" and (paper := _NCBI.fullmatch(path)):
+        return (f"{'pubmed' if paper['pubmed'] else 'pmc'}.ncbi.nlm.nih.gov", paper["rest"], pairs)
     if host == "youtu.be" and re.fullmatch(r"/[\w-]+", path):
         return "youtube.com", "/watch", [f"v={path[1:]}"]
     if host == "youtube.com" and path == "/watch":
@@ -334,7 +363,8 @@ def _wiki_article(language: str, path: str, pairs: list[str]) -> tuple[str, list
     if language:
         path = re.sub(rf"^/{re.escape(language)}(?:-[a-z]+)?/(?=.)", "/wiki/", path)
     if path.startswith("/wiki/"):
-        path = path.replace("%20", "_").replace("%2B", "+").replace("%3B", ";")
+        for escaped, plain in (("%20", "_"), ("%2B", "+"), ("%3B", ";"), ("%2F", "/")):
+            path = path.replace(escaped, plain)
     return path, pairs
 
 

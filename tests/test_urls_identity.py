@@ -318,6 +318,12 @@ ONE_PAGE = [
         "https://arxiv.org/html/1706.03762#S3",
     ],
     ["https://arxiv.org/abs/1706.03762v5", "https://arxiv.org/pdf/1706.03762v5", "https://arxiv.org/pdf/1706.03762v5.pdf"],
+    ["https://en.wikipedia.org/wiki/AC%2FDC", "https://en.wikipedia.org/wiki/AC/DC"],
+    ["https://mp.weixin.qq.com/s/AbCd-1", "https://mp.weixin.qq.com/s/AbCd-1?scene=1&poc_token=HK9"],
+    ["https://www.ncbi.nlm.nih.gov/pubmed/31452104", "https://pubmed.ncbi.nlm.nih.gov/31452104/"],
+    ["https://www.ncbi.nlm.nih.gov/pmc/articles/PMC7029158/", "https://pmc.ncbi.nlm.nih.gov/articles/PMC7029158"],
+    ["https://ex.org/a/b", "https://ex.org/./a/x/../b", "https://ex.org/../a/%2E/b", "https://ex.org/a/b/."],
+    ["https://ex.org/a/", "https://ex.org/a/b/..", "https://ex.org/x/%2e%2e/a"],
     ["https://arxiv.org/abs/math.GT/0309136v1", "https://arxiv.org/pdf/math.GT/0309136v1.pdf"],
     [
         "https://www.youtube.com/watch?v=abc123def45",
@@ -461,6 +467,7 @@ ADDRESSES = st.builds("https://{}{}?{}#{}".format, HOSTS, PATHS, QUERIES, FRAGME
 @given(ADDRESSES)
 @example("https://cdn.ampproject.org/c/s/vk.com/away.php?to=https%3A%2F%2Fexample.org%2Fa%2520b")
 @example("https://www.google.com/amp/s/www.google.com/url?q=https://example.org/%25252541")
+@example("https://ex.org/?#utm_source=x/?")
 def test_what_is_shown_of_an_address_is_shown_of_itself(url: str) -> None:
     shown = canonical_url(url)
     assert canonical_url(shown) == shown

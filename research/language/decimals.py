@@ -17,7 +17,7 @@ _BLANK = "[ \u00a0\u2000-\u200a\u202f\u3000]"
 # Not within a longer number, a name, a version (1.0.5), a score (3-0) or a time of day.
 _SPACED = re.compile(
     rf"(?<![A-Za-z\d.,．])(?<![A-Za-z\d][-–—:/])(?<![.．]{_BLANK})(?<!\b\d{_BLANK})"
-    rf"(?P<whole>\d{{1,3}})(?P<left>{_BLANK}*)[.．](?P<right>{_BLANK}*)(?P<part>\d+)"
+    rf"(?P<whole>\d{{1,3}}(?:,\d{{3}})*)(?P<left>{_BLANK}*)[.．](?P<right>{_BLANK}*)(?P<part>\d+)"
     rf"(?!\d|{_BLANK}*[.．]{_BLANK}*\d|[,:/–—-]\d)"
 )
 _SCALE = re.compile(rf"{_BLANK}?(?:{'|'.join(sorted(map(re.escape, SCALES), reverse=True))})(?![a-z])")  # fmt: skip
@@ -48,7 +48,8 @@ def _is_decimal(match: re.Match[str]) -> bool:
     """Decide by what stands around two numbers with a point between them.
 
     No sentence ends in a blank and a full stop behind a 0. Any other number needs a unit behind it and,
-    lest it be that of an item of a list, words before it on its line. A point right behind a number
+    lest it be that of an item of a list, words before it on its line, unless it is written with
+    thousands or is a price with two decimals. A point right behind a number
     ends a sentence in English, unless a 0 stands before it and a unit behind; in Chinese it does not.
     """
     if not match["left"] and not match["right"]:
@@ -59,7 +60,10 @@ def _is_decimal(match: re.Match[str]) -> bool:
     unit, kind = _unit(text, match.end())
     near = text[max(0, match.start() - _NEAR) : match.start()]
     before = near.rpartition("\n")[2].rstrip()
-    if not unit or (match["right"] and not before and not zero):
+    if match["left"] and len(match["part"]) == 2 and re.search(r"[$€£¥￥]$", before):
+        return True
+    large = "," in match["whole"]
+    if not unit or (match["right"] and not before and not zero and not large):
         return False
     chinese = has_han(before[-1:]) or has_han(unit)
     return bool(match["left"]) or chinese or (zero and kind != "duration")

@@ -108,7 +108,7 @@ def _inline(token: Token) -> str:
             tag = child.content.lower()
             if part := re.match(r"</?(script|style|ruby|rb|rt|rp|rtc)\b", tag):
                 hidden = tag[1] != "/" and part[1] not in ("ruby", "rb")
-            out.append("\n" if tag.startswith("<br") else "")
+            out.append("\n" if tag.startswith("<br") and not hidden else "")
         elif child.type in ("softbreak", "hardbreak"):
             out.append("\n" if child.type == "hardbreak" else _SOFT_BREAK)
         elif not hidden:

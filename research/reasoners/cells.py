@@ -14,7 +14,7 @@ from research.reasoners.quotes import Quote, select, terms, units
 from research.records import Cell, Cite, Column, Evidence, Finding, Reading, Row, Rows, Value
 from research.sources import Told, registry
 from research.tables.columns import settle
-from research.tables.subjects import is_about
+from research.tables.subjects import is_about, is_of_another
 from research.tables.values import date_value, read
 
 BESIDE = 0.8  # of the best sentence's chance: what a further one must have to contradict it
@@ -65,8 +65,10 @@ def _readings(column: Column, names: Sequence[str], findings: Sequence[Finding])
         if best and (column.type == "text" or said.chance < best * BESIDE):
             break
         value = read(said.text, column, near=names)
+        title = titles.get(said.cite.evidence, "")
+        if not said.own and is_of_another(said.text, names, title):
+            continue
         if value is not None and column.type == "yes or no" and not said.own:
-            title = titles.get(said.cite.evidence, "")
             value = value if is_about(said.text, value.text, names, title, asked) else None
         if value is not None and _speaks(column, said.text):
             best = best or said.chance

@@ -26,6 +26,11 @@ _ITSELF = re.compile(
     r"^(?:it|they|this|these|其|它|该)(?![a-z])|^the\s[a-z]+\sand\s"
 )  # it, or the palace and the park
 _WORD = re.compile(r"[a-z]+")
+_NEAR = data.words("cells")
+# What stands before the first name of a sentence that is its subject.
+_LEAD = re.compile(
+    rf"\s*(?:the\s|an?\s)?(?P<near>\s*(?:{_NEAR['near en']})(?:ing)?\s|(?:{_NEAR['near zh']})的?)?"
+)
 
 
 def is_about(text: str, clause: str, names: Sequence[str], title: str, asked: str) -> bool:
@@ -51,6 +56,25 @@ def is_about(text: str, clause: str, names: Sequence[str], title: str, asked: st
         return False
     subject = _subject(folded) if _HAN_START.match(folded) else _english(folded, own)
     return not _other(subject, names, title, asked)
+
+
+def is_of_another(text: str, names: Sequence[str], title: str) -> bool:
+    """Whether a sentence without any of the names of a thing begins with the thing that its source is about, which is
+    another one, or with one near it."""
+    text = text[:READ]
+    folded = plain(text)
+    if any(_places(folded, names)):
+        return False
+    spans = sorted((*latin_names(text), *han_names(text)))
+    if not spans or not (ahead := _LEAD.fullmatch(folded[: spans[0][0]])):
+        return False
+    if any(fold(name) in fold(title) for name in names):
+        return bool(ahead["near"])
+    said = fold(folded[spans[0][0] : spans[0][1]].removeprefix("the "))
+    part = any(
+        said in fold(plain(name)) for name in names
+    )  # the Great Wall, of which one is a section
+    return len(said) > 1 and not part and said in fold(plain(title))
 
 
 def _places(folded: str, names: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -39,6 +39,7 @@ OWN = 0.5  # that a figure counts people where people are asked for
 FAR = 8.0  # words between a word and a figure, at which it weighs half
 ACROSS = 0.4  # what is left of a word's weight beyond a comma, or beyond another figure of the kind
 NARROWER = 0.6  # what is left where something narrows a figure and not the column: 其中, students
+BARE, LED_IN = 4, 8  # characters beside a date alone between commas: In 2019, and Until 2019,
 ALONE = 1.0  # words beside a date that is an answer by itself
 # Words beside the figures of a text that is an answer by itself; twice as many where there is one figure.
 BRIEF = 3.0
@@ -46,6 +47,7 @@ SURER = 1.05  # by how much the best figure has to be better than another
 _OTHER_KINDS = TIMES | FRAMES | {"score", "discount", "points", "times"}
 _ANYBODY = frozenset(("adult",))  # whose ticket is meant where nothing is said
 _USUAL = frozenset(("adult", "total"))  # what is meant where nothing is said
+_FORMER = "before"  # of what is so no more
 _STATES = ("since", "until", "as of")  # ways in which a date bounds what is so
 _LASTING = {
     "begins": "since",
@@ -176,7 +178,8 @@ def _similar(name: str, sort: Attribute | None) -> Iterator[str]:
     if sort is None:
         yield from _synonyms(name)
     elif sort.kind == "date" and (rest := sort.en.sub(" ", sort.zh.sub(" ", name)).strip()):
-        yield from _synonyms(rest)
+        others = [one for one in attributes() if one.kind == "date" and one.name != sort.name]
+        yield from (w for w in _synonyms(rest) if not any(any(o.places(w)) for o in others))
 
 
 def _synonyms(folded: str) -> Iterator[str]:
@@ -242,7 +245,8 @@ class _Said:
             if m.dated
             and start <= m.start
             and m.end <= edge
-            and (edge - start) - (m.end - m.start) <= 4
+            and (edge - start) - (m.end - m.start)
+            <= (LED_IN if state_of(self.folded, m) == "until" else BARE)
         }
         return [
             (a, b)
@@ -388,6 +392,8 @@ def _best(said: _Said, found: Sequence[_Candidate]) -> _Candidate | None:
     for one in found:
         rivals = [(o.start, o.end) for o in found if o is not one]
         narrowed, asked = said.narrowed(one, rivals) - _USUAL, said.wanted.narrowed - _USUAL
+        if _FORMER in narrowed - asked and not (one.measure and one.measure.dated):
+            continue
         if said.fits(one, rivals) and not clashing(
             said.narrowed(one, rivals), said.wanted.narrowed
         ):

@@ -51,6 +51,8 @@ _LABEL = re.compile(
     r"(?:^|(?<=[;,|]))\s*[^\W\d][^:;,|]{0,40}:(?=\s)"
 )  # Price: of Name: Vega; Price: 80 EUR
 _LINK = re.compile(r"\s(?:and|but|while)\s|[并而且]")
+_YEAR = re.compile(r"\b(?:an?|the|this|that|its|their|his|her|our)\s(1\d{3}|20\d\d)(?=\s[a-z])")
+_OPENING = re.compile(r"(?:in|at|on|for|during|under|among)\b[^,]*,")
 _NEXT = re.compile(r"[ -]?([^\W\d_]+)")
 
 
@@ -110,6 +112,25 @@ class Line:
         """The words of names in Latin letters, and names that the Chinese dictionary knows."""
         known = (self.text[start:end] for start, end in han_names(self.text))
         return frozenset[str]().union(*self.capitals, known)
+
+    @cached_property
+    def years(self) -> dict[int, str]:
+        """The years that say which of several things is meant, as "the 2021 census" does, by their places."""
+        return {match.start(1): match[1] for match in _YEAR.finditer(self.text)}
+
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """How it names parts of a whole that are done one after the other: 二期."""
+        named = (self.text[a:b] for name, a, b in _qualifying(self.text) if name == "phase")
+        return frozenset(filter(has_han, named))
+
+    @cached_property
+    def opening(self) -> frozenset[str]:
+        """The words of the phrase, without a figure, with which it opens: In the pilot phase, 200 homes."""
+        match = _OPENING.match(self.text)
+        end = match.end() if match else 0
+        bare = not any(m.start < end for m in self.measures)
+        return frozenset(token for token, at in self.content if bare and at < end)
 
     @cached_property
     def chinese(self) -> bool:
@@ -239,11 +260,20 @@ class Mention:
             if other.family == m.family:
                 start = max(start, other.end) if other.end <= m.start else start
                 end = min(end, other.start) if other.start >= m.end else end
+        return qualified(text[start:end]) | frozenset(q for q in self.ahead if group(q) == "real")
+
+    @cached_property
+    def ahead(self) -> frozenset[str]:
+        """The qualifiers of the clauses before its own, up to one that has a figure with a unit."""
         told = max(
-            (o.end for o in self.others if not o.dated and o.end <= self.clause[0]), default=0
+            (
+                o.end
+                for o in self.others
+                if o.kind and o.kind not in _TIMING and not o.dated and o.end <= self.clause[0]
+            ),
+            default=0,
         )
-        ahead = qualified(text[told : self.clause[0]])
-        return qualified(text[start:end]) | frozenset(q for q in ahead if group(q) == "real")
+        return qualified(self.line.text[told : self.clause[0]])
 
     @cached_property
     def clause(self) -> tuple[int, int]:
@@ -347,6 +377,8 @@ def _exact(m: Measure) -> bool:
 def _counted(line: Line, measure: Measure) -> str:
     if measure.kind:
         return measure.unit if measure.kind == "count" else ""
+    if measure.start in line.years:
+        return ""
     before = _BEFORE.search(line.text, 0, measure.start)
     if before and before[1] not in STOP and line.shown[before.start(1)].isupper():  # part of a name
         return ""
@@ -406,13 +438,15 @@ def clashing(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _narrowed(one: Mention, other: Mention) -> tuple[frozenset[str], frozenset[str]]:
-    """The qualifiers of two figures: what lies in the future counts as a plan beside a plan, and as nothing else."""
+    """The qualifiers of two figures: what lies in the future counts as a plan beside a plan, and as nothing else; what
+    narrows one narrows the other as well that has it in the clause before."""
     return _as_plan(one, other), _as_plan(other, one)
 
 
 def _as_plan(one: Mention, other: Mention) -> frozenset[str]:
     planned = "future" in one.qualifiers and "plan" in other.qualifiers
-    return one.qualifiers - {"future", "total"} | frozenset(["plan"] * planned)
+    own = one.qualifiers | (one.ahead & other.qualifiers)
+    return own - {"future", "total"} | frozenset(["plan"] * planned)
 
 
 def _exclusive(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -468,10 +502,23 @@ def _framed(one: Mention, other: Mention) -> bool:
     kinds = one.kinds if one.measure.dated else one.timing
     if any(_rivals(kind, one, other) for kind in kinds & other.kinds):
         return True
-    if _numbered(one, other) or _numbered(other, one):
+    if _numbered(one, other) or _numbered(other, one) or _other_part(one.line, other.line):
         return True
-    told = [{m.kind for m in mention.others} & {"date", "edition"} for mention in (one, other)]
+    told = [
+        {m.kind for m in mention.others} & {"date", "edition", "ordinal"}
+        for mention in (one, other)
+    ]
     return told[0] != told[1] and not _vouched(one, other)
+
+
+def _other_part(one: Line, other: Line) -> bool:
+    """Whether two sentences name other years of a thing, other parts of it, or open with phrases that have a word in
+    common and each another one."""
+    years = {*one.years.values()}, {*other.years.values()}
+    if any(a and b and not a & b for a, b in (years, (one.parts, other.parts))):
+        return True
+    a, b = one.opening, other.opening
+    return bool(a & b and a - other.tokens and b - one.tokens)
 
 
 def _rivals(kind: str, one: Mention, other: Mention) -> bool:

@@ -25,6 +25,8 @@ SPACED = [
     ("总额为3 . 2亿元", "总额为3.2亿元"),
     ("a total of 1 . 2 million people", "a total of 1.2 million people"),
     ("at -0 . 5 °C", "at -0.5 °C"),
+    ("It costs $2 . 50 a day.", "It costs $2.50 a day."),
+    ("1,234 . 5 km of road", "1,234.5 km of road"),
     ("about $0 . 5 \\%$ of it", "about $0.5 \\%$ of it"),
 ]
 
@@ -55,6 +57,7 @@ def test_a_decimal_that_is_spaced_apart_is_joined(text: str, joined: str) -> Non
         "The score was 0. 5 players left.",
         "They had scored 0. 5 minutes later they did.",
         "共有3 . 5个人来了",
+        "It costs $2 . 5 people came.",
         "A0 . 5",
         "0.5",
     ],

@@ -24,6 +24,7 @@ RUBY = [
     "<ruby><rb>鶴</rb><rt>つる</rt><rb>見</rb><rt>み</rt></ruby>橋",
     "<ruby><rb>鶴<rt>つる<rb>見<rt>み</ruby>橋",
     "<ruby><rbc><rb>鶴</rb><rb>見</rb></rbc><rtc><rt>つる</rt><rt>み</rt></rtc></ruby>橋",
+    "<ruby>鶴見<rt>つる<br>み</rt></ruby>橋",
     '<RUBY lang="ja">鶴見<RT class="x"><small>つるみ</small></RT></RUBY>橋',
 ]
 REST = "は1934年に完成した。"

@@ -106,6 +106,8 @@ def test_the_names_that_openstreetmap_has_for_its_tags_are_kinds(tag: str, name:
         ("amenity=theatre", "theatre|theater|theatres|剧院|剧场|大剧院"),
         ("shop=bakery", "bakeries|面包店|面包房|烘焙店"),
         ("amenity=pharmacy", "pharmacies|drugstore|药店|药房|買藥"),
+        ("amenity=atm", "ATMs|取款机|提款机|提款機"),
+        ("tourism=attraction", "scenic spots|scenic areas|tourist attractions"),
         ("amenity=toilets", "restrooms|toilet|厕所|公厕|洗手间|廁所"),
         ("leisure=fitness_centre", "gym|gyms|fitness centre|fitness center|健身房"),
         ("amenity=fuel", "gas stations|petrol station|filling-station|加油站"),
@@ -119,7 +121,16 @@ def test_every_day_words_plurals_and_other_spellings_are_kinds(tag: str, words: 
 
 @each_row(
     "word",
-    ["Starbucks", "星巴克", "Museum of Fine Arts", "国家大剧院音乐厅", "The Park Hotel", "全聚德"],
+    [
+        "Starbucks",
+        "星巴克",
+        "Museum of Fine Arts",
+        "国家大剧院音乐厅",
+        "The Park Hotel",
+        "全聚德",
+        "猫咖",
+        "cat cafe",
+    ],
 )
 def test_what_is_a_name_is_no_kind(word: str) -> None:
     assert kinds.asked([word]) == ((), (word,))

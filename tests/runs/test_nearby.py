@@ -312,6 +312,17 @@ def test_without_a_model_or_a_key_a_run_lists_the_sample_s_places(
     assert {finding.task.source for finding in market.findings} == {"library"}
 
 
+def test_that_the_sample_has_nothing_is_no_word_about_the_place(
+    opened: Opened, fake: FakeAmap
+) -> None:
+    opened({"AMAP_MAPS_API_KEY": ""})
+    report = researched("外滩附近的酒店")
+    assert report.answer is not None
+    (missing,) = [span.text for span in report.answer.spans if span.kind == "missing"]
+    assert missing.startswith("离线示例")
+    assert not any("内没有找到" in span.text for span in report.answer.spans)
+
+
 def test_without_a_model_a_run_asks_amap(opened: Opened, fake: FakeAmap) -> None:
     report = researched(KIDS)
     assert fake.paths() == ["v3/geocode/geo", "v3/place/around"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from research.records import Finding
+from research.sources.toolservers.rows import read_text
 from research.trouble import Trouble
 from tests.servers.brain import ToolCall
 from tests.sources.test_toolservers_source import SERVERS, opened, says, searched
@@ -137,12 +139,58 @@ def text(said: str) -> dict[str, Any]:
         text("name,finished,height_m\nCopper Tower,1924,40\nIron Gate,1931,12"),
         text("name\tfinished\theight_m\nCopper Tower\t1924\t40\nIron Gate\t1931\t12"),
         {"content": [{"type": "resource", "resource": {"uri": "file:///t.json", "text": json.dumps(ROWS)}}]},
+        text(repr(ROWS)),
+        text(json.dumps(json.dumps(ROWS))),
+        text("name | finished | height_m\n:-|:-:|-:\nCopper Tower | 1924 | 40\nIron Gate | 1931 | 12"),
+        text(" name | finished | height_m \n------+----------+----------\n Copper Tower | 1924 | 40\n Iron Gate | 1931 | 12"),
+        text("+---+---+---+\n| name | finished | height_m |\n+---+---+---+\n| Copper Tower | 1924 | 40 |\n| Iron Gate | 1931 | 12 |\n+---+---+---+"),
+        text("┌──┬──┬──┐\n│ name │ finished │ height_m │\n│ text │ int │ int │\n├──┼──┼──┤\n│ Copper Tower │ 1924 │ 40 │\n│ Iron Gate │ 1931 │ 12 │\n└──┴──┴──┘"),
+        text("name          finished  height_m\nCopper Tower  1924      40\nIron Gate     1931      12"),
+        text("name: Copper Tower\nfinished: 1924\nheight_m: 40\n\nname: Iron Gate\nfinished: 1931\nheight_m: 12"),
+        text("- name: Copper Tower\n  finished: 1924\n  height_m: 40\n- name: Iron Gate\n  finished: 1931\n  height_m: 12"),
+        text("**name:** Copper Tower\n**finished:** 1924\n**height_m:** 40\n---\n**name:** Iron Gate\n**finished:** 1931\n**height_m:** 12"),
     ],
 )  # fmt: skip
 async def test_each_row_is_a_passage_with_its_own_figures(result: Any, tmp_path: Path) -> None:
     found, _, explore = await answered(tmp_path, {"result": result})
     assert sorted(texts(found)) == [TOWER, GATE]
     assert explore.told[0].split("\n") == [TOWER, GATE]
+
+
+@each_row(
+    ("said", "rows"),
+    [
+        ("name,architect\nCopper Tower,Ida Rowe\nIron Gate,Tom Ash",
+         ["name: Copper Tower; architect: Ida Rowe", "name: Iron Gate; architect: Tom Ash"]),
+        ('id,text\n1,"The Copper Tower\nis 40 m high."\n2,"The Iron Gate, 12 m."',
+         ["id: 1; text: The Copper Tower is 40 m high.", "id: 2; text: The Iron Gate, 12 m."]),
+        ("Copper Tower:\nWind: 5 mph\nSnow: 40 cm\n---\nIron Gate:\nWind: 31 mph\nSnow: 12 cm",
+         ["Copper Tower — Wind: 5 mph; Snow: 40 cm", "Iron Gate — Wind: 31 mph; Snow: 12 cm"]),
+        ("名称：铜塔\n建成：1924年\n\n名称：铁门\n建成：1931年", ["名称: 铜塔; 建成: 1924年", "名称: 铁门; 建成: 1931年"]),
+        ("[{'name': \"Ida's\", 'built': datetime.date(1924, 5, 1), 'cost': Decimal('40.5'), 'by': None}]",
+         ["name: Ida's; built: 1924-05-01; cost: 40.5"]),
+        ("[('Copper Tower', 1924), ('Iron Gate', 1931)]", ["Copper Tower; 1924", "Iron Gate; 1931"]),
+        (json.dumps([
+            {"id": str(n), "fields": {
+                "Name": {"id": "a", "type": "title", "title": [{"type": "text", "text": {"content": name}, "plain_text": name}]},
+                "Height": {"id": "b", "type": "number", "number": height},
+                "Built": {"id": "c", "type": "date", "date": {"start": built, "end": None}}}}
+            for n, name, height, built in [(1, "Copper Tower", 40, "1924"), (2, "Iron Gate", 12, "1931")]]),
+         ["id: 1; fields.Name: Copper Tower; fields.Height: 40; fields.Built.start: 1924",
+          "id: 2; fields.Name: Iron Gate; fields.Height: 12; fields.Built.start: 1931"]),
+    ],
+)  # fmt: skip
+async def test_what_belongs_to_one_row_stands_on_one_line(
+    said: str, rows: list[str], tmp_path: Path
+) -> None:
+    _, _, explore = await answered(tmp_path, {"result": text(said)})
+    assert explore.told[0].split("\n") == rows
+
+
+@each_row("said", ["[]", "{}", "null", " [] \n"])
+async def test_no_rows_are_no_evidence(said: str, tmp_path: Path) -> None:
+    found, _, _ = await answered(tmp_path, {"result": text(said)})
+    assert (found.evidence, found.reason) == ((), "empty")
 
 
 async def test_prose_around_records_and_records_within_records_keep_apart(tmp_path: Path) -> None:
@@ -170,11 +218,30 @@ async def test_prose_around_records_and_records_within_records_keep_apart(tmp_pa
         "Dear reader, hello\nYours, the editor",
         "[\n" * 200,
         "{ never closed\n" * 50,
+        "Note: see below.\nNote: and above.\nBest: never",
+        "['x' is a list\nof one",
     ],
 )
 async def test_prose_stays_as_it_is(said: str, tmp_path: Path) -> None:
     _, _, explore = await answered(tmp_path, {"result": text(said)})
     assert explore.told[0] == said.strip()
+
+
+@each_row(
+    "said",
+    [
+        "[{'" + "\\'" * 90_000,
+        "[{'d': date(1" + ",1" * 90_000,
+        "[{'a'" * 30_000,
+        "Name: x\n" + "  y\n" * 40_000,
+        "\n".join(f"k{n}: v" for n in range(20_000)),
+        "a,b\n" + '"x,1\n' * 30_000,
+    ],
+)
+def test_what_looks_like_records_without_end_is_read_in_a_moment(said: str) -> None:
+    started = time.monotonic()
+    read_text(said)
+    assert time.monotonic() - started < 10
 
 
 # Names

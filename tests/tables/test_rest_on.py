@@ -184,6 +184,55 @@ def test_yes_needs_a_sentence_about_the_thing_of_the_row(
     assert (cell.value.yes if cell.value else None) == said
 
 
+ALDER = (
+    "# Alder Museum\n\nThe Alder Museum holds 4,200 objects. The neighbouring Brook Gallery is closed on Mondays. "
+    "It stands by the river."
+)
+BROOK = "# Brook Gallery\n\nThe Brook Gallery owns 800 paintings. It is closed on Tuesdays."
+
+
+@pytest.mark.slow
+@each_row(
+    ("documents", "name", "column", "said"),
+    [
+        ([ALDER], "Alder Museum", Column(id="c", name="Closing day", type="text"), None),
+        ([BROOK], "Brook Gallery", Column(id="c", name="Closing day", type="text"), "It is closed on Tuesdays."),
+        ([ALDER, BROOK], "Brook Gallery", Column(id="c", name="Objects", type="number"), None),
+        ([ALDER, BROOK], "Alder Museum", Column(id="c", name="Objects", type="number"), "4,200"),
+        (["# 云溪博物馆\n\n附近的青岚博物馆周一闭馆。云溪博物馆建成于2011年。"], "云溪博物馆",
+         Column(id="c", name="闭馆日", type="text"), None),
+        (["# 云溪博物馆\n\n云溪博物馆建成于2011年，全年无休。"], "云溪博物馆",
+         Column(id="c", name="列入世界遗产的年份", type="date"), None),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_begins_with_another_thing_fills_no_cell(
+    documents: Sequence[str],
+    name: str,
+    column: Column,
+    said: str | None,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    texts = {str(n): text for n, text in enumerate(documents)}
+    _, (cell,) = filled(tmp_path_factory.mktemp("desk"), texts, [name], column)
+    assert (cell.value.text.rstrip(".") if cell.value else None) == (said and said.rstrip("."))
+
+
+@each_row(
+    ("text", "said"),
+    [
+        ("Until 2019, admission was free; tickets now cost 9 euros.", 9.0),
+        ("Admission used to be 5 euros and is now 9 euros.", 9.0),
+        ("Until 2019, admission was 5 euros.", None),
+        ("原价80元，现门票60元。", 60.0),
+        ("门票以前为30元。", None),
+    ],
+)
+def test_what_is_so_no_more_is_no_value(text: str, said: float | None) -> None:
+    name, unit = ("Admission", "euros") if text.isascii() else ("门票", "元")
+    value = read(text, Column(id="c", name=name, type="number", unit=unit))
+    assert (value.number if value else None) == said
+
+
 def test_each_source_that_says_the_same_is_shown_with_its_own_sentence() -> None:
     texts = (
         "It was raised in nine years. The bridge opened to traffic in 1934. It is 210 m long.",

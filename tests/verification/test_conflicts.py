@@ -94,6 +94,10 @@ DIFFER: list[tuple[str, str, list[str]]] = [
     ("It opened in Oslo on May 4, 2018 and in Bergen on May 14, 2018.", "It opened in Oslo on May 4, 2018 and in Bergen on May 15, 2018.", ["May 14, 2018", "May 15, 2018"]),
     ("嫦娥五号于2020年11月24日在文昌发射。", "嫦娥五号于2020年12月24日在文昌发射。", ["2020年11月24日", "2020年12月24日"]),
     ("鼓浪屿轮渡公司成立于1937年。", "鼓浪屿轮渡公司成立于1973年。", ["1937年", "1973年"]),
+    ("青城山门票价格为80元。", "青城山的门票为90元一张。", ["80元", "90元"]),
+    ("The Orlov Tunnel is 12.4 km long.", "At 15.1 km, the Orlov Tunnel is the longest of Norway.", ["12.4 km", "15.1 km"]),
+    ("The vaccine was 91% effective in the phase three trial.", "In the phase three trial, the vaccine was 78% effective.", ["78%", "91%"]),
+    ("Vexa Air carried 1.6 million people in the second quarter.", "In the second quarter, Vexa Air carried 1.2 million people.", ["1.2 million people", "1.6 million people"]),
 ]  # fmt: skip
 
 
@@ -155,6 +159,12 @@ AGREE: list[tuple[str, str]] = [
     ("2022年女排世锦赛于9月23日在荷兰举办。", "2018年女排世锦赛于9月29日在日本举办。"),
     ("2018年女排世锦赛由日本举办。", "2022年女排世锦赛由荷兰和波兰举办。"),
     ("2019年亚洲杯有24支球队参赛。", "2015年亚洲杯有16支球队参赛。"),
+    ("一期工程投资12亿元。", "二期工程投资20亿元。"),
+    ("The town had 12,400 people at the 2001 census.", "At the 2021 census the town had 15,900 people."),
+    ("Few were left in the town at the 2001 census.", "Few were left in the town at the 2021 census."),
+    ("A 2018 survey of the reserve counted 43 pairs of cranes.", "A 2021 survey of the reserve counted 57 pairs of cranes."),
+    ("In the pilot phase, 200 homes in Orna were connected.", "In the final phase, 3,100 homes in Orna were connected."),
+    ("The tallest tower of Marle is 212 metres high.", "The second tallest tower of Marle is 198 metres high."),
     ("", "。。。;;;|||"),
     ("<script>alert(60)</script>门票60元", "](javascript:alert(1)) 40元 \x00\ud800"),
 ]  # fmt: skip
